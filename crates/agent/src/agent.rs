@@ -1,0 +1,104 @@
+//! The agent trait.
+
+use lasthop_packet::{Instant, Packet};
+
+use crate::context::Context;
+use crate::link::{LinkEvent, LinkSenses};
+
+/// A transport-aware state machine at the edge of a wireless hop.
+///
+/// It sits between a node and one of the node's wireless interfaces and sees every packet that crosses. It reads no clock,
+/// draws from no randomness but [`Context::rng`], and does nothing but what its return value and its context say.
+pub trait Agent: Send {
+    /// Decides the fate of a packet that came in from `from`.
+    ///
+    /// Whatever it does not understand it forwards untouched.
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict;
+
+    /// Learns what the link layer saw. Called only for what [`Agent::needs`] asks for.
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        let _ = (event, cx);
+    }
+
+    /// When [`Agent::on_deadline`] is next due, and why. Read after every call.
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    /// Does what is due. Early and repeated calls are harmless.
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+
+    /// What this agent cannot work without; checked once, before traffic.
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::empty()
+    }
+
+    /// How many packets the agent absorbed and still holds to send on; the world's account of packets includes them.
+    fn held(&self) -> u64 {
+        0
+    }
+}
+
+/// The two sides of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// On an access point: the wired network. On a host: its own TCP stack.
+    Core,
+    /// On an access point: the wireless hop. On a host: its network interface.
+    Radio,
+}
+
+impl Side {
+    /// The other side: where a packet from this side is bound for.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Core => Self::Radio,
+            Self::Radio => Self::Core,
+        }
+    }
+}
+
+/// What becomes of the packet in hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "every packet has a fate"]
+pub enum Verdict {
+    /// It goes on to the other side, after everything that was put into the outbox.
+    Forward,
+    /// It ends here.
+    Drop(DropReason),
+    /// The agent keeps it: it took the packet over, to send it, or something in its place, later.
+    Absorb,
+}
+
+/// Why an agent dropped a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// A duplicate ACK that the sender must not see: the loss is repaired locally.
+    DuplicateAck,
+    /// A control message that was for this agent.
+    Consumed,
+    /// There is no room for it.
+    Full,
+}
+
+/// When an agent wants to be called, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    /// Not before this time.
+    pub at: Instant,
+    /// What will be due, in a word or two: for traces, and for whoever hunts a busy loop.
+    pub reason: &'static str,
+}
+
+impl Deadline {
+    /// The earlier of two deadlines.
+    pub fn earliest(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(if b.at < a.at { b } else { a }),
+            (a, b) => a.or(b),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a world hands to an agent in each call.
+
+use lasthop_packet::{Instant, Packet, Rng};
+
+use crate::agent::Side;
+use crate::report::Report;
+
+/// What an agent wants sent and told, in order. Owned by the world, which empties it after each call.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// Packets to send, each with the side that it leaves to.
+    pub packets: Vec<(Side, Packet)>,
+    /// Telemetry.
+    pub reports: Vec<Report>,
+}
+
+/// The world as an agent sees it during one call.
+#[derive(Debug)]
+pub struct Context<'a> {
+    now: Instant,
+    rng: &'a mut Rng,
+    outbox: &'a mut Outbox,
+}
+
+impl<'a> Context<'a> {
+    /// A context for one call.
+    pub fn new(now: Instant, rng: &'a mut Rng, outbox: &'a mut Outbox) -> Self {
+        Self { now, rng, outbox }
+    }
+
+    /// The time of this call.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// This agent's own stream of randomness.
+    pub fn rng(&mut self) -> &mut Rng {
+        self.rng
+    }
+
+    /// Sends a packet to one side. It leaves before the packet in hand.
+    pub fn send(&mut self, to: Side, packet: Packet) {
+        self.outbox.packets.push((to, packet));
+    }
+
+    /// Reports what happened.
+    pub fn report(&mut self, report: Report) {
+        self.outbox.reports.push(report);
+    }
+
+    /// The same call, with another outbox: how a stack catches what one of its agents sends.
+    pub(crate) fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox) -> Context<'b> {
+        Context { now: self.now, rng: self.rng, outbox }
+    }
+}

@@ -1,0 +1,32 @@
+//! Floor 1: what a scheme's code at the edge of a wireless hop looks like to the world that runs it.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`agent`] | [`Agent`], the trait; [`Side`], [`Verdict`] |
+//! | [`context`] | [`Context`], what a world hands to an agent in each call |
+//! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
+//! | [`report`] | [`Report`], the only telemetry |
+//! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
+//! | [`flow_table`] | per-connection state within a bound |
+//! | [`segment_cache`] | TCP segments by sequence number within a bound |
+//! | [`timer_heap`] | many timers, one deadline |
+//!
+//! Start with [`Agent`].
+
+pub mod agent;
+pub mod context;
+pub mod flow_table;
+pub mod link;
+pub mod report;
+pub mod segment_cache;
+pub mod stack;
+pub mod timer_heap;
+
+pub use agent::{Agent, Deadline, DropReason, Side, Verdict};
+pub use context::{Context, Outbox};
+pub use flow_table::FlowTable;
+pub use link::{Fate, LinkEvent, LinkSenses};
+pub use report::Report;
+pub use segment_cache::SegmentCache;
+pub use stack::Stack;
+pub use timer_heap::TimerHeap;

@@ -1,0 +1,41 @@
+//! Telemetry: typed, counted and written by the world, never by the agent.
+
+use lasthop_packet::Seq;
+
+/// What an agent did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// It sent a segment again from its own cache.
+    LocalRetransmit {
+        /// The segment.
+        seq: Seq,
+        /// What made it do so.
+        cause: Cause,
+    },
+    /// It kept a duplicate ACK from the sender.
+    DuplicateAckSuppressed {
+        /// The acknowledgment number.
+        ack: Seq,
+    },
+    /// It sent a control message to a TCP sender.
+    ControlMessage {
+        /// The segment that the message is about.
+        seq: Seq,
+        /// Which message, as the scheme calls it.
+        name: &'static str,
+    },
+    /// A table or cache was full and something passed through untouched.
+    AtBound {
+        /// Which bound.
+        bound: &'static str,
+    },
+}
+
+/// What made an agent retransmit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Duplicate ACKs.
+    DuplicateAck,
+    /// A local timer.
+    Timer,
+}

@@ -1,0 +1,188 @@
+//! TCP segments of one flow, by sequence number, within a bound.
+
+use std::collections::VecDeque;
+
+use lasthop_packet::{Packet, Seq};
+
+/// Segments in sequence order with notes of type `N` on each; at most `capacity` of them.
+///
+/// Order is relative to the lowest sequence number held and so survives the wrap, as long as all that is held lies within
+/// 2^31 octets: TCP's own rule for a window.
+#[derive(Debug)]
+pub struct SegmentCache<N> {
+    segments: VecDeque<Cached<N>>,
+    capacity: usize,
+    octets: usize,
+}
+
+/// A segment in the cache.
+#[derive(Debug)]
+pub struct Cached<N> {
+    /// The segment.
+    pub packet: Packet,
+    /// Its first sequence number.
+    pub seq: Seq,
+    /// The sequence number behind it.
+    pub end: Seq,
+    /// What the scheme keeps about it.
+    pub notes: N,
+}
+
+impl<N> SegmentCache<N> {
+    /// An empty cache for at most `capacity` segments.
+    pub const fn new(capacity: usize) -> Self {
+        Self { segments: VecDeque::new(), capacity, octets: 0 }
+    }
+
+    /// The number of segments.
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Whether there is no segment.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Whether no more segments fit.
+    pub fn is_full(&self) -> bool {
+        self.segments.len() >= self.capacity
+    }
+
+    /// Octets of all packets held.
+    pub const fn octets(&self) -> usize {
+        self.octets
+    }
+
+    /// The segment with the lowest sequence number.
+    pub fn first(&self) -> Option<&Cached<N>> {
+        self.segments.front()
+    }
+
+    /// The segment with the lowest sequence number.
+    pub fn first_mut(&mut self) -> Option<&mut Cached<N>> {
+        self.segments.front_mut()
+    }
+
+    /// The segment with the highest sequence number.
+    pub fn last(&self) -> Option<&Cached<N>> {
+        self.segments.back()
+    }
+
+    /// The segment that starts at `seq`.
+    pub fn find_mut(&mut self, seq: Seq) -> Option<&mut Cached<N>> {
+        let at = self.position(seq);
+        self.segments.get_mut(at).filter(|cached| cached.seq == seq)
+    }
+
+    /// All segments in sequence order.
+    pub fn iter(&self) -> impl Iterator<Item = &Cached<N>> {
+        self.segments.iter()
+    }
+
+    /// All segments in sequence order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Cached<N>> {
+        self.segments.iter_mut()
+    }
+
+    /// Puts a TCP segment in its place, instead of one that starts at the same number. `false` where there is no room or the
+    /// packet is no TCP segment with sequence space.
+    pub fn insert(&mut self, packet: Packet, notes: N) -> bool {
+        let Some(seq) = packet.tcp().map(|tcp| tcp.seq) else { return false };
+        let length = packet.segment_len();
+        if length == 0 {
+            return false;
+        }
+        let octets = packet.len();
+        let cached = Cached { seq, end: seq + length, packet, notes };
+        let at = self.position(seq);
+        if let Some(same) = self.segments.get_mut(at).filter(|same| same.seq == seq) {
+            self.octets = self.octets - same.packet.len() + octets;
+            *same = cached;
+            return true;
+        }
+        if self.is_full() {
+            return false;
+        }
+        self.octets += octets;
+        self.segments.insert(at, cached);
+        true
+    }
+
+    /// Forgets the segments that end at or before `ack`, and says what was noted on them, in sequence order.
+    pub fn remove_acknowledged(&mut self, ack: Seq) -> impl Iterator<Item = Cached<N>> + '_ {
+        std::iter::from_fn(move || {
+            let first = self.segments.front()?;
+            if first.end.after(ack) {
+                return None;
+            }
+            self.octets -= first.packet.len();
+            self.segments.pop_front()
+        })
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.segments.clear();
+        self.octets = 0;
+    }
+
+    /// The index of the first segment that does not come before `seq`. New data belongs at the end, so look there first.
+    fn position(&self, seq: Seq) -> usize {
+        match self.segments.back() {
+            None => 0,
+            Some(last) if last.seq.before(seq) => self.segments.len(),
+            _ => self.segments.partition_point(|cached| cached.seq.before(seq)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lasthop_packet::{Ip, Payload, Tcp};
+
+    use super::*;
+
+    fn segment(seq: Seq, len: u32) -> Packet {
+        let host = Ipv4Addr::LOCALHOST.into();
+        let tcp = Tcp { seq, ..Tcp::default() };
+        Packet::tcp_segment(Ip::new(host, host), tcp, Payload::Stream { stream: 1, offset: 0, len })
+    }
+
+    fn seqs(cache: &SegmentCache<()>) -> Vec<u32> {
+        cache.iter().map(|cached| cached.seq.0).collect()
+    }
+
+    #[test]
+    fn segments_stay_in_order_across_the_wrap() {
+        let mut cache = SegmentCache::new(10);
+        let start = Seq(u32::MAX - 150);
+        for step in [0, 200, 100] {
+            assert!(cache.insert(segment(start + step, 100), ()));
+        }
+        assert_eq!(seqs(&cache), [start.0, (start + 100).0, (start + 200).0]);
+        assert_eq!(cache.remove_acknowledged(start + 200).count(), 2);
+        assert_eq!(seqs(&cache), [49]);
+    }
+
+    #[test]
+    fn the_bound_holds_and_octets_are_counted() {
+        let mut cache = SegmentCache::new(2);
+        assert!(cache.insert(segment(Seq(0), 100), ()) && cache.insert(segment(Seq(100), 100), ()));
+        assert!(!cache.insert(segment(Seq(200), 100), ()));
+        assert!(cache.insert(segment(Seq(100), 60), ()), "a segment replaces its namesake");
+        assert_eq!(cache.octets(), 140 + 100);
+        cache.remove_acknowledged(Seq(160)).for_each(drop);
+        assert_eq!((cache.len(), cache.octets()), (0, 0));
+    }
+
+    #[test]
+    fn a_segment_that_is_acknowledged_in_part_stays() {
+        let mut cache = SegmentCache::new(2);
+        assert!(cache.insert(segment(Seq(0), 100), ()));
+        assert_eq!(cache.remove_acknowledged(Seq(99)).count(), 0);
+        assert!(cache.find_mut(Seq(0)).is_some() && cache.find_mut(Seq(1)).is_none());
+    }
+}

@@ -1,0 +1,203 @@
+//! Headers as plain structs, after parsing and before emission. Field names are the RFCs'.
+
+use std::net::IpAddr;
+
+use crate::seq::Seq;
+
+/// The IP header, version 4 (RFC 791) or 6 (RFC 8200) according to the addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ip {
+    /// Source address.
+    pub source: IpAddr,
+    /// Destination address; of the same version as `source`.
+    pub destination: IpAddr,
+    /// Time to live, or hop limit.
+    pub hop_limit: u8,
+    /// Differentiated services and ECN octet.
+    pub traffic_class: u8,
+    /// IPv4 identification; 0 for IPv6.
+    pub identification: u16,
+}
+
+impl Ip {
+    /// A header between two addresses with a hop limit of 64.
+    pub const fn new(source: IpAddr, destination: IpAddr) -> Self {
+        Self { source, destination, hop_limit: 64, traffic_class: 0, identification: 0 }
+    }
+
+    /// Octets of the header without options: 20 or 40.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        if self.source.is_ipv4() { 20 } else { 40 }
+    }
+
+    /// Never: a header has octets.
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+/// The TCP control bits (RFC 9293, section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronize sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment field is significant.
+    pub const ACK: Self = Self(0x10);
+    /// The urgent pointer is significant.
+    pub const URG: Self = Self(0x20);
+    /// ECN echo.
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced.
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether all bits of `other` are set.
+    #[inline]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The timestamps option (RFC 7323).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// `TSval`.
+    pub value: u32,
+    /// `TSecr`.
+    pub echo_reply: u32,
+}
+
+/// The blocks of a SACK option (RFC 2018): at most four, each `[left, right)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    len: u8,
+    blocks: [(Seq, Seq); 4],
+}
+
+impl SackBlocks {
+    /// No blocks.
+    pub const NONE: Self = Self { len: 0, blocks: [(Seq(0), Seq(0)); 4] };
+
+    /// Adds a block unless there are four already.
+    pub fn push(&mut self, left: Seq, right: Seq) {
+        if let Some(slot) = self.blocks.get_mut(self.len as usize) {
+            *slot = (left, right);
+            self.len += 1;
+        }
+    }
+
+    /// The blocks, in the order of the option.
+    #[inline]
+    pub fn as_slice(&self) -> &[(Seq, Seq)] {
+        &self.blocks[..self.len as usize]
+    }
+
+    /// Whether there is no block.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The TCP options that are understood; others are kept as octets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Maximum segment size (RFC 9293, section 3.7.1).
+    pub maximum_segment_size: Option<u16>,
+    /// Window scale shift (RFC 7323, section 2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018, section 2).
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323, section 3).
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks (RFC 2018, section 3).
+    pub sack: SackBlocks,
+    /// Options that are not understood, as they came, kind and length octets included.
+    pub unknown: Option<Box<[u8]>>,
+}
+
+impl TcpOptions {
+    /// Octets of the options on the wire, padded to a multiple of four.
+    pub fn len(&self) -> usize {
+        let mut len = 0;
+        len += if self.maximum_segment_size.is_some() { 4 } else { 0 };
+        len += if self.window_scale.is_some() { 3 } else { 0 };
+        len += if self.sack_permitted { 2 } else { 0 };
+        len += if self.timestamps.is_some() { 10 } else { 0 };
+        len += if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.as_slice().len() };
+        len += self.unknown.as_ref().map_or(0, |octets| octets.len());
+        len.next_multiple_of(4)
+    }
+
+    /// Whether there is no option.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The TCP header (RFC 9293, section 3.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tcp {
+    /// Source port.
+    pub source_port: u16,
+    /// Destination port.
+    pub destination_port: u16,
+    /// Sequence number of the first octet, or of the SYN.
+    pub seq: Seq,
+    /// Next sequence number expected; significant with the ACK bit.
+    pub ack: Seq,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Window as on the wire, unscaled.
+    pub window: u16,
+    /// Urgent pointer.
+    pub urgent_pointer: u16,
+    /// Options.
+    pub options: TcpOptions,
+}
+
+impl Tcp {
+    /// Octets of the header with its options.
+    pub fn len(&self) -> usize {
+        20 + self.options.len()
+    }
+
+    /// Never: a header has octets.
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+/// The UDP header (RFC 768); the length follows from the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Udp {
+    /// Source port.
+    pub source_port: u16,
+    /// Destination port.
+    pub destination_port: u16,
+}
+
+/// The first eight octets of an ICMP (RFC 792) or `ICMPv6` (RFC 4443) message; what follows is the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Icmp {
+    /// Type.
+    pub kind: u8,
+    /// Code.
+    pub code: u8,
+    /// The four octets after the checksum.
+    pub rest_of_header: [u8; 4],
+}

@@ -1,0 +1,36 @@
+//! Floor 0: what every other crate stands on.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`time`] | [`Instant`], nanoseconds since the start of a run |
+//! | [`units`] | [`Bitrate`], [`Probability`], and how files write them (`"11 Mbit/s"`, `"5 ms"`, `"1%"`) |
+//! | [`rng`] | [`Rng`], one named stream an entity |
+//! | [`seq`] | [`Seq`], TCP sequence numbers that wrap |
+//! | [`payload`] | [`Payload`], real octets or a piece of a simulated stream |
+//! | [`header`] | IP, TCP, UDP and ICMP headers as plain structs |
+//! | [`packet`] | [`Packet`]: headers, payload and, beside them, the octets as they came |
+//! | [`wire`] | octets to [`Packet`] and back |
+//! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
+//! | [`pcapng`] | a capture file that Wireshark reads |
+//!
+//! Start with [`Packet`].
+
+pub mod header;
+pub mod packet;
+pub mod payload;
+pub mod pcapng;
+pub mod quote;
+pub mod rng;
+pub mod seq;
+pub mod time;
+pub mod units;
+pub mod wire;
+
+pub use header::{Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
+pub use packet::{FlowKey, Packet, Transport};
+pub use payload::Payload;
+pub use quote::Quotation;
+pub use rng::Rng;
+pub use seq::Seq;
+pub use time::Instant;
+pub use units::{Bitrate, Probability};

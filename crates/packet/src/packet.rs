@@ -1,0 +1,158 @@
+//! The packet: parsed and owned, with the octets that it came in beside it.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+
+use crate::header::{Icmp, Ip, Tcp, Udp};
+use crate::payload::Payload;
+
+/// What follows the IP header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A TCP segment.
+    Tcp(Tcp),
+    /// A UDP datagram.
+    Udp(Udp),
+    /// An ICMP or `ICMPv6` message.
+    Icmp(Icmp),
+    /// Everything else: another protocol, a fragment, a header with IP options, a segment that does not parse. The payload is
+    /// all that follows the IP header; such a packet is only ever passed on as it came.
+    Opaque {
+        /// Protocol number (IPv4) or next header (IPv6).
+        protocol: u8,
+    },
+}
+
+/// An IP packet. A packet that nobody edited leaves in exactly the octets that it came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    ip: Ip,
+    transport: Transport,
+    payload: Payload,
+    /// The octets as they came; `None` for a packet of our own making or once edited.
+    original: Option<Bytes>,
+}
+
+impl Packet {
+    /// A packet of our own making.
+    pub const fn new(ip: Ip, transport: Transport, payload: Payload) -> Self {
+        Self { ip, transport, payload, original: None }
+    }
+
+    /// A TCP segment of our own making.
+    pub const fn tcp_segment(ip: Ip, tcp: Tcp, payload: Payload) -> Self {
+        Self::new(ip, Transport::Tcp(tcp), payload)
+    }
+
+    /// A parsed packet with the octets that it was parsed from.
+    pub(crate) const fn parsed(ip: Ip, transport: Transport, payload: Payload, original: Bytes) -> Self {
+        Self { ip, transport, payload, original: Some(original) }
+    }
+
+    /// The IP header.
+    #[inline]
+    pub const fn ip(&self) -> &Ip {
+        &self.ip
+    }
+
+    /// The transport header.
+    #[inline]
+    pub const fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    /// The TCP header, if this is a TCP segment.
+    #[inline]
+    pub const fn tcp(&self) -> Option<&Tcp> {
+        match &self.transport {
+            Transport::Tcp(tcp) => Some(tcp),
+            _ => None,
+        }
+    }
+
+    /// The TCP header for editing. The packet leaves with new octets and checksums.
+    pub fn tcp_mut(&mut self) -> Option<&mut Tcp> {
+        match &mut self.transport {
+            Transport::Tcp(tcp) => {
+                self.original = None;
+                Some(tcp)
+            }
+            _ => None,
+        }
+    }
+
+    /// The octets behind the transport header.
+    #[inline]
+    pub const fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    /// Replaces the payload. The packet leaves with new octets and checksums.
+    pub fn set_payload(&mut self, payload: Payload) {
+        self.payload = payload;
+        self.original = None;
+    }
+
+    /// The octets as they came, for a packet that was parsed and not edited.
+    pub const fn original(&self) -> Option<&Bytes> {
+        self.original.as_ref()
+    }
+
+    /// Octets on the wire, IP header included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        if let Some(original) = &self.original {
+            return original.len();
+        }
+        let transport = match &self.transport {
+            Transport::Tcp(tcp) => tcp.len(),
+            Transport::Udp(_) | Transport::Icmp(_) => 8,
+            Transport::Opaque { .. } => 0,
+        };
+        self.ip.len() + transport + self.payload.len()
+    }
+
+    /// Never: a packet has a header.
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Sequence space that a TCP segment takes up: its payload, and one each for SYN and FIN (RFC 9293, section 3.4).
+    #[inline]
+    pub fn segment_len(&self) -> u32 {
+        match &self.transport {
+            Transport::Tcp(tcp) => {
+                let control = (tcp.flags.0 & 1) + (tcp.flags.0 >> 1 & 1);
+                self.payload.len() as u32 + u32::from(control)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whose packet this is, seen from its sender; `None` unless it is a TCP segment.
+    pub fn flow_key(&self) -> Option<FlowKey> {
+        let tcp = self.tcp()?;
+        Some(FlowKey {
+            source: (self.ip.source, tcp.source_port),
+            destination: (self.ip.destination, tcp.destination_port),
+        })
+    }
+}
+
+/// One direction of a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey {
+    /// Address and port of the sender.
+    pub source: (IpAddr, u16),
+    /// Address and port of the receiver.
+    pub destination: (IpAddr, u16),
+}
+
+impl FlowKey {
+    /// The other direction of the same connection.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self { source: self.destination, destination: self.source }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a packet carries: real octets, or a piece of a simulated stream that costs its length nothing.
+
+use bytes::{Bytes, BytesMut};
+
+use crate::rng::splitmix;
+
+/// The octets behind the transport header. Agents may take its length, slice, join and clone it; none reads it.
+#[derive(Clone, Debug)]
+pub enum Payload {
+    /// Octets that came from a real network.
+    Bytes(Bytes),
+    /// Octets `offset .. offset + len` of simulated stream `stream`. Each octet is a function of stream and position, so that
+    /// a lost, doubled or reordered one is caught at the receiver, and the same payload becomes real octets for a capture.
+    Stream {
+        /// Which stream.
+        stream: u32,
+        /// Octets of the stream before this piece.
+        offset: u64,
+        /// Octets in this piece.
+        len: u32,
+    },
+}
+
+impl Payload {
+    /// No octets.
+    pub const EMPTY: Self = Self::Stream { stream: 0, offset: 0, len: 0 };
+
+    /// The number of octets.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Stream { len, .. } => *len as usize,
+        }
+    }
+
+    /// Whether there are no octets.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Octets `from .. to` of this payload, both cut to its length.
+    pub fn slice(&self, from: usize, to: usize) -> Self {
+        let to = to.min(self.len());
+        let from = from.min(to);
+        match self {
+            Self::Bytes(bytes) => Self::Bytes(bytes.slice(from..to)),
+            Self::Stream { stream, offset, .. } => {
+                Self::Stream { stream: *stream, offset: offset + from as u64, len: (to - from) as u32 }
+            }
+        }
+    }
+
+    /// Both payloads, one behind the other. Contiguous pieces of one stream stay one piece.
+    pub fn join(&self, next: &Self) -> Self {
+        if next.is_empty() {
+            return self.clone();
+        }
+        if self.is_empty() {
+            return next.clone();
+        }
+        if let (Self::Stream { stream, offset, len }, Self::Stream { stream: stream2, offset: offset2, len: len2 }) = (self, next)
+            && stream == stream2
+            && offset + u64::from(*len) == *offset2
+            && let Some(len) = len.checked_add(*len2)
+        {
+            return Self::Stream { stream: *stream, offset: *offset, len };
+        }
+        let mut octets = BytesMut::with_capacity(self.len() + next.len());
+        octets.extend_from_slice(&self.octets());
+        octets.extend_from_slice(&next.octets());
+        Self::Bytes(octets.freeze())
+    }
+
+    /// The octets themselves; made on the spot for a simulated stream.
+    pub fn octets(&self) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes.clone(),
+            Self::Stream { stream, offset, len } => {
+                (*offset..offset + u64::from(*len)).map(|position| octet(*stream, position)).collect()
+            }
+        }
+    }
+}
+
+impl Default for Payload {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+/// Payloads are equal if their octets are.
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stream { stream, offset, len }, Self::Stream { stream: stream2, offset: offset2, len: len2 })
+                if stream == stream2 =>
+            {
+                len == len2 && (*len == 0 || offset == offset2)
+            }
+            _ => self.len() == other.len() && (self.is_empty() || self.octets() == other.octets()),
+        }
+    }
+}
+
+impl Eq for Payload {}
+
+/// Octet `position` of simulated stream `stream`.
+pub fn octet(stream: u32, position: u64) -> u8 {
+    let word = splitmix((u64::from(stream) << 40) ^ (position / 8));
+    (word >> (position % 8 * 8)) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(offset: u64, len: u32) -> Payload {
+        Payload::Stream { stream: 3, offset, len }
+    }
+
+    #[test]
+    fn slices_joined_again_are_the_whole() {
+        let whole = stream(100, 50);
+        let joined = whole.slice(0, 20).join(&whole.slice(20, 50));
+        assert!(matches!(joined, Payload::Stream { offset: 100, len: 50, .. }));
+        assert_eq!(joined, whole);
+    }
+
+    #[test]
+    fn a_stream_piece_equals_its_octets() {
+        let piece = stream(13, 30);
+        assert_eq!(piece, Payload::Bytes(piece.octets()));
+        assert_eq!(piece.octets().slice(7..), piece.slice(7, 30).octets());
+        assert_ne!(piece, stream(14, 30));
+    }
+
+    #[test]
+    fn slicing_beyond_the_end_is_cut() {
+        assert_eq!(stream(0, 10).slice(5, 99).len(), 5);
+        assert!(stream(0, 10).slice(20, 30).is_empty());
+    }
+}

@@ -1,0 +1,1 @@
+//! Placeholder until the writer lands in this very commit series.

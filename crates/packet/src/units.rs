@@ -1,0 +1,232 @@
+//! Quantities with a unit, and the way that files write them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// A rate in bits a second; never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bitrate(u64);
+
+impl Bitrate {
+    /// A rate of `bps` bits a second; `None` for zero.
+    pub const fn from_bps(bps: u64) -> Option<Self> {
+        if bps == 0 { None } else { Some(Self(bps)) }
+    }
+
+    /// A rate of `mbps` million bits a second.
+    ///
+    /// # Panics
+    /// If `mbps` is zero: for constants in tests and tables.
+    pub const fn mbps(mbps: u64) -> Self {
+        assert!(mbps > 0, "a rate is above zero");
+        Self(mbps * 1_000_000)
+    }
+
+    /// Bits a second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// The time that `octets` octets take, rounded up to a nanosecond.
+    pub fn transmission_time(self, octets: u64) -> Duration {
+        // A rate below 9 Gbit/s and a packet below 2^30 octets, the usual case, stays within 64 bits.
+        let bits = octets * 8;
+        match bits.checked_mul(1_000_000_000) {
+            Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
+            None => Duration::from_nanos((u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.0)) as u64),
+        }
+    }
+}
+
+impl fmt::Display for Bitrate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bps = self.0;
+        match bps {
+            _ if bps % 1_000_000_000 == 0 => write!(f, "{} Gbit/s", bps / 1_000_000_000),
+            _ if bps % 1_000_000 == 0 => write!(f, "{} Mbit/s", bps / 1_000_000),
+            _ if bps % 1_000 == 0 => write!(f, "{} kbit/s", bps / 1_000),
+            _ => write!(f, "{bps} bit/s"),
+        }
+    }
+}
+
+/// A probability, from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Self = Self(0.0);
+    /// Always.
+    pub const ONE: Self = Self(1.0);
+
+    /// `None` if `value` is not a number from 0 to 1.
+    pub fn new(value: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&value).then_some(Self(value))
+    }
+
+    /// The number, from 0 to 1.
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+
+    /// Whether the thing never happens.
+    pub fn is_zero(self) -> bool {
+        self.0 <= 0.0
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", (self.0 * 1e8).round() / 1e6)
+    }
+}
+
+/// Why a quantity in a file was not understood; says what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{found:?} is not {expected}")]
+pub struct UnitError {
+    /// What stood there.
+    pub found: String,
+    /// What should have stood there, with an example.
+    pub expected: &'static str,
+}
+
+impl FromStr for Bitrate {
+    type Err = UnitError;
+    /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { found: text.into(), expected: "a rate above zero, such as \"11 Mbit/s\"" };
+        let factor = |unit: &str| match unit {
+            "bit/s" => Some(1.0),
+            "kbit/s" => Some(1e3),
+            "Mbit/s" => Some(1e6),
+            "Gbit/s" => Some(1e9),
+            _ => None,
+        };
+        let bps = quantity(text, factor).ok_or_else(error)?;
+        if !(1.0..=1e15).contains(&bps) {
+            return Err(error());
+        }
+        Self::from_bps(bps.round() as u64).ok_or_else(error)
+    }
+}
+
+impl FromStr for Probability {
+    type Err = UnitError;
+    /// Reads `"1%"` and `"0.01"`.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { found: text.into(), expected: "a probability from \"0%\" to \"100%\", such as \"1%\"" };
+        let factor = |unit: &str| match unit {
+            "%" => Some(0.01),
+            "" => Some(1.0),
+            _ => None,
+        };
+        quantity(text, factor).and_then(Self::new).ok_or_else(error)
+    }
+}
+
+/// Reads a duration: `"5 ms"`, `"1.5 s"`, `"20 us"`, `"10 min"`, `"800 ns"`; at most 100 years.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    let factor = |unit: &str| match unit {
+        "ns" => Some(1.0),
+        "us" => Some(1e3),
+        "ms" => Some(1e6),
+        "s" => Some(1e9),
+        "min" => Some(6e10),
+        "h" => Some(3.6e12),
+        _ => None,
+    };
+    match quantity(text, factor) {
+        Some(nanos) if (0.0..=3.2e18).contains(&nanos) => Ok(Duration::from_nanos(nanos.round() as u64)),
+        _ => Err(UnitError { found: text.into(), expected: "a duration of zero or more, such as \"5 ms\"" }),
+    }
+}
+
+/// Reads an amount of data: `"10 MB"` (10^6), `"16 KiB"` (2^10), `"1460 B"`; below 2^53 octets.
+pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
+    let factor = |unit: &str| match unit {
+        "B" => Some(1.0),
+        "kB" => Some(1e3),
+        "MB" => Some(1e6),
+        "GB" => Some(1e9),
+        "KiB" => Some(1024.0),
+        "MiB" => Some(1024.0 * 1024.0),
+        "GiB" => Some(1024.0 * 1024.0 * 1024.0),
+        _ => None,
+    };
+    match quantity(text, factor) {
+        Some(octets) if (0.0..9e15).contains(&octets) => Ok(octets.round() as u64),
+        _ => Err(UnitError { found: text.into(), expected: "an amount of data, such as \"10 MB\" or \"16 KiB\"" }),
+    }
+}
+
+/// Writes a duration as [`parse_duration`] reads it, in the largest unit that keeps it whole.
+pub fn format_duration(duration: Duration) -> String {
+    let nanos = duration.as_nanos();
+    for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
+        if nanos % size == 0 {
+            return format!("{} {unit}", nanos / size);
+        }
+    }
+    format!("{nanos} ns")
+}
+
+/// Splits `"11 Mbit/s"` into number and unit and scales the number; `None` for an unknown unit or no plain number.
+fn quantity(text: &str, factor: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().ok()?;
+    Some(number * factor(unit.trim())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_with_their_unit() {
+        assert_eq!("11 Mbit/s".parse(), Ok(Bitrate::mbps(11)));
+        assert_eq!("5.5Mbit/s".parse::<Bitrate>().map(Bitrate::as_bps), Ok(5_500_000));
+        assert_eq!("1%".parse::<Probability>().map(Probability::value), Ok(0.01));
+        assert_eq!(parse_duration("5 ms"), Ok(Duration::from_millis(5)));
+        assert_eq!(parse_duration("0.5 s"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_octets("16 KiB"), Ok(16_384));
+        assert_eq!(parse_octets("10 MB"), Ok(10_000_000));
+    }
+
+    #[test]
+    fn a_quantity_without_its_unit_or_below_zero_is_refused() {
+        for bad in ["", "11", "11 Mbps", "-1 Mbit/s", "0 bit/s", "nan Mbit/s", "inf bit/s", "1e400 bit/s", "Mbit/s", "99999999999999999999 Gbit/s"] {
+            assert!(bad.parse::<Bitrate>().is_err(), "{bad}");
+        }
+        for bad in ["101%", "-1%", "1.5", "many", "1 permille"] {
+            assert!(bad.parse::<Probability>().is_err(), "{bad}");
+        }
+        for bad in ["5", "-5 ms", "5 m", "1.2.3 s", "999999999999 h"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+        for bad in ["5", "5 Mbit", "-1 B"] {
+            assert!(parse_octets(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn transmission_time_is_exact_to_the_nanosecond_and_rounds_up() {
+        assert_eq!(Bitrate::mbps(1).transmission_time(1024), Duration::from_micros(8192));
+        assert_eq!(Bitrate::mbps(11).transmission_time(1), Duration::from_nanos(728));
+        assert_eq!(Bitrate::mbps(10).transmission_time(1 << 40), Duration::from_nanos((1u64 << 43) * 100));
+    }
+
+    #[test]
+    fn a_duration_reads_back_as_it_was_written() {
+        for nanos in [0, 1, 999, 1_000, 1_500_000, 2_000_000_000, 90_000_000_000] {
+            let duration = Duration::from_nanos(nanos);
+            assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
+        }
+    }
+}
