@@ -46,7 +46,9 @@ impl LinkSenses {
     /// What is in `self` and missing in `offered`, as a sentence for the user; `None` if nothing is.
     pub fn missing_from(self, offered: Self) -> Option<&'static str> {
         if (self - offered).contains(Self::FRAME_FATE) {
-            return Some("the link layer does not report the fate of each frame (it needs one that confirms delivery)");
+            return Some(
+                "the link layer does not report the fate of each frame (it needs one that confirms delivery)",
+            );
         }
         None
     }

@@ -60,7 +60,10 @@ impl Payload {
         if self.is_empty() {
             return next.clone();
         }
-        if let (Self::Stream { stream, offset, len }, Self::Stream { stream: stream2, offset: offset2, len: len2 }) = (self, next)
+        if let (
+            Self::Stream { stream, offset, len },
+            Self::Stream { stream: stream2, offset: offset2, len: len2 },
+        ) = (self, next)
             && stream == stream2
             && offset + u64::from(*len) == *offset2
             && let Some(len) = len.checked_add(*len2)
@@ -94,11 +97,10 @@ impl Default for Payload {
 impl PartialEq for Payload {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Stream { stream, offset, len }, Self::Stream { stream: stream2, offset: offset2, len: len2 })
-                if stream == stream2 =>
-            {
-                len == len2 && (*len == 0 || offset == offset2)
-            }
+            (
+                Self::Stream { stream, offset, len },
+                Self::Stream { stream: stream2, offset: offset2, len: len2 },
+            ) if stream == stream2 => len == len2 && (*len == 0 || offset == offset2),
             _ => self.len() == other.len() && (self.is_empty() || self.octets() == other.octets()),
         }
     }

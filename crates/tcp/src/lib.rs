@@ -1,1 +1,33 @@
-//! Under construction.
+//! The TCP endpoint as a pure state machine: packets and the time go in, packets and a deadline come out.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`connection`] | [`Connection`]: states, input, output, timers |
+//! | [`config`] | [`Config`]: what can be set, with the defaults and where they come from |
+//! | [`flight`] | [`Flight`]: the send variables, with cwnd and ssthresh |
+//! | [`congestion`] | [`CongestionControl`]: how cwnd grows and shrinks; a file a flavour |
+//! | [`recovery`] | [`LossRecovery`]: what duplicate ACKs mean; a file a flavour |
+//! | [`rtt`] | round-trip time and RTO |
+//! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
+//! | [`extension`] | [`Extension`]: what a scheme changes in the sender |
+//!
+//! This crate knows no scheme; a scheme that changes the sender implements [`Extension`] in its own folder.
+//! Not modelled: urgent data, Nagle's algorithm (every sender has `TCP_NODELAY`), simultaneous open, path MTU discovery.
+
+pub mod config;
+pub mod congestion;
+pub mod connection;
+pub mod extension;
+pub mod flight;
+pub mod reassembly;
+pub mod recovery;
+pub mod rtt;
+pub mod send_buffer;
+
+pub use config::{AckPolicy, Config, RtoConfig};
+pub use congestion::CongestionControl;
+pub use connection::{Connection, State, Stats};
+pub use extension::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
+pub use flight::Flight;
+pub use recovery::LossRecovery;
+pub use rtt::RttEstimator;

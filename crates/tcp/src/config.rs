@@ -1,0 +1,80 @@
+//! What can be set about a connection.
+
+use std::time::Duration;
+
+/// Settings of one endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Largest payload of a segment, in octets, before options are subtracted; 1 to 65,495.
+    pub mss: u32,
+    /// Receive buffer, and so the largest window advertised, in octets; 1 to 2^30. Above 65,535 the window scale option
+    /// (RFC 7323) is used.
+    pub window: u32,
+    /// Offer timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Offer selective acknowledgments (RFC 2018): the receiver reports blocks; whether the sender uses them is its
+    /// recovery's business.
+    pub sack: bool,
+    /// Initial cwnd in segments: 1 in 4.3BSD Reno, up to 10 today (RFC 6928).
+    pub initial_window: u32,
+    /// Initial ssthresh in octets: 65,535 in 4.3BSD; "arbitrarily high" in RFC 5681.
+    pub initial_ssthresh: u32,
+    /// When the receiver acknowledges.
+    pub ack_policy: AckPolicy,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// Time-outs in a row after which the connection is given up.
+    pub max_timeouts: u32,
+    /// Where an endpoint waits after it closed first (RFC 9293 asks for twice the maximum segment lifetime).
+    pub time_wait: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            mss: 1460,
+            window: 65_535,
+            timestamps: false,
+            sack: false,
+            initial_window: 1,
+            initial_ssthresh: 65_535,
+            ack_policy: AckPolicy::EverySegment,
+            rto: RtoConfig::default(),
+            max_timeouts: 15,
+            time_wait: Duration::from_secs(60),
+        }
+    }
+}
+
+/// When the receiver acknowledges data that arrives in order. Out of order, it always does so at once (RFC 5681, section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// One ACK a segment.
+    EverySegment,
+    /// One ACK for every second segment, or after this time (RFC 5681, section 4.2: at most 500 ms).
+    Delayed(Duration),
+}
+
+/// The retransmission timer (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// RTO before the first measurement.
+    pub initial: Duration,
+    /// Lower bound of RTO.
+    pub minimum: Duration,
+    /// Upper bound of RTO, backed off or not.
+    pub maximum: Duration,
+    /// Clock granularity G: round trips are counted in whole ticks and timers expire on a tick. 500 ms in 4.3BSD.
+    pub granularity: Duration,
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            minimum: Duration::from_secs(1),
+            maximum: Duration::from_secs(64),
+            granularity: Duration::from_millis(1),
+        }
+    }
+}

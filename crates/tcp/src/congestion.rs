@@ -1,0 +1,38 @@
+//! How cwnd grows and shrinks. A file a flavour; none knows another.
+
+mod reno;
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use crate::flight::Flight;
+
+pub use reno::Reno;
+
+/// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`]; what duplicate ACKs mean is
+/// the business of [`crate::LossRecovery`].
+pub trait CongestionControl: Send {
+    /// New data was acknowledged outside of loss recovery.
+    fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight);
+
+    /// What ssthresh becomes now that a loss was inferred from duplicate ACKs.
+    fn ssthresh_after_loss(&mut self, flight: &Flight) -> u32;
+
+    /// The retransmission timer expired: sets cwnd and ssthresh.
+    fn on_timeout(&mut self, flight: &mut Flight);
+
+    /// The name that scenarios use.
+    fn name(&self) -> &'static str;
+}
+
+/// What one ACK of new data says.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    /// When it came.
+    pub now: Instant,
+    /// Octets that it newly acknowledges.
+    pub acked: u32,
+    /// A round-trip time measured with it.
+    pub rtt: Option<Duration>,
+}

@@ -1,0 +1,33 @@
+//! 4.3BSD Reno: slow start and congestion avoidance (Jacobson 1988; RFC 2001).
+
+use super::{AckSample, CongestionControl};
+use crate::flight::Flight;
+
+/// Slow start by one segment an ACK up to ssthresh (included), then one segment a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reno;
+
+impl CongestionControl for Reno {
+    fn on_ack(&mut self, _ack: &AckSample, flight: &mut Flight) {
+        let increment = if flight.cwnd <= flight.ssthresh {
+            flight.mss
+        } else {
+            (u64::from(flight.mss) * u64::from(flight.mss) / u64::from(flight.cwnd)).max(1) as u32
+        };
+        // Nothing above the largest window that TCP can advertise would ever be used (RFC 7323, section 2.3).
+        flight.cwnd = flight.cwnd.saturating_add(increment).min(1 << 30);
+    }
+
+    fn ssthresh_after_loss(&mut self, flight: &Flight) -> u32 {
+        flight.half_window()
+    }
+
+    fn on_timeout(&mut self, flight: &mut Flight) {
+        flight.ssthresh = flight.half_window();
+        flight.cwnd = flight.mss;
+    }
+
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+}

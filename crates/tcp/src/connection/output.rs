@@ -1,0 +1,209 @@
+//! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
+
+use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags, TcpOptions, Timestamps};
+
+use super::{Connection, State};
+
+impl Connection {
+    /// The next packet to send now; call until `None` after every input.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        if self.reset {
+            self.reset = false;
+            return Some(self.segment(
+                self.flight.nxt,
+                TcpFlags::RST.with(TcpFlags::ACK),
+                Payload::EMPTY,
+                now,
+            ));
+        }
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived => return self.transmit_syn(now),
+            _ => {}
+        }
+        if let Some(packet) = self.transmit_retransmission(now) {
+            return Some(packet);
+        }
+        if let Some(packet) = self.transmit_new(now) {
+            return Some(packet);
+        }
+        if self.receive.ack_now {
+            self.owe_nothing();
+            return Some(self.segment(self.flight.nxt, TcpFlags::ACK, Payload::EMPTY, now));
+        }
+        None
+    }
+
+    fn transmit_syn(&mut self, now: Instant) -> Option<Packet> {
+        if self.flight.nxt != self.iss {
+            return None;
+        }
+        let flags = match self.state {
+            State::SynReceived => TcpFlags::SYN.with(TcpFlags::ACK),
+            _ => TcpFlags::SYN,
+        };
+        if self.flight.max == self.iss {
+            self.rtt.time_segment(self.iss, now);
+        } else {
+            self.stats.retransmits += 1;
+        }
+        self.flight.nxt = self.iss + 1;
+        self.flight.max = self.iss + 1;
+        self.timers.retransmit = Some(self.rtt.expiry(now));
+        self.receive.ack_now = false;
+        Some(self.segment(self.iss, flags, Payload::EMPTY, now))
+    }
+
+    fn transmit_retransmission(&mut self, now: Instant) -> Option<Packet> {
+        if self.retransmit.is_empty() {
+            return None;
+        }
+        let seq = self.retransmit.remove(0);
+        if !self.flight.is_outstanding(seq) {
+            return self.transmit_retransmission(now);
+        }
+        let position = u64::from(seq - self.flight.una);
+        let payload = self.buffer.slice(position, self.flight.mss.min(self.flight.max - seq));
+        if seq == self.flight.una {
+            self.timers.retransmit = Some(self.rtt.expiry(now));
+        }
+        self.stats.retransmits += 1;
+        let mut packet = self.data_segment(seq, payload, now);
+        // The last segment carries the FIN along if that is out already.
+        let ends_at_fin = seq + packet.payload().len() as u32 == self.flight.una + self.buffer.len() as u32;
+        if self.fin_sent()
+            && ends_at_fin
+            && let Some(tcp) = packet.tcp_mut()
+        {
+            tcp.flags = tcp.flags.with(TcpFlags::FIN);
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn transmit_new(&mut self, now: Instant) -> Option<Packet> {
+        let in_flight = self.flight.in_flight();
+        let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
+        let window = self.flight.window();
+        let usable = window.saturating_sub(in_flight);
+        let mss = self.flight.mss;
+        let mut len = u64::from(usable.min(mss)).min(unsent) as u32;
+        if self.flight.peer_window == 0 && in_flight == 0 && unsent > 0 {
+            len = self.window_probe(now)?;
+        }
+        // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or all that an idle
+        // connection's window takes.
+        let is_worth_it = len == mss || u64::from(len) == unsent || in_flight == 0;
+        if len == 0 || !is_worth_it {
+            return if unsent == 0 { self.transmit_fin(now) } else { None };
+        }
+        let seq = self.flight.nxt;
+        let payload = self.buffer.slice(u64::from(in_flight), len);
+        self.flight.nxt += len;
+        self.account_for(seq, now);
+        Some(self.data_segment(seq, payload, now))
+    }
+
+    /// One octet into a closed window each time that the persist timer expires (RFC 9293, section 3.8.6.1).
+    fn window_probe(&mut self, now: Instant) -> Option<u32> {
+        if std::mem::take(&mut self.probe_window) {
+            return Some(1);
+        }
+        if self.timers.persist.is_none() && self.timers.retransmit.is_none() {
+            self.timers.persist = Some(self.rtt.expiry(now));
+        }
+        None
+    }
+
+    fn transmit_fin(&mut self, now: Instant) -> Option<Packet> {
+        let data_end = self.flight.una + self.buffer.len() as u32;
+        if !self.close_requested || self.flight.nxt != data_end {
+            return None;
+        }
+        self.state = match self.state {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            // Sent before: again after a time-out. Acknowledged: never again.
+            State::FinWait1 | State::Closing | State::LastAck => self.state,
+            _ => return None,
+        };
+        let seq = self.flight.nxt;
+        self.flight.nxt += 1;
+        self.account_for(seq, now);
+        Some(self.segment_and_ack(seq, TcpFlags::FIN.with(TcpFlags::ACK), Payload::EMPTY, now))
+    }
+
+    /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts the timer.
+    #[inline]
+    fn account_for(&mut self, seq: Seq, now: Instant) {
+        if self.flight.nxt.after(self.flight.max) {
+            self.flight.max = self.flight.nxt;
+            if !self.negotiated.timestamps {
+                self.rtt.time_segment(seq, now);
+            }
+        } else {
+            self.stats.retransmits += 1;
+        }
+        if self.timers.retransmit.is_none() {
+            self.timers.retransmit = Some(self.rtt.expiry(now));
+        }
+    }
+
+    fn data_segment(&mut self, seq: Seq, payload: Payload, now: Instant) -> Packet {
+        let is_last = u64::from(seq - self.flight.una) + payload.len() as u64 == self.buffer.len();
+        let flags = if is_last { TcpFlags::ACK.with(TcpFlags::PSH) } else { TcpFlags::ACK };
+        self.segment_and_ack(seq, flags, payload, now)
+    }
+
+    fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload, now: Instant) -> Packet {
+        self.owe_nothing();
+        self.segment(seq, flags, payload, now)
+    }
+
+    fn owe_nothing(&mut self) {
+        self.receive.acknowledged();
+        self.timers.delayed_ack = None;
+    }
+
+    /// Whether our FIN has a sequence number.
+    pub(super) const fn fin_sent(&self) -> bool {
+        matches!(
+            self.state,
+            State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
+        )
+    }
+
+    pub(super) fn options(&self, syn: bool, now: Instant) -> TcpOptions {
+        let mut options = TcpOptions::default();
+        let answering = self.state == State::SynReceived;
+        if syn {
+            options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
+            let scales =
+                if answering { self.negotiated.our_shift > 0 } else { window_shift(self.config.window) > 0 };
+            options.window_scale = scales.then(|| window_shift(self.config.window));
+            options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
+        }
+        if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
+            options.timestamps =
+                Some(Timestamps { value: timestamp(now), echo_reply: self.receive.ts_recent() });
+        }
+        if self.negotiated.sack && !syn {
+            options.sack = self.receive.sack_blocks(if options.timestamps.is_some() { 3 } else { 4 });
+        }
+        options
+    }
+}
+
+/// The timestamp clock: milliseconds, from 1 on so that an echo of 0 means none.
+pub(super) const fn timestamp(now: Instant) -> u32 {
+    (now.as_millis() as u32).wrapping_add(1)
+}
+
+/// The smallest shift with which a window field can tell this window (RFC 7323, section 2); at most 14.
+pub(super) const fn window_shift(window: u32) -> u8 {
+    let mut shift = 0;
+    while shift < 14 && window >> shift > u16::MAX as u32 {
+        shift += 1;
+    }
+    shift
+}

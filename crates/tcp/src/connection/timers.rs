@@ -1,0 +1,93 @@
+//! The timers of a connection, and what happens when they expire.
+
+use lasthop_agent::Deadline;
+use lasthop_packet::Instant;
+
+use super::{Connection, State};
+use crate::extension::TimeoutResponse;
+
+/// When each timer expires. There is one retransmission timer, for the oldest outstanding segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timers {
+    pub(crate) retransmit: Option<Instant>,
+    pub(crate) delayed_ack: Option<Instant>,
+    /// Window probes while the peer's window is closed (RFC 9293, section 3.8.6.1).
+    pub(crate) persist: Option<Instant>,
+    pub(crate) time_wait: Option<Instant>,
+}
+
+impl Timers {
+    #[inline]
+    pub(super) fn next(&self) -> Option<Deadline> {
+        let deadline = |at: Option<Instant>, reason| at.map(|at| Deadline { at, reason });
+        let first = deadline(self.retransmit, "retransmission timer");
+        if self.delayed_ack.is_none() && self.persist.is_none() && self.time_wait.is_none() {
+            return first;
+        }
+        let second = Deadline::earliest(first, deadline(self.delayed_ack, "delayed ACK"));
+        let third = Deadline::earliest(second, deadline(self.persist, "window probe"));
+        Deadline::earliest(third, deadline(self.time_wait, "TIME-WAIT"))
+    }
+}
+
+impl Connection {
+    /// Does what is due. Early and repeated calls are harmless.
+    pub fn on_deadline(&mut self, now: Instant) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if due(self.timers.time_wait) {
+            self.enter_closed();
+            return;
+        }
+        if due(self.timers.delayed_ack) {
+            self.timers.delayed_ack = None;
+            self.receive.ack_now = true;
+        }
+        if due(self.timers.persist) {
+            self.timers.persist = None;
+            self.rtt.back_off();
+            self.probe_window = true;
+        }
+        if due(self.timers.retransmit) {
+            self.timers.retransmit = None;
+            self.on_timeout(now);
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        if self.rtt.timeouts_in_a_row() >= self.config.max_timeouts {
+            self.abort();
+            return;
+        }
+        self.duplicate_acks = 0;
+        self.retransmit.clear();
+        let response = match self.is_handshaking() {
+            true => None,
+            false => self.call_extension(now, |extension, sender| extension.on_timeout(sender)),
+        };
+        match response.unwrap_or(TimeoutResponse::Standard) {
+            TimeoutResponse::RetransmitOnly => {
+                self.stats.timeouts_spared += 1;
+                self.recovery.on_timeout(&mut self.flight);
+                self.rtt.stop_timing();
+                self.retransmit.push(self.flight.una);
+            }
+            TimeoutResponse::Standard => {
+                // ssthresh is half of what was really in use: take it before recovery deflates cwnd.
+                self.rtt.back_off();
+                if !self.is_handshaking() {
+                    self.congestion.on_timeout(&mut self.flight);
+                    let (cwnd, ssthresh) = (self.flight.cwnd, self.flight.ssthresh);
+                    self.recovery.on_timeout(&mut self.flight);
+                    (self.flight.cwnd, self.flight.ssthresh) = (cwnd, ssthresh);
+                }
+                // Go back: everything from the oldest outstanding segment on is sent again (4.3BSD).
+                self.flight.nxt = self.flight.una;
+            }
+        }
+    }
+
+    pub(super) const fn is_handshaking(&self) -> bool {
+        matches!(self.state, State::SynSent | State::SynReceived)
+    }
+}

@@ -1,0 +1,47 @@
+//! The send variables.
+
+use lasthop_packet::Seq;
+
+/// What a sender knows of its flight: the variables of RFC 9293, section 3.3.1, and of RFC 5681, section 2.
+#[derive(Clone, Debug)]
+pub struct Flight {
+    /// SND.UNA: the oldest sequence number that is not acknowledged.
+    pub una: Seq,
+    /// SND.NXT: the next to send. After a time-out it is set back to `una` (4.3BSD's go-back-N).
+    pub nxt: Seq,
+    /// Behind the highest sequence number that was ever sent.
+    pub max: Seq,
+    /// SND.WND: the window that the receiver advertises, in octets.
+    pub peer_window: u32,
+    /// Payload of a full segment, options subtracted, in octets.
+    pub mss: u32,
+    /// The congestion window, in octets.
+    pub cwnd: u32,
+    /// The slow start threshold, in octets.
+    pub ssthresh: u32,
+}
+
+impl Flight {
+    /// The smaller of congestion window and advertised window, in octets.
+    #[inline]
+    pub fn window(&self) -> u32 {
+        self.cwnd.min(self.peer_window)
+    }
+
+    /// Octets sent and not acknowledged, as `nxt` has it.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.nxt - self.una
+    }
+
+    /// Whether `seq` was sent and is not acknowledged.
+    #[inline]
+    pub fn is_outstanding(&self, seq: Seq) -> bool {
+        seq.within(self.una, self.max)
+    }
+
+    /// Half of the current window in whole segments, at least two: what ssthresh becomes on a loss in 4.3BSD Reno.
+    pub fn half_window(&self) -> u32 {
+        (self.window() / 2 / self.mss).max(2) * self.mss
+    }
+}

@@ -1,0 +1,65 @@
+//! Reno's fast retransmit and fast recovery (RFC 2001, sections 3 and 4).
+
+use lasthop_packet::Seq;
+
+use super::{AfterAck, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use crate::congestion::CongestionControl;
+use crate::flight::Flight;
+
+/// Retransmits on the third duplicate ACK, inflates cwnd by one segment for each further one, and is over with the first ACK of
+/// new data, be it partial or not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FastRecovery {
+    /// In recovery: what cwnd becomes at its end.
+    cwnd_afterwards: Option<u32>,
+}
+
+impl LossRecovery for FastRecovery {
+    fn on_duplicate_ack(
+        &mut self,
+        count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> Option<Seq> {
+        if self.is_recovering() {
+            flight.cwnd = flight.cwnd.saturating_add(flight.mss);
+            return None;
+        }
+        if count != DUPLICATE_ACK_THRESHOLD {
+            return None;
+        }
+        flight.ssthresh = congestion.ssthresh_after_loss(flight);
+        flight.cwnd = flight.ssthresh + DUPLICATE_ACK_THRESHOLD * flight.mss;
+        self.cwnd_afterwards = Some(flight.ssthresh);
+        Some(flight.una)
+    }
+
+    fn on_new_ack(&mut self, flight: &mut Flight) -> AfterAck {
+        match self.cwnd_afterwards.take() {
+            None => AfterAck::Open,
+            Some(cwnd) => {
+                flight.cwnd = cwnd;
+                AfterAck::WindowSet
+            }
+        }
+    }
+
+    fn enter_without_reduction(&mut self, cwnd: u32, flight: &mut Flight) {
+        self.cwnd_afterwards.get_or_insert(flight.cwnd);
+        flight.cwnd = cwnd;
+    }
+
+    fn on_timeout(&mut self, flight: &mut Flight) {
+        if let Some(cwnd) = self.cwnd_afterwards.take() {
+            flight.cwnd = cwnd;
+        }
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.cwnd_afterwards.is_some()
+    }
+
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+}

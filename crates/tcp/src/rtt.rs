@@ -1,0 +1,188 @@
+//! Round-trip time and retransmission time-out.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+use crate::config::RtoConfig;
+
+/// Estimates the round-trip time and derives RTO (RFC 6298), with Karn's rule and exponential back-off.
+///
+/// Without timestamps one segment is timed at a time, as in 4.3BSD.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    config: RtoConfig,
+    estimate: Option<Estimate>,
+    latest: Option<Duration>,
+    timed: Option<TimedSegment>,
+    timeouts_in_a_row: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    srtt: Duration,
+    rttvar: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TimedSegment {
+    seq: Seq,
+    sent: Instant,
+}
+
+impl RttEstimator {
+    /// No measurement yet.
+    pub const fn new(config: RtoConfig) -> Self {
+        Self { config, estimate: None, latest: None, timed: None, timeouts_in_a_row: 0 }
+    }
+
+    /// Starts timing the segment at `seq` unless one is being timed.
+    #[inline]
+    pub fn time_segment(&mut self, seq: Seq, now: Instant) {
+        if self.timed.is_none() {
+            self.timed = Some(TimedSegment { seq, sent: now });
+        }
+    }
+
+    /// Something was retransmitted: what is being timed can no longer be told from its copy.
+    ///
+    //= RFC 6298, section 3: "RTT samples MUST NOT be made using segments that were retransmitted".
+    pub const fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// Takes a sample if `ack` covers the segment that is being timed.
+    #[inline]
+    pub fn on_ack(&mut self, ack: Seq, now: Instant) -> Option<Duration> {
+        let timed = self.timed?;
+        if !ack.after(timed.seq) {
+            return None;
+        }
+        self.timed = None;
+        Some(self.sample(timed.sent, now))
+    }
+
+    /// Takes a sample of the time from `sent` to `now`, in whole ticks of the clock.
+    pub fn sample(&mut self, sent: Instant, now: Instant) -> Duration {
+        let tick = self.config.granularity.as_nanos() as u64;
+        let rtt = match tick {
+            0 => now.since(sent),
+            _ => Duration::from_nanos((now.as_nanos() / tick - sent.as_nanos() / tick) * tick),
+        };
+        self.estimate = Some(match self.estimate {
+            //= RFC 6298, section 2.2: first measurement.
+            None => Estimate { srtt: rtt, rttvar: rtt / 2 },
+            //= RFC 6298, section 2.3: alpha = 1/8, beta = 1/4.
+            Some(Estimate { srtt, rttvar }) => {
+                Estimate { srtt: (srtt * 7 + rtt) / 8, rttvar: (rttvar * 3 + srtt.abs_diff(rtt)) / 4 }
+            }
+        });
+        self.latest = Some(rtt);
+        self.timeouts_in_a_row = 0;
+        rtt
+    }
+
+    /// The retransmission timer expired: RTO doubles until the next sample.
+    pub fn back_off(&mut self) {
+        self.timed = None;
+        self.timeouts_in_a_row += 1;
+    }
+
+    /// The peer's window opened: what was backed off for window probes counts no longer.
+    pub const fn stop_probing(&mut self) {
+        self.timeouts_in_a_row = 0;
+    }
+
+    /// Time-outs since the last sample.
+    pub const fn timeouts_in_a_row(&self) -> u32 {
+        self.timeouts_in_a_row
+    }
+
+    /// The retransmission time-out, backed off and within its bounds.
+    pub fn rto(&self) -> Duration {
+        let rto = match self.estimate {
+            None => self.config.initial,
+            //= RFC 6298, section 2.3: RTO <- SRTT + max (G, K*RTTVAR), K = 4.
+            Some(Estimate { srtt, rttvar }) => srtt + self.config.granularity.max(rttvar * 4),
+        };
+        let rto = rto.max(self.config.minimum);
+        let factor = 1u32 << self.timeouts_in_a_row.min(20);
+        rto.saturating_mul(factor).min(self.config.maximum)
+    }
+
+    /// When a timer that is set now expires: after RTO, on a tick of the clock.
+    #[inline]
+    pub fn expiry(&self, now: Instant) -> Instant {
+        (now + self.rto()).round_up_to(self.config.granularity)
+    }
+
+    /// The smoothed round-trip time.
+    pub fn srtt(&self) -> Option<Duration> {
+        self.estimate.map(|estimate| estimate.srtt)
+    }
+
+    /// The latest sample.
+    pub const fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator(granularity_ms: u64, minimum_ms: u64) -> RttEstimator {
+        RttEstimator::new(RtoConfig {
+            granularity: Duration::from_millis(granularity_ms),
+            minimum: Duration::from_millis(minimum_ms),
+            ..RtoConfig::default()
+        })
+    }
+
+    #[test]
+    fn rto_follows_rfc_6298() {
+        let mut rtt = estimator(1, 0);
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.sample(Instant::ZERO, Instant::from_millis(100));
+        assert_eq!(rtt.rto(), Duration::from_millis(100 + 4 * 50));
+        rtt.sample(Instant::ZERO, Instant::from_millis(180));
+        assert_eq!(rtt.srtt(), Some(Duration::from_millis(110)));
+        assert_eq!(rtt.rto(), Duration::from_micros(110_000 + 4 * 57_500));
+    }
+
+    #[test]
+    fn rto_keeps_its_minimum_and_doubles_up_to_its_maximum_until_a_sample_comes() {
+        let mut rtt = estimator(1, 1000);
+        rtt.sample(Instant::ZERO, Instant::from_millis(10));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        for expected in [2, 4, 8, 16, 32, 64, 64, 64] {
+            rtt.back_off();
+            assert_eq!(rtt.rto(), Duration::from_secs(expected));
+        }
+        rtt.sample(Instant::ZERO, Instant::from_millis(10));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_segment_is_not_timed_across_a_retransmission() {
+        let mut rtt = estimator(1, 0);
+        rtt.time_segment(Seq(1), Instant::ZERO);
+        rtt.time_segment(Seq(9), Instant::from_millis(5));
+        assert_eq!(rtt.on_ack(Seq(1), Instant::from_millis(8)), None, "only an ACK beyond it counts");
+        assert_eq!(rtt.on_ack(Seq(2), Instant::from_millis(9)), Some(Duration::from_millis(9)));
+        rtt.time_segment(Seq(10), Instant::from_millis(20));
+        rtt.stop_timing();
+        assert_eq!(rtt.on_ack(Seq(20), Instant::from_millis(30)), None);
+    }
+
+    #[test]
+    fn a_coarse_clock_counts_ticks_and_expires_on_one() {
+        let mut rtt = estimator(500, 1000);
+        assert_eq!(
+            rtt.sample(Instant::from_millis(499), Instant::from_millis(501)),
+            Duration::from_millis(500)
+        );
+        assert_eq!(rtt.sample(Instant::from_millis(501), Instant::from_millis(999)), Duration::ZERO);
+        assert_eq!(rtt.expiry(Instant::from_millis(1)).as_millis() % 500, 0);
+    }
+}

@@ -1,0 +1,164 @@
+//! Data that the application wrote and the peer has not acknowledged.
+
+use std::collections::VecDeque;
+
+use lasthop_packet::Payload;
+
+/// A queue of payload pieces. Position 0 is the oldest octet that is not acknowledged.
+///
+/// A simulated stream, however long, is one piece.
+#[derive(Debug, Default)]
+pub struct SendBuffer {
+    pieces: VecDeque<Piece>,
+    len: u64,
+}
+
+/// A payload, or for simulated streams longer than a payload can be, a run of it.
+#[derive(Debug)]
+enum Piece {
+    Payload(Payload),
+    Stream { stream: u32, offset: u64, len: u64 },
+}
+
+impl Piece {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Payload(payload) => payload.len() as u64,
+            Self::Stream { len, .. } => *len,
+        }
+    }
+
+    /// Up to `len` octets from `from`.
+    fn slice(&self, from: u64, len: u32) -> Payload {
+        match self {
+            Self::Payload(payload) => payload.slice(from as usize, from as usize + len as usize),
+            Self::Stream { stream, offset, len: whole } => Payload::Stream {
+                stream: *stream,
+                offset: offset + from,
+                len: u64::from(len).min(whole - from) as u32,
+            },
+        }
+    }
+
+    fn cut_front(&mut self, octets: u64) {
+        match self {
+            Self::Payload(payload) => *payload = payload.slice(octets as usize, payload.len()),
+            Self::Stream { offset, len, .. } => {
+                *offset += octets;
+                *len -= octets;
+            }
+        }
+    }
+}
+
+impl SendBuffer {
+    /// Octets held.
+    #[inline]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing is held.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends a payload.
+    pub fn push(&mut self, payload: Payload) {
+        match payload {
+            Payload::Stream { stream, offset, len } => self.push_stream(stream, offset, u64::from(len)),
+            Payload::Bytes(_) => {
+                self.len += payload.len() as u64;
+                self.pieces.push_back(Piece::Payload(payload));
+            }
+        }
+    }
+
+    /// Appends `len` octets of a simulated stream.
+    pub fn push_stream(&mut self, stream: u32, offset: u64, len: u64) {
+        self.len = self.len.saturating_add(len);
+        if let Some(Piece::Stream { stream: last, offset: start, len: run }) = self.pieces.back_mut()
+            && *last == stream
+            && start.checked_add(*run) == Some(offset)
+        {
+            *run += len;
+            return;
+        }
+        self.pieces.push_back(Piece::Stream { stream, offset, len });
+    }
+
+    /// Up to `len` octets from `position` on.
+    #[inline]
+    pub fn slice(&self, position: u64, len: u32) -> Payload {
+        if let Some(only @ Piece::Stream { .. }) = self.pieces.front()
+            && position + u64::from(len) <= only.len()
+        {
+            return only.slice(position, len);
+        }
+        self.slice_across(position, len)
+    }
+
+    fn slice_across(&self, mut position: u64, mut len: u32) -> Payload {
+        let mut payload = Payload::EMPTY;
+        for piece in &self.pieces {
+            if position >= piece.len() {
+                position -= piece.len();
+                continue;
+            }
+            let part =
+                piece.slice(position, len.min((piece.len() - position).min(u64::from(u32::MAX)) as u32));
+            len -= part.len() as u32;
+            payload = payload.join(&part);
+            position = 0;
+            if len == 0 {
+                break;
+            }
+        }
+        payload
+    }
+
+    /// Forgets `octets` from the front: they are acknowledged.
+    #[inline]
+    pub fn acknowledge(&mut self, octets: u64) {
+        let mut octets = octets.min(self.len);
+        self.len -= octets;
+        while octets > 0
+            && let Some(front) = self.pieces.front_mut()
+        {
+            let cut = octets.min(front.len());
+            front.cut_front(cut);
+            octets -= cut;
+            if front.len() == 0 {
+                self.pieces.pop_front();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn slices_cross_pieces_and_follow_what_is_acknowledged() {
+        let mut buffer = SendBuffer::default();
+        buffer.push(Payload::Bytes(Bytes::from_static(b"hello ")));
+        buffer.push(Payload::Bytes(Bytes::from_static(b"world")));
+        assert_eq!(buffer.slice(3, 5).octets(), "lo wo");
+        buffer.acknowledge(7);
+        assert_eq!((buffer.len(), buffer.slice(0, 99).octets()), (4, Bytes::from_static(b"orld")));
+    }
+
+    #[test]
+    fn a_stream_of_any_length_is_one_piece() {
+        let mut buffer = SendBuffer::default();
+        buffer.push_stream(1, 0, 1 << 40);
+        buffer.push_stream(1, 1 << 40, 10);
+        buffer.acknowledge(1 << 39);
+        assert_eq!(buffer.pieces.len(), 1);
+        assert_eq!(buffer.slice(4, 3), Payload::Stream { stream: 1, offset: (1 << 39) + 4, len: 3 });
+        assert_eq!(buffer.len(), (1 << 39) + 10);
+    }
+}
