@@ -41,6 +41,7 @@ impl Payload {
     }
 
     /// Octets `from .. to` of this payload, both cut to its length.
+    #[must_use]
     pub fn slice(&self, from: usize, to: usize) -> Self {
         let to = to.min(self.len());
         let from = from.min(to);
@@ -53,6 +54,7 @@ impl Payload {
     }
 
     /// Both payloads, one behind the other. Contiguous pieces of one stream stay one piece.
+    #[must_use]
     pub fn join(&self, next: &Self) -> Self {
         if next.is_empty() {
             return self.clone();
@@ -60,7 +62,10 @@ impl Payload {
         if self.is_empty() {
             return next.clone();
         }
-        if let (Self::Stream { stream, offset, len }, Self::Stream { stream: stream2, offset: offset2, len: len2 }) = (self, next)
+        if let (
+            Self::Stream { stream, offset, len },
+            Self::Stream { stream: stream2, offset: offset2, len: len2 },
+        ) = (self, next)
             && stream == stream2
             && offset + u64::from(*len) == *offset2
             && let Some(len) = len.checked_add(*len2)
@@ -94,11 +99,10 @@ impl Default for Payload {
 impl PartialEq for Payload {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Stream { stream, offset, len }, Self::Stream { stream: stream2, offset: offset2, len: len2 })
-                if stream == stream2 =>
-            {
-                len == len2 && (*len == 0 || offset == offset2)
-            }
+            (
+                Self::Stream { stream, offset, len },
+                Self::Stream { stream: stream2, offset: offset2, len: len2 },
+            ) if stream == stream2 => len == len2 && (*len == 0 || offset == offset2),
             _ => self.len() == other.len() && (self.is_empty() || self.octets() == other.octets()),
         }
     }

@@ -19,7 +19,8 @@ impl Rng {
         let stream = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| {
             (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        let state = (u128::from(splitmix(seed ^ stream)) << 64) | u128::from(splitmix(seed.wrapping_add(stream)));
+        let state =
+            (u128::from(splitmix(seed ^ stream)) << 64) | u128::from(splitmix(seed.wrapping_add(stream)));
         Self(Pcg64::new(state, (u128::from(stream) << 64) | u128::from(splitmix(stream))))
     }
 

@@ -36,7 +36,9 @@ impl Bitrate {
         let bits = octets * 8;
         match bits.checked_mul(1_000_000_000) {
             Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
-            None => Duration::from_nanos((u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.0)) as u64),
+            None => {
+                Duration::from_nanos((u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.0)) as u64)
+            }
         }
     }
 }
@@ -45,9 +47,9 @@ impl fmt::Display for Bitrate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bps = self.0;
         match bps {
-            _ if bps % 1_000_000_000 == 0 => write!(f, "{} Gbit/s", bps / 1_000_000_000),
-            _ if bps % 1_000_000 == 0 => write!(f, "{} Mbit/s", bps / 1_000_000),
-            _ if bps % 1_000 == 0 => write!(f, "{} kbit/s", bps / 1_000),
+            _ if bps.is_multiple_of(1_000_000_000) => write!(f, "{} Gbit/s", bps / 1_000_000_000),
+            _ if bps.is_multiple_of(1_000_000) => write!(f, "{} Mbit/s", bps / 1_000_000),
+            _ if bps.is_multiple_of(1_000) => write!(f, "{} kbit/s", bps / 1_000),
             _ => write!(f, "{bps} bit/s"),
         }
     }
@@ -119,7 +121,10 @@ impl FromStr for Probability {
     type Err = UnitError;
     /// Reads `"1%"` and `"0.01"`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError { found: text.into(), expected: "a probability from \"0%\" to \"100%\", such as \"1%\"" };
+        let error = || UnitError {
+            found: text.into(),
+            expected: "a probability from \"0%\" to \"100%\", such as \"1%\"",
+        };
         let factor = |unit: &str| match unit {
             "%" => Some(0.01),
             "" => Some(1.0),
@@ -160,7 +165,10 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
     };
     match quantity(text, factor) {
         Some(octets) if (0.0..9e15).contains(&octets) => Ok(octets.round() as u64),
-        _ => Err(UnitError { found: text.into(), expected: "an amount of data, such as \"10 MB\" or \"16 KiB\"" }),
+        _ => Err(UnitError {
+            found: text.into(),
+            expected: "an amount of data, such as \"10 MB\" or \"16 KiB\"",
+        }),
     }
 }
 
@@ -168,7 +176,7 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
 pub fn format_duration(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
-        if nanos % size == 0 {
+        if nanos.is_multiple_of(size) {
             return format!("{} {unit}", nanos / size);
         }
     }
@@ -201,7 +209,18 @@ mod tests {
 
     #[test]
     fn a_quantity_without_its_unit_or_below_zero_is_refused() {
-        for bad in ["", "11", "11 Mbps", "-1 Mbit/s", "0 bit/s", "nan Mbit/s", "inf bit/s", "1e400 bit/s", "Mbit/s", "99999999999999999999 Gbit/s"] {
+        for bad in [
+            "",
+            "11",
+            "11 Mbps",
+            "-1 Mbit/s",
+            "0 bit/s",
+            "nan Mbit/s",
+            "inf bit/s",
+            "1e400 bit/s",
+            "Mbit/s",
+            "99999999999999999999 Gbit/s",
+        ] {
             assert!(bad.parse::<Bitrate>().is_err(), "{bad}");
         }
         for bad in ["101%", "-1%", "1.5", "many", "1 permille"] {
