@@ -87,15 +87,23 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The layout of these options.
+    #[inline]
     pub(crate) fn of(options: &TcpOptions) -> Self {
+        // The usual case, asked for at every packet's every length.
+        let whole = Self::with(options, true, true, options.sack.as_slice().len());
+        if whole.len <= ROOM { whole } else { Self::squeezed(options) }
+    }
+
+    /// The layout that leaves out least of options that do not fit aligned.
+    #[cold]
+    fn squeezed(options: &TcpOptions) -> Self {
         let blocks = options.sack.as_slice().len();
-        let everything = std::iter::once((true, blocks));
-        let without_unknown = (0..=blocks).rev().map(|blocks| (false, blocks));
-        everything
+        let packed = Self::with(options, false, true, blocks);
+        let without_unknown = (0..=blocks).rev().flat_map(|blocks| {
+            [true, false].map(|is_aligned| Self::with(options, is_aligned, false, blocks))
+        });
+        std::iter::once(packed)
             .chain(without_unknown)
-            .flat_map(|(unknown, blocks)| {
-                [true, false].map(|aligned| Self::with(options, aligned, unknown, blocks))
-            })
             .find(|layout| layout.len <= ROOM)
             // Never needed: the other options take at most 20 octets.
             .unwrap_or(Self { is_aligned: true, has_unknown: false, sack_blocks: 0, len: 0 })
