@@ -4,12 +4,15 @@
 //! computes lengths and checksums for every other. What [`parse`] does not fully understand is [`Transport::Opaque`], so that
 //! no agent touches it: other protocols, fragments, IPv4 options, IPv6 extension headers, ESP, and everything malformed.
 //!
+//! [`Packet`]: crate::Packet
 //! [`Transport::Opaque`]: crate::Transport::Opaque
 
 mod checksum;
 mod emit;
 mod options;
 mod parse;
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
