@@ -44,6 +44,11 @@ impl<S> FlowTable<S> {
         self.flows.get(&key).map(|entry| &entry.state)
     }
 
+    /// The state of a flow for a change that does not count as use, such as one that a timer makes.
+    pub fn peek_mut(&mut self, key: FlowKey) -> Option<&mut S> {
+        self.flows.get_mut(&key).map(|entry| &mut entry.state)
+    }
+
     /// Adds a flow. `Err` gives the state back where the table is full of flows in use; `Ok` holds the flow that made room.
     pub fn insert(&mut self, key: FlowKey, state: S, now: Instant) -> Result<Option<FlowKey>, S> {
         self.remove(key);
