@@ -3,6 +3,7 @@
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::flow::Flow;
+use super::settings::Settings;
 
 /// What is to be done with duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ enum Remedy {
 
 impl Flow {
     /// Takes note of the acknowledgment in a packet from the radio side (`snoop_ack`).
-    pub fn on_ack(&mut self, packet: &Packet, duplicates_passed: u32, now: Instant) -> AckEffect {
+    pub fn on_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckEffect {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else {
             return AckEffect::None;
         };
@@ -70,7 +71,7 @@ impl Flow {
         if !packet.payload().is_empty() || !may_be_duplicate(tcp) || (window_changed && !reports_loss) {
             return AckEffect::Same;
         }
-        match self.remedy(tcp.ack, duplicates_passed) {
+        match self.remedy(tcp.ack, settings) {
             Remedy::Pass => AckEffect::Duplicate { repair: false, suppress: false },
             Remedy::Suppress => AckEffect::Duplicate { repair: false, suppress: !window_changed },
             Remedy::Repair => AckEffect::Duplicate { repair: true, suppress: !window_changed },
@@ -110,17 +111,17 @@ impl Flow {
     }
 
     /// What to do about a sign that the packet at `ack` is lost.
-    fn remedy(&mut self, ack: Seq, duplicates_passed: u32) -> Remedy {
+    fn remedy(&mut self, ack: Seq, settings: &Settings) -> Remedy {
         let Some(first) = self.cache.first().filter(|first| !first.seq.after(ack)) else {
             // It never reached us: the sender has to repair that, and to slow down.
             return Remedy::Pass;
         };
-        if first.notes.by_sender {
-            // The sender counts the duplicates of what it retransmitted.
+        if first.notes.by_sender || first.notes.local >= settings.local_retransmissions {
+            // The sender counts the duplicates of what it retransmitted; and where we have given up, it has to know.
             return Remedy::Pass;
         }
         match self.duplicates {
-            Duplicates::Passed(passed) if passed < duplicates_passed => {
+            Duplicates::Passed(passed) if passed < settings.duplicates_passed => {
                 self.duplicates = Duplicates::Passed(passed + 1);
                 Remedy::Pass
             }
@@ -128,7 +129,8 @@ impl Flow {
                 let on_their_way = self.cache.count_from(self.count_from) as u32;
                 let (first_end, retransmitted) = (first.end, first.notes.local > 0);
                 self.count_from = first_end;
-                self.duplicates = match on_their_way.checked_sub(duplicates_passed.saturating_add(1)) {
+                self.duplicates = match on_their_way.checked_sub(settings.duplicates_passed.saturating_add(1))
+                {
                     None => Duplicates::Miscounted,
                     Some(0) => Duplicates::default(),
                     Some(expected) => Duplicates::Expected(expected),

@@ -52,6 +52,8 @@
 //! - It does not notice a sender's retransmission while the cache is full. We do; that takes no room.
 //! - Once the sender has retransmitted a packet, it still suppresses the duplicates that it expected before. We let them all
 //!   pass, as the paper says: the sender counts them.
+//! - Once a packet was retransmitted as often as allowed, it still suppresses the duplicates that it expected. We let them all
+//!   pass: nobody but the sender can help then.
 //! - A count that falls short by two is treated as one that falls short by one.
 //! - It caches nothing while the interface queue is nearly full, to leave congestion to the sender. An agent sees no queue
 //!   here; what the queue behind it drops is repaired as if the air had lost it.
@@ -177,7 +179,7 @@ impl Snoop {
         let now = cx.now();
         let Some(flow) = self.flows.touch(key, now) else { return Verdict::Forward };
         let before = flow.octets();
-        let effect = flow.on_ack(packet, self.settings.duplicates_passed, now);
+        let effect = flow.on_ack(packet, &self.settings, now);
         self.octets = self.octets - before + flow.octets();
         match effect {
             AckEffect::None => Verdict::Forward,

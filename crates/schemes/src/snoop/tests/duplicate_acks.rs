@@ -49,6 +49,40 @@ fn a_count_that_falls_short_repairs_twice_and_then_lets_the_sender_see() {
 }
 
 #[test]
+fn a_recount_begins_behind_what_was_retransmitted_or_at_the_front_once_a_hole_was_filled() {
+    let mut bench = Bench::new();
+    bench.burst(0, 2);
+    bench.burst(300, 4);
+    bench.radio(&ack(100));
+    assert!(bench.two_duplicates(&ack(100)).suppressed());
+    bench.core(&data(200, 100));
+    let fates: String =
+        (0..15).map(|_| if bench.radio(&ack(100)).suppressed() { 's' } else { 'p' }).collect();
+    assert_eq!(fates, "sssppssssppsssp");
+}
+
+#[test]
+fn duplicates_after_the_timer_repaired_are_counted_but_do_not_repair_again() {
+    let mut bench = Bench::new();
+    bench.burst(0, 6);
+    bench.radio(&ack(100));
+    assert_eq!(bench.wait(LONG).timer().len(), 1);
+    let fates: String = (0..5).map(|_| if bench.radio(&ack(100)).suppressed() { 's' } else { 'p' }).collect();
+    assert_eq!(fates, "ppssp");
+}
+
+#[test]
+fn duplicates_for_a_packet_that_was_retransmitted_as_often_as_allowed_pass() {
+    let mut bench = Bench::with(Settings { local_retransmissions: 1, ..Settings::default() });
+    bench.burst(0, 9);
+    bench.radio(&ack(100));
+    assert!(bench.two_duplicates(&ack(100)).suppressed());
+    for _ in 0..6 {
+        assert!(bench.radio(&ack(100)).passed());
+    }
+}
+
+#[test]
 fn a_new_ack_ends_all_expectations() {
     let mut bench = Bench::new();
     bench.burst(0, 9);

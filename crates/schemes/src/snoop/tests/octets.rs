@@ -29,6 +29,15 @@ fn a_copy_carries_only_what_the_receiver_misses_of_a_super_packet() {
 }
 
 #[test]
+fn a_sender_retransmission_of_a_part_does_not_speak_for_the_rest() {
+    let mut bench = Bench::new();
+    bench.core(&data(0, 1000));
+    bench.core(&data(0, 100));
+    bench.radio(&ack(300));
+    assert_eq!(bench.two_duplicates(&ack(300)).repaired(), Some((300, 700)));
+}
+
+#[test]
 fn sequence_numbers_wrap() {
     let start = u32::MAX - 249;
     let mut bench = Bench::new();

@@ -59,7 +59,12 @@ fn only_packets_that_left_once_measure_the_round_trip_time() {
     bench.two_duplicates(&ack(100));
     bench.wait(5).radio(&ack(300));
     assert_eq!(timeout(&bench), untouched, "a local retransmission among what is acknowledged");
-    bench.radio(&ack(400));
+    bench.burst(700, 1);
+    bench.wait(5).burst(600, 1);
+    bench.radio(&ack(800));
+    assert_eq!(timeout(&bench), untouched, "what may have left before, uncached");
+    bench.burst(800, 1);
+    bench.wait(5).radio(&ack(900));
     assert_ne!(timeout(&bench), untouched);
 }
 
