@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::seq::Seq;
+use crate::wire::Layout;
 
 /// The IP header, version 4 (RFC 791) or 6 (RFC 8200) according to the addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,21 +127,16 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks (RFC 2018, section 3).
     pub sack: SackBlocks,
-    /// Options that are not understood, as they came, kind and length octets included.
+    /// Options that are not understood, as they came, kind and length octets included, one behind the other; no padding.
     pub unknown: Option<Box<[u8]>>,
 }
 
 impl TcpOptions {
-    /// Octets of the options on the wire, padded to a multiple of four.
+    /// Octets of the options on the wire with their padding: a multiple of four, at most 40. [`crate::wire::emit`] says how they
+    /// are laid out, and what is left out where they do not fit.
+    #[inline]
     pub fn len(&self) -> usize {
-        let mut len = 0;
-        len += if self.maximum_segment_size.is_some() { 4 } else { 0 };
-        len += if self.window_scale.is_some() { 3 } else { 0 };
-        len += if self.sack_permitted { 2 } else { 0 };
-        len += if self.timestamps.is_some() { 10 } else { 0 };
-        len += if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.as_slice().len() };
-        len += self.unknown.as_ref().map_or(0, |octets| octets.len());
-        len.next_multiple_of(4)
+        Layout::of(self).len()
     }
 
     /// Whether there is no option.

@@ -30,14 +30,29 @@ pub struct Packet {
     ip: Ip,
     transport: Transport,
     payload: Payload,
+    /// What the original's headers said beyond `ip` and `transport`; an edit must not lose it.
+    carried: Carried,
     /// The octets as they came; `None` for a packet of our own making or once edited.
     original: Option<Bytes>,
+}
+
+/// Header fields that no agent looks at, kept so that an edited packet still has them. The default is that of a packet of our
+/// own making.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// IPv6 flow label (RFC 8200, section 3): multipath routers would reorder a flow whose label comes and goes.
+    pub flow_label: u32,
+    /// The IPv4 "don't fragment" flag was clear: set, it would black-hole the packets of a host without path MTU discovery.
+    pub may_fragment: bool,
+    /// The four bits between data offset and CWR, as the low bits: accurate ECN negotiates with one (RFC 9768).
+    pub tcp_reserved: u8,
 }
 
 impl Packet {
     /// A packet of our own making.
     pub const fn new(ip: Ip, transport: Transport, payload: Payload) -> Self {
-        Self { ip, transport, payload, original: None }
+        let carried = Carried { flow_label: 0, may_fragment: false, tcp_reserved: 0 };
+        Self { ip, transport, payload, carried, original: None }
     }
 
     /// A TCP segment of our own making.
@@ -46,8 +61,19 @@ impl Packet {
     }
 
     /// A parsed packet with the octets that it was parsed from.
-    pub(crate) const fn parsed(ip: Ip, transport: Transport, payload: Payload, original: Bytes) -> Self {
-        Self { ip, transport, payload, original: Some(original) }
+    pub(crate) const fn parsed(
+        ip: Ip,
+        transport: Transport,
+        payload: Payload,
+        carried: Carried,
+        original: Bytes,
+    ) -> Self {
+        Self { ip, transport, payload, carried, original: Some(original) }
+    }
+
+    /// What the headers said beyond `ip` and `transport`.
+    pub(crate) const fn carried(&self) -> Carried {
+        self.carried
     }
 
     /// The IP header.

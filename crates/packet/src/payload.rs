@@ -41,6 +41,7 @@ impl Payload {
     }
 
     /// Octets `from .. to` of this payload, both cut to its length.
+    #[must_use]
     pub fn slice(&self, from: usize, to: usize) -> Self {
         let to = to.min(self.len());
         let from = from.min(to);
@@ -53,6 +54,7 @@ impl Payload {
     }
 
     /// Both payloads, one behind the other. Contiguous pieces of one stream stay one piece.
+    #[must_use]
     pub fn join(&self, next: &Self) -> Self {
         if next.is_empty() {
             return self.clone();
@@ -80,9 +82,7 @@ impl Payload {
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
-            Self::Stream { stream, offset, len } => {
-                (*offset..offset + u64::from(*len)).map(|position| octet(*stream, position)).collect()
-            }
+            Self::Stream { stream, offset, len } => stream_octets(*stream, *offset, *len as usize),
         }
     }
 }
@@ -110,8 +110,22 @@ impl Eq for Payload {}
 
 /// Octet `position` of simulated stream `stream`.
 pub fn octet(stream: u32, position: u64) -> u8 {
-    let word = splitmix((u64::from(stream) << 40) ^ (position / 8));
-    (word >> (position % 8 * 8)) as u8
+    word(stream, position / 8).to_le_bytes()[(position % 8) as usize]
+}
+
+/// Eight octets of a stream, from position `8 * index` on.
+fn word(stream: u32, index: u64) -> u64 {
+    splitmix((u64::from(stream) << 40) ^ index)
+}
+
+/// Octets `offset .. offset + len` of a stream, made a word at a time.
+fn stream_octets(stream: u32, offset: u64, len: usize) -> Bytes {
+    let skip = (offset % 8) as usize;
+    let mut octets = BytesMut::with_capacity(skip + len + 7);
+    for index in (offset / 8..).take((skip + len).div_ceil(8)) {
+        octets.extend_from_slice(&word(stream, index).to_le_bytes());
+    }
+    octets.freeze().slice(skip..skip + len)
 }
 
 #[cfg(test)]
@@ -136,6 +150,17 @@ mod tests {
         assert_eq!(piece, Payload::Bytes(piece.octets()));
         assert_eq!(piece.octets().slice(7..), piece.slice(7, 30).octets());
         assert_ne!(piece, stream(14, 30));
+    }
+
+    #[test]
+    fn octets_are_those_of_their_positions() {
+        for offset in 0..20 {
+            for len in 0..20 {
+                let octets = stream(offset, len).octets();
+                let expected: Vec<u8> = (offset..offset + u64::from(len)).map(|at| octet(3, at)).collect();
+                assert_eq!(octets, expected, "{offset}, {len}");
+            }
+        }
     }
 
     #[test]

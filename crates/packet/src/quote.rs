@@ -1,9 +1,7 @@
 //! What an ICMP error message quotes of the packet that caused it: the IP header and the first eight octets behind it
 //! (RFC 792), enough to tell connection and sequence number.
 
-use std::net::IpAddr;
-
-use bytes::Bytes;
+use std::net::{IpAddr, Ipv4Addr};
 
 use crate::header::{Icmp, Ip};
 use crate::packet::{FlowKey, Packet, Transport};
@@ -21,48 +19,222 @@ pub struct Quotation {
 }
 
 impl Quotation {
-    /// Reads the quotation of an ICMP error message; `None` unless it quotes a TCP segment.
+    /// Reads the quotation of an ICMP error message; `None` unless it quotes at least the first eight octets of a TCP segment
+    /// that the message's receiver sent (an error message goes to the source of what it is about; RFC 5927, section 4 on
+    /// forged ones), or if the message is a query or its answer.
     pub fn of(message: &Packet) -> Option<Self> {
-        if !matches!(message.transport(), Transport::Icmp(_)) {
+        let Transport::Icmp(icmp) = message.transport() else {
+            return None;
+        };
+        let ip = message.ip();
+        if is_informational(icmp.kind, ip.source.is_ipv4()) {
             return None;
         }
-        let octets = message.payload().octets();
+        let octets = message.payload().slice(0, LONGEST_HEADER + 8).octets();
         let (source, destination, rest) = match octets.first()? >> 4 {
-            4 => {
-                let header_len = usize::from(octets[0] & 0x0f) * 4;
-                let is_first_fragment = octets.get(6..8).is_some_and(|f| f[0] & 0x1f == 0 && f[1] == 0);
-                if header_len < 20 || octets.get(9) != Some(&wire::PROTOCOL_TCP) || !is_first_fragment {
-                    return None;
-                }
-                let address = |at| Some(IpAddr::from(<[u8; 4]>::try_from(octets.get(at..at + 4)?).ok()?));
-                (address(12)?, address(16)?, octets.get(header_len..)?)
-            }
-            6 => {
-                if octets.get(6) != Some(&wire::PROTOCOL_TCP) {
-                    return None;
-                }
-                let address = |at| Some(IpAddr::from(<[u8; 16]>::try_from(octets.get(at..at + 16)?).ok()?));
-                (address(8)?, address(24)?, octets.get(40..)?)
-            }
+            4 => quoted_v4(&octets)?,
+            6 => quoted_v6(&octets)?,
             _ => return None,
         };
-        let port = |at| Some(u16::from_be_bytes(<[u8; 2]>::try_from(rest.get(at..at + 2)?).ok()?));
-        let seq = Seq(u32::from_be_bytes(<[u8; 4]>::try_from(rest.get(4..8)?).ok()?));
-        let flow = FlowKey { source: (source, port(0)?), destination: (destination, port(2)?) };
-        Some(Self { flow, seq })
+        if source != ip.destination {
+            return None;
+        }
+        let &[s0, s1, d0, d1, a, b, c, d] = rest.first_chunk::<8>()?;
+        let flow = FlowKey {
+            source: (source, u16::from_be_bytes([s0, s1])),
+            destination: (destination, u16::from_be_bytes([d0, d1])),
+        };
+        Some(Self { flow, seq: Seq(u32::from_be_bytes([a, b, c, d])) })
     }
 }
 
-/// Builds the ICMP error message of this type and code about `offending`, from `reporter` to the offending packet's source.
+/// Octets of an IPv4 header with all the options that it has room for; an IPv6 header has 40.
+const LONGEST_HEADER: usize = 60;
+
+/// Whether messages of this type are queries and answers, not errors: those that IANA assigned for ICMP, every type from 128 for
+/// `ICMPv6` (RFC 4443, section 2.1). An unassigned ICMP type may be a scheme's own error message.
+fn is_informational(kind: u8, is_v4: bool) -> bool {
+    if is_v4 { matches!(kind, 0 | 8..=10 | 13..=18 | 30 | 37 | 38 | 42 | 43) } else { kind >= 128 }
+}
+
+/// Source, destination and what is there of the TCP header; `None` for another protocol or a fragment other than the first.
+fn quoted_v4(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
+    let header: &[u8; 20] = octets.first_chunk()?;
+    let header_len = usize::from(header[0] & 0x0f) * 4;
+    let fragment_offset = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
+    if header_len < 20 || header[9] != wire::PROTOCOL_TCP || fragment_offset != 0 {
+        return None;
+    }
+    let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<4>()?));
+    Some((address(12)?, address(16)?, octets.get(header_len..)?))
+}
+
+/// Source, destination and what is there of the TCP header; `None` for another protocol or behind an extension header.
+fn quoted_v6(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
+    let header: &[u8; 40] = octets.first_chunk()?;
+    if header[6] != wire::PROTOCOL_TCP {
+        return None;
+    }
+    let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<16>()?));
+    Some((address(8)?, address(24)?, octets.get(40..)?))
+}
+
+/// Builds the ICMP error message of this type and code about `offending`, from `reporter` to the offending packet's source. It
+/// quotes the IP header and the first eight octets behind it: what RFC 792 asks for, less than RFC 4443 would like, and enough for
+/// every receiver.
 ///
-/// `None` where RFC 1122, section 3.2.2, forbids one: about an ICMP message, or about anything that is no TCP or UDP packet.
+/// `None` where RFC 1122, section 3.2.2, and RFC 4443, section 2.4, forbid one: about an ICMP message, a fragment, or a packet
+/// from or to an address that is not one host's; about anything else that is no TCP or UDP packet, as nobody could tell whose it
+/// was; and where `reporter` is of the other IP version.
 pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> Option<Packet> {
     if !matches!(offending.transport(), Transport::Tcp(_) | Transport::Udp(_)) {
         return None;
     }
     let ip = offending.ip();
-    let header = wire::headers(offending);
-    let quoted = Bytes::copy_from_slice(header.get(..ip.len() + 8)?);
+    if reporter.is_ipv4() != ip.source.is_ipv4() || !is_one_host(ip.source) || !is_one_host(ip.destination) {
+        return None;
+    }
+    let mut quoted = wire::headers(offending);
+    quoted.truncate(ip.len() + 8);
     let icmp = Icmp { kind, code, rest_of_header: [0; 4] };
-    Some(Packet::new(Ip::new(reporter, ip.source), Transport::Icmp(icmp), Payload::Bytes(quoted)))
+    Some(Packet::new(Ip::new(reporter, ip.source), Transport::Icmp(icmp), Payload::Bytes(quoted.into())))
+}
+
+/// Whether an address is neither unspecified nor a group's. A subnet's broadcast address cannot be told from a host's here.
+fn is_one_host(address: IpAddr) -> bool {
+    let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
+    !(address.is_unspecified() || address.is_multicast() || is_broadcast)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::header::{Tcp, Udp};
+    use crate::wire::samples::{self, V4, V6};
+    use crate::wire::{checksums_are_right, emit, parse};
+
+    /// Time exceeded, whose quotation follows eight octets like every other's.
+    const ICMP_TIME_EXCEEDED: u8 = 11;
+    const ICMPV6_TIME_EXCEEDED: u8 = 3;
+
+    fn segment((source, destination): (IpAddr, IpAddr)) -> Packet {
+        let tcp = Tcp { source_port: 80, destination_port: 5555, seq: Seq(0xdead_beef), ..Tcp::default() };
+        Packet::tcp_segment(Ip::new(source, destination), tcp, samples::stream(1000))
+    }
+
+    fn kind(addresses: (IpAddr, IpAddr)) -> u8 {
+        if addresses.0.is_ipv4() { ICMP_TIME_EXCEEDED } else { ICMPV6_TIME_EXCEEDED }
+    }
+
+    fn error(addresses: (IpAddr, IpAddr)) -> Packet {
+        error_about(&segment(addresses), addresses.1, kind(addresses), 0).unwrap()
+    }
+
+    /// The error message about a segment with the quotation changed.
+    fn with_quotation(addresses: (IpAddr, IpAddr), change: impl FnOnce(&mut Vec<u8>)) -> Packet {
+        let mut message = error(addresses);
+        let mut quoted = message.payload().octets().to_vec();
+        change(&mut quoted);
+        message.set_payload(Payload::Bytes(quoted.into()));
+        message
+    }
+
+    #[test]
+    fn an_error_message_tells_the_segment_that_it_is_about() {
+        for addresses in [V4, V6] {
+            let offending = segment(addresses);
+            for offending in [offending.clone(), parse(emit(&offending)).unwrap()] {
+                let message = error_about(&offending, addresses.1, kind(addresses), 0).unwrap();
+                let expected = Quotation { flow: offending.flow_key().unwrap(), seq: Seq(0xdead_beef) };
+                assert_eq!(Quotation::of(&message), Some(expected));
+
+                let octets = emit(&message);
+                assert!(checksums_are_right(&octets));
+                let received = parse(octets).unwrap();
+                assert_eq!(Quotation::of(&received), Some(expected));
+                assert_eq!(received.ip().destination, offending.ip().source);
+                assert_eq!(received.payload().octets(), emit(&offending)[..offending.ip().len() + 8]);
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_no_error_message_about_an_icmp_message() {
+        for addresses in [V4, V6] {
+            assert_eq!(error_about(&error(addresses), addresses.0, kind(addresses), 0), None);
+        }
+    }
+
+    #[test]
+    fn there_is_no_error_message_about_what_is_not_between_two_hosts() {
+        let group = |address: &str| -> IpAddr { address.parse().unwrap() };
+        for (source, destination) in [
+            (V4.0, group("224.0.0.1")),
+            (V4.0, group("255.255.255.255")),
+            (group("0.0.0.0"), V4.1),
+            (V6.0, group("ff02::1")),
+            (group("::"), V6.1),
+        ] {
+            let offending = segment((source, destination));
+            assert_eq!(error_about(&offending, V4.1, 3, 0), None, "{source} to {destination}");
+            assert_eq!(error_about(&offending, V6.1, 3, 0), None, "{source} to {destination}");
+        }
+        assert_eq!(error_about(&segment(V4), V6.1, ICMP_TIME_EXCEEDED, 0), None);
+    }
+
+    #[test]
+    fn a_datagram_has_error_messages_but_no_tcp_quotation() {
+        let udp = Transport::Udp(Udp { source_port: 1, destination_port: 2 });
+        let datagram = Packet::new(Ip::new(V4.0, V4.1), udp, samples::stream(10));
+        let message = error_about(&datagram, V4.1, ICMP_TIME_EXCEEDED, 0).unwrap();
+        assert_eq!(message.payload().len(), 28);
+        assert_eq!(Quotation::of(&message), None);
+    }
+
+    #[test]
+    fn a_truncated_quotation_is_none() {
+        for addresses in [V4, V6] {
+            let whole = error(addresses).payload().len();
+            for len in 0..whole {
+                let message = with_quotation(addresses, |quoted| quoted.truncate(len));
+                assert_eq!(Quotation::of(&message), None, "{len} of {whole} octets");
+            }
+        }
+    }
+
+    #[test]
+    fn the_quotation_of_a_segment_that_the_receiver_never_sent_is_none() {
+        let change_source_v4 = with_quotation(V4, |quoted| quoted[12] ^= 1);
+        let change_source_v6 = with_quotation(V6, |quoted| quoted[8] ^= 1);
+        let change_version = with_quotation(V4, |quoted| quoted[0] = 0x65);
+        let change_header_len = with_quotation(V4, |quoted| quoted[0] = 0x44);
+        let change_protocol = with_quotation(V6, |quoted| quoted[6] = wire::PROTOCOL_UDP);
+        for forged in [change_source_v4, change_source_v6, change_version, change_header_len, change_protocol]
+        {
+            assert_eq!(Quotation::of(&forged), None);
+        }
+    }
+
+    #[test]
+    fn the_quotation_of_a_later_fragment_is_none() {
+        assert_eq!(Quotation::of(&with_quotation(V4, |quoted| quoted[7] = 1)), None);
+        assert_eq!(Quotation::of(&with_quotation(V4, |quoted| quoted[6] = 0x10)), None);
+        // The first fragment has the TCP header.
+        assert!(Quotation::of(&with_quotation(V4, |quoted| quoted[6] = 0x20)).is_some());
+        // A fragment header stands between the IPv6 header and the rest.
+        assert_eq!(Quotation::of(&with_quotation(V6, |quoted| quoted[6] = 44)), None);
+    }
+
+    #[test]
+    fn an_echo_that_carries_what_looks_like_a_quotation_is_none() {
+        for (addresses, echo) in [(V4, 8), (V6, 128)] {
+            let quoted = Bytes::from(wire::headers(&segment(addresses)));
+            let icmp = Icmp { kind: echo, code: 0, rest_of_header: [0; 4] };
+            let ip = Ip::new(addresses.1, addresses.0);
+            let message = Packet::new(ip, Transport::Icmp(icmp), Payload::Bytes(quoted));
+            assert_eq!(Quotation::of(&message), None);
+        }
+    }
 }

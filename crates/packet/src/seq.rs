@@ -14,7 +14,7 @@ impl Seq {
     /// How far `self` lies after `earlier`; negative if it lies before.
     #[inline]
     pub const fn offset_from(self, earlier: Self) -> i32 {
-        self.0.wrapping_sub(earlier.0) as i32
+        self.0.wrapping_sub(earlier.0).cast_signed()
     }
 
     /// Whether `self` comes before `other`.
@@ -37,12 +37,14 @@ impl Seq {
 
     /// The later of two numbers.
     #[inline]
+    #[must_use]
     pub const fn later(self, other: Self) -> Self {
         if self.before(other) { other } else { self }
     }
 
     /// The earlier of two numbers.
     #[inline]
+    #[must_use]
     pub const fn earlier(self, other: Self) -> Self {
         if other.before(self) { other } else { self }
     }

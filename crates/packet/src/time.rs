@@ -52,6 +52,7 @@ impl Instant {
     }
 
     /// The first instant not before `self` that is a whole number of `tick`s after the start; `self` if `tick` is zero.
+    #[must_use]
     pub const fn round_up_to(self, tick: Duration) -> Self {
         let tick = tick.as_nanos() as u64;
         if tick == 0 { self } else { Self(self.0.div_ceil(tick).saturating_mul(tick)) }

@@ -47,9 +47,9 @@ impl fmt::Display for Bitrate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bps = self.0;
         match bps {
-            _ if bps % 1_000_000_000 == 0 => write!(f, "{} Gbit/s", bps / 1_000_000_000),
-            _ if bps % 1_000_000 == 0 => write!(f, "{} Mbit/s", bps / 1_000_000),
-            _ if bps % 1_000 == 0 => write!(f, "{} kbit/s", bps / 1_000),
+            _ if bps.is_multiple_of(1_000_000_000) => write!(f, "{} Gbit/s", bps / 1_000_000_000),
+            _ if bps.is_multiple_of(1_000_000) => write!(f, "{} Mbit/s", bps / 1_000_000),
+            _ if bps.is_multiple_of(1_000) => write!(f, "{} kbit/s", bps / 1_000),
             _ => write!(f, "{bps} bit/s"),
         }
     }
@@ -176,7 +176,7 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
 pub fn format_duration(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
-        if nanos % size == 0 {
+        if nanos.is_multiple_of(size) {
             return format!("{} {unit}", nanos / size);
         }
     }

@@ -1,1 +1,39 @@
-//! Under construction.
+//! Floor 2: the packet-level simulator. It knows packets, agents and TCP endpoints, and no scheme.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`world`] | [`World`]: build it, run it, or drive it from outside (inject, advance, collect) |
+//! | [`config`] | what a node, a link, a flow can be |
+//! | [`schedule`] | the event queue |
+//! | [`wired`] | a wired link direction as a FIFO pipe |
+//! | [`wireless`] | channel, medium and link layer of a wireless link |
+//! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
+//! | [`routing`] | shortest paths by hop count |
+//! | [`flow`] | one TCP transfer and its outcome |
+//! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
+//! | [`accounts`] | where every packet went |
+//!
+//! Start with [`World`]. Deterministic: the same configuration and seed give the same sequence of events on every machine.
+//!
+//! Not modelled: ARP, fragmentation and MTUs, the decrement of TTL, anything below IP on a wired link.
+
+pub mod accounts;
+pub mod capacity;
+pub mod config;
+pub mod flow;
+pub mod id;
+pub mod observe;
+pub mod routing;
+pub mod schedule;
+pub mod wired;
+pub mod wireless;
+pub mod world;
+
+pub use accounts::{Accounts, DropCause};
+pub use capacity::{Capacity, CapacityTrace};
+pub use config::{Direction, FlowConfig, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig};
+pub use flow::{Flow, FlowOutcome};
+pub use id::{FlowId, LinkId, MediumId, NodeId};
+pub use observe::{Interest, Observer, TraceEvent};
+pub use wireless::{ChannelConfig, Feedback, LinkLayer, StateSource, Stay};
+pub use world::World;

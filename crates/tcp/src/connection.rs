@@ -236,6 +236,11 @@ impl Connection {
         }
     }
 
+    /// Takes back what was written and never sent: the application stopped producing it.
+    pub fn discard_unsent(&mut self) {
+        self.buffer.truncate(u64::from(self.flight.max - self.flight.una));
+    }
+
     /// No more data will be written: FIN follows the last octet.
     pub fn close(&mut self) {
         self.close_requested = true;

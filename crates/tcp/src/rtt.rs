@@ -14,6 +14,9 @@ pub struct RttEstimator {
     config: RtoConfig,
     estimate: Option<Estimate>,
     latest: Option<Duration>,
+    /// Sum and number of all samples.
+    total: Duration,
+    samples: u32,
     timed: Option<TimedSegment>,
     timeouts_in_a_row: u32,
 }
@@ -33,7 +36,7 @@ struct TimedSegment {
 impl RttEstimator {
     /// No measurement yet.
     pub const fn new(config: RtoConfig) -> Self {
-        Self { config, estimate: None, latest: None, timed: None, timeouts_in_a_row: 0 }
+        Self { config, estimate: None, latest: None, total: Duration::ZERO, samples: 0, timed: None, timeouts_in_a_row: 0 }
     }
 
     /// Starts timing the segment at `seq` unless one is being timed.
@@ -78,6 +81,8 @@ impl RttEstimator {
             }
         });
         self.latest = Some(rtt);
+        self.total += rtt;
+        self.samples += 1;
         self.timeouts_in_a_row = 0;
         rtt
     }
@@ -119,6 +124,11 @@ impl RttEstimator {
     /// The smoothed round-trip time.
     pub fn srtt(&self) -> Option<Duration> {
         self.estimate.map(|estimate| estimate.srtt)
+    }
+
+    /// The mean of all samples.
+    pub fn mean(&self) -> Option<Duration> {
+        (self.samples > 0).then(|| self.total / self.samples)
     }
 
     /// The latest sample.

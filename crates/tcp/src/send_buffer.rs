@@ -87,6 +87,24 @@ impl SendBuffer {
         self.pieces.push_back(Piece::Stream { stream, offset, len });
     }
 
+    /// Forgets everything beyond the first `octets`.
+    pub fn truncate(&mut self, octets: u64) {
+        while self.len > octets
+            && let Some(mut last) = self.pieces.pop_back()
+        {
+            let cut = (self.len - octets).min(last.len());
+            self.len -= cut;
+            let rest = last.len() - cut;
+            if rest > 0 {
+                match &mut last {
+                    Piece::Payload(payload) => *payload = payload.slice(0, rest as usize),
+                    Piece::Stream { len, .. } => *len = rest,
+                }
+                self.pieces.push_back(last);
+            }
+        }
+    }
+
     /// Up to `len` octets from `position` on.
     #[inline]
     pub fn slice(&self, position: u64, len: u32) -> Payload {

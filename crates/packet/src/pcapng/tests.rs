@@ -1,0 +1,170 @@
+//! Rules of capture files, and what Wireshark makes of one.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use pcap_file::pcapng::{Block, PcapNgReader};
+
+use super::*;
+use crate::header::{Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
+use crate::packet::Transport;
+use crate::quote::error_about;
+use crate::seq::Seq;
+use crate::wire::samples::{V4, V6, stream};
+
+/// A SYN, data, an acknowledgment with SACK blocks, a datagram and an error message, over IPv4 and IPv6.
+fn packets() -> Vec<Packet> {
+    let mut packets = Vec::new();
+    for ((from, to), time_exceeded) in [(V4, 11), (V6, 3)] {
+        let timestamps = Some(Timestamps { value: 100, echo_reply: 200 });
+        let base =
+            Tcp { source_port: 40_000, destination_port: 80, seq: Seq(1), window: 1000, ..Tcp::default() };
+        let syn_options = TcpOptions {
+            maximum_segment_size: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps,
+            ..TcpOptions::default()
+        };
+        let mut sack = SackBlocks::NONE;
+        sack.push(Seq(3000), Seq(4000));
+        sack.push(Seq(5000), Seq(6000));
+        let ack_options = TcpOptions { timestamps, sack, ..TcpOptions::default() };
+        let syn = Tcp { flags: TcpFlags::SYN, options: syn_options, ..base.clone() };
+        let data = Tcp { flags: TcpFlags::ACK.with(TcpFlags::PSH), seq: Seq(2), ..base.clone() };
+        let ack = Tcp {
+            source_port: 80,
+            destination_port: 40_000,
+            flags: TcpFlags::ACK,
+            ack: Seq(1000),
+            options: ack_options,
+            ..base
+        };
+        let data = Packet::tcp_segment(Ip::new(from, to), data, stream(1001));
+        packets.push(Packet::tcp_segment(Ip::new(from, to), syn, stream(0)));
+        packets.push(data.clone());
+        packets.push(Packet::tcp_segment(Ip::new(to, from), ack, stream(0)));
+        let udp = Transport::Udp(Udp { source_port: 50_001, destination_port: 50_002 });
+        packets.push(Packet::new(Ip::new(from, to), udp, stream(333)));
+        packets.extend(error_about(&data, to, time_exceeded, 0));
+    }
+    assert_eq!(packets.len(), 10);
+    packets
+}
+
+/// Odd nanoseconds beyond 2^32, so that both halves of the timestamp matter.
+fn time_of(index: usize) -> Instant {
+    Instant::from_nanos(4_999_999_999 + 1_000_000_001 * index as u64)
+}
+
+fn capture() -> Vec<u8> {
+    let mut writer = PcapngWriter::new(Vec::new(), &["core", "radio"]).unwrap();
+    for (index, packet) in packets().iter().enumerate() {
+        writer.write(index as u32 % 2, time_of(index), packet).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+#[test]
+fn a_capture_reads_back_as_it_was_written() {
+    let capture = capture();
+    let mut reader = PcapNgReader::new(&capture[..]).unwrap();
+    let mut names = Vec::new();
+    let mut count = 0;
+    while let Some(block) = reader.next_block() {
+        match block.unwrap() {
+            Block::InterfaceDescription(interface) => {
+                assert_eq!(interface.linktype, DataLink::RAW);
+                assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+                let InterfaceDescriptionOption::IfName(name) = &interface.options[0] else {
+                    panic!("no name")
+                };
+                names.push(name.to_string());
+            }
+            Block::EnhancedPacket(block) => {
+                assert_eq!(block.interface_id, count as u32 % 2);
+                assert_eq!(block.timestamp, time_of(count).since(Instant::ZERO));
+                assert_eq!(block.data[..], wire::emit(&packets()[count])[..]);
+                assert_eq!(block.original_len as usize, block.data.len());
+                count += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(names, ["core", "radio"]);
+    assert_eq!(count, packets().len());
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_refused() {
+    let mut writer = PcapngWriter::new(Vec::new(), &["core"]).unwrap();
+    let error = writer.write(1, Instant::ZERO, &packets()[0]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+}
+
+/// What tshark reads in a capture: a line a packet, fields between tabs. `None` where tshark is not installed.
+#[allow(clippy::print_stderr, reason = "a test that did not run must not look as if it had")]
+fn tshark(capture: &[u8], fields: &[&str]) -> Option<String> {
+    let mut command = Command::new("tshark");
+    command.args(["-r", "-", "-n", "-T", "fields"]);
+    for protocol in ["tcp", "udp", "ip"] {
+        command.args(["-o", &format!("{protocol}.check_checksum:TRUE")]);
+    }
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else {
+        eprintln!("SKIPPED: tshark is not installed");
+        return None;
+    };
+    child.stdin.take().unwrap().write_all(capture).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn wireshark_finds_no_fault_in_a_capture() {
+    let fields = [
+        "frame.time_epoch",
+        "frame.interface_name",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+        "udp.checksum.status",
+        "icmp.checksum.status",
+        "icmpv6.checksum.status",
+        "_ws.malformed",
+        "_ws.expert.message",
+        "frame.protocols",
+        "tcp.options.sack.count",
+    ];
+    let Some(output) = tshark(&capture(), &fields) else { return };
+    let lines: Vec<Vec<&str>> = output.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), packets().len());
+    for (index, line) in lines.iter().enumerate() {
+        let nanos = time_of(index).as_nanos();
+        assert_eq!(line[0], format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000));
+        assert_eq!(line[1], ["core", "radio"][index % 2]);
+        // 1 is "good"; of two headers of one kind in an error message the second is only quoted.
+        let statuses: Vec<&str> = line[2..7].iter().filter(|status| !status.is_empty()).copied().collect();
+        assert!(!statuses.is_empty());
+        for status in statuses {
+            assert!(status == "1" || status.starts_with("1,"), "packet {index}: {line:?}");
+        }
+        assert_eq!(line[7], "", "packet {index} is malformed: {line:?}");
+        for fault in ["Bad", "bad", "incorrect", "Malformed", "bogus"] {
+            assert!(!line[8].contains(fault), "packet {index}: {line:?}");
+        }
+        assert_eq!(line[10] == "2", index % 5 == 2, "SACK blocks of packet {index}: {line:?}");
+    }
+}
+
+#[test]
+fn wireshark_would_have_found_a_wrong_checksum() {
+    let mut capture = capture();
+    let last = capture.len() - 4 - 4;
+    let data = capture.windows(4).position(|window| window == [0x45, 0, 0, 60]).unwrap();
+    assert!(data < last);
+    capture[data + 8] ^= 1;
+    let Some(output) = tshark(&capture, &["ip.checksum.status"]) else { return };
+    assert!(output.starts_with('0'), "{output}");
+}

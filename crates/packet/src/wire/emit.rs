@@ -1,0 +1,150 @@
+//! [`Packet`] to octets.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use bytes::Bytes;
+
+use super::checksum::{internet_checksum, transport_checksum};
+use super::{Layout, PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP};
+use crate::header::{Ip, Tcp};
+use crate::packet::{Carried, Packet, Transport};
+
+/// The octets of a packet: as they came if it was parsed and nobody edited it, otherwise written anew with right lengths and
+/// checksums.
+///
+/// - IPv4 has "don't fragment" set, unless the packet came without it.
+/// - TCP options come in the order of Linux (maximum segment size, SACK permitted, timestamps, window scale, SACK, unknown
+///   ones), each aligned with NOPs (RFC 7323, appendix A), or packed if they would not fit in 40 octets otherwise. If they do
+///   not fit at all, the unknown ones are left out, then SACK blocks from the last.
+/// - A UDP checksum that comes out as zero is written as 0xffff (RFC 768).
+/// - A packet above 65,535 octets (IPv4) or with more than that behind the header (IPv6) has a length field of 0, as super-packets
+///   have in Linux. It is for a segmenting network card only; [`super::parse`] refuses it.
+pub fn emit(packet: &Packet) -> Bytes {
+    match packet.original() {
+        Some(original) => original.clone(),
+        None => write(packet).into(),
+    }
+}
+
+/// The IP and transport header as [`emit`] writes them; of an opaque packet only the IP header.
+pub(crate) fn headers(packet: &Packet) -> Vec<u8> {
+    let mut octets = match packet.original() {
+        Some(original) => original.to_vec(),
+        None => write(packet),
+    };
+    octets.truncate(octets.len() - packet.payload().len());
+    octets
+}
+
+fn write(packet: &Packet) -> Vec<u8> {
+    let len = packet.len();
+    let ip_len = packet.ip().len();
+    let mut out = Vec::with_capacity(len);
+    match packet.ip().source {
+        IpAddr::V4(source) => write_ipv4(packet, source, len, &mut out),
+        IpAddr::V6(source) => write_ipv6(packet, source, len - ip_len, &mut out),
+    }
+    let checksum_at = write_transport(packet, &mut out);
+    out.extend_from_slice(&packet.payload().octets());
+
+    if let Some(at) = checksum_at {
+        let checksum = transport_checksum(packet.ip(), protocol(packet), &out[ip_len..]);
+        let checksum = if checksum == 0 && protocol(packet) == PROTOCOL_UDP { 0xffff } else { checksum };
+        out[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+    out
+}
+
+fn write_ipv4(packet: &Packet, source: Ipv4Addr, len: usize, out: &mut Vec<u8>) {
+    let ip = packet.ip();
+    let flags: u16 = if packet.carried().may_fragment { 0 } else { 0x4000 };
+    out.extend_from_slice(&[0x45, ip.traffic_class]);
+    out.extend_from_slice(&length_field(len));
+    out.extend_from_slice(&ip.identification.to_be_bytes());
+    out.extend_from_slice(&flags.to_be_bytes());
+    out.extend_from_slice(&[ip.hop_limit, protocol(packet), 0, 0]);
+    out.extend_from_slice(&source.octets());
+    out.extend_from_slice(&destination_v4(ip).octets());
+    let checksum = internet_checksum(out);
+    out[10..12].copy_from_slice(&checksum.to_be_bytes());
+}
+
+fn write_ipv6(packet: &Packet, source: Ipv6Addr, behind_header: usize, out: &mut Vec<u8>) {
+    let ip = packet.ip();
+    let first_word = 6 << 28 | u32::from(ip.traffic_class) << 20 | packet.carried().flow_label;
+    out.extend_from_slice(&first_word.to_be_bytes());
+    out.extend_from_slice(&length_field(behind_header));
+    out.extend_from_slice(&[protocol(packet), ip.hop_limit]);
+    out.extend_from_slice(&source.octets());
+    out.extend_from_slice(&destination_v6(ip).octets());
+}
+
+/// Appends the transport header with a checksum of zero; returns where in `out` the checksum belongs.
+fn write_transport(packet: &Packet, out: &mut Vec<u8>) -> Option<usize> {
+    let start = out.len();
+    match packet.transport() {
+        Transport::Tcp(tcp) => {
+            write_tcp(tcp, packet.carried(), out);
+            Some(start + 16)
+        }
+        Transport::Udp(udp) => {
+            out.extend_from_slice(&udp.source_port.to_be_bytes());
+            out.extend_from_slice(&udp.destination_port.to_be_bytes());
+            out.extend_from_slice(&length_field(8 + packet.payload().len()));
+            out.extend_from_slice(&[0, 0]);
+            Some(start + 6)
+        }
+        Transport::Icmp(icmp) => {
+            out.extend_from_slice(&[icmp.kind, icmp.code, 0, 0]);
+            out.extend_from_slice(&icmp.rest_of_header);
+            Some(start + 2)
+        }
+        Transport::Opaque { .. } => None,
+    }
+}
+
+fn write_tcp(tcp: &Tcp, carried: Carried, out: &mut Vec<u8>) {
+    let layout = Layout::of(&tcp.options);
+    let words = (20 + layout.len()) / 4;
+    out.extend_from_slice(&tcp.source_port.to_be_bytes());
+    out.extend_from_slice(&tcp.destination_port.to_be_bytes());
+    out.extend_from_slice(&tcp.seq.0.to_be_bytes());
+    out.extend_from_slice(&tcp.ack.0.to_be_bytes());
+    out.extend_from_slice(&[(words as u8) << 4 | carried.tcp_reserved, tcp.flags.0]);
+    out.extend_from_slice(&tcp.window.to_be_bytes());
+    out.extend_from_slice(&[0, 0]);
+    out.extend_from_slice(&tcp.urgent_pointer.to_be_bytes());
+    layout.write(&tcp.options, out);
+}
+
+/// Protocol number, or next header.
+fn protocol(packet: &Packet) -> u8 {
+    match packet.transport() {
+        Transport::Tcp(_) => PROTOCOL_TCP,
+        Transport::Udp(_) => PROTOCOL_UDP,
+        Transport::Icmp(_) if packet.ip().source.is_ipv4() => PROTOCOL_ICMP,
+        Transport::Icmp(_) => PROTOCOL_ICMPV6,
+        Transport::Opaque { protocol } => *protocol,
+    }
+}
+
+/// A 16-bit length; 0 for what does not fit.
+fn length_field(len: usize) -> [u8; 2] {
+    u16::try_from(len).unwrap_or(0).to_be_bytes()
+}
+
+/// The destination; 0.0.0.0 if, against the rule of [`Ip`], it is of the other version.
+pub(super) fn destination_v4(ip: &Ip) -> Ipv4Addr {
+    match ip.destination {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
+    }
+}
+
+/// The destination; `::` if, against the rule of [`Ip`], it is of the other version.
+pub(super) fn destination_v6(ip: &Ip) -> Ipv6Addr {
+    match ip.destination {
+        IpAddr::V6(address) => address,
+        IpAddr::V4(_) => Ipv6Addr::UNSPECIFIED,
+    }
+}

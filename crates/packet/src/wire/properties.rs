@@ -1,0 +1,115 @@
+//! Rules of reading and writing packets, for any packet.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::samples::{self, V4};
+use super::*;
+use crate::header::{Ip, SackBlocks, Tcp, TcpOptions};
+use crate::packet::Packet;
+use crate::payload::Payload;
+
+/// Everything of two packets but the octets as they came.
+fn assert_same_fields(one: &Packet, other: &Packet) {
+    assert_eq!(one.ip(), other.ip());
+    assert_eq!(one.transport(), other.transport());
+    assert_eq!(one.payload(), other.payload());
+    assert_eq!(one.carried(), other.carried());
+}
+
+proptest! {
+    #[test]
+    fn a_written_packet_reads_back_with_the_same_fields(packet in samples::packet()) {
+        let octets = emit(&packet);
+        prop_assert_eq!(octets.len(), packet.len());
+        prop_assert!(checksums_are_right(&octets));
+        let read = parse(octets).unwrap();
+        assert_same_fields(&read, &packet);
+    }
+
+    #[test]
+    fn an_untouched_packet_leaves_verbatim(
+        packet in samples::packet(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        padding in 0..20_usize,
+    ) {
+        let mut octets = emit(&packet).to_vec();
+        for (at, octet) in changes {
+            let at = at.index(octets.len());
+            octets[at] = octet;
+        }
+        octets.resize(octets.len() + padding, 0);
+        let octets = Bytes::from(octets);
+        if let Ok(read) = parse(octets.clone()) {
+            prop_assert_eq!(emit(&read), octets.slice(..read.len()));
+            prop_assert_eq!(&octets[..headers(&read).len()], &headers(&read)[..]);
+        }
+    }
+
+    #[test]
+    fn an_edited_packet_has_right_checksums_and_everything_else_as_it_was(
+        packet in samples::segment(), flow_label in 0..1_u32 << 20, dont_fragment: bool, reserved in 0..16_u8,
+    ) {
+        let mut octets = emit(&packet).to_vec();
+        let header_len = packet.ip().len();
+        if packet.ip().source.is_ipv4() {
+            octets[6] = if dont_fragment { 0x40 } else { 0 };
+        } else {
+            octets[1] |= (flow_label >> 16) as u8;
+            octets[2..4].copy_from_slice(&(flow_label as u16).to_be_bytes());
+        }
+        octets[header_len + 12] |= reserved;
+        let came = parse(octets.into()).unwrap();
+        let mut edited = came.clone();
+        let tcp = edited.tcp_mut().unwrap();
+        tcp.window ^= 0x5555;
+        let expected = tcp.clone();
+
+        let octets = emit(&edited);
+        prop_assert!(checksums_are_right(&octets));
+        let read = parse(octets).unwrap();
+        prop_assert_eq!(read.tcp(), Some(&expected));
+        prop_assert_eq!(read.carried(), came.carried());
+        prop_assert_eq!(read.ip(), came.ip());
+        prop_assert_eq!(read.payload(), came.payload());
+    }
+
+    #[test]
+    fn no_octets_make_the_parser_panic(octets in proptest::collection::vec(any::<u8>(), 0..200), version in 0..3_usize) {
+        let mut octets = octets;
+        if let (Some(first), Some(start)) = (octets.first_mut(), [None, Some(0x45), Some(0x60)][version]) {
+            *first = start;
+        }
+        checksums_are_right(&octets);
+        let _ = parse(octets.into());
+    }
+
+    #[test]
+    fn no_part_of_a_packet_makes_the_parser_panic(packet in samples::packet(), end: prop::sample::Index) {
+        let octets = emit(&packet);
+        let end = end.index(octets.len());
+        prop_assert!(parse(octets.slice(..end)).is_err());
+    }
+
+    #[test]
+    fn options_take_as_many_octets_as_their_length_says(options in samples::options()) {
+        let tcp = Tcp { options: options.clone(), ..Tcp::default() };
+        let packet = Packet::tcp_segment(Ip::new(V4.0, V4.1), tcp, Payload::EMPTY);
+        let octets = emit(&packet);
+        prop_assert_eq!(octets.len(), 40 + options.len());
+        prop_assert_eq!(packet.len(), octets.len());
+        prop_assert!(options.len() <= 40 && options.len() % 4 == 0);
+        prop_assert_eq!(options.is_empty(), options == TcpOptions::default());
+
+        let read = parse(octets).unwrap();
+        let read = &read.tcp().unwrap().options;
+        if samples::fits(&options) {
+            prop_assert_eq!(read, &options);
+        } else {
+            prop_assert_eq!(&read.unknown, &None);
+            prop_assert!(options.sack.as_slice().starts_with(read.sack.as_slice()));
+            let rest = |options: &TcpOptions| TcpOptions { sack: SackBlocks::NONE, unknown: None, ..options.clone() };
+            prop_assert_eq!(rest(read), rest(&options));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Replays the corpora of the fuzz targets of this crate, and made most of their files.
+
+#[path = "../../../fuzz/src/packet.rs"]
+mod targets;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lasthop_packet::quote::error_about;
+use lasthop_packet::wire::emit;
+use lasthop_packet::{
+    Icmp, Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps, Transport, Udp,
+};
+
+fn corpus(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
+}
+
+fn replay(target: &str, body: fn(&[u8])) {
+    let mut count = 0;
+    for entry in fs::read_dir(corpus(target)).expect("the corpus is committed") {
+        let path = entry.expect("a readable directory").path();
+        name_in_case_of_failure(&path);
+        body(&fs::read(path).expect("a readable file"));
+        count += 1;
+    }
+    assert!(count >= 6, "{count} files in the corpus of {target}");
+}
+
+/// Names the file at hand; the test harness shows it if the test fails.
+#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
+fn name_in_case_of_failure(path: &Path) {
+    println!("{}", path.display());
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_parsing() {
+    replay("packet_parse", targets::packet_parse);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_quotations() {
+    replay("quotation", targets::quotation);
+}
+
+#[test]
+#[ignore = "writes the corpus; run it once after a change of the samples"]
+fn write_the_corpus() {
+    for (target, name, octets) in samples() {
+        fs::write(corpus(target).join(name), octets).expect("a writable corpus");
+    }
+}
+
+fn samples() -> Vec<(&'static str, String, Vec<u8>)> {
+    let mut samples = Vec::new();
+    for (version, source, destination, kind) in
+        [("v4", "192.0.2.1", "198.51.100.7", 11), ("v6", "2001:db8::1", "2001:db8::2", 3)]
+    {
+        let address = |text: &str| text.parse().expect("an address");
+        let ip = Ip::new(address(source), address(destination));
+        let timestamps = Some(Timestamps { value: 1, echo_reply: 2 });
+        let mut sack = SackBlocks::NONE;
+        for left in [3000, 5000, 7000] {
+            sack.push(Seq(left), Seq(left + 1000));
+        }
+        let syn = TcpOptions {
+            maximum_segment_size: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps,
+            unknown: Some([30, 12, 0, 0x81, 1, 2, 3, 4, 5, 6, 7, 8].into()),
+            ..TcpOptions::default()
+        };
+        let acknowledgment = TcpOptions { timestamps, sack, ..TcpOptions::default() };
+        let tcp = |flags, options| {
+            Transport::Tcp(Tcp {
+                source_port: 40_000,
+                destination_port: 80,
+                seq: Seq(1),
+                flags,
+                options,
+                ..Tcp::default()
+            })
+        };
+        let packet =
+            |transport, len| Packet::new(ip, transport, Payload::Stream { stream: 1, offset: 0, len });
+        let data = packet(tcp(TcpFlags::ACK.with(TcpFlags::PSH), TcpOptions::default()), 33);
+        let datagram = packet(Transport::Udp(Udp { source_port: 53, destination_port: 53 }), 20);
+        let echo = if version == "v4" { 8 } else { 128 };
+        let echo = packet(Transport::Icmp(Icmp { kind: echo, code: 0, rest_of_header: [1, 2, 3, 4] }), 16);
+        let error = error_about(&data, ip.destination, kind, 0).expect("TCP has errors");
+        for (name, packet) in [
+            ("syn", packet(tcp(TcpFlags::SYN, syn), 0)),
+            ("sack", packet(tcp(TcpFlags::ACK, acknowledgment), 0)),
+            ("data", data),
+            ("udp", datagram),
+            ("echo", echo),
+            ("error", error),
+            ("esp", packet(Transport::Opaque { protocol: 50 }, 24)),
+        ] {
+            samples.push(("packet_parse", format!("{version}-{name}"), emit(&packet).to_vec()));
+            if ["data", "udp", "echo", "error"].contains(&name) {
+                samples.push(("quotation", format!("{version}-{name}"), emit(&packet).to_vec()));
+            }
+        }
+        let mut padded = emit(&packet(tcp(TcpFlags::RST, TcpOptions::default()), 0)).to_vec();
+        padded.extend_from_slice(&[0; 6]);
+        samples.push(("packet_parse", format!("{version}-padded"), padded));
+    }
+    samples
+}

@@ -1,0 +1,65 @@
+//! Where every packet went.
+
+use std::collections::BTreeMap;
+
+use lasthop_agent::DropReason;
+
+/// Why the world dropped a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropCause {
+    /// A queue was full.
+    QueueFull,
+    /// A wired link lost it.
+    WiredLoss,
+    /// A wireless link without a link layer lost it, or the link layer gave up.
+    WirelessLoss,
+    /// There is no way to its destination.
+    NoRoute,
+    /// Nobody listens for it at its destination.
+    NoListener,
+    /// An agent dropped it.
+    Agent(DropReason),
+}
+
+impl DropCause {
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue full",
+            Self::WiredLoss => "wired loss",
+            Self::WirelessLoss => "wireless loss",
+            Self::NoRoute => "no route",
+            Self::NoListener => "no listener",
+            Self::Agent(DropReason::DuplicateAck) => "duplicate ACK suppressed",
+            Self::Agent(DropReason::Consumed) => "consumed by an agent",
+            Self::Agent(DropReason::Full) => "no room in an agent",
+        }
+    }
+}
+
+/// The world's account of packets. The law: `originated == consumed + dropped + absorbed + in_transit`, at every moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounts {
+    /// Packets made by TCP endpoints, by agents, or put in from outside.
+    pub originated: u64,
+    /// Packets that reached their destination.
+    pub consumed: u64,
+    /// Packets dropped, by cause.
+    pub dropped: BTreeMap<DropCause, u64>,
+    /// Packets that an agent took over.
+    pub absorbed: u64,
+    /// Packets in queues and on links now.
+    pub in_transit: u64,
+}
+
+impl Accounts {
+    /// Packets dropped for any cause.
+    pub fn dropped_in_all(&self) -> u64 {
+        self.dropped.values().sum()
+    }
+
+    /// Whether every packet is accounted for.
+    pub fn balance(&self) -> bool {
+        self.originated == self.consumed + self.dropped_in_all() + self.absorbed + self.in_transit
+    }
+}

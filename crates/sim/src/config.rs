@@ -1,0 +1,148 @@
+//! What a node, a link and a flow can be.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Probability};
+use lasthop_tcp::Extension;
+
+use crate::capacity::Capacity;
+use crate::id::{MediumId, NodeId};
+use crate::wireless::{ChannelConfig, LinkLayer};
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// Its name, for reports.
+    pub name: String,
+    /// What it does with packets.
+    pub kind: NodeKind,
+    /// Its address; by default one from 10.0.0.0/8 by the order of addition.
+    pub address: Option<IpAddr>,
+    /// Time that it takes to forward a packet; packets are worked on in parallel and stay in order.
+    pub processing_delay: Duration,
+    /// Octets that may wait in all its interfaces together; no limit if `None`.
+    pub buffer: Option<u64>,
+}
+
+impl NodeConfig {
+    /// A node of this name and kind with no processing delay and no limit to its buffer.
+    pub fn new(name: impl Into<String>, kind: NodeKind) -> Self {
+        Self { name: name.into(), kind, address: None, processing_delay: Duration::ZERO, buffer: None }
+    }
+}
+
+/// What a node does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// It has TCP endpoints, and forwards what is for others, too.
+    Host,
+    /// It forwards.
+    Router,
+    /// Packets that reach it are handed out ([`crate::World::collect`]) and others can be put in ([`crate::World::inject`]).
+    External,
+}
+
+/// How much may wait for transmission, the packet in transmission not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// Everything.
+    Unlimited,
+    /// So many packets.
+    Packets(u64),
+    /// So many octets.
+    Octets(u64),
+}
+
+impl QueueLimit {
+    /// Whether a packet of `len` octets fits behind so many packets and octets.
+    #[inline]
+    pub(crate) const fn has_room(self, packets: usize, octets: u64, len: usize) -> bool {
+        match self {
+            Self::Unlimited => true,
+            Self::Packets(limit) => (packets as u64) < limit,
+            Self::Octets(limit) => octets + len as u64 <= limit,
+        }
+    }
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// How fast it is.
+    pub capacity: Capacity,
+    /// How much may wait.
+    pub queue: QueueLimit,
+    /// The probability that a packet (wired) or a transmission of a frame (wireless) is lost, independent of everything else.
+    pub loss: Probability,
+}
+
+/// A wired link: full duplex, each direction a FIFO queue, a rate and a propagation delay.
+#[derive(Clone, Debug)]
+pub struct WiredConfig {
+    /// Its name: for reports, and for its stream of randomness.
+    pub name: String,
+    /// From its first node to its second. A wired link's capacity is a fixed rate.
+    pub forward: Direction,
+    /// From its second node to its first.
+    pub backward: Direction,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Transmission times are cut down to whole multiples of this; zero keeps them exact. The thesis's simulator counts
+    /// milliseconds.
+    pub clock: Duration,
+}
+
+/// A wireless link between two nodes.
+#[derive(Clone, Debug)]
+pub struct WirelessConfig {
+    /// Its name: for reports, and for its streams of randomness.
+    pub name: String,
+    /// From its first node to its second.
+    pub forward: Direction,
+    /// From its second node to its first.
+    pub backward: Direction,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// See [`WiredConfig::clock`].
+    pub clock: Duration,
+    /// The error process, one for both directions.
+    pub channel: ChannelConfig,
+    /// What happens to frames that are lost.
+    pub link_layer: LinkLayer,
+    /// The medium that it shares with other links; full duplex, and nobody else's, if `None`.
+    pub medium: Option<MediumId>,
+}
+
+/// How a flow begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// With a handshake; and it ends with FINs.
+    Handshake,
+    /// Established on both sides, as in the thesis; and it is never closed.
+    Established,
+}
+
+/// One TCP transfer.
+pub struct FlowConfig {
+    /// Its name, for reports.
+    pub name: String,
+    /// Who sends the data, and opens the connection.
+    pub from: NodeId,
+    /// Who receives it.
+    pub to: NodeId,
+    /// Octets to transfer; without end if `None`.
+    pub size: Option<u64>,
+    /// When it starts.
+    pub start: Instant,
+    /// When the application stops writing; `None` for never.
+    pub stop: Option<Instant>,
+    /// How it begins.
+    pub opening: Opening,
+    /// The endpoint that sends data.
+    pub sender: lasthop_tcp::Config,
+    /// The endpoint that receives it.
+    pub receiver: lasthop_tcp::Config,
+    /// A scheme's part of the sender.
+    pub extension: Option<Box<dyn Extension>>,
+}

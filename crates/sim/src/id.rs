@@ -1,0 +1,54 @@
+//! Names of entities: indices into the world's arenas.
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// The index in the order of addition, from 0.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            pub(crate) fn of(index: usize) -> Self {
+                Self(u32::try_from(index).unwrap_or(u32::MAX))
+            }
+        }
+    };
+}
+
+id!(
+    /// A node.
+    NodeId
+);
+id!(
+    /// A link, wired or wireless, both directions.
+    LinkId
+);
+id!(
+    /// A TCP transfer.
+    FlowId
+);
+id!(
+    /// What the transmitters of a wireless cell share.
+    MediumId
+);
+id!(
+    /// One direction of a wired link.
+    PipeId
+);
+id!(
+    /// One direction of a wireless link.
+    HopId
+);
+id!(
+    /// A TCP endpoint.
+    ConnectionId
+);
+id!(
+    /// An agent at an interface.
+    AgentId
+);

@@ -1,0 +1,282 @@
+//! The error process of a wireless link: two states with exponential stays, or a trace of states.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Packet, Probability, Rng, Seq};
+use thiserror::Error;
+
+/// One of the two states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stay {
+    /// Mean of the exponential distribution of how long a stay lasts. A state with a mean of zero is never entered.
+    pub mean: Duration,
+    /// The probability that a transmission that starts in this state is lost.
+    pub loss: Probability,
+}
+
+/// An error process. A transmission's fate is decided by the state in which it starts, as in the thesis's own trace (B.4).
+#[derive(Clone, Debug)]
+pub struct ChannelConfig {
+    /// The good state, in which a channel begins.
+    pub good: Stay,
+    /// The bad state.
+    pub bad: Stay,
+    /// What moves it between the two.
+    pub source: StateSource,
+}
+
+impl ChannelConfig {
+    /// No errors at all.
+    pub const PERFECT: Self = Self {
+        good: Stay { mean: Duration::MAX, loss: Probability::ZERO },
+        bad: Stay { mean: Duration::ZERO, loss: Probability::ZERO },
+        source: StateSource::Markov,
+    };
+
+    /// Stays of these means; perfect in the good state, perfectly lossy in the bad one (thesis, section 4.2).
+    pub const fn bursty(mean_good: Duration, mean_bad: Duration) -> Self {
+        Self {
+            good: Stay { mean: mean_good, loss: Probability::ZERO },
+            bad: Stay { mean: mean_bad, loss: Probability::ONE },
+            source: StateSource::Markov,
+        }
+    }
+}
+
+/// What moves a channel between its states.
+#[derive(Clone, Debug)]
+pub enum StateSource {
+    /// Exponential stays.
+    Markov,
+    /// A recorded trace of states.
+    Trace(Arc<StateTrace>),
+    /// The channel is good until a chosen packet comes by, and bad for as long as that packet is being transmitted.
+    Forced(Vec<ForcedLoss>),
+}
+
+/// A packet to lose: a TCP data segment on its way over the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForcedLoss {
+    /// Its sequence number relative to the first octet of data.
+    pub seq: u32,
+    /// Which passing of it over this link, from 1: 2 is its first retransmission by TCP.
+    pub passing: u32,
+}
+
+/// Times at which a channel changed its state; it begins good.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateTrace {
+    flips: Vec<(Instant, bool)>,
+}
+
+/// What is wrong with a trace of states.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {problem}")]
+pub struct StateTraceError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What stands there and what was expected.
+    pub problem: String,
+}
+
+impl StateTrace {
+    /// Reads lines of a time in milliseconds (fractions allowed) and a state, `1` for good and `0` for bad; `#` begins a comment.
+    pub fn parse(text: &str) -> Result<Self, StateTraceError> {
+        let mut flips: Vec<(Instant, bool)> = Vec::new();
+        for (index, row) in text.lines().enumerate() {
+            let error = |problem: String| StateTraceError { line: index + 1, problem };
+            let row = row.split('#').next().unwrap_or_default().trim();
+            if row.is_empty() {
+                continue;
+            }
+            let expected = "expected a time in milliseconds and a state, 1 (good) or 0 (bad)";
+            let mut words = row.split_whitespace();
+            let (Some(time), Some(state), None) = (words.next(), words.next(), words.next()) else {
+                return Err(error(format!("{:?}: {expected}", row.chars().take(40).collect::<String>())));
+            };
+            let millis = time.parse::<f64>().ok().filter(|ms| (0.0..=1e12).contains(ms));
+            let good = match state {
+                "1" => Some(true),
+                "0" => Some(false),
+                _ => None,
+            };
+            let (Some(millis), Some(good)) = (millis, good) else {
+                return Err(error(format!("{:?}: {expected}", row.chars().take(40).collect::<String>())));
+            };
+            let at = Instant::from_nanos((millis * 1e6).round() as u64);
+            if flips.last().is_some_and(|(previous, _)| at < *previous) {
+                return Err(error(format!("{time} ms comes after a later time; times never decrease")));
+            }
+            flips.push((at, good));
+        }
+        Ok(Self { flips })
+    }
+
+    /// One line of the format that [`StateTrace::parse`] reads.
+    pub fn line(at: Instant, good: bool) -> String {
+        format!("{}.{:06} {}\n", at.as_nanos() / 1_000_000, at.as_nanos() % 1_000_000, u8::from(good))
+    }
+}
+
+/// A change of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flip {
+    pub(crate) at: Instant,
+    pub(crate) good: bool,
+}
+
+/// A channel at work. Its state is brought up to date when somebody looks.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    config: ChannelConfig,
+    good: bool,
+    next_flip: Instant,
+    /// The next entry of a state trace.
+    position: usize,
+    /// How often each packet to lose has passed.
+    passings: Vec<u32>,
+    forced: bool,
+    stays: Rng,
+    losses: Rng,
+}
+
+impl Channel {
+    pub(crate) fn new(config: ChannelConfig, mut stays: Rng, losses: Rng) -> Self {
+        let next_flip = match &config.source {
+            StateSource::Markov if config.bad.mean.is_zero() => Instant::MAX,
+            StateSource::Markov => Instant::ZERO + stays.exponential(config.good.mean),
+            StateSource::Trace(trace) => trace.flips.first().map_or(Instant::MAX, |(at, _)| *at),
+            StateSource::Forced(_) => Instant::MAX,
+        };
+        let passings = match &config.source {
+            StateSource::Forced(losses) => vec![0; losses.len()],
+            _ => Vec::new(),
+        };
+        Self { config, good: true, next_flip, position: 0, passings, forced: false, stays, losses }
+    }
+
+    /// Whether it loses chosen packets.
+    pub(crate) const fn is_forced(&self) -> bool {
+        matches!(self.config.source, StateSource::Forced(_))
+    }
+
+    /// Brings the state up to `now`; tells of each change.
+    pub(crate) fn advance(&mut self, now: Instant, mut tell: impl FnMut(Flip)) {
+        while self.next_flip <= now {
+            let at = self.next_flip;
+            let was = self.good;
+            match &self.config.source {
+                StateSource::Trace(trace) => {
+                    self.good = trace.flips.get(self.position).is_none_or(|(_, good)| *good);
+                    self.position += 1;
+                    self.next_flip = trace.flips.get(self.position).map_or(Instant::MAX, |(at, _)| *at);
+                }
+                _ => {
+                    self.good = !self.good;
+                    let mean = if self.good { self.config.good.mean } else { self.config.bad.mean };
+                    self.next_flip = at + self.stays.exponential(mean);
+                }
+            }
+            if self.good != was {
+                tell(Flip { at, good: self.good });
+            }
+        }
+    }
+
+    /// Whether a transmission that starts now is lost; the state is up to date.
+    pub(crate) fn loses(&mut self) -> bool {
+        let state = if self.good { self.config.good } else { self.config.bad };
+        let loss = if self.forced { Probability::ONE } else { state.loss };
+        self.losses.happens(loss)
+    }
+
+    /// A packet's first transmission begins: if it is one to lose, the channel turns bad.
+    /// `first_octet` is the sequence number at which its flow's data begins.
+    pub(crate) fn packet_begins(&mut self, packet: &Packet, first_octet: Seq, now: Instant) -> Option<Flip> {
+        let StateSource::Forced(losses) = &self.config.source else { return None };
+        if packet.payload().is_empty() {
+            return None;
+        }
+        let seq = packet.tcp()?.seq - first_octet;
+        for (loss, passed) in losses.iter().zip(&mut self.passings) {
+            if loss.seq != seq {
+                continue;
+            }
+            *passed += 1;
+            if *passed == loss.passing {
+                self.forced = true;
+            }
+        }
+        if self.forced && self.good {
+            self.good = false;
+            return Some(Flip { at: now, good: false });
+        }
+        None
+    }
+
+    /// A packet is through, delivered or given up: a channel that was bad for its sake is good again.
+    pub(crate) fn packet_ends(&mut self, now: Instant) -> Option<Flip> {
+        if !self.forced {
+            return None;
+        }
+        self.forced = false;
+        self.good = true;
+        Some(Flip { at: now, good: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel(config: ChannelConfig) -> Channel {
+        Channel::new(config, Rng::named(1, "stays"), Rng::named(1, "losses"))
+    }
+
+    #[test]
+    fn the_share_of_bad_time_is_that_of_the_means() {
+        let mut channel = channel(ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500)));
+        let samples = 2_000_000;
+        let lost = (0..samples)
+            .filter(|sample| {
+                channel.advance(Instant::from_millis(sample * 50), |_| {});
+                channel.loses()
+            })
+            .count();
+        let share = lost as f64 / samples as f64;
+        assert!((share - 0.5 / 5.5).abs() < 0.003, "{share}");
+    }
+
+    #[test]
+    fn a_state_trace_is_followed_and_reads_back_as_written() {
+        let text = [(5, false), (9, true)].map(|(ms, good)| StateTrace::line(Instant::from_millis(ms), good)).concat();
+        let trace = StateTrace::parse(&text).expect("our own format");
+        let config = ChannelConfig {
+            source: StateSource::Trace(Arc::new(trace)),
+            ..ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500))
+        };
+        let mut channel = channel(config);
+        let mut flips = Vec::new();
+        let states = [4, 5, 8, 9, 500].map(|ms| {
+            channel.advance(Instant::from_millis(ms), |flip| flips.push((flip.at.as_millis(), flip.good)));
+            channel.loses()
+        });
+        assert_eq!(states, [false, true, true, false, false]);
+        assert_eq!(flips, [(5, false), (9, true)]);
+    }
+
+    #[test]
+    fn a_bad_state_trace_is_refused_with_its_line() {
+        for (text, line) in [("5 2\n", 1), ("1 0\n\n0.5 1\n", 3), ("# fine\n7\n", 2), ("nan 1\n", 1), ("1 0 1\n", 1)] {
+            assert_eq!(StateTrace::parse(text).expect_err(text).line, line, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_perfect_channel_loses_nothing() {
+        let mut channel = channel(ChannelConfig::PERFECT);
+        channel.advance(Instant::from_secs(1_000_000), |_| panic!("it never changes"));
+        assert!(!channel.loses());
+    }
+}

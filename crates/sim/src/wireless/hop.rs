@@ -1,0 +1,142 @@
+//! One direction of a wireless link: its queue, its link-layer sender and receiver.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Probability, Rng};
+
+use super::LinkLayer;
+use crate::capacity::Pace;
+use crate::config::{Direction, QueueLimit};
+use crate::id::{LinkId, MediumId, NodeId};
+
+#[derive(Debug)]
+pub(crate) struct Hop {
+    pub(crate) link: LinkId,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) medium: MediumId,
+    pub(crate) channel: usize,
+    pub(crate) pace: Pace,
+    pub(crate) delay: Duration,
+    pub(crate) loss: Probability,
+    pub(crate) losses: Rng,
+    pub(crate) layer: LinkLayer,
+    limit: QueueLimit,
+    /// Packets that wait, with the time when they came and their length.
+    queue: VecDeque<Waiting>,
+    queued_octets: u64,
+    /// The frame that is being transmitted, or is to be transmitted again.
+    pub(crate) sending: Option<Sending>,
+    /// Frames in the air.
+    pub(crate) in_flight: VecDeque<InFlight>,
+    next_number: u32,
+    /// The receiver's link layer: the lowest frame number that is new to it.
+    pub(crate) expected: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    key: usize,
+    len: u32,
+    since: Instant,
+}
+
+/// A frame from its first transmission to its fate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    pub(crate) key: usize,
+    pub(crate) len: u32,
+    pub(crate) number: u32,
+    pub(crate) transmissions: u32,
+    pub(crate) queueing: Duration,
+    pub(crate) air_time: Duration,
+    /// Whether the transmission under way has been confirmed.
+    pub(crate) confirmed: bool,
+    /// Whether a copy has reached, or will reach, the receiver.
+    pub(crate) copied: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) arrival: Instant,
+    pub(crate) key: usize,
+    pub(crate) number: u32,
+}
+
+impl Hop {
+    #[expect(clippy::too_many_arguments, reason = "one call, in the builder, where each argument has its name")]
+    pub(crate) fn new(
+        link: LinkId,
+        (from, to): (NodeId, NodeId),
+        medium: MediumId,
+        channel: usize,
+        direction: &Direction,
+        delay: Duration,
+        clock: Duration,
+        layer: LinkLayer,
+        losses: Rng,
+    ) -> Self {
+        Self {
+            link,
+            from,
+            to,
+            medium,
+            channel,
+            pace: Pace::new(&direction.capacity, clock),
+            delay,
+            loss: direction.loss,
+            losses,
+            layer,
+            limit: direction.queue,
+            queue: VecDeque::new(),
+            queued_octets: 0,
+            sending: None,
+            in_flight: VecDeque::new(),
+            next_number: 0,
+            expected: 0,
+        }
+    }
+
+    /// Whether there is something to transmit.
+    pub(crate) fn has_frame(&self) -> bool {
+        self.sending.is_some() || !self.queue.is_empty()
+    }
+
+    pub(crate) const fn queued_octets(&self) -> u64 {
+        self.queued_octets
+    }
+
+    /// Queues a packet; `false` where there is no room.
+    pub(crate) fn push(&mut self, key: usize, len: usize, now: Instant) -> bool {
+        if !self.limit.has_room(self.queue.len(), self.queued_octets, len) {
+            return false;
+        }
+        self.queue.push_back(Waiting { key, len: len as u32, since: now });
+        self.queued_octets += len as u64;
+        true
+    }
+
+    /// The frame to transmit now: the one to be repeated, or the first in the queue under a new number. The second value is
+    /// whether this is its first transmission.
+    pub(crate) fn next_frame(&mut self, now: Instant) -> Option<(Sending, bool)> {
+        if let Some(sending) = self.sending {
+            return Some((sending, false));
+        }
+        let Waiting { key, len, since } = self.queue.pop_front()?;
+        self.queued_octets -= u64::from(len);
+        let number = self.next_number;
+        self.next_number = self.next_number.wrapping_add(1);
+        let sending = Sending {
+            key,
+            len,
+            number,
+            transmissions: 0,
+            queueing: now.since(since),
+            air_time: Duration::ZERO,
+            confirmed: false,
+            copied: false,
+        };
+        Some((sending, true))
+    }
+}

@@ -1,0 +1,242 @@
+//! The simulated world: entities in arenas, one event queue, no shared ownership.
+
+mod agents;
+mod air;
+mod build;
+mod forward;
+mod hosts;
+mod run;
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lasthop_agent::{LinkSenses, Outbox};
+use lasthop_packet::{Instant, Packet};
+use slab::Slab;
+
+use crate::accounts::{Accounts, DropCause};
+use crate::config::NodeKind;
+use crate::flow::{Flow, FlowOutcome};
+use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId};
+use crate::observe::{Interest, Observer, TraceEvent};
+use crate::routing::Routes;
+use crate::schedule::Schedule;
+use crate::wired::Pipe;
+use crate::wireless::{Channel, Hop, Medium};
+
+pub use build::AttachError;
+
+/// A simulated network.
+///
+/// Add nodes, then links, then agents and flows; then [`World::run`], or drive it from outside with [`World::inject`],
+/// [`World::advance_to`] and [`World::collect`].
+pub struct World {
+    now: Instant,
+    seed: u64,
+    schedule: Schedule,
+    /// Every packet in transit, with where it goes.
+    parcels: Slab<Parcel>,
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    pipes: Vec<Pipe>,
+    hops: Vec<Hop>,
+    media: Vec<Medium>,
+    channels: Vec<ChannelOfLink>,
+    connections: Vec<hosts::HostedConnection>,
+    flows: Vec<Flow>,
+    agents: Vec<agents::PlacedAgent>,
+    routes: Option<Routes>,
+    addresses: BTreeMap<IpAddr, NodeId>,
+    observers: Vec<Box<dyn Observer>>,
+    interest: Interest,
+    accounts: Accounts,
+    counters: Counters,
+    /// Lent to agents call by call.
+    outbox: Outbox,
+    /// Flows that are not done yet.
+    unfinished: usize,
+}
+
+struct Parcel {
+    packet: Packet,
+    destination: NodeId,
+}
+
+struct Node {
+    name: String,
+    kind: NodeKind,
+    address: IpAddr,
+    processing_delay: Duration,
+    buffer: Option<u64>,
+    interfaces: Vec<Interface>,
+    /// Packets in processing.
+    processing: VecDeque<(Instant, usize)>,
+    /// TCP endpoints by local port, then remote port and address.
+    endpoints: BTreeMap<(u16, u16, IpAddr), ConnectionId>,
+    /// Packets for an external node.
+    arrived: Vec<(Instant, Packet)>,
+}
+
+#[derive(Clone, Copy)]
+struct Interface {
+    link: LinkId,
+    egress: Egress,
+    agent: Option<AgentId>,
+}
+
+#[derive(Clone, Copy)]
+enum Egress {
+    Pipe(PipeId),
+    Hop(HopId),
+}
+
+struct Link {
+    name: String,
+    ends: (NodeId, NodeId),
+    /// What an agent at its ends can see of it; `None` for a wired link.
+    senses: Option<LinkSenses>,
+}
+
+struct ChannelOfLink {
+    link: LinkId,
+    channel: Channel,
+}
+
+/// What is counted whether or not anybody observes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Events handled.
+    pub events: u64,
+    /// Transmissions of frames on wireless links.
+    pub frames_sent: u64,
+    /// Of them, lost ones.
+    pub frames_lost: u64,
+    /// Frames given up by a link layer.
+    pub frames_given_up: u64,
+    /// Link-layer acknowledgments lost.
+    pub link_acks_lost: u64,
+    /// Frames that a link layer received twice.
+    pub duplicate_frames: u64,
+    /// Control messages that agents sent.
+    pub control_messages: u64,
+    /// Segments that agents retransmitted locally.
+    pub local_retransmits: u64,
+    /// Duplicate ACKs that agents suppressed.
+    pub duplicate_acks_suppressed: u64,
+}
+
+impl World {
+    /// The time.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// What was counted so far.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Where every packet is or went.
+    pub fn accounts(&self) -> Accounts {
+        // A frame that was delivered and is not yet confirmed is in the hands of both link layers: it counts once.
+        let doubled = self.hops.iter().filter_map(|hop| hop.sending).filter(|sending| sending.copied).count();
+        Accounts { in_transit: (self.parcels.len() - doubled) as u64, ..self.accounts.clone() }
+    }
+
+    /// Packets that agents hold.
+    pub fn held_by_agents(&self) -> u64 {
+        self.agents.iter().map(|placed| placed.agent.held()).sum()
+    }
+
+    /// A node's name.
+    pub fn node_name(&self, node: NodeId) -> &str {
+        &self.nodes[node.index()].name
+    }
+
+    /// A node's address.
+    pub fn node_address(&self, node: NodeId) -> IpAddr {
+        self.nodes[node.index()].address
+    }
+
+    /// A link's name.
+    pub fn link_name(&self, link: LinkId) -> &str {
+        &self.links[link.index()].name
+    }
+
+    /// The two nodes that a link joins.
+    pub fn link_ends(&self, link: LinkId) -> (NodeId, NodeId) {
+        self.links[link.index()].ends
+    }
+
+    /// A flow as it stands.
+    pub fn flow(&self, flow: FlowId) -> &Flow {
+        &self.flows[flow.index()]
+    }
+
+    /// All flows in the order of addition.
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (0..self.flows.len()).map(FlowId::of)
+    }
+
+    /// What became of a flow by now.
+    pub fn outcome(&self, id: FlowId) -> FlowOutcome {
+        let flow = self.flow(id);
+        let sender = &self.connections[flow.sender.index()].tcp;
+        let end = flow.completed_at.unwrap_or(self.now);
+        let seconds = end.since(flow.start).as_secs_f64();
+        FlowOutcome {
+            name: flow.name.clone(),
+            octets: flow.received,
+            completion: flow.completed_at.map(|at| at.since(flow.start)),
+            goodput_bps: if seconds > 0.0 { flow.received as f64 * 8.0 / seconds } else { 0.0 },
+            sender: *sender.stats(),
+            rtt_mean_s: sender.rtt().mean().map(|mean| mean.as_secs_f64()),
+            intact: !flow.corrupted,
+        }
+    }
+
+    /// The endpoint that sends a flow's data.
+    pub fn sender(&self, flow: FlowId) -> &lasthop_tcp::Connection {
+        &self.connections[self.flow(flow).sender.index()].tcp
+    }
+
+    /// Adds an observer; it sees what happens from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.interest |= observer.interest();
+        self.observers.push(observer);
+    }
+
+    /// Takes the observers back, with all that they have seen.
+    pub fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
+        self.interest = Interest::empty();
+        std::mem::take(&mut self.observers)
+    }
+
+    #[inline]
+    fn wants(&self, interest: Interest) -> bool {
+        self.interest.intersects(interest)
+    }
+
+    #[inline]
+    fn emit(&mut self, event: &TraceEvent<'_>) {
+        if self.interest.intersects(event.kind()) {
+            tell(&mut self.observers, self.now, event);
+        }
+    }
+
+    /// Drops a packet that is not in the slab any more.
+    fn drop_packet(&mut self, node: NodeId, cause: DropCause, packet: &Packet) {
+        *self.accounts.dropped.entry(cause).or_default() += 1;
+        self.emit(&TraceEvent::Dropped { node, cause, packet });
+    }
+}
+
+fn tell(observers: &mut [Box<dyn Observer>], now: Instant, event: &TraceEvent<'_>) {
+    for observer in observers {
+        if observer.interest().intersects(event.kind()) {
+            observer.on_event(now, event);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Agents at interfaces.
+
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Report, Side, Verdict};
+use lasthop_packet::Rng;
+
+use super::{Parcel, World};
+use crate::accounts::DropCause;
+use crate::id::{AgentId, NodeId};
+use crate::observe::TraceEvent;
+use crate::schedule::{Event, LazyTimer};
+
+pub(super) struct PlacedAgent {
+    pub(super) agent: Box<dyn Agent>,
+    pub(super) needs: LinkSenses,
+    pub(super) node: NodeId,
+    /// Index of its interface at the node.
+    pub(super) interface: usize,
+    pub(super) rng: Rng,
+    pub(super) timer: LazyTimer,
+}
+
+impl World {
+    /// A parcel crosses an interface with an agent.
+    pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: usize, from: Side) {
+        let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
+        let packet = &mut self.parcels[key].packet;
+        let verdict = {
+            let placed = &mut self.agents[id.index()];
+            let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+            placed.agent.on_packet(packet, from, &mut cx)
+        };
+        self.after_call(id);
+        match verdict {
+            Verdict::Forward => match from {
+                Side::Core => self.transmit(node, interface, key),
+                Side::Radio => self.process(node, key),
+            },
+            Verdict::Drop(reason) => self.drop_parcel(node, key, DropCause::Agent(reason)),
+            Verdict::Absorb => {
+                self.parcels.remove(key);
+                self.accounts.absorbed += 1;
+            }
+        }
+    }
+
+    /// An agent learns of a frame's fate, if it wants to and there is one.
+    pub(super) fn tell_agent(&mut self, node: NodeId, link: crate::LinkId, key: usize, event: impl Fn(&lasthop_packet::Packet) -> LinkEvent<'_>) {
+        let interfaces = &self.nodes[node.index()].interfaces;
+        let Some(id) = interfaces.iter().find(|interface| interface.link == link).and_then(|i| i.agent) else {
+            return;
+        };
+        let placed = &mut self.agents[id.index()];
+        if !placed.needs.contains(LinkSenses::FRAME_FATE) {
+            return;
+        }
+        let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+        placed.agent.on_link(&event(&self.parcels[key].packet), &mut cx);
+        self.after_call(id);
+    }
+
+    pub(super) fn on_agent_deadline(&mut self, id: AgentId) {
+        let placed = &mut self.agents[id.index()];
+        if !placed.timer.fired(self.now) {
+            return;
+        }
+        if placed.agent.deadline().is_some_and(|deadline| deadline.at <= self.now) {
+            let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+            placed.agent.on_deadline(&mut cx);
+        }
+        self.after_call(id);
+    }
+
+    /// Sends what the agent put into its outbox, passes its reports on, and follows its deadline.
+    fn after_call(&mut self, id: AgentId) {
+        let placed = &mut self.agents[id.index()];
+        let (node, interface) = (placed.node, placed.interface);
+        let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.now));
+        placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.schedule);
+        if self.outbox.packets.is_empty() && self.outbox.reports.is_empty() {
+            return;
+        }
+        // Sending may lead to further calls, which need an outbox of their own.
+        let mut outbox = std::mem::take(&mut self.outbox);
+        for report in outbox.reports.drain(..) {
+            self.count(&report);
+            self.emit(&TraceEvent::AgentReport { node, report: &report });
+        }
+        for (to, packet) in outbox.packets.drain(..) {
+            self.accounts.originated += 1;
+            let Some(destination) = self.resolve(packet.ip().destination) else {
+                self.drop_packet(node, DropCause::NoRoute, &packet);
+                continue;
+            };
+            let key = self.parcels.insert(Parcel { packet, destination });
+            match to {
+                Side::Core => self.route(node, key, false),
+                Side::Radio => self.transmit(node, interface, key),
+            }
+        }
+        self.outbox = outbox;
+    }
+
+    fn count(&mut self, report: &Report) {
+        match report {
+            Report::LocalRetransmit { .. } => self.counters.local_retransmits += 1,
+            Report::DuplicateAckSuppressed { .. } => self.counters.duplicate_acks_suppressed += 1,
+            Report::ControlMessage { .. } => self.counters.control_messages += 1,
+            Report::AtBound { .. } => {}
+        }
+    }
+}

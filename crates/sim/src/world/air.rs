@@ -1,0 +1,266 @@
+//! Wireless links at work: exchanges on a medium.
+
+use lasthop_agent::{Fate, LinkEvent, Side};
+use lasthop_packet::{Instant, Packet, Seq};
+
+use super::{ChannelOfLink, Parcel, World};
+use crate::accounts::DropCause;
+use crate::id::{HopId, LinkId, MediumId};
+use crate::observe::TraceEvent;
+use crate::schedule::Event;
+use crate::wireless::{Feedback, Flip, InFlight, Sending};
+
+impl World {
+    /// The next exchange on a medium starts, if it is free and somebody has a frame.
+    pub(super) fn use_medium(&mut self, id: MediumId) {
+        let medium = &mut self.media[id.index()];
+        if medium.held_by.is_some() {
+            return;
+        }
+        let hops = &self.hops;
+        if let Some(hop) = medium.next(|hop| hops[hop.index()].has_frame()) {
+            medium.held_by = Some(hop);
+            self.transmit_frame(hop);
+        }
+    }
+
+    fn transmit_frame(&mut self, id: HopId) {
+        let now = self.now;
+        let hop = &mut self.hops[id.index()];
+        let Some((mut sending, is_first)) = hop.next_frame(now) else { return };
+        let (link, channel, medium) = (hop.link, hop.channel, hop.medium);
+        let finish = hop.pace.finish(now, sending.len as usize);
+        sending.transmissions += 1;
+        sending.air_time += finish.since(now);
+        sending.confirmed = false;
+
+        self.look_at_channel(channel);
+        if is_first {
+            self.force_channel(channel, sending.key);
+        }
+        let hop = &mut self.hops[id.index()];
+        let lost = self.channels[channel].channel.loses() | hop.losses.happens(hop.loss);
+        let (from, to, delay, feedback) = (hop.from, hop.to, hop.delay, hop.layer.feedback);
+        hop.sending = Some(sending);
+        self.counters.frames_sent += 1;
+        self.counters.frames_lost += u64::from(lost);
+        if self.wants(crate::Interest::FRAMES) {
+            let event = TraceEvent::Frame {
+                link,
+                from,
+                to,
+                number: sending.number,
+                transmission: sending.transmissions,
+                packet: &self.parcels[sending.key].packet,
+                lost,
+            };
+            super::tell(&mut self.observers, now, &event);
+        }
+
+        let over = match feedback {
+            Feedback::None | Feedback::Immediate => finish,
+            Feedback::Acknowledged { timeout, .. } => finish + timeout,
+        };
+        if lost {
+            self.schedule.push(over, Event::ExchangeOver(medium));
+            return;
+        }
+        let arrival = finish + delay;
+        let key = match feedback {
+            // The sender keeps the frame until it is confirmed; the copy is on its way.
+            Feedback::Acknowledged { .. } | Feedback::Immediate => self.copy(sending.key),
+            Feedback::None => sending.key,
+        };
+        let hop = &mut self.hops[id.index()];
+        if let Some(sending) = &mut hop.sending {
+            sending.copied = key != sending.key;
+            sending.confirmed = !matches!(feedback, Feedback::Acknowledged { .. });
+        }
+        hop.in_flight.push_back(InFlight { arrival, key, number: sending.number });
+        if hop.in_flight.len() == 1 {
+            self.schedule.push(arrival, Event::FrameArrival(id));
+        }
+        // An acknowledged exchange ends when the acknowledgment comes, or does not: that is known at the receiver.
+        if !matches!(feedback, Feedback::Acknowledged { .. }) {
+            self.schedule.push(over, Event::ExchangeOver(medium));
+        }
+    }
+
+    fn copy(&mut self, key: usize) -> usize {
+        let Parcel { packet, destination } = &self.parcels[key];
+        let copy = Parcel { packet: packet.clone(), destination: *destination };
+        self.parcels.insert(copy)
+    }
+
+    pub(super) fn on_frame_arrival(&mut self, id: HopId) {
+        let now = self.now;
+        let hop = &mut self.hops[id.index()];
+        let Some(InFlight { key, number, .. }) = hop.in_flight.pop_front() else { return };
+        if let Some(next) = hop.in_flight.front() {
+            let at = next.arrival;
+            self.schedule.push(at, Event::FrameArrival(id));
+        }
+        let hop = &mut self.hops[id.index()];
+        let (node, link) = (hop.to, hop.link);
+        let is_new = number.wrapping_sub(hop.expected) as i32 >= 0;
+        if is_new {
+            hop.expected = number.wrapping_add(1);
+        }
+        self.acknowledge_frame(id, number, now);
+        if !is_new {
+            // The copy never counted as a packet of its own.
+            self.counters.duplicate_frames += 1;
+            self.parcels.remove(key);
+            return;
+        }
+        if self.wants(crate::Interest::INTERFACES) {
+            let event = TraceEvent::InterfaceIn { node, link, packet: &self.parcels[key].packet };
+            super::tell(&mut self.observers, now, &event);
+        }
+        let interfaces = &self.nodes[node.index()].interfaces;
+        let interface = interfaces.iter().position(|interface| interface.link == link);
+        match interface.filter(|&interface| interfaces[interface].agent.is_some()) {
+            Some(interface) => self.ask_agent(node, interface, key, Side::Radio),
+            None => self.process(node, key),
+        }
+    }
+
+    /// The receiver's link layer acknowledges a frame, through the same channel.
+    fn acknowledge_frame(&mut self, id: HopId, number: u32, now: Instant) {
+        let hop = &mut self.hops[id.index()];
+        let Feedback::Acknowledged { timeout, ack_octets } = hop.layer.feedback else { return };
+        let (link, channel, medium, delay, to) = (hop.link, hop.channel, hop.medium, hop.delay, hop.to);
+        // An acknowledgment takes its time at the hop's own pace; it does not wait behind data.
+        let ack_time = hop.pace.clone().finish(now, ack_octets as usize).since(now);
+        self.look_at_channel(channel);
+        if self.channels[channel].channel.loses() {
+            self.counters.link_acks_lost += 1;
+            self.emit(&TraceEvent::LinkAckLost { link, from: to, number });
+            // The frame's transmission ended one propagation delay ago.
+            let waited = timeout.saturating_sub(delay);
+            self.schedule.push(now + waited, Event::ExchangeOver(medium));
+            return;
+        }
+        if let Some(sending) = &mut self.hops[id.index()].sending {
+            sending.confirmed = true;
+        }
+        self.schedule.push(now + ack_time + delay, Event::ExchangeOver(medium));
+    }
+
+    pub(super) fn on_exchange_over(&mut self, id: MediumId) {
+        if let Some(hop) = self.media[id.index()].held_by.take() {
+            self.conclude_exchange(hop);
+        }
+        self.use_medium(id);
+    }
+
+    fn conclude_exchange(&mut self, id: HopId) {
+        let hop = &mut self.hops[id.index()];
+        let Some(sending) = hop.sending else { return };
+        let (link, from, layer, channel) = (hop.link, hop.from, hop.layer, hop.channel);
+        if sending.confirmed {
+            self.report_fate(from, link, sending, Fate::Delivered);
+            self.end_frame(id, channel);
+            if sending.copied {
+                self.parcels.remove(sending.key);
+            }
+            return;
+        }
+        if layer.reports_fate() && sending.transmissions == 1 {
+            self.report_fate(from, link, sending, Fate::FirstTransmissionFailed);
+        }
+        if sending.transmissions <= layer.retransmission_attempts {
+            return;
+        }
+        self.counters.frames_given_up += 1;
+        self.report_fate(from, link, sending, Fate::GivenUp);
+        self.give_up(id, sending, channel);
+    }
+
+    fn give_up(&mut self, id: HopId, sending: Sending, channel: usize) {
+        let hop = &self.hops[id.index()];
+        let (link, from, to) = (hop.link, hop.from, hop.to);
+        self.end_frame(id, channel);
+        if self.wants(crate::Interest::FRAMES) && self.hops[id.index()].layer.reports_fate() {
+            let event = TraceEvent::FrameGivenUp {
+                link,
+                from,
+                to,
+                number: sending.number,
+                transmissions: sending.transmissions,
+                packet: &self.parcels[sending.key].packet,
+            };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        if sending.copied {
+            // It did arrive; only no acknowledgment came back.
+            self.parcels.remove(sending.key);
+        } else {
+            self.drop_parcel(from, sending.key, DropCause::WirelessLoss);
+        }
+    }
+
+    fn end_frame(&mut self, id: HopId, channel: usize) {
+        self.hops[id.index()].sending = None;
+        let flip = self.channels[channel].channel.packet_ends(self.now);
+        self.tell_flip(channel, flip);
+    }
+
+    fn report_fate(&mut self, node: crate::NodeId, link: LinkId, sending: Sending, fate: Fate) {
+        self.tell_agent(node, link, sending.key, |packet| LinkEvent::Frame {
+            packet,
+            fate,
+            transmissions: sending.transmissions,
+            queueing: sending.queueing,
+            air_time: sending.air_time,
+        });
+    }
+
+    /// Turns the channel bad if this is a packet that it is to lose.
+    fn force_channel(&mut self, channel: usize, key: usize) {
+        if !self.channels[channel].channel.is_forced() {
+            return;
+        }
+        let packet = &self.parcels[key].packet;
+        let Some(first) = self.first_octet(packet) else { return };
+        let flip = self.channels[channel].channel.packet_begins(packet, first, self.now);
+        self.tell_flip(channel, flip);
+    }
+
+    /// The sequence number of the first octet of data of a segment's flow.
+    pub(super) fn first_octet(&self, packet: &Packet) -> Option<Seq> {
+        let tcp = packet.tcp()?;
+        let flow = self.flows.iter().find(|flow| {
+            let sender = &self.connections[flow.sender.index()].tcp;
+            sender.local() == (packet.ip().source, tcp.source_port)
+                && sender.remote() == (packet.ip().destination, tcp.destination_port)
+        })?;
+        Some(self.connections[flow.sender.index()].tcp.iss() + 1)
+    }
+
+    /// Brings a channel's state up to now.
+    fn look_at_channel(&mut self, channel: usize) {
+        let ChannelOfLink { link, channel } = &mut self.channels[channel];
+        let (link, now, observers) = (*link, self.now, &mut self.observers);
+        let wanted = self.interest.contains(crate::Interest::CHANNEL);
+        channel.advance(now, |Flip { at, good }| {
+            if wanted {
+                super::tell(observers, now, &TraceEvent::ChannelState { link, at, good });
+            }
+        });
+    }
+
+    /// Brings all channels up to now, so that a trace of their states is complete.
+    pub(super) fn look_at_channels(&mut self) {
+        for channel in 0..self.channels.len() {
+            self.look_at_channel(channel);
+        }
+    }
+
+    fn tell_flip(&mut self, channel: usize, flip: Option<Flip>) {
+        if let Some(Flip { at, good }) = flip {
+            let link = self.channels[channel].link;
+            self.emit(&TraceEvent::ChannelState { link, at, good });
+        }
+    }
+}

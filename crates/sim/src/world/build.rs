@@ -1,0 +1,265 @@
+//! Adding nodes, links, agents and flows.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_agent::{Agent, LinkSenses, Outbox};
+use lasthop_packet::{Instant, Rng, Seq};
+use lasthop_tcp::Connection;
+use slab::Slab;
+use thiserror::Error;
+
+use super::agents::PlacedAgent;
+use super::hosts::HostedConnection;
+use super::{ChannelOfLink, Counters, Egress, Interface, Link, Node, World};
+use crate::accounts::Accounts;
+use crate::config::{FlowConfig, NodeConfig, Opening, WiredConfig, WirelessConfig};
+use crate::flow::Flow;
+use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, MediumId, NodeId, PipeId};
+use crate::observe::Interest;
+use crate::routing::Routes;
+use crate::schedule::{Event, LazyTimer, Schedule};
+use crate::wired::Pipe;
+use crate::wireless::{Channel, Hop, Medium};
+
+/// Why an agent cannot sit where it was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AttachError {
+    /// The link is wired or has no end at that node.
+    #[error("the node has no wireless interface to that link")]
+    NotWireless,
+    /// The link layer does not show what the agent needs to see.
+    #[error("{0}")]
+    Missing(&'static str),
+    /// There is an agent already; stack them.
+    #[error("there is an agent at that interface already")]
+    Occupied,
+}
+
+impl World {
+    /// An empty world. All randomness follows from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            now: Instant::ZERO,
+            seed,
+            schedule: Schedule::default(),
+            parcels: Slab::new(),
+            nodes: Vec::new(),
+            links: Vec::new(),
+            pipes: Vec::new(),
+            hops: Vec::new(),
+            media: Vec::new(),
+            channels: Vec::new(),
+            connections: Vec::new(),
+            flows: Vec::new(),
+            agents: Vec::new(),
+            routes: None,
+            addresses: BTreeMap::new(),
+            observers: Vec::new(),
+            interest: Interest::empty(),
+            accounts: Accounts::default(),
+            counters: Counters::default(),
+            outbox: Outbox::default(),
+            unfinished: 0,
+        }
+    }
+
+    /// Adds a node.
+    pub fn add_node(&mut self, config: NodeConfig) -> NodeId {
+        let id = NodeId::of(self.nodes.len());
+        let address = config.address.unwrap_or_else(|| own_address(id));
+        self.addresses.entry(address).or_insert(id);
+        self.nodes.push(Node {
+            name: config.name,
+            kind: config.kind,
+            address,
+            processing_delay: config.processing_delay,
+            buffer: config.buffer,
+            interfaces: Vec::new(),
+            processing: VecDeque::new(),
+            endpoints: BTreeMap::new(),
+            arrived: Vec::new(),
+        });
+        self.routes = None;
+        id
+    }
+
+    /// Gives an external node a further address: what stands behind it.
+    pub fn add_address(&mut self, node: NodeId, address: IpAddr) {
+        self.addresses.insert(address, node);
+    }
+
+    /// Joins two nodes by a wired link.
+    pub fn add_wired_link(&mut self, first: NodeId, second: NodeId, config: &WiredConfig) -> LinkId {
+        let link = self.add_link(&config.name, (first, second), None);
+        for (from, to, direction, name) in
+            [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
+        {
+            let pipe = PipeId::of(self.pipes.len());
+            let rng = self.stream(&format!("link {} loss {name}", config.name));
+            self.pipes.push(Pipe::new(link, to, direction, config.delay, config.clock, rng));
+            self.add_interface(from, link, Egress::Pipe(pipe));
+        }
+        link
+    }
+
+    /// Adds a medium for wireless links to share.
+    pub fn add_medium(&mut self) -> MediumId {
+        self.media.push(Medium::default());
+        MediumId::of(self.media.len() - 1)
+    }
+
+    /// Joins two nodes by a wireless link.
+    pub fn add_wireless_link(&mut self, first: NodeId, second: NodeId, config: &WirelessConfig) -> LinkId {
+        let senses =
+            if config.link_layer.reports_fate() { LinkSenses::FRAME_FATE } else { LinkSenses::empty() };
+        let link = self.add_link(&config.name, (first, second), Some(senses));
+        let stays = self.stream(&format!("link {} stays", config.name));
+        let losses = self.stream(&format!("link {} losses", config.name));
+        let channel = self.channels.len();
+        self.channels.push(ChannelOfLink { link, channel: Channel::new(config.channel.clone(), stays, losses) });
+        for (from, to, direction, name) in
+            [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
+        {
+            let medium = config.medium.unwrap_or_else(|| self.add_medium());
+            let hop = HopId::of(self.hops.len());
+            let losses = self.stream(&format!("link {} loss {name}", config.name));
+            self.hops.push(Hop::new(
+                link,
+                (from, to),
+                medium,
+                channel,
+                direction,
+                config.delay,
+                config.clock,
+                config.link_layer,
+                losses,
+            ));
+            self.media[medium.index()].add(from, hop);
+            self.add_interface(from, link, Egress::Hop(hop));
+        }
+        link
+    }
+
+    fn add_link(&mut self, name: &str, ends: (NodeId, NodeId), senses: Option<LinkSenses>) -> LinkId {
+        self.links.push(Link { name: name.to_owned(), ends, senses });
+        self.routes = None;
+        LinkId::of(self.links.len() - 1)
+    }
+
+    fn add_interface(&mut self, node: NodeId, link: LinkId, egress: Egress) {
+        self.nodes[node.index()].interfaces.push(Interface { link, egress, agent: None });
+    }
+
+    fn stream(&self, name: &str) -> Rng {
+        Rng::named(self.seed, name)
+    }
+
+    /// Puts an agent between a node and its interface to a wireless link.
+    pub fn attach(&mut self, node: NodeId, link: LinkId, agent: Box<dyn Agent>) -> Result<(), AttachError> {
+        let offered = self.links[link.index()].senses.ok_or(AttachError::NotWireless)?;
+        if let Some(missing) = agent.needs().missing_from(offered) {
+            return Err(AttachError::Missing(missing));
+        }
+        let rng = self.stream(&format!("agent {} {}", self.node_name(node), self.link_name(link)));
+        let id = AgentId::of(self.agents.len());
+        let interfaces = &mut self.nodes[node.index()].interfaces;
+        let Some(index) = interfaces.iter().position(|interface| interface.link == link) else {
+            return Err(AttachError::NotWireless);
+        };
+        if interfaces[index].agent.is_some() {
+            return Err(AttachError::Occupied);
+        }
+        interfaces[index].agent = Some(id);
+        let needs = agent.needs();
+        self.agents.push(PlacedAgent { agent, needs, node, interface: index, rng, timer: LazyTimer::default() });
+        Ok(())
+    }
+
+    /// Adds a TCP transfer.
+    pub fn add_flow(&mut self, config: FlowConfig) -> FlowId {
+        let id = FlowId::of(self.flows.len());
+        // Ports tell the flows of a pair of hosts apart; the numbers wrap only after 50,000 flows.
+        let number = (id.index() % 50_000) as u16;
+        let local = (self.node_address(config.from), 10_000 + number);
+        let remote = (self.node_address(config.to), 5_001 + (id.index() / 50_000) as u16);
+        // Initial sequence numbers anywhere: wrapping is the rule, not the exception.
+        let mut numbers = self.stream(&format!("flow {} {} numbers", id.index(), config.name));
+        let (iss, irs) = (Seq(numbers.next_u64() as u32), Seq(numbers.next_u64() as u32));
+        let (sender, receiver) = match config.opening {
+            Opening::Handshake => (
+                Connection::connect(config.sender, local, remote, iss),
+                Connection::listen(config.receiver, remote, irs),
+            ),
+            Opening::Established => (
+                Connection::established(config.sender.clone(), &config.receiver, local, remote, iss, irs),
+                Connection::established(config.receiver, &config.sender, remote, local, irs, iss),
+            ),
+        };
+        let sender = self.host(config.from, id, sender.with_extension(config.extension), true, (local, remote));
+        let receiver = self.host(config.to, id, receiver, false, (remote, local));
+        self.flows.push(Flow {
+            name: config.name,
+            from: config.from,
+            to: config.to,
+            start: config.start,
+            size: config.size,
+            opening: config.opening,
+            sender,
+            receiver,
+            stream: id.index() as u32 + 1,
+            received: 0,
+            completed_at: None,
+            stopped: false,
+            corrupted: false,
+        });
+        self.unfinished += 1;
+        self.schedule.push(config.start, Event::FlowStart(id));
+        if let Some(stop) = config.stop {
+            self.schedule.push(stop, Event::FlowStop(id));
+        }
+        id
+    }
+
+    fn host(
+        &mut self,
+        node: NodeId,
+        flow: FlowId,
+        tcp: Connection,
+        sends: bool,
+        (local, remote): (lasthop_tcp::connection::Endpoint, lasthop_tcp::connection::Endpoint),
+    ) -> ConnectionId {
+        let id = ConnectionId::of(self.connections.len());
+        self.nodes[node.index()].endpoints.insert((local.1, remote.1, remote.0), id);
+        self.connections.push(HostedConnection { tcp, node, flow, sends, timer: LazyTimer::default() });
+        id
+    }
+
+    /// Whether there is a way from one node to another.
+    pub fn has_route(&mut self, from: NodeId, to: NodeId) -> bool {
+        from == to || self.routes().interface(from.index(), to.index()).is_some()
+    }
+
+    /// The routes, computed after the last change of topology.
+    pub(super) fn routes(&mut self) -> &Routes {
+        let (nodes, links) = (&self.nodes, &self.links);
+        self.routes.get_or_insert_with(|| {
+            let far_end = |node: usize, interface: &Interface| {
+                let (first, second) = links[interface.link.index()].ends;
+                if first.index() == node { second.index() } else { first.index() }
+            };
+            let neighbours: Vec<Vec<usize>> = nodes
+                .iter()
+                .enumerate()
+                .map(|(index, node)| node.interfaces.iter().map(|interface| far_end(index, interface)).collect())
+                .collect();
+            Routes::shortest(&neighbours)
+        })
+    }
+}
+
+/// The address of a node that was given none: 10.0.0.1 and on.
+fn own_address(node: NodeId) -> IpAddr {
+    let number = (node.0 + 1).to_be_bytes();
+    Ipv4Addr::new(10, number[1], number[2], number[3]).into()
+}

@@ -1,0 +1,156 @@
+//! The way of a packet from node to node.
+
+use std::net::IpAddr;
+
+use lasthop_agent::Side;
+use lasthop_packet::Packet;
+
+use super::{Egress, Parcel, World};
+use crate::accounts::DropCause;
+use crate::id::{NodeId, PipeId};
+use crate::observe::TraceEvent;
+use crate::schedule::Event;
+use crate::wired::Admission;
+
+impl World {
+    /// A packet is made at a node.
+    #[inline]
+    pub(super) fn originate(&mut self, node: NodeId, packet: Packet) {
+        self.accounts.originated += 1;
+        let Some(destination) = self.resolve(packet.ip().destination) else {
+            self.drop_packet(node, DropCause::NoRoute, &packet);
+            return;
+        };
+        let key = self.parcels.insert(Parcel { packet, destination });
+        self.route(node, key, true);
+    }
+
+    /// The node that has an address.
+    #[inline]
+    pub(super) fn resolve(&self, address: IpAddr) -> Option<NodeId> {
+        // Addresses of our own making count the nodes.
+        if let IpAddr::V4(address) = address {
+            let number = u32::from(address) & 0x00ff_ffff;
+            let node = number.wrapping_sub(1) as usize;
+            if self.nodes.get(node).is_some_and(|node| node.address == IpAddr::V4(address)) {
+                return Some(NodeId(number - 1));
+            }
+        }
+        self.addresses.get(&address).copied()
+    }
+
+    /// A parcel at a node goes to its destination: here, or through the interface on the way. `through_agent` is false for what
+    /// the interface's own agent sent.
+    #[inline]
+    pub(super) fn route(&mut self, node: NodeId, key: usize, through_agent: bool) {
+        let destination = self.parcels[key].destination;
+        if destination == node {
+            let parcel = self.parcels.remove(key);
+            self.deliver(node, parcel.packet);
+            return;
+        }
+        if self.routes.is_none() {
+            self.routes();
+        }
+        let interface = self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
+        let Some(interface) = interface else {
+            let parcel = self.parcels.remove(key);
+            self.drop_packet(node, DropCause::NoRoute, &parcel.packet);
+            return;
+        };
+        if through_agent && self.nodes[node.index()].interfaces[interface].agent.is_some() {
+            self.ask_agent(node, interface, key, Side::Core);
+        } else {
+            self.transmit(node, interface, key);
+        }
+    }
+
+    /// A parcel goes into the queue of an interface.
+    #[inline]
+    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: usize) {
+        let len = self.parcels[key].packet.len();
+        if let Some(buffer) = self.nodes[node.index()].buffer
+            && self.queued_octets(node) + len as u64 > buffer
+        {
+            self.drop_parcel(node, key, DropCause::QueueFull);
+            return;
+        }
+        let interface = self.nodes[node.index()].interfaces[interface];
+        if self.wants(crate::Interest::INTERFACES) {
+            let packet = &self.parcels[key].packet;
+            let event = TraceEvent::InterfaceOut { node, link: interface.link, packet };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        match interface.egress {
+            Egress::Pipe(pipe) => match self.pipes[pipe.index()].push(key, len, self.now) {
+                Admission::Accepted(None) => {}
+                Admission::Accepted(Some(arrival)) => self.schedule.push(arrival, Event::PipeArrival(pipe)),
+                Admission::Full => self.drop_parcel(node, key, DropCause::QueueFull),
+                Admission::Lost => self.drop_parcel(node, key, DropCause::WiredLoss),
+            },
+            Egress::Hop(hop) => {
+                if self.hops[hop.index()].push(key, len, self.now) {
+                    self.use_medium(self.hops[hop.index()].medium);
+                } else {
+                    self.drop_parcel(node, key, DropCause::QueueFull);
+                }
+            }
+        }
+    }
+
+    fn queued_octets(&mut self, node: NodeId) -> u64 {
+        let now = self.now;
+        let mut octets = 0;
+        for interface in &self.nodes[node.index()].interfaces {
+            octets += match interface.egress {
+                Egress::Pipe(pipe) => self.pipes[pipe.index()].queued_octets(now),
+                Egress::Hop(hop) => self.hops[hop.index()].queued_octets(),
+            };
+        }
+        octets
+    }
+
+    pub(super) fn drop_parcel(&mut self, node: NodeId, key: usize, cause: DropCause) {
+        let parcel = self.parcels.remove(key);
+        self.drop_packet(node, cause, &parcel.packet);
+    }
+
+    #[inline]
+    pub(super) fn on_pipe_arrival(&mut self, id: PipeId) {
+        let pipe = &mut self.pipes[id.index()];
+        let (node, link) = (pipe.to, pipe.link);
+        let Some((key, next)) = pipe.pop() else { return };
+        if let Some(next) = next {
+            self.schedule.push(next, Event::PipeArrival(id));
+        }
+        if self.wants(crate::Interest::INTERFACES) {
+            let event = TraceEvent::InterfaceIn { node, link, packet: &self.parcels[key].packet };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        self.process(node, key);
+    }
+
+    /// A parcel has come in at a node, and past its agent: it takes the node's processing delay unless this is its destination.
+    #[inline]
+    pub(super) fn process(&mut self, id: NodeId, key: usize) {
+        let node = &mut self.nodes[id.index()];
+        if node.processing_delay.is_zero() || self.parcels[key].destination == id {
+            self.route(id, key, true);
+            return;
+        }
+        let done = self.now + node.processing_delay;
+        node.processing.push_back((done, key));
+        if node.processing.len() == 1 {
+            self.schedule.push(done, Event::Processed(id));
+        }
+    }
+
+    pub(super) fn on_processed(&mut self, id: NodeId) {
+        let node = &mut self.nodes[id.index()];
+        let Some((_, key)) = node.processing.pop_front() else { return };
+        if let Some((next, _)) = node.processing.front() {
+            self.schedule.push(*next, Event::Processed(id));
+        }
+        self.route(id, key, true);
+    }
+}

@@ -1,0 +1,164 @@
+//! Hosts: TCP endpoints and the applications above them.
+
+use lasthop_packet::{Packet, Quotation, Transport};
+use lasthop_tcp::Connection;
+
+use super::World;
+use crate::accounts::DropCause;
+use crate::config::Opening;
+use crate::id::{ConnectionId, FlowId, NodeId};
+use crate::observe::{End, Interest, LossCause, TraceEvent};
+use crate::schedule::{Event, LazyTimer};
+
+pub(super) struct HostedConnection {
+    pub(super) tcp: Connection,
+    pub(super) node: NodeId,
+    pub(super) flow: FlowId,
+    /// Whether it is the end that sends data.
+    pub(super) sends: bool,
+    pub(super) timer: LazyTimer,
+}
+
+impl HostedConnection {
+    const fn end(&self) -> End {
+        if self.sends { End::Sender } else { End::Receiver }
+    }
+}
+
+impl World {
+    /// A packet for a host: to the endpoint that it is for.
+    #[inline]
+    pub(super) fn deliver_to_host(&mut self, node: NodeId, packet: Packet) {
+        let source = packet.ip().source;
+        let endpoints = &self.nodes[node.index()].endpoints;
+        let (connection, is_icmp) = match packet.transport() {
+            Transport::Tcp(tcp) => (endpoints.get(&(tcp.destination_port, tcp.source_port, source)).copied(), false),
+            Transport::Icmp(_) => {
+                let quoted = Quotation::of(&packet);
+                let find = |Quotation { flow, .. }| {
+                    endpoints.get(&(flow.source.1, flow.destination.1, flow.destination.0)).copied()
+                };
+                (quoted.and_then(find), true)
+            }
+            Transport::Udp(_) | Transport::Opaque { .. } => (None, false),
+        };
+        let Some(id) = connection else {
+            self.drop_packet(node, DropCause::NoListener, &packet);
+            return;
+        };
+        self.accounts.consumed += 1;
+        let hosted = &mut self.connections[id.index()];
+        let (flow, end, before) = (hosted.flow, hosted.end(), *hosted.tcp.stats());
+        if is_icmp {
+            if self.wants(Interest::SEGMENTS) {
+                self.emit(&TraceEvent::IcmpReceived { flow, packet: &packet });
+            }
+            self.connections[id.index()].tcp.on_icmp(&packet, self.now);
+        } else {
+            if self.wants(Interest::SEGMENTS) {
+                self.emit(&TraceEvent::SegmentReceived { flow, end, packet: &packet });
+            }
+            self.connections[id.index()].tcp.on_segment(&packet, self.now);
+        }
+        if self.connections[id.index()].tcp.stats().fast_retransmits > before.fast_retransmits {
+            self.emit(&TraceEvent::Loss { flow, cause: LossCause::FastRetransmit });
+        }
+        self.read(id);
+        self.pump(id);
+    }
+
+    /// The application takes what has arrived.
+    #[inline]
+    fn read(&mut self, id: ConnectionId) {
+        let hosted = &mut self.connections[id.index()];
+        if hosted.sends {
+            return;
+        }
+        let flow = hosted.flow;
+        let now = self.now;
+        let was_done = self.flows[flow.index()].is_done();
+        while let Some(payload) = hosted.tcp.read() {
+            self.flows[flow.index()].receive(&payload, now);
+        }
+        if hosted.tcp.peer_has_closed() {
+            hosted.tcp.close();
+        }
+        if !was_done && self.flows[flow.index()].is_done() {
+            self.unfinished -= 1;
+            self.emit(&TraceEvent::FlowCompleted { flow });
+        }
+    }
+
+    /// Sends what an endpoint has to send, and follows its deadline.
+    #[inline]
+    fn pump(&mut self, id: ConnectionId) {
+        let node = self.connections[id.index()].node;
+        loop {
+            let hosted = &mut self.connections[id.index()];
+            let max = hosted.tcp.flight().max;
+            let Some(packet) = hosted.tcp.poll_transmit(self.now) else { break };
+            if self.interest.contains(Interest::SEGMENTS) {
+                let again = packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| tcp.seq.before(max));
+                let (flow, end) = (hosted.flow, hosted.end());
+                self.emit(&TraceEvent::SegmentSent { flow, end, packet: &packet, again });
+            }
+            self.originate(node, packet);
+        }
+        if self.wants(Interest::WINDOW) {
+            let hosted = &self.connections[id.index()];
+            if hosted.sends {
+                let event = TraceEvent::Window { flow: hosted.flow, sender: &hosted.tcp };
+                super::tell(&mut self.observers, self.now, &event);
+            }
+        }
+        let hosted = &mut self.connections[id.index()];
+        let deadline = hosted.tcp.deadline().map(|deadline| deadline.at.max(self.now));
+        hosted.timer.follow(deadline, Event::ConnectionDeadline(id), &mut self.schedule);
+    }
+
+    pub(super) fn on_connection_deadline(&mut self, id: ConnectionId) {
+        let hosted = &mut self.connections[id.index()];
+        if !hosted.timer.fired(self.now) {
+            return;
+        }
+        let before = hosted.tcp.stats().timeouts;
+        if hosted.tcp.deadline().is_some_and(|deadline| deadline.at <= self.now) {
+            hosted.tcp.on_deadline(self.now);
+            let flow = hosted.flow;
+            if hosted.tcp.stats().timeouts > before {
+                self.emit(&TraceEvent::Loss { flow, cause: LossCause::Timeout });
+            }
+        }
+        self.pump(id);
+    }
+
+    pub(super) fn on_flow_start(&mut self, id: FlowId) {
+        let flow = &self.flows[id.index()];
+        let (sender, stream, size, opening) = (flow.sender, flow.stream, flow.size, flow.opening);
+        let tcp = &mut self.connections[sender.index()].tcp;
+        // Without an end: more than any run can carry.
+        tcp.write_stream(stream, 0, size.unwrap_or(1 << 60));
+        if opening == Opening::Handshake && size.is_some() {
+            tcp.close();
+        }
+        self.emit(&TraceEvent::FlowStarted { flow: id });
+        self.pump(sender);
+    }
+
+    pub(super) fn on_flow_stop(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.index()];
+        if flow.is_done() {
+            return;
+        }
+        flow.stopped = true;
+        self.unfinished -= 1;
+        let sender = flow.sender;
+        let opening = flow.opening;
+        let tcp = &mut self.connections[sender.index()].tcp;
+        tcp.discard_unsent();
+        if opening == Opening::Handshake {
+            tcp.close();
+        }
+        self.pump(sender);
+    }
+}

@@ -1,0 +1,72 @@
+//! The event loop, and the way to drive it from outside.
+
+use lasthop_packet::{Instant, Packet};
+
+use super::World;
+use crate::accounts::DropCause;
+use crate::config::NodeKind;
+use crate::id::NodeId;
+use crate::schedule::Event;
+
+impl World {
+    /// Runs until `end`, or until every flow is done if that is earlier and `stop_when_done` is set.
+    pub fn run(&mut self, end: Instant, stop_when_done: bool) {
+        while !(stop_when_done && self.unfinished == 0) {
+            let Some((at, event)) = self.schedule.pop_until(end) else {
+                self.now = self.now.max(end);
+                break;
+            };
+            self.now = at;
+            self.handle(event);
+        }
+        self.look_at_channels();
+    }
+
+    /// Does everything that is due up to `at`, and sets the clock to it.
+    pub fn advance_to(&mut self, at: Instant) {
+        self.run(at, false);
+    }
+
+    /// When something is due next.
+    pub fn next_event_at(&self) -> Option<Instant> {
+        self.schedule.next_at()
+    }
+
+    /// Puts a packet in at an external node, as if it had come from behind it, now.
+    pub fn inject(&mut self, node: NodeId, packet: Packet) {
+        self.originate(node, packet);
+    }
+
+    /// Takes out what has arrived at an external node, with the times of arrival, in order.
+    pub fn collect(&mut self, node: NodeId) -> Vec<(Instant, Packet)> {
+        std::mem::take(&mut self.nodes[node.index()].arrived)
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        self.counters.events += 1;
+        match event {
+            Event::PipeArrival(pipe) => self.on_pipe_arrival(pipe),
+            Event::Processed(node) => self.on_processed(node),
+            Event::FrameArrival(hop) => self.on_frame_arrival(hop),
+            Event::ExchangeOver(medium) => self.on_exchange_over(medium),
+            Event::ConnectionDeadline(connection) => self.on_connection_deadline(connection),
+            Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
+            Event::FlowStart(flow) => self.on_flow_start(flow),
+            Event::FlowStop(flow) => self.on_flow_stop(flow),
+        }
+    }
+
+    /// A packet has reached the node that it is addressed to.
+    #[inline]
+    pub(super) fn deliver(&mut self, node: NodeId, packet: Packet) {
+        match self.nodes[node.index()].kind {
+            NodeKind::Host => self.deliver_to_host(node, packet),
+            NodeKind::External => {
+                self.accounts.consumed += 1;
+                self.nodes[node.index()].arrived.push((self.now, packet));
+            }
+            NodeKind::Router => self.drop_packet(node, DropCause::NoListener, &packet),
+        }
+    }
+}
