@@ -44,22 +44,36 @@ impl<S> FlowTable<S> {
         self.flows.get(&key).map(|entry| &entry.state)
     }
 
+    /// The state of a flow for a change that does not count as use, such as one that a timer makes.
+    pub fn peek_mut(&mut self, key: FlowKey) -> Option<&mut S> {
+        self.flows.get_mut(&key).map(|entry| &mut entry.state)
+    }
+
     /// Adds a flow. `Err` gives the state back where the table is full of flows in use; `Ok` holds the flow that made room.
     pub fn insert(&mut self, key: FlowKey, state: S, now: Instant) -> Result<Option<FlowKey>, S> {
         self.remove(key);
-        let mut evicted = None;
+        let evicted = self.make_room(now).map(|(idlest, _)| idlest);
         if self.flows.len() >= self.capacity {
-            match self.by_idleness.keys().next().copied() {
-                Some((last_used, idlest)) if now.since(last_used) >= self.grace => {
-                    self.remove(idlest);
-                    evicted = Some(idlest);
-                }
-                _ => return Err(state),
-            }
+            return Err(state);
         }
         self.flows.insert(key, Entry { state, last_used: now });
         self.by_idleness.insert((now, key), ());
         Ok(evicted)
+    }
+
+    /// Takes out the flow that must go before another fits: none unless the table is full and the idlest is past its grace.
+    /// For schemes that keep accounts of what a flow holds; others leave it to [`FlowTable::insert`].
+    pub fn make_room(&mut self, now: Instant) -> Option<(FlowKey, S)> {
+        let (last_used, idlest) = self.idlest()?;
+        if self.flows.len() < self.capacity || now.since(last_used) < self.grace {
+            return None;
+        }
+        self.remove(idlest).map(|state| (idlest, state))
+    }
+
+    /// The flow that has been idle longest and when it was last used, to the second.
+    pub fn idlest(&self) -> Option<(Instant, FlowKey)> {
+        self.by_idleness.keys().next().copied()
     }
 
     /// Forgets a flow.
@@ -101,6 +115,16 @@ mod tests {
         assert_eq!(table.insert(key(3), 'c', Instant::from_secs(6)), Err('c'));
         assert_eq!(table.insert(key(3), 'c', Instant::from_secs(11)), Ok(Some(key(2))));
         assert_eq!((table.len(), table.peek(key(2)), table.peek(key(1))), (2, None, Some(&'a')));
+    }
+
+    #[test]
+    fn room_is_made_only_where_it_is_needed_and_hands_out_the_state() {
+        let mut table = FlowTable::new(1, Duration::from_secs(10));
+        assert_eq!(table.insert(key(1), 'a', Instant::ZERO), Ok(None));
+        assert_eq!(table.idlest(), Some((Instant::ZERO, key(1))));
+        assert_eq!(table.make_room(Instant::from_secs(9)), None);
+        assert_eq!(table.make_room(Instant::from_secs(10)), Some((key(1), 'a')));
+        assert_eq!((table.make_room(Instant::from_secs(99)), table.idlest()), (None, None));
     }
 
     #[test]

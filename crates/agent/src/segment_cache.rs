@@ -75,6 +75,11 @@ impl<N> SegmentCache<N> {
         self.segments.get_mut(at).filter(|cached| cached.seq == seq)
     }
 
+    /// The number of segments that start at or after `seq`.
+    pub fn count_from(&self, seq: Seq) -> usize {
+        self.segments.len() - self.position(seq)
+    }
+
     /// All segments in sequence order.
     pub fn iter(&self) -> impl Iterator<Item = &Cached<N>> {
         self.segments.iter()
@@ -176,6 +181,14 @@ mod tests {
         assert_eq!(cache.octets(), 140 + 100);
         cache.remove_acknowledged(Seq(160)).for_each(drop);
         assert_eq!((cache.len(), cache.octets()), (0, 0));
+    }
+
+    #[test]
+    fn segments_are_counted_from_a_number_across_the_wrap() {
+        let mut cache = SegmentCache::new(4);
+        let start = Seq(u32::MAX - 149);
+        assert!(cache.insert(segment(start, 100), ()) && cache.insert(segment(start + 200, 100), ()));
+        assert_eq!([0, 1, 200, 201].map(|offset| cache.count_from(start + offset)), [2, 1, 1, 0]);
     }
 
     #[test]

@@ -1,0 +1,290 @@
+//! Snoop: the access point caches what it forwards to a mobile host, retransmits what the wireless hop lost, and keeps the
+//! duplicate ACKs for it from the sender, who then does not mistake the loss for congestion.
+//!
+//! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, "Improving TCP/IP Performance over Wireless Networks", `MobiCom` 1995
+//! ("the paper"), and the authors' code for ns-2, `tcp/snoop.cc`, `tcp/snoop.h` and `tcl/lan/ns-ll.tcl` in ns-2.35
+//! ("snoop.cc"). The default settings behave as snoop.cc does. Place: the access point. Both ends stay as they are. Data
+//! from the radio side (upload) passes untouched.
+//!
+//! # The rules
+//!
+//! Data from the core side, the paper's "Data transfer from a fixed host" and its flowchart of `snoop_data`; [`flow`]:
+//!
+//! | packet | what happens |
+//! |---|---|
+//! | next in sequence, or further on | cached, forwarded |
+//! | below what passed already, cached | the sender retransmitted it: marked, its count of local retransmissions starts anew, forwarded; the timer starts anew |
+//! | below what passed already, not cached | cached, and if it is then the first in the cache, marked as the sender's retransmission; the timer starts anew |
+//! | acknowledged already | forwarded |
+//! | no room in the cache | forwarded, not cached |
+//!
+//! ACKs from the radio side, the same section and its flowchart of `snoop_ack`; [`duplicates`]:
+//!
+//! | ACK | what happens |
+//! |---|---|
+//! | new | cleans the cache up to it, measures the hop's round-trip time unless a packet that it covers left twice (Karn), starts the timer anew, ends all expectations |
+//! | lower than the last | forwarded |
+//! | duplicate, its packet not cached or marked | forwarded |
+//! | the first duplicate | forwarded |
+//! | the second | the packet is retransmitted, the ACK suppressed. Expected from now on: as many more as packets are cached from the missing one on, less two |
+//! | expected | suppressed |
+//! | beyond what was expected | counted anew: the first is forwarded, so is the second if the packet was retransmitted already |
+//! | after a count below zero | the packet is retransmitted as long as that happened less than twice; then forwarded |
+//!
+//! A timer of srtt + 4 rttvar, at least 100 ms, runs while something is cached ([`rtt`]). When it expires and the first
+//! cached packet is the one that the receiver waits for, that packet is retransmitted, at most 10 times.
+//!
+//! # Where snoop.cc differs from the paper
+//!
+//! - The paper retransmits at the first duplicate ACK; snoop.cc lets one pass, for reordering. [`Settings::duplicates_passed`].
+//! - The paper drops an ACK lower than the last; snoop.cc forwards it. So do we.
+//! - The paper answers a retransmission of acknowledged data with an ACK in the receiver's name; snoop.cc forwards the data.
+//!   So do we: an agent that speaks for the receiver does not fail open.
+//! - The paper has a second, "persist" timer for a connection gone silent; snoop.cc only declares it. The round-trip timer
+//!   does its work here.
+//! - In snoop.cc the weights of srtt are the other way round than Jacobson's (7/8 for the latest measurement). Kept.
+//!
+//! # Where we differ from snoop.cc
+//!
+//! - Its count of the duplicates that passed is one variable for all connections and outlives a new ACK. Ours belongs to the
+//!   connection and starts anew with each new ACK.
+//! - It measures the round-trip time with retransmitted packets too. The paper, and Karn, do not.
+//! - It does not notice a sender's retransmission while the cache is full. We do; that takes no room.
+//! - Once the sender has retransmitted a packet, it still suppresses the duplicates that it expected before. We let them all
+//!   pass, as the paper says: the sender counts them.
+//! - Once a packet was retransmitted as often as allowed, it still suppresses the duplicates that it expected. We let them all
+//!   pass: nobody but the sender can help then.
+//! - A count that falls short by two is treated as one that falls short by one.
+//! - It caches nothing while the interface queue is nearly full, to leave congestion to the sender. An agent sees no queue
+//!   here; what the queue behind it drops is repaired as if the air had lost it.
+//!
+//! # What both leave open, and what we chose
+//!
+//! *Octets.* ns-2 numbers packets. Here an ACK may cover a part of a cached packet (a super-packet of segmentation
+//! offload, or other segment borders in a retransmission). The rest of it then counts as a packet that was not retransmitted yet, and a copy carries
+//! only what the receiver misses: from the acknowledgment number up to the first SACK block.
+//!
+//! *What a duplicate ACK is.* RFC 5681, section 2, with what came after it. No duplicate, and never suppressed, is an ACK
+//! that carries data, any flag but ACK (SYN, FIN, RST, and ECE and CWR, with which ECN, and accurate ECN, tell of congestion), an option that we do
+//! not know (such as those of MPTCP), another window than the last, a window of zero (it keeps a sender in persist state
+//! alive), or a report of duplicate data (RFC 2883 tells it once; no later ACK would). Other SACK information in a suppressed
+//! ACK is not lost: the receiver repeats it (RFC 2018, section 4). An ACK that changes the window and reports SACK blocks is a sign of
+//! loss all the same (RFC 6675, section 2): real receivers open the window while they hold data above a hole. It counts,
+//! and triggers the repair, but passes.
+//!
+//! *Timestamps.* A segment that overtakes older ones with a newer TSval makes PAWS (RFC 7323, section 5.3) refuse those from
+//! then on: after one retransmission by the sender every older copy in the cache would be dead. So a copy leaves with the
+//! highest TSval that already went to the receiver. The sender then measures (section 4.1) the time since that later
+//! packet left it: a true round-trip time of the path, but without the time that the repair took. Its RTO does not learn how
+//! long local repairs take; nor can it mistake the echo for that of its first transmission (Eifel, RFC 3522).
+//! The copy keeps its old acknowledgment number, window and TSecr; receivers ignore the first two as older
+//! than what they have (RFC 9293, section 3.10.7.4).
+//!
+//! *Zero window.* The timer does not retransmit into a closed window; probes are the sender's business.
+//!
+//! *Beginning and end.* State begins with the first data from the core side, never with a SYN, so that a SYN flood takes no
+//! room and a connection that is older than the agent is served too. Until an ACK is seen, the first packet cached is taken
+//! for the one that the receiver waits for. A SYN from either side starts anew, and so do sequence numbers more than 2^30 away.
+//! A RST from either side ends the state, and so does an ACK of the sender's FIN; a FIN from the mobile host does not, since data may still flow to it.
+//! A connection without packets is forgotten after a while.
+//!
+//! *Not touched:* urgent data, segments with unknown options (signatures, MPTCP), ACKs of data that never passed, and
+//! everything that is not TCP. The agent edits nothing but its own copies.
+//!
+//! # Where it does harm
+//!
+//! - Today's senders (RACK, RFC 8985) may retransmit after one duplicate ACK with a SACK block: the first, which passes.
+//!   And each new ACK over a second hole carries SACK blocks, so that several losses in one window reach the sender.
+//! - While duplicates are suppressed the sender sends nothing new (no limited transmit), so the hop may run idle.
+//! - Packets that are forwarded after the count elicit duplicates that are not expected; three of them start fast retransmit.
+//! - Congestion at the queue behind the agent is hidden from the sender. Loss in front of it is not.
+//! - A timer without back-off on a hop whose delay rises quickly (a full queue, power saving) retransmits what was never lost.
+//! - With BBR, or any sender that does not slow down for loss, there is little to gain.
+//! - A super-packet counts as one packet, so too few duplicates are expected of it.
+//! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing after a hand-off.
+
+pub mod duplicates;
+pub mod flow;
+pub mod rtt;
+pub mod settings;
+#[cfg(test)]
+mod tests;
+
+use lasthop_agent::report::Cause;
+use lasthop_agent::{Agent, Context, Deadline, DropReason, FlowTable, Report, Side, TimerHeap, Verdict};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+
+use duplicates::AckEffect;
+use flow::Flow;
+pub use settings::Settings;
+
+/// The Snoop agent, for an access point. It needs nothing of the link layer and holds no packets, only copies.
+#[derive(Debug)]
+pub struct Snoop {
+    settings: Settings,
+    /// By the direction from the core to the radio side.
+    flows: FlowTable<Flow>,
+    /// The local timer of each flow.
+    timers: TimerHeap<FlowKey>,
+    /// Octets in the caches of all flows.
+    octets: usize,
+}
+
+impl Snoop {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        let flows = FlowTable::new(settings.flows, settings.eviction_grace);
+        Self { settings, flows, timers: TimerHeap::new(), octets: 0 }
+    }
+
+    /// Caches data that passes from the core side.
+    fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let Some(tcp) = packet.tcp() else { return };
+        if self.flows.peek(key).is_none() && (packet.payload().is_empty() || !self.admit(key, tcp.seq, cx)) {
+            return;
+        }
+        let Some(flow) = self.flows.touch(key, now) else { return };
+        if packet.segment_len() == 0 {
+            flow.note_timestamp(tcp);
+            return;
+        }
+        let room = self.settings.cached_octets_in_all.saturating_sub(self.octets);
+        let before = flow.octets();
+        let effect = flow.on_data(packet, &self.settings, room, now);
+        self.octets = self.octets - before + flow.octets();
+        if let Some(bound) = effect.at_bound {
+            cx.report(Report::AtBound { bound });
+        }
+        if effect.restart_timer || self.timers.due(key).is_none() {
+            self.restart_timer(key, now);
+        }
+    }
+
+    /// Makes a flow; `false` if there is no room for it.
+    fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
+        if let Some((idlest, flow)) = self.flows.make_room(cx.now()) {
+            self.timers.clear(idlest);
+            self.octets -= flow.octets();
+        }
+        let admitted = self.flows.insert(key, Flow::new(&self.settings, seq), cx.now()).is_ok();
+        if !admitted {
+            cx.report(Report::AtBound { bound: "connections" });
+        }
+        admitted
+    }
+
+    /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
+    fn on_radio(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        let Some(flow) = self.flows.touch(key, now) else { return Verdict::Forward };
+        let before = flow.octets();
+        let effect = flow.on_ack(packet, &self.settings, now);
+        self.octets = self.octets - before + flow.octets();
+        match effect {
+            AckEffect::None => Verdict::Forward,
+            AckEffect::Advanced if flow.is_finished() => {
+                self.forget(key);
+                Verdict::Forward
+            }
+            AckEffect::Advanced => {
+                self.restart_timer(key, now);
+                Verdict::Forward
+            }
+            AckEffect::Same => {
+                if self.timers.due(key).is_none() {
+                    self.restart_timer(key, now);
+                }
+                Verdict::Forward
+            }
+            AckEffect::Duplicate { repair, suppress } => {
+                if repair && !self.repair(key, Cause::DuplicateAck, cx) {
+                    return Verdict::Forward;
+                }
+                match packet.tcp().filter(|_| suppress) {
+                    Some(tcp) => {
+                        cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
+                        Verdict::Drop(DropReason::DuplicateAck)
+                    }
+                    None => Verdict::Forward,
+                }
+            }
+        }
+    }
+
+    /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is not to be done.
+    fn repair(&mut self, key: FlowKey, cause: Cause, cx: &mut Context<'_>) -> bool {
+        let now = cx.now();
+        let limit = self.settings.local_retransmissions;
+        // Not a use of the flow: else an agent that talks to itself would keep it from being idle.
+        let Some(flow) = self.flows.peek_mut(key) else { return false };
+        let copy = match cause {
+            Cause::DuplicateAck => flow.repair(limit, now),
+            Cause::Timer => flow.on_timer(limit, now),
+        };
+        let Some(copy) = copy else { return false };
+        if let Some(tcp) = copy.tcp() {
+            cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+        }
+        cx.send(Side::Radio, copy);
+        self.restart_timer(key, now);
+        true
+    }
+
+    /// Starts the timer of a flow, or clears it if nothing is cached.
+    fn restart_timer(&mut self, key: FlowKey, now: Instant) {
+        match self.flows.peek(key).filter(|flow| !flow.is_empty()) {
+            Some(flow) => self.timers.set(key, now + flow.timeout(&self.settings)),
+            None => self.timers.clear(key),
+        }
+    }
+
+    /// Forgets a flow and its cache.
+    fn forget(&mut self, key: FlowKey) {
+        if let Some(flow) = self.flows.remove(key) {
+            self.timers.clear(key);
+            self.octets -= flow.octets();
+        }
+    }
+
+    /// When the idlest flow is to be forgotten.
+    fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
+        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
+    }
+}
+
+impl Agent for Snoop {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let key = match from {
+            Side::Core => key,
+            Side::Radio => key.reversed(),
+        };
+        if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            self.forget(key);
+            return Verdict::Forward;
+        }
+        match from {
+            Side::Core => {
+                self.on_core(packet, key, cx);
+                Verdict::Forward
+            }
+            Side::Radio => self.on_radio(packet, key, cx),
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let timer = self.timers.next().map(|at| Deadline { at, reason: "local retransmission" });
+        let idle = self.idle_deadline().map(|(at, _)| Deadline { at, reason: "idle connection" });
+        Deadline::earliest(timer, idle)
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.timers.pop_due(cx.now()) {
+            self.repair(key, Cause::Timer, cx);
+        }
+        while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
+            self.forget(key);
+        }
+    }
+}

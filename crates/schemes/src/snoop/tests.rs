@@ -1,0 +1,193 @@
+//! The rules of Snoop, one by one, with packets by hand. Here is the bench that they are tried on.
+
+mod bounds;
+mod duplicate_acks;
+mod lifetime;
+mod octets;
+mod random;
+mod timer;
+mod timestamps;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use lasthop_agent::Outbox;
+use lasthop_packet::{Ip, Payload, Rng, SackBlocks, Tcp, Timestamps, Transport, Udp};
+
+use super::duplicates::Duplicates;
+use super::*;
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const MOBILE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const WINDOW: u16 = 1000;
+/// Longer than the initial time-out of 1100 ms.
+const LONG: u64 = 1200;
+
+/// An agent with a clock in milliseconds.
+struct Bench {
+    snoop: Snoop,
+    now: Instant,
+    rng: Rng,
+}
+
+/// What one call did.
+#[derive(Debug)]
+struct Step {
+    verdict: Verdict,
+    copies: Vec<Packet>,
+    reports: Vec<Report>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Self {
+        Self { snoop: Snoop::new(settings), now: Instant::from_secs(1), rng: Rng::named(1, "snoop") }
+    }
+
+    fn wait(&mut self, millis: u64) -> &mut Self {
+        self.now += Duration::from_millis(millis);
+        self
+    }
+
+    fn call<R>(
+        &mut self,
+        f: impl FnOnce(&mut Snoop, &mut Context<'_>) -> R,
+    ) -> (R, Vec<Packet>, Vec<Report>) {
+        let mut outbox = Outbox::default();
+        let result = f(&mut self.snoop, &mut Context::new(self.now, &mut self.rng, &mut outbox));
+        let copies = outbox.packets.into_iter().map(|(to, packet)| {
+            assert_eq!(to, Side::Radio, "Snoop sends to the mobile host only");
+            packet
+        });
+        (result, copies.collect(), outbox.reports)
+    }
+
+    fn pass(&mut self, packet: &Packet, from: Side) -> Step {
+        let mut passing = packet.clone();
+        let (verdict, copies, reports) = self.call(|snoop, cx| snoop.on_packet(&mut passing, from, cx));
+        assert_eq!(passing, *packet, "the packet in hand is never edited");
+        Step { verdict, copies, reports }
+    }
+
+    fn core(&mut self, packet: &Packet) -> Step {
+        let step = self.pass(packet, Side::Core);
+        assert_eq!(step.verdict, Verdict::Forward, "what comes from the core always goes on");
+        assert!(step.copies.is_empty());
+        step
+    }
+
+    /// Sends `count` segments of 100 octets from `seq` on.
+    fn burst(&mut self, seq: u32, count: u32) {
+        for segment in 0..count {
+            self.core(&data(seq.wrapping_add(100 * segment), 100));
+        }
+    }
+
+    fn radio(&mut self, packet: &Packet) -> Step {
+        self.pass(packet, Side::Radio)
+    }
+
+    /// Two duplicates of `ack`, and what the second did.
+    fn two_duplicates(&mut self, duplicate: &Packet) -> Step {
+        assert!(self.radio(duplicate).passed(), "the first duplicate passes");
+        self.radio(duplicate)
+    }
+
+    fn timer(&mut self) -> Vec<Packet> {
+        self.call(Snoop::on_deadline).1
+    }
+
+    fn cached(&self) -> Vec<u32> {
+        self.flow().map_or(Vec::new(), |flow| flow.cache.iter().map(|cached| cached.seq.0).collect())
+    }
+
+    fn flow(&self) -> Option<&Flow> {
+        self.snoop.flows.peek(data(0, 1).flow_key()?)
+    }
+}
+
+impl Step {
+    fn passed(&self) -> bool {
+        self.verdict == Verdict::Forward && self.copies.is_empty()
+    }
+
+    fn suppressed(&self) -> bool {
+        self.verdict == Verdict::Drop(DropReason::DuplicateAck)
+    }
+
+    /// Sequence number and length of the one copy, where the ACK was suppressed.
+    fn repaired(&self) -> Option<(u32, usize)> {
+        self.suppressed().then(|| pieces(&self.copies)).and_then(|pieces| pieces.first().copied())
+    }
+}
+
+fn pieces(packets: &[Packet]) -> Vec<(u32, usize)> {
+    packets.iter().filter_map(|packet| Some((packet.tcp()?.seq.0, packet.payload().len()))).collect()
+}
+
+fn data(seq: u32, len: u32) -> Packet {
+    let tcp = Tcp {
+        source_port: 80,
+        destination_port: 4000,
+        seq: Seq(seq),
+        ack: Seq(7),
+        flags: TcpFlags::ACK,
+        window: WINDOW,
+        ..Tcp::default()
+    };
+    Packet::tcp_segment(
+        Ip::new(SERVER, MOBILE),
+        tcp,
+        Payload::Stream { stream: 1, offset: u64::from(seq), len },
+    )
+}
+
+fn ack(ack: u32) -> Packet {
+    let tcp = Tcp {
+        source_port: 4000,
+        destination_port: 80,
+        seq: Seq(7),
+        ack: Seq(ack),
+        flags: TcpFlags::ACK,
+        window: WINDOW,
+        ..Tcp::default()
+    };
+    Packet::tcp_segment(Ip::new(MOBILE, SERVER), tcp, Payload::EMPTY)
+}
+
+/// Edits of a packet, for tests to read as a sentence.
+trait But: Sized {
+    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
+    fn flags(self, flags: TcpFlags) -> Self {
+        self.but(|tcp| tcp.flags = tcp.flags.with(flags))
+    }
+    fn window(self, window: u16) -> Self {
+        self.but(|tcp| tcp.window = window)
+    }
+    fn stamped(self, value: u32) -> Self {
+        self.but(|tcp| tcp.options.timestamps = Some(Timestamps { value, echo_reply: 5 }))
+    }
+    fn sack(self, blocks: &[(u32, u32)]) -> Self {
+        self.but(|tcp| {
+            tcp.options.sack = SackBlocks::NONE;
+            blocks.iter().for_each(|(left, right)| tcp.options.sack.push(Seq(*left), Seq(*right)));
+        })
+    }
+    fn unknown_option(self) -> Self {
+        self.but(|tcp| tcp.options.unknown = Some(Box::new([30, 4, 0, 0])))
+    }
+}
+
+impl But for Packet {
+    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
+        self.tcp_mut().map(edit);
+        self
+    }
+}
+
+fn tsval(packet: &Packet) -> Option<u32> {
+    packet.tcp()?.options.timestamps.map(|timestamps| timestamps.value)
+}

@@ -1,0 +1,106 @@
+//! What is not touched, bounds, and how settings are read.
+
+use super::*;
+
+#[test]
+fn data_from_the_mobile_host_and_what_is_not_tcp_leaves_no_trace() {
+    let mut bench = Bench::new();
+    for seq in 0..3 {
+        assert!(bench.radio(&data(seq * 100, 100)).passed());
+        assert!(bench.core(&ack(100)).passed());
+    }
+    let udp = Transport::Udp(Udp { source_port: 53, destination_port: 53 });
+    for transport in [udp, Transport::Opaque { protocol: 50 }] {
+        bench.core(&Packet::new(Ip::new(SERVER, MOBILE), transport, Payload::EMPTY));
+    }
+    assert!(bench.snoop.flows.is_empty());
+    assert_eq!((bench.snoop.deadline(), bench.snoop.held()), (None, 0));
+}
+
+#[test]
+fn urgent_data_and_unknown_options_are_not_cached_and_their_duplicates_pass() {
+    for packet in [data(100, 100).flags(TcpFlags::URG), data(100, 100).unknown_option()] {
+        let mut bench = Bench::new();
+        bench.burst(0, 1);
+        bench.core(&packet);
+        bench.burst(200, 4);
+        bench.radio(&ack(100));
+        assert_eq!(bench.cached(), [200, 300, 400, 500]);
+        assert!(bench.two_duplicates(&ack(100)).passed());
+    }
+}
+
+#[test]
+fn an_ipv6_connection_is_served() {
+    let (server, mobile) = (IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    let v6 = |packet: Packet, ip| Packet::new(ip, packet.transport().clone(), packet.payload().clone());
+    let mut bench = Bench::new();
+    for seq in 0..6 {
+        bench.core(&v6(data(seq * 100, 100), Ip::new(server, mobile)));
+    }
+    let duplicate = v6(ack(100), Ip::new(mobile, server));
+    bench.radio(&duplicate);
+    assert_eq!(bench.two_duplicates(&duplicate).repaired(), Some((100, 100)));
+}
+
+#[test]
+fn at_every_bound_packets_pass_and_it_is_reported() {
+    let defaults = Settings::default;
+    let bounds = [
+        (Settings { cached_packets: 2, ..defaults() }, "cached packets of a connection"),
+        (Settings { cached_octets: 300, ..defaults() }, "cached octets of a connection"),
+        (Settings { cached_octets_in_all: 300, ..defaults() }, "cached octets in all"),
+    ];
+    for (settings, bound) in bounds {
+        let mut bench = Bench::with(settings);
+        bench.burst(0, 2);
+        assert_eq!(bench.core(&data(200, 100)).reports, [Report::AtBound { bound }]);
+        assert_eq!(bench.cached(), [0, 100]);
+        // A sender's retransmission takes no room and is noticed all the same.
+        bench.core(&data(0, 100));
+        bench.radio(&ack(0));
+        for _ in 0..4 {
+            assert!(bench.radio(&ack(0)).passed());
+        }
+        bench.radio(&ack(200));
+        assert!(
+            bench.two_duplicates(&ack(200)).passed(),
+            "{bound}: what is not cached is the sender's to repair"
+        );
+        bench.burst(300, 1);
+        assert_eq!(bench.cached(), [300], "{bound}: there is room again");
+    }
+}
+
+#[test]
+fn a_hundred_packets_of_a_connection_are_cached_by_default() {
+    let mut bench = Bench::new();
+    bench.burst(0, 120);
+    assert_eq!(bench.cached().len(), 100);
+}
+
+#[test]
+fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
+    let other = |packet: Packet| packet.but(|tcp| tcp.source_port = 81);
+    let mut bench = Bench::with(Settings { flows: 1, ..Settings::default() });
+    bench.burst(0, 1);
+    assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::AtBound { bound: "connections" }]);
+    assert_eq!(bench.cached(), [0]);
+    assert!(bench.wait(10_000).core(&other(data(0, 100))).reports.is_empty());
+    assert_eq!((bench.cached().len(), bench.snoop.octets), (0, 140));
+    assert_eq!(pieces(&bench.wait(LONG).timer()).len(), 1, "the timer of the flow that made room is gone");
+}
+
+#[test]
+fn settings_are_read_with_their_units_and_unknown_keys_are_refused() {
+    let settings: Settings =
+        toml::from_str("cached-packets = 7\nminimum-timeout = \"40 ms\"").expect("well formed");
+    let expected =
+        Settings { cached_packets: 7, minimum_timeout: Duration::from_millis(40), ..Settings::default() };
+    assert_eq!(settings, expected);
+    assert!(toml::from_str::<Settings>("cached-packet = 7").is_err());
+    assert!(toml::from_str::<Settings>("minimum-timeout = 40").is_err());
+    let schema = serde_json::to_value(schemars::schema_for!(Settings)).expect("a schema is JSON");
+    assert_eq!(schema["properties"]["minimum-timeout"]["default"], "100 ms");
+    assert_eq!(schema["additionalProperties"], false);
+}
