@@ -1,1 +1,3 @@
-//! Under construction.
+//! Floor 4: runs, comparisons, sweeps, paper reproductions.
+
+pub mod goel;

@@ -1,1 +1,14 @@
-//! Under construction.
+//! Floor 3: from files to a simulated world.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
+//! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`] |
+//!
+//! Start with [`Scenario`].
+
+pub mod build;
+pub mod model;
+
+pub use build::{BuildError, Built};
+pub use model::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};

@@ -3,9 +3,13 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`snoop`] | Snoop (1995): an access point that caches, retransmits and keeps duplicate ACKs from the sender |
+//! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
+//! | [`catalogue`] | every scheme by name: settings to agents and TCP extensions, role by role |
 //! | [`settings`] | how a scheme's settings write durations and amounts of data |
 //!
 //! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from and what we chose.
 
+pub mod catalogue;
+pub mod icmp;
 pub mod settings;
 pub mod snoop;

@@ -1,0 +1,3 @@
+//! The 1997 thesis's experiments.
+
+pub mod network;

@@ -1,0 +1,171 @@
+//! A scenario after reading: checked, with every default filled in. Names have become indices.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_schemes::catalogue::{CatalogueError, Placement, Role, find};
+use lasthop_sim::{NodeKind, Opening, WiredConfig, WirelessConfig};
+
+/// A network, its traffic, and the schemes to run it under.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its name, for reports.
+    pub name: String,
+    /// What it is about, in a sentence or two; may be empty.
+    pub description: String,
+    /// When a run ends at the latest.
+    pub duration: Duration,
+    /// Whether a run ends as soon as every flow with an end is done.
+    pub stop_when_done: bool,
+    /// Nodes.
+    pub nodes: Vec<NodeModel>,
+    /// Links.
+    pub links: Vec<LinkModel>,
+    /// Traffic.
+    pub flows: Vec<FlowModel>,
+    /// Schemes to compare, in the order of the table's rows; never empty.
+    pub schemes: Vec<SchemeChoice>,
+    /// The index in `schemes` of the one that the others are compared with.
+    pub baseline: usize,
+    /// Seeds; a run for each; never empty.
+    pub seeds: Vec<u64>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct NodeModel {
+    /// Its name.
+    pub name: String,
+    /// What it does with packets.
+    pub kind: NodeKind,
+    /// What it is to a scheme; `None` lets its links decide ([`Scenario::role`]).
+    pub role: Option<Role>,
+    /// Time that it takes to forward a packet.
+    pub processing_delay: Duration,
+    /// Octets that may wait in all its interfaces together.
+    pub buffer: Option<u64>,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug)]
+pub struct LinkModel {
+    /// Indices of the nodes that it joins; "forward" is from the first to the second.
+    pub ends: (usize, usize),
+    /// What kind of link.
+    pub link: Link,
+}
+
+/// The kinds of links.
+#[derive(Clone, Debug)]
+pub enum Link {
+    /// A wired link.
+    Wired(WiredConfig),
+    /// A wireless link. Links with the same `cell` share a medium; without one a link is full duplex.
+    Wireless {
+        /// Its parameters; `config.medium` is filled in when the world is built.
+        config: WirelessConfig,
+        /// The cell whose medium it shares.
+        cell: Option<String>,
+    },
+}
+
+impl LinkModel {
+    /// The link's name.
+    pub fn name(&self) -> &str {
+        match &self.link {
+            Link::Wired(config) => &config.name,
+            Link::Wireless { config, .. } => &config.name,
+        }
+    }
+}
+
+/// A TCP transfer.
+#[derive(Clone, Debug)]
+pub struct FlowModel {
+    /// Its name.
+    pub name: String,
+    /// Index of the node that sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// Octets to transfer; without end if `None`.
+    pub size: Option<u64>,
+    /// When it starts.
+    pub start: Duration,
+    /// When the application stops writing.
+    pub stop: Option<Duration>,
+    /// How it begins.
+    pub opening: Opening,
+    /// The sending endpoint.
+    pub sender: lasthop_tcp::Config,
+    /// The receiving endpoint.
+    pub receiver: lasthop_tcp::Config,
+}
+
+/// A scheme with its settings, as a row of a comparison.
+#[derive(Clone)]
+pub struct SchemeChoice {
+    /// The row's name: the scheme's, unless the scenario gives another.
+    pub label: String,
+    placement: Option<Arc<dyn Placement>>,
+}
+
+impl SchemeChoice {
+    /// The name of the reference without any loss.
+    pub const NO_LOSS: &'static str = "no-loss";
+
+    /// The reference: the same network and traffic without any scheme and without any loss on its links.
+    pub fn no_loss() -> Self {
+        Self { label: Self::NO_LOSS.to_owned(), placement: None }
+    }
+
+    /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
+    pub fn new(name: &str, settings: toml::Table) -> Result<Self, CatalogueError> {
+        if name == Self::NO_LOSS && settings.is_empty() {
+            return Ok(Self::no_loss());
+        }
+        let scheme = find(name)?;
+        Ok(Self { label: scheme.name.to_owned(), placement: Some(Arc::from(scheme.configure(settings)?)) })
+    }
+
+    /// The same under another label.
+    #[must_use]
+    pub fn labelled(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// What it places; `None` for the reference without loss.
+    pub(crate) fn placement(&self) -> Option<&dyn Placement> {
+        self.placement.as_deref()
+    }
+}
+
+impl fmt::Debug for SchemeChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SchemeChoice").field(&self.label).finish()
+    }
+}
+
+impl Scenario {
+    /// What a node is to a scheme: what the scenario says, or else what follows from its links.
+    pub fn role(&self, node: usize) -> Role {
+        let model = &self.nodes[node];
+        if let Some(role) = model.role {
+            return role;
+        }
+        let joins = |wireless: bool| {
+            self.links
+                .iter()
+                .filter(|link| link.ends.0 == node || link.ends.1 == node)
+                .any(|link| matches!(link.link, Link::Wireless { .. }) == wireless)
+        };
+        match (model.kind, joins(true), joins(false)) {
+            (NodeKind::Host | NodeKind::External, true, _) => Role::MobileHost,
+            (NodeKind::Host | NodeKind::External, false, _) => Role::FixedHost,
+            (NodeKind::Router, true, false) => Role::Relay,
+            (NodeKind::Router, _, _) => Role::Edge,
+        }
+    }
+}
