@@ -1,0 +1,56 @@
+//! The node's part: turns the link layer's failures into messages.
+
+use std::net::IpAddr;
+
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Report, Side, Verdict};
+use lasthop_packet::Packet;
+
+use super::message::Message;
+
+/// Sits where data goes onto the wireless link: at the base station, or in the wireless host when that is the source. It keeps no
+/// state at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Notifier {
+    address: IpAddr,
+    /// Whether it also says when a frame is given up (refined).
+    reports_given_up: bool,
+}
+
+impl Notifier {
+    /// Simple ICMP: DEFER alone. `address` is the node's.
+    pub const fn simple(address: IpAddr) -> Self {
+        Self { address, reports_given_up: false }
+    }
+
+    /// Refined ICMP: DEFER and RETRANSMIT.
+    pub const fn refined(address: IpAddr) -> Self {
+        Self { address, reports_given_up: true }
+    }
+}
+
+impl Agent for Notifier {
+    fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        let LinkEvent::Frame { packet, fate, .. } = event;
+        let message = match fate {
+            Fate::FirstTransmissionFailed => Message::Defer,
+            Fate::GivenUp if self.reports_given_up => Message::Retransmit,
+            Fate::GivenUp | Fate::Delivered => return,
+        };
+        let Some(tcp) = packet.tcp() else { return };
+        if packet.payload().is_empty() {
+            return;
+        }
+        if let Some(notice) = message.about(packet, self.address) {
+            cx.report(Report::ControlMessage { seq: tcp.seq, name: message.name() });
+            cx.send(Side::Core, notice);
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::FRAME_FATE
+    }
+}

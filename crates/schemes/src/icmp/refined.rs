@@ -1,0 +1,47 @@
+//! Refined ICMP's part of the TCP sender (thesis, section 5.5.2).
+
+use lasthop_tcp::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
+
+use super::marks::Marks;
+use super::message::Message;
+
+/// Retransmits what the link layer gave up as soon as it hears of it, and spares the window.
+#[derive(Clone, Debug, Default)]
+pub struct RefinedSender {
+    retransmitted: Marks,
+}
+
+impl Extension for RefinedSender {
+    fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
+        match Message::of(&notice) {
+            // Rule 1. Nothing is remembered, so that a loss behind the wireless link still counts as congestion.
+            Some(Message::Defer) if sender.timer_runs_for(notice.seq) => sender.restart_timer(),
+            // Rule 2.
+            Some(Message::Retransmit) => {
+                sender.retransmit(notice.seq);
+                self.retransmitted.set(notice.seq);
+            }
+            Some(Message::Defer) | None => {}
+        }
+    }
+
+    fn on_new_ack(&mut self, sender: &mut SenderControl<'_>) {
+        self.retransmitted.forget_before(sender.flight().una);
+    }
+
+    fn on_duplicate_ack(&mut self, _count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
+        // Rules 3 and 5.
+        let flight = sender.flight();
+        if self.retransmitted.take(flight.una) {
+            let cwnd = flight.cwnd.saturating_add(flight.mss);
+            return DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: false };
+        }
+        DuplicateAckResponse::Standard
+    }
+
+    fn on_timeout(&mut self, _sender: &mut SenderControl<'_>) -> TimeoutResponse {
+        // Rule 4.
+        self.retransmitted.clear();
+        TimeoutResponse::Standard
+    }
+}
