@@ -1,6 +1,6 @@
 //! Per-connection state within a bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_packet::{FlowKey, Instant};
 
@@ -10,7 +10,7 @@ use lasthop_packet::{FlowKey, Instant};
 pub struct FlowTable<S> {
     flows: BTreeMap<FlowKey, Entry<S>>,
     /// Flows by the time they were last used: the idlest first.
-    by_idleness: BTreeMap<(Instant, FlowKey), ()>,
+    by_idleness: BTreeSet<(Instant, FlowKey)>,
     capacity: usize,
     grace: std::time::Duration,
 }
@@ -24,7 +24,7 @@ struct Entry<S> {
 impl<S> FlowTable<S> {
     /// An empty table for at most `capacity` flows; a flow that was used within `grace` is not evicted.
     pub fn new(capacity: usize, grace: std::time::Duration) -> Self {
-        Self { flows: BTreeMap::new(), by_idleness: BTreeMap::new(), capacity, grace }
+        Self { flows: BTreeMap::new(), by_idleness: BTreeSet::new(), capacity, grace }
     }
 
     /// The state of a flow, which counts as used now.
@@ -33,7 +33,7 @@ impl<S> FlowTable<S> {
         // Idleness in whole seconds is fine enough, and spares two map operations a packet.
         if now.since(entry.last_used).as_secs() >= 1 {
             self.by_idleness.remove(&(entry.last_used, key));
-            self.by_idleness.insert((now, key), ());
+            self.by_idleness.insert((now, key));
             entry.last_used = now;
         }
         Some(&mut entry.state)
@@ -57,7 +57,7 @@ impl<S> FlowTable<S> {
             return Err(state);
         }
         self.flows.insert(key, Entry { state, last_used: now });
-        self.by_idleness.insert((now, key), ());
+        self.by_idleness.insert((now, key));
         Ok(evicted)
     }
 
@@ -73,7 +73,7 @@ impl<S> FlowTable<S> {
 
     /// The flow that has been idle longest and when it was last used, to the second.
     pub fn idlest(&self) -> Option<(Instant, FlowKey)> {
-        self.by_idleness.keys().next().copied()
+        self.by_idleness.first().copied()
     }
 
     /// Forgets a flow.

@@ -60,33 +60,34 @@
 //!
 //! # What both leave open, and what we chose
 //!
-//! *Octets.* ns-2 numbers packets. Here an ACK may cover a part of a cached packet (a super-packet of segmentation
-//! offload, or other segment borders in a retransmission). The rest of it then counts as a packet that was not retransmitted yet, and a copy carries
-//! only what the receiver misses: from the acknowledgment number up to the first SACK block.
+//! *Octets.* ns-2 numbers packets. Here an ACK may cover a part of a cached packet (a super-packet of segmentation offload,
+//! or other segment borders in a retransmission). The rest of it then counts as a packet that was not retransmitted yet, and
+//! a copy carries only what the receiver misses: from the acknowledgment number up to the first SACK block.
 //!
 //! *What a duplicate ACK is.* RFC 5681, section 2, with what came after it. No duplicate, and never suppressed, is an ACK
-//! that carries data, any flag but ACK (SYN, FIN, RST, and ECE and CWR, with which ECN, and accurate ECN, tell of congestion), an option that we do
-//! not know (such as those of MPTCP), another window than the last, a window of zero (it keeps a sender in persist state
-//! alive), or a report of duplicate data (RFC 2883 tells it once; no later ACK would). Other SACK information in a suppressed
-//! ACK is not lost: the receiver repeats it (RFC 2018, section 4). An ACK that changes the window and reports SACK blocks is a sign of
-//! loss all the same (RFC 6675, section 2): real receivers open the window while they hold data above a hole. It counts,
-//! and triggers the repair, but passes.
+//! that carries data, any flag but ACK (SYN, FIN, RST, and ECE and CWR, with which ECN, and accurate ECN, tell of
+//! congestion), an option that we do not know (such as those of MPTCP), another window than the last, a window of zero (it
+//! keeps a sender in persist state alive), or a report of duplicate data (RFC 2883 tells it once; no later ACK would). Other
+//! SACK information in a suppressed ACK is not lost: the receiver repeats it, as far as the three or four blocks of an option
+//! go (RFC 2018, section 4). An ACK that changes the
+//! window and reports SACK blocks is a sign of loss all the same (RFC 6675, section 2): real receivers open the window while
+//! they hold data above a hole. It counts, and triggers the repair, but passes.
 //!
 //! *Timestamps.* A segment that overtakes older ones with a newer TSval makes PAWS (RFC 7323, section 5.3) refuse those from
 //! then on: after one retransmission by the sender every older copy in the cache would be dead. So a copy leaves with the
-//! highest TSval that already went to the receiver. The sender then measures (section 4.1) the time since that later
-//! packet left it: a true round-trip time of the path, but without the time that the repair took. Its RTO does not learn how
-//! long local repairs take; nor can it mistake the echo for that of its first transmission (Eifel, RFC 3522).
-//! The copy keeps its old acknowledgment number, window and TSecr; receivers ignore the first two as older
-//! than what they have (RFC 9293, section 3.10.7.4).
+//! highest TSval that already went to the receiver. The sender then measures (section 4.1) the time since that later packet
+//! left it: a true round-trip time of the path, but without the time that the repair took. Its RTO does not learn how long
+//! local repairs take; nor can it mistake the echo for that of its first transmission (Eifel, RFC 3522). The copy keeps its
+//! old acknowledgment number, window and TSecr; receivers ignore the first two as older than what they have (RFC 9293,
+//! section 3.10.7.4).
 //!
 //! *Zero window.* The timer does not retransmit into a closed window; probes are the sender's business.
 //!
 //! *Beginning and end.* State begins with the first data from the core side, never with a SYN, so that a SYN flood takes no
 //! room and a connection that is older than the agent is served too. Until an ACK is seen, the first packet cached is taken
-//! for the one that the receiver waits for. A SYN from either side starts anew, and so do sequence numbers more than 2^30 away.
-//! A RST from either side ends the state, and so does an ACK of the sender's FIN; a FIN from the mobile host does not, since data may still flow to it.
-//! A connection without packets is forgotten after a while.
+//! for the one that the receiver waits for. A SYN from either side starts anew, and so do sequence numbers more than 2^30
+//! away. A RST from either side ends the state, and so does an ACK of the sender's FIN; a FIN from the mobile host does not,
+//! since data may still flow to it. A connection without packets is forgotten after a while.
 //!
 //! *Not touched:* urgent data, segments with unknown options (signatures, MPTCP), ACKs of data that never passed, and
 //! everything that is not TCP. The agent edits nothing but its own copies.

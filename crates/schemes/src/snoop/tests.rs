@@ -173,7 +173,9 @@ trait But: Sized {
     fn sack(self, blocks: &[(u32, u32)]) -> Self {
         self.but(|tcp| {
             tcp.options.sack = SackBlocks::NONE;
-            blocks.iter().for_each(|(left, right)| tcp.options.sack.push(Seq(*left), Seq(*right)));
+            for (left, right) in blocks {
+                tcp.options.sack.push(Seq(*left), Seq(*right));
+            }
         })
     }
     fn unknown_option(self) -> Self {

@@ -160,6 +160,15 @@ fn a_sender_retransmission_that_spans_several_cached_packets_marks_them_all() {
 }
 
 #[test]
+fn data_that_was_acknowledged_is_not_cached_again() {
+    let mut bench = Bench::new();
+    bench.burst(0, 3);
+    bench.radio(&ack(200));
+    bench.burst(0, 2);
+    assert_eq!(bench.cached(), [200]);
+}
+
+#[test]
 fn a_packet_that_fills_a_hole_at_the_front_counts_as_the_senders_retransmission() {
     let mut bench = Bench::new();
     bench.burst(0, 1);

@@ -55,7 +55,7 @@ proptest! {
             bench.timer();
             let flows: Vec<&SegmentCache<_>> = [&packet]
                 .into_iter()
-                .filter_map(|packet| packet.flow_key())
+                .filter_map(Packet::flow_key)
                 .flat_map(|key| [key, key.reversed()])
                 .filter_map(|key| bench.snoop.flows.peek(key).map(|flow| &flow.cache))
                 .collect();

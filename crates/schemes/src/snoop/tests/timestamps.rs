@@ -1,5 +1,7 @@
 //! TSval stays monotone towards the receiver, or PAWS would refuse the copies.
 
+use lasthop_packet::wire;
+
 use super::*;
 
 #[test]
@@ -53,4 +55,17 @@ fn a_copy_that_needs_no_new_tsval_leaves_verbatim() {
     bench.core(&plain);
     bench.radio(&ack(100));
     assert_eq!(bench.wait(LONG).timer(), [plain]);
+}
+
+#[test]
+fn on_the_wire_a_copy_is_the_octets_that_came_or_differs_in_tsval_and_checksum_only() {
+    let real = |packet: Packet| wire::parse(wire::emit(&packet)).expect("our own packet parses");
+    let mut bench = Bench::new();
+    let packet = real(data(0, 100).stamped(50));
+    bench.core(&packet);
+    let copies = bench.wait(LONG).timer();
+    assert_eq!(copies.iter().map(Packet::original).collect::<Vec<_>>(), [packet.original()]);
+    bench.core(&real(data(100, 0).stamped(60)));
+    let copies = bench.wait(LONG).timer();
+    assert_eq!(copies.iter().map(wire::emit).collect::<Vec<_>>(), [wire::emit(&data(0, 100).stamped(60))]);
 }
