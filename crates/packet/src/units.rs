@@ -75,6 +75,12 @@ impl Probability {
         self.0
     }
 
+    /// The greater of two probabilities.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+
     /// Whether the thing never happens.
     pub fn is_zero(self) -> bool {
         self.0 <= 0.0

@@ -6,7 +6,8 @@ use lasthop_packet::{Instant, Probability};
 use lasthop_schemes::catalogue::Place;
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
-    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, WiredConfig, WirelessConfig, World,
+    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, WiredConfig, WirelessConfig,
+    World,
 };
 use thiserror::Error;
 
@@ -106,8 +107,9 @@ impl Scenario {
                     }
                     Link::Wired(config) => world.add_wired_link(first, second, config),
                     Link::Wireless { config, cell } => {
-                        let medium =
-                            cell.as_ref().map(|cell| *cells.entry(cell).or_insert_with(|| world.add_medium()));
+                        let medium = cell
+                            .as_ref()
+                            .map(|cell| *cells.entry(cell).or_insert_with(|| world.add_medium()));
                         let mut config = WirelessConfig { medium, ..config.clone() };
                         if without_loss {
                             config = lossless_wireless(config);

@@ -126,7 +126,10 @@ impl Scheme {
 
 /// The scheme of this name.
 pub fn find(name: &str) -> Result<&'static Scheme, CatalogueError> {
-    CATALOGUE.iter().find(|scheme| scheme.name == name).ok_or_else(|| CatalogueError::Unknown { name: name.to_owned() })
+    CATALOGUE
+        .iter()
+        .find(|scheme| scheme.name == name)
+        .ok_or_else(|| CatalogueError::Unknown { name: name.to_owned() })
 }
 
 fn names() -> String {
@@ -202,7 +205,8 @@ impl Placement for Nothing {}
 
 impl Placement for snoop::Settings {
     fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
-        matches!(place.role, Role::Edge | Role::Relay).then(|| Box::new(Snoop::new(self.clone())) as Box<dyn Agent>)
+        matches!(place.role, Role::Edge | Role::Relay)
+            .then(|| Box::new(Snoop::new(self.clone())) as Box<dyn Agent>)
     }
 }
 

@@ -119,7 +119,9 @@ impl Pace {
                 }
                 start + last.1
             }
-            Self::Trace { trace, cycle, index, left } => finish_on_trace(trace, cycle, index, left, start, len as u64),
+            Self::Trace { trace, cycle, index, left } => {
+                finish_on_trace(trace, cycle, index, left, start, len as u64)
+            }
         }
     }
 }

@@ -31,7 +31,9 @@ pub mod world;
 
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
-pub use config::{Direction, FlowConfig, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig};
+pub use config::{
+    Direction, FlowConfig, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig,
+};
 pub use flow::{Flow, FlowOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId};
 pub use observe::{Interest, Observer, TraceEvent};

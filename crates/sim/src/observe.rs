@@ -204,7 +204,9 @@ impl TraceEvent<'_> {
     /// The kind of this event.
     pub const fn kind(&self) -> Interest {
         match self {
-            Self::SegmentSent { .. } | Self::SegmentReceived { .. } | Self::IcmpReceived { .. } => Interest::SEGMENTS,
+            Self::SegmentSent { .. } | Self::SegmentReceived { .. } | Self::IcmpReceived { .. } => {
+                Interest::SEGMENTS
+            }
             Self::Window { .. } => Interest::WINDOW,
             Self::Loss { .. } => Interest::LOSSES,
             Self::InterfaceOut { .. } | Self::InterfaceIn { .. } => Interest::INTERFACES,
@@ -266,7 +268,8 @@ impl Observer for TraceHash {
                 self.mix(flow.index() as u64);
                 self.mix_packet(packet);
             }
-            TraceEvent::InterfaceOut { node, link, packet } | TraceEvent::InterfaceIn { node, link, packet } => {
+            TraceEvent::InterfaceOut { node, link, packet }
+            | TraceEvent::InterfaceIn { node, link, packet } => {
                 self.mix((node.index() as u64) << 32 | link.index() as u64);
                 self.mix_packet(packet);
             }
@@ -278,7 +281,9 @@ impl Observer for TraceHash {
             }
             TraceEvent::ChannelState { at, good, .. } => self.mix(at.as_nanos() << 1 | u64::from(*good)),
             TraceEvent::Dropped { packet, .. } => self.mix_packet(packet),
-            TraceEvent::FlowStarted { flow } | TraceEvent::FlowCompleted { flow } | TraceEvent::Loss { flow, .. } => {
+            TraceEvent::FlowStarted { flow }
+            | TraceEvent::FlowCompleted { flow }
+            | TraceEvent::Loss { flow, .. } => {
                 self.mix(flow.index() as u64);
             }
             TraceEvent::Window { .. } | TraceEvent::AgentReport { .. } => {}

@@ -118,7 +118,14 @@ mod tests {
     fn pipe(queue: QueueLimit) -> Pipe {
         let direction =
             Direction { capacity: Capacity::Fixed(Bitrate::mbps(8)), queue, loss: Probability::ZERO };
-        Pipe::new(LinkId(0), NodeId(1), &direction, Duration::from_millis(5), Duration::ZERO, Rng::named(1, "pipe"))
+        Pipe::new(
+            LinkId(0),
+            NodeId(1),
+            &direction,
+            Duration::from_millis(5),
+            Duration::ZERO,
+            Rng::named(1, "pipe"),
+        )
     }
 
     #[test]

@@ -10,8 +10,8 @@ mod medium;
 
 use std::time::Duration;
 
-pub use channel::{ChannelConfig, ForcedLoss, StateSource, StateTrace, StateTraceError, Stay};
 pub(crate) use channel::{Channel, Flip};
+pub use channel::{ChannelConfig, ForcedLoss, StateSource, StateTrace, StateTraceError, Stay};
 pub(crate) use hop::{Hop, InFlight, Sending};
 pub(crate) use medium::Medium;
 

@@ -36,7 +36,15 @@ struct TimedSegment {
 impl RttEstimator {
     /// No measurement yet.
     pub const fn new(config: RtoConfig) -> Self {
-        Self { config, estimate: None, latest: None, total: Duration::ZERO, samples: 0, timed: None, timeouts_in_a_row: 0 }
+        Self {
+            config,
+            estimate: None,
+            latest: None,
+            total: Duration::ZERO,
+            samples: 0,
+            timed: None,
+            timeouts_in_a_row: 0,
+        }
     }
 
     /// Starts timing the segment at `seq` unless one is being timed.

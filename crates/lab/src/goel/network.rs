@@ -53,7 +53,11 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         description: String::new(),
         duration: Duration::from_secs(20_000),
         stop_when_done: true,
-        nodes: vec![node("source", NodeKind::Host), node("base", NodeKind::Router), node("sink", NodeKind::Host)],
+        nodes: vec![
+            node("source", NodeKind::Host),
+            node("base", NodeKind::Router),
+            node("sink", NodeKind::Host),
+        ],
         links: vec![
             LinkModel {
                 ends: (0, 1),

@@ -184,10 +184,16 @@ impl Channel {
         }
     }
 
-    /// Whether a transmission that starts now is lost; the state is up to date.
-    pub(crate) fn loses(&mut self) -> bool {
-        let state = if self.good { self.config.good } else { self.config.bad };
-        let loss = if self.forced { Probability::ONE } else { state.loss };
+    /// Whether a transmission from now, up to which the state is known, to `end` is lost: the worst state that it meets decides.
+    pub(crate) fn loses(&mut self, end: Instant) -> bool {
+        let (in_good, in_bad) = (self.config.good.loss, self.config.bad.loss);
+        let loss = match self.good {
+            _ if self.forced => Probability::ONE,
+            // The state changes within the transmission: it meets both.
+            _ if self.next_flip < end => in_good.max(in_bad),
+            true => in_good,
+            false => in_bad,
+        };
         self.losses.happens(loss)
     }
 
@@ -241,7 +247,7 @@ mod tests {
         let lost = (0..samples)
             .filter(|sample| {
                 channel.advance(Instant::from_millis(sample * 50), |_| {});
-                channel.loses()
+                channel.loses(Instant::ZERO)
             })
             .count();
         let share = lost as f64 / samples as f64;
@@ -250,7 +256,9 @@ mod tests {
 
     #[test]
     fn a_state_trace_is_followed_and_reads_back_as_written() {
-        let text = [(5, false), (9, true)].map(|(ms, good)| StateTrace::line(Instant::from_millis(ms), good)).concat();
+        let text = [(5, false), (9, true)]
+            .map(|(ms, good)| StateTrace::line(Instant::from_millis(ms), good))
+            .concat();
         let trace = StateTrace::parse(&text).expect("our own format");
         let config = ChannelConfig {
             source: StateSource::Trace(Arc::new(trace)),
@@ -260,7 +268,7 @@ mod tests {
         let mut flips = Vec::new();
         let states = [4, 5, 8, 9, 500].map(|ms| {
             channel.advance(Instant::from_millis(ms), |flip| flips.push((flip.at.as_millis(), flip.good)));
-            channel.loses()
+            channel.loses(Instant::ZERO)
         });
         assert_eq!(states, [false, true, true, false, false]);
         assert_eq!(flips, [(5, false), (9, true)]);
@@ -268,7 +276,9 @@ mod tests {
 
     #[test]
     fn a_bad_state_trace_is_refused_with_its_line() {
-        for (text, line) in [("5 2\n", 1), ("1 0\n\n0.5 1\n", 3), ("# fine\n7\n", 2), ("nan 1\n", 1), ("1 0 1\n", 1)] {
+        for (text, line) in
+            [("5 2\n", 1), ("1 0\n\n0.5 1\n", 3), ("# fine\n7\n", 2), ("nan 1\n", 1), ("1 0 1\n", 1)]
+        {
             assert_eq!(StateTrace::parse(text).expect_err(text).line, line, "{text}");
         }
     }
@@ -277,6 +287,6 @@ mod tests {
     fn a_perfect_channel_loses_nothing() {
         let mut channel = channel(ChannelConfig::PERFECT);
         channel.advance(Instant::from_secs(1_000_000), |_| panic!("it never changes"));
-        assert!(!channel.loses());
+        assert!(!channel.loses(Instant::ZERO));
     }
 }

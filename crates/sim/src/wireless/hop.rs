@@ -65,7 +65,10 @@ pub(crate) struct InFlight {
 }
 
 impl Hop {
-    #[expect(clippy::too_many_arguments, reason = "one call, in the builder, where each argument has its name")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call, in the builder, where each argument has its name"
+    )]
     pub(crate) fn new(
         link: LinkId,
         (from, to): (NodeId, NodeId),

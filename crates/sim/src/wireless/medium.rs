@@ -35,7 +35,8 @@ impl Medium {
             let at = (self.turn + step) % self.radios.len();
             let radio = &mut self.radios[at];
             let peers = radio.hops.len();
-            let waiting = (0..peers).map(|step| (radio.turn + step) % peers).find(|peer| has_frame(radio.hops[*peer]));
+            let waiting =
+                (0..peers).map(|step| (radio.turn + step) % peers).find(|peer| has_frame(radio.hops[*peer]));
             if let Some(peer) = waiting {
                 radio.turn = (peer + 1) % peers;
                 let hop = radio.hops[peer];
@@ -59,7 +60,8 @@ mod tests {
         }
         let order: Vec<_> = (0..6).filter_map(|_| medium.next(|_| true)).map(HopId::index).collect();
         assert_eq!(order, [0, 2, 1, 2, 0, 2]);
-        let only_one: Vec<_> = (0..2).filter_map(|_| medium.next(|hop| hop.index() == 1)).map(HopId::index).collect();
+        let only_one: Vec<_> =
+            (0..2).filter_map(|_| medium.next(|hop| hop.index() == 1)).map(HopId::index).collect();
         assert_eq!(only_one, [1, 1]);
         assert_eq!(medium.next(|_| false), None);
     }

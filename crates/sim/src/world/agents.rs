@@ -44,9 +44,16 @@ impl World {
     }
 
     /// An agent learns of a frame's fate, if it wants to and there is one.
-    pub(super) fn tell_agent(&mut self, node: NodeId, link: crate::LinkId, key: usize, event: impl Fn(&lasthop_packet::Packet) -> LinkEvent<'_>) {
+    pub(super) fn tell_agent(
+        &mut self,
+        node: NodeId,
+        link: crate::LinkId,
+        key: usize,
+        event: impl Fn(&lasthop_packet::Packet) -> LinkEvent<'_>,
+    ) {
         let interfaces = &self.nodes[node.index()].interfaces;
-        let Some(id) = interfaces.iter().find(|interface| interface.link == link).and_then(|i| i.agent) else {
+        let Some(id) = interfaces.iter().find(|interface| interface.link == link).and_then(|i| i.agent)
+        else {
             return;
         };
         let placed = &mut self.agents[id.index()];

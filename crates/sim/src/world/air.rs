@@ -39,7 +39,7 @@ impl World {
             self.force_channel(channel, sending.key);
         }
         let hop = &mut self.hops[id.index()];
-        let lost = self.channels[channel].channel.loses() | hop.losses.happens(hop.loss);
+        let lost = self.channels[channel].channel.loses(finish) | hop.losses.happens(hop.loss);
         let (from, to, delay, feedback) = (hop.from, hop.to, hop.delay, hop.layer.feedback);
         hop.sending = Some(sending);
         self.counters.frames_sent += 1;
@@ -133,7 +133,7 @@ impl World {
         // An acknowledgment takes its time at the hop's own pace; it does not wait behind data.
         let ack_time = hop.pace.clone().finish(now, ack_octets as usize).since(now);
         self.look_at_channel(channel);
-        if self.channels[channel].channel.loses() {
+        if self.channels[channel].channel.loses(now + ack_time) {
             self.counters.link_acks_lost += 1;
             self.emit(&TraceEvent::LinkAckLost { link, from: to, number });
             // The frame's transmission ended one propagation delay ago.

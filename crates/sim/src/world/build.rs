@@ -117,7 +117,8 @@ impl World {
         let stays = self.stream(&format!("link {} stays", config.name));
         let losses = self.stream(&format!("link {} losses", config.name));
         let channel = self.channels.len();
-        self.channels.push(ChannelOfLink { link, channel: Channel::new(config.channel.clone(), stays, losses) });
+        self.channels
+            .push(ChannelOfLink { link, channel: Channel::new(config.channel.clone(), stays, losses) });
         for (from, to, direction, name) in
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
         {
@@ -172,7 +173,14 @@ impl World {
         }
         interfaces[index].agent = Some(id);
         let needs = agent.needs();
-        self.agents.push(PlacedAgent { agent, needs, node, interface: index, rng, timer: LazyTimer::default() });
+        self.agents.push(PlacedAgent {
+            agent,
+            needs,
+            node,
+            interface: index,
+            rng,
+            timer: LazyTimer::default(),
+        });
         Ok(())
     }
 
@@ -196,7 +204,8 @@ impl World {
                 Connection::established(config.receiver, &config.sender, remote, local, irs, iss),
             ),
         };
-        let sender = self.host(config.from, id, sender.with_extension(config.extension), true, (local, remote));
+        let sender =
+            self.host(config.from, id, sender.with_extension(config.extension), true, (local, remote));
         let receiver = self.host(config.to, id, receiver, false, (remote, local));
         self.flows.push(Flow {
             name: config.name,
@@ -251,7 +260,9 @@ impl World {
             let neighbours: Vec<Vec<usize>> = nodes
                 .iter()
                 .enumerate()
-                .map(|(index, node)| node.interfaces.iter().map(|interface| far_end(index, interface)).collect())
+                .map(|(index, node)| {
+                    node.interfaces.iter().map(|interface| far_end(index, interface)).collect()
+                })
                 .collect();
             Routes::shortest(&neighbours)
         })

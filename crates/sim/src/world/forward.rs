@@ -52,7 +52,8 @@ impl World {
         if self.routes.is_none() {
             self.routes();
         }
-        let interface = self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
+        let interface =
+            self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
         let Some(interface) = interface else {
             let parcel = self.parcels.remove(key);
             self.drop_packet(node, DropCause::NoRoute, &parcel.packet);

@@ -32,7 +32,9 @@ impl World {
         let source = packet.ip().source;
         let endpoints = &self.nodes[node.index()].endpoints;
         let (connection, is_icmp) = match packet.transport() {
-            Transport::Tcp(tcp) => (endpoints.get(&(tcp.destination_port, tcp.source_port, source)).copied(), false),
+            Transport::Tcp(tcp) => {
+                (endpoints.get(&(tcp.destination_port, tcp.source_port, source)).copied(), false)
+            }
             Transport::Icmp(_) => {
                 let quoted = Quotation::of(&packet);
                 let find = |Quotation { flow, .. }| {
