@@ -67,7 +67,10 @@ impl RttEstimator {
         let tick = self.config.granularity.as_nanos() as u64;
         let rtt = match tick {
             0 => now.since(sent),
-            _ => Duration::from_nanos((now.as_nanos() / tick - sent.as_nanos() / tick) * tick),
+            _ => {
+                let ticks = (now.as_nanos() / tick).saturating_sub(sent.as_nanos() / tick);
+                Duration::from_nanos(ticks * tick)
+            }
         };
         self.estimate = Some(match self.estimate {
             //= RFC 6298, section 2.2: first measurement.
@@ -93,7 +96,7 @@ impl RttEstimator {
         self.timeouts_in_a_row = 0;
     }
 
-    /// Time-outs since the last sample.
+    /// Time-outs since the last sample: how often RTO is doubled.
     pub const fn timeouts_in_a_row(&self) -> u32 {
         self.timeouts_in_a_row
     }
