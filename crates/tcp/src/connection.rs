@@ -94,6 +94,8 @@ pub struct Connection {
     extension: Option<Box<dyn Extension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
+    /// Recovery has just begun: new data waits for the next input.
+    retransmission_goes_alone: bool,
 
     receive: ReceiveSide,
     rtt: RttEstimator,
@@ -204,6 +206,7 @@ impl Connection {
             recovery: Box::new(FastRecovery::default()),
             extension: None,
             retransmit: Vec::new(),
+            retransmission_goes_alone: false,
             receive: ReceiveSide::new(output::tellable(config.window), config.ack_policy),
             rtt: RttEstimator::new(config.rto),
             timers: Timers::default(),
@@ -351,9 +354,10 @@ impl Connection {
             seq,
             ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
             flags,
-            window: match syn {
-                true => self.receive.window_in_syn(),
-                false => self.receive.advertise(self.negotiated.our_shift),
+            window: if syn {
+                self.receive.window_in_syn()
+            } else {
+                self.receive.advertise(self.negotiated.our_shift)
             },
             urgent_pointer: 0,
             options: self.options(syn, now),

@@ -65,12 +65,10 @@ impl RttEstimator {
     /// Takes a sample of the time from `sent` to `now`, in whole ticks of the clock.
     pub fn sample(&mut self, sent: Instant, now: Instant) -> Duration {
         let tick = self.config.granularity.as_nanos() as u64;
-        let rtt = match tick {
-            0 => now.since(sent),
-            _ => {
-                let ticks = (now.as_nanos() / tick).saturating_sub(sent.as_nanos() / tick);
-                Duration::from_nanos(ticks * tick)
-            }
+        let ticks = |at: Instant| at.as_nanos().checked_div(tick);
+        let rtt = match (ticks(now), ticks(sent)) {
+            (Some(now), Some(sent)) => Duration::from_nanos(now.saturating_sub(sent) * tick),
+            _ => now.since(sent),
         };
         self.estimate = Some(match self.estimate {
             //= RFC 6298, section 2.2: first measurement.

@@ -47,7 +47,7 @@ impl Connection {
     }
 
     fn on_segment_in_syn_sent(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
-        let acknowledges = tcp.flags.has(TcpFlags::ACK) && tcp.ack == self.iss + 1;
+        let acknowledges = tcp.flags.has(TcpFlags::ACK) && self.is_syn_acknowledged_by(tcp.ack);
         if acknowledges && tcp.flags.has(TcpFlags::RST) {
             self.enter_closed();
         } else if tcp.flags.has(TcpFlags::ACK) && !acknowledges {
@@ -92,6 +92,11 @@ impl Connection {
         self.begin_transfer(self.config.mss.min(peer_mss));
     }
 
+    /// Whether this number acknowledges our SYN, and that has left.
+    fn is_syn_acknowledged_by(&self, ack: Seq) -> bool {
+        ack == self.iss + 1 && ack == self.flight.max
+    }
+
     /// Our SYN is acknowledged.
     fn establish(&mut self, tcp: &Tcp, now: Instant) {
         self.flight.una = tcp.ack;
@@ -133,7 +138,7 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived {
-            if tcp.ack != self.iss + 1 {
+            if !self.is_syn_acknowledged_by(tcp.ack) {
                 self.refuse(packet, tcp);
                 return;
             }
@@ -316,6 +321,7 @@ impl Connection {
         let response = self
             .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
+        let was_recovering = self.recovery.is_recovering();
         let lost = match response {
             DuplicateAckResponse::Standard => {
                 self.recovery.on_duplicate_ack(count, &mut self.flight, self.congestion.as_mut())
@@ -330,6 +336,9 @@ impl Connection {
                 self.stats.fast_retransmits += 1;
             }
             self.retransmit_at(seq);
+            // Inflation lets new data go with the duplicate ACKs that follow, not with this one (thesis, section 2.3.2; 4.3BSD):
+            // that matters for small windows, where ssthresh + 3 segments is more than what is in flight.
+            self.retransmission_goes_alone = !was_recovering;
         }
     }
 

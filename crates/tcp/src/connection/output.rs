@@ -14,13 +14,18 @@ impl Connection {
             State::Closed | State::Listen => return None,
             State::SynSent => return self.transmit_syn(now),
             State::SynReceived => self.transmit_syn(now),
-            _ => self.transmit_retransmission(now).or_else(|| self.transmit_new(now)),
+            _ => match self.transmit_retransmission(now) {
+                None if self.retransmission_goes_alone => None,
+                None => self.transmit_new(now),
+                retransmission => retransmission,
+            },
         };
         if packet.is_none() && self.receive.ack_now {
             // The number is behind all that was sent, not SND.NXT: after a time-out that lies where the peer has been already,
             // and the peer would answer the ACK instead of reading it.
             return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY, now));
         }
+        self.retransmission_goes_alone &= packet.is_some();
         packet
     }
 

@@ -147,7 +147,7 @@ impl ReceiveSide {
     /// Whether the timestamp is older than what was seen (PAWS; RFC 7323, section 5.3).
     pub(super) const fn is_old_timestamp(&self, value: u32) -> bool {
         match self.ts_recent {
-            Some(recent) => (value.wrapping_sub(recent) as i32) < 0,
+            Some(recent) => value.wrapping_sub(recent).cast_signed() < 0,
             None => false,
         }
     }
@@ -180,11 +180,11 @@ impl ReceiveSide {
     pub(super) const fn accepts(&self, seq: Seq, payload_len: u32, segment_len: u32) -> bool {
         if payload_len > 0 {
             return seq.before(self.advertised)
-                && self.next.offset_from(seq) < segment_len as i32
+                && self.next.offset_from(seq) < segment_len.cast_signed()
                 && self.advertised.0 != self.next.0;
         }
         // A FIN takes up the number at `seq`, an empty segment none: either way it must not lie before RCV.NXT.
-        !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len as i32
+        !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len.cast_signed()
     }
 
     /// Takes in data, and FIN behind it. Returns for how long the ACK may wait, if it may.

@@ -71,9 +71,10 @@ impl Connection {
         }
         self.duplicate_acks = 0;
         self.retransmit.clear();
-        let response = match self.is_handshaking() {
-            true => None,
-            false => self.call_extension(now, |extension, sender| extension.on_timeout(sender)),
+        let response = if self.is_handshaking() {
+            None
+        } else {
+            self.call_extension(now, |extension, sender| extension.on_timeout(sender))
         };
         match response.unwrap_or(TimeoutResponse::Standard) {
             TimeoutResponse::RetransmitOnly => {

@@ -140,11 +140,32 @@ fn duplicates_of_needless_retransmissions_after_a_time_out_retransmit_once_more(
         +1ms  < . ack 8001
         +0    < . ack 8001
         +0    < . ack 8001
-        +0    > 8001:9001(1000)
+        +0    > 8001:9001(1000)            # alone, although cwnd has room
         +0    ssthresh 2000 cwnd 5000 fast_retransmits 1
         +0    < . ack 9001
         +0    > 10001:11001(1000)
         +0    cwnd 2000
+        ",
+    );
+}
+
+#[test]
+fn new_data_goes_with_the_duplicates_after_the_third_not_with_it() {
+    Script::established(Config { initial_window: 4, ..config() }).run(
+        "
+        +0    write 30000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +10ms < . ack 1
+        +0    < . ack 1
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +0    cwnd 5000 ssthresh 2000
+        +10ms < . ack 1
+        +0    > 4001:5001(1000)
+        +0    > 5001:6001(1000)
         ",
     );
 }
