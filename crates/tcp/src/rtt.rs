@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_millis(100 + 4 * 50));
         rtt.sample(Instant::ZERO, Instant::from_millis(180));
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(110)));
-        assert_eq!(rtt.rto(), Duration::from_micros(110_000 + 4 * 57_500));
+        assert_eq!(rtt.rto(), Duration::from_millis(110 + 4 * 115 / 2));
     }
 
     #[test]

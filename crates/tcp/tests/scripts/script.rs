@@ -114,7 +114,7 @@ type Outcome = Result<(), String>;
 
 impl Runner {
     fn new(connection: Connection, iss: Seq, irs: Seq) -> Self {
-        let peer = if matches!(connection.state(), lasthop_tcp::State::Established) { 1 } else { 0 };
+        let peer = u32::from(matches!(connection.state(), lasthop_tcp::State::Established));
         Self {
             connection,
             now: Instant::ZERO,
