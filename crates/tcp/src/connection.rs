@@ -1,5 +1,6 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
+mod handshake;
 mod input;
 mod output;
 mod receive;

@@ -18,6 +18,7 @@ mod retransmission_timer;
 mod rto;
 mod sack;
 mod script;
+mod segment;
 mod silly_window;
 mod slow_start;
 mod timeout;
