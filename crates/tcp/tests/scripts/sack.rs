@@ -51,7 +51,7 @@ fn three_fit_beside_timestamps() {
     );
 }
 
-//= RFC 6691, section 4: options come out of the segment's payload.
+//= RFC 6691: options come out of the segment's payload.
 #[test]
 fn data_makes_room_for_the_blocks() {
     sack(false).run(
