@@ -1,3 +1,27 @@
-//! The 1997 thesis's experiments.
+//! The 1997 thesis (see [`lasthop_schemes::icmp`] for the citation): its experiments, tables and claims.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`network`] | figure 5.1 and table 5.1 as a scenario |
+//! | [`tables`] | tables 5.4 to 5.12: 45 settings, four schemes each |
+//! | [`timelines`] | figures 5.3 and 5.4, event by event |
+//! | [`claims`] | what the text and the figures' captions claim beyond the tables |
 
+pub mod claims;
 pub mod network;
+pub mod tables;
+pub mod timelines;
+
+use lasthop_scenario::BuildError;
+
+use crate::progress::Progress;
+use crate::reproduce::Row;
+
+/// All of it, with so many seeds for each number; at least 2.
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let seeds: Vec<u64> = (1..=seeds.max(2)).collect();
+    let cells = tables::measure(&tables::settings(), &seeds, progress)?;
+    let mut rows = tables::rows(&cells);
+    rows.extend(claims::rows(&cells, &seeds, progress)?);
+    Ok(rows)
+}

@@ -1,3 +1,31 @@
 //! Floor 4: runs, comparisons, sweeps, paper reproductions.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`run`] | one run and its [`RunSummary`] |
+//! | [`compare`] | every scheme of a scenario over all seeds, in parallel: one table |
+//! | [`sweep`] | a grid of scenarios into one CSV or Parquet file |
+//! | [`reproduce`] | a paper's numbers beside ours, with a verdict a row |
+//! | [`goel`] | the 1997 thesis: its network, its tables, its claims |
+//! | [`stats`] | means, confidence intervals, ratios |
+//! | [`capture`] | a run as pcapng |
+//! | [`series`] | a run's time series as CSV |
+//! | [`table`] | results as people read them |
+//!
+//! Start with [`compare::compare`]. Parallel over runs, never inside one.
 
+pub mod capture;
+pub mod compare;
 pub mod goel;
+pub mod progress;
+pub mod reproduce;
+pub mod run;
+pub mod series;
+pub mod stats;
+pub mod sweep;
+pub mod table;
+
+pub use compare::{Comparison, ComparisonRow, compare};
+pub use progress::Progress;
+pub use run::{RunSummary, run};
+pub use stats::Estimate;

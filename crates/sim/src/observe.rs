@@ -15,6 +15,11 @@ pub trait Observer {
 
     /// Something happened.
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>);
+
+    /// The run is over: writes what is left to write. The error is the first that writing met, now or before.
+    fn finish(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 bitflags! {

@@ -1,5 +1,6 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
+mod handshake;
 mod input;
 mod output;
 mod receive;
@@ -47,7 +48,7 @@ pub enum State {
 pub struct Stats {
     /// Segments sent, pure ACKs included.
     pub segments_sent: u64,
-    /// Segments with data or FIN that were sent a second time or more often.
+    /// Segments with data, SYN or FIN that were sent a second time or more often; window probes are none.
     pub retransmits: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -85,17 +86,23 @@ pub struct Connection {
     /// Initial send sequence number.
     iss: Seq,
     duplicate_acks: u32,
+    /// SND.WL1: the number of the segment that told the peer's window last.
+    window_told_at: Seq,
+    /// Time-outs and window probes since the peer was heard from last.
+    unanswered: u32,
     congestion: Box<dyn CongestionControl>,
     recovery: Box<dyn LossRecovery>,
     extension: Option<Box<dyn Extension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
+    /// Recovery has just begun: new data waits for the next input.
+    retransmission_goes_alone: bool,
 
     receive: ReceiveSide,
     rtt: RttEstimator,
     timers: Timers,
     /// A reset that has to go out.
-    reset: bool,
+    reset: Option<Reset>,
     /// A window probe that has to go out.
     probe_window: bool,
     identification: u16,
@@ -109,8 +116,18 @@ struct Negotiated {
     peer_shift: u8,
     /// Shift of the windows that we send.
     our_shift: u8,
+    /// Both SYNs had the window scale option.
+    scaling: bool,
     timestamps: bool,
     sack: bool,
+}
+
+/// A reset for a segment that belongs to no connection, or the end of this one.
+#[derive(Clone, Copy, Debug)]
+struct Reset {
+    to: Endpoint,
+    seq: Seq,
+    ack: Option<Seq>,
 }
 
 impl Connection {
@@ -130,7 +147,7 @@ impl Connection {
     }
 
     /// A connection that is established already, as the thesis starts it: no handshake, and both sides know each other's options
-    /// and initial window.
+    /// and initial window. Windows above 65,535 octets are scaled in either direction.
     pub fn established(
         config: Config,
         peer: &Config,
@@ -139,18 +156,21 @@ impl Connection {
         iss: Seq,
         irs: Seq,
     ) -> Self {
-        let peer_window = peer.window;
+        let peer_window = output::tellable(peer.window);
         let negotiated = Negotiated {
             peer_shift: output::window_shift(peer.window),
             our_shift: output::window_shift(config.window),
+            scaling: true,
             timestamps: config.timestamps && peer.timestamps,
             sack: config.sack && peer.sack,
         };
         let mss = config.mss.min(peer.mss);
+        let window = output::tellable(config.window);
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::Established;
         connection.negotiated = negotiated;
-        connection.receive.synchronize(irs);
+        connection.receive.synchronize(irs, window);
+        connection.window_told_at = irs + 1;
         connection.flight.una = iss + 1;
         connection.flight.nxt = iss + 1;
         connection.flight.max = iss + 1;
@@ -159,7 +179,9 @@ impl Connection {
         connection
     }
 
-    fn new(config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
+    fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
+        config.mss = config.mss.clamp(1, 65_495);
+        config.window = config.window.max(1);
         let flight = Flight {
             una: iss,
             nxt: iss,
@@ -179,14 +201,17 @@ impl Connection {
             close_requested: false,
             iss,
             duplicate_acks: 0,
+            window_told_at: Seq(0),
+            unanswered: 0,
             congestion: Box::new(Reno),
             recovery: Box::new(FastRecovery::default()),
             extension: None,
             retransmit: Vec::new(),
-            receive: ReceiveSide::new(config.window, config.ack_policy),
+            retransmission_goes_alone: false,
+            receive: ReceiveSide::new(output::tellable(config.window), config.ack_policy),
             rtt: RttEstimator::new(config.rto),
             timers: Timers::default(),
-            reset: false,
+            reset: None,
             probe_window: false,
             identification: 0,
             stats: Stats::default(),
@@ -218,7 +243,8 @@ impl Connection {
     /// Both sides know each other's maximum segment size: sets what depends on it.
     fn begin_transfer(&mut self, mss: u32) {
         // RFC 6691: options come out of the segment's payload.
-        self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss };
+        self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
+        self.receive.set_mss(self.flight.mss);
         self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
     }
 
@@ -251,7 +277,12 @@ impl Connection {
 
     /// Ends the connection at once with a reset.
     pub fn abort(&mut self) {
-        self.reset = !matches!(self.state, State::Closed | State::Listen | State::TimeWait);
+        // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset. The number is behind all that was
+        // sent, even while what was sent is being sent again.
+        if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
+            self.reset =
+                Some(Reset { to: self.remote, seq: self.flight.max, ack: Some(self.receive.next()) });
+        }
         self.enter_closed();
     }
 
@@ -259,6 +290,8 @@ impl Connection {
         self.state = State::Closed;
         self.timers = Timers::default();
         self.retransmit.clear();
+        self.probe_window = false;
+        self.receive.ack_now = false;
     }
 
     /// The next piece of data that arrived in order.
@@ -327,11 +360,19 @@ impl Connection {
             seq,
             ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
             flags,
-            window: self.receive.advertise(if syn { 0 } else { self.negotiated.our_shift }),
+            window: if syn {
+                self.receive.window_in_syn()
+            } else {
+                self.receive.advertise(self.negotiated.our_shift)
+            },
             urgent_pointer: 0,
             options: self.options(syn, now),
         };
-        let mut ip = Ip::new(self.local.0, self.remote.0);
+        self.packet(self.remote, tcp, payload)
+    }
+
+    fn packet(&mut self, to: Endpoint, tcp: Tcp, payload: Payload) -> Packet {
+        let mut ip = Ip::new(self.local.0, to.0);
         ip.identification = self.identification;
         self.identification = self.identification.wrapping_add(1);
         self.stats.segments_sent += 1;

@@ -67,7 +67,8 @@ pub enum DuplicateAckResponse {
 pub enum TimeoutResponse {
     /// What TCP does: back-off, slow start, everything from SND.UNA on is sent again.
     Standard,
-    /// Retransmit the first outstanding segment alone; cwnd, ssthresh and RTO stay.
+    /// Retransmit the first outstanding segment alone; cwnd, ssthresh and RTO stay. Such a time-out does not count towards
+    /// giving the connection up: the scheme knows that the path is there.
     RetransmitOnly,
 }
 
@@ -103,13 +104,17 @@ impl SenderControl<'_> {
         self.timers.retransmit.is_some() && seq == self.flight.una
     }
 
-    /// Sets the retransmission timer to expire one RTO from now.
+    /// Sets the retransmission timer to expire one RTO from now. Without anything outstanding there is nothing to time.
     pub fn restart_timer(&mut self) {
-        self.timers.retransmit = Some(self.rtt.expiry(self.now));
+        if self.flight.max != self.flight.una {
+            self.timers.retransmit = Some(self.rtt.expiry(self.now));
+        }
     }
 
-    /// Retransmits the segment at `seq`, ahead of new data.
+    /// Retransmits the segment at `seq`, ahead of new data; once, however often it is asked for before it leaves.
     pub fn retransmit(&mut self, seq: Seq) {
-        self.retransmit.push(seq);
+        if self.flight.is_outstanding(seq) && !self.retransmit.contains(&seq) {
+            self.retransmit.push(seq);
+        }
     }
 }

@@ -12,7 +12,8 @@
 //! | [`extension`] | [`Extension`]: what a scheme changes in the sender |
 //!
 //! This crate knows no scheme; a scheme that changes the sender implements [`Extension`] in its own folder.
-//! Not modelled: urgent data, Nagle's algorithm (every sender has `TCP_NODELAY`), simultaneous open, path MTU discovery.
+//! Not modelled: urgent data, Nagle's algorithm (every sender has `TCP_NODELAY`), simultaneous open, path MTU discovery, slow
+//! start after idle time.
 
 pub mod config;
 pub mod congestion;

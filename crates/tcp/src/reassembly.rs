@@ -8,8 +8,8 @@ use lasthop_packet::{Payload, SackBlocks, Seq};
 #[derive(Debug, Default)]
 pub struct Reassembly {
     segments: VecDeque<(Seq, Payload)>,
-    /// The segments that came latest, for the order of SACK blocks (RFC 2018, section 4); the last came last.
-    recent: VecDeque<Seq>,
+    /// The contiguous blocks that they make, the one with the latest arrival first (RFC 2018, section 4).
+    blocks: VecDeque<(Seq, Seq)>,
 }
 
 impl Reassembly {
@@ -21,7 +21,11 @@ impl Reassembly {
 
     /// Keeps a piece that begins at `seq`, beyond `next`. Octets that are here already are dropped.
     pub fn insert(&mut self, seq: Seq, payload: Payload) {
+        if payload.is_empty() {
+            return;
+        }
         let (mut seq, mut payload) = (seq, payload);
+        self.note_block(seq, seq + payload.len() as u32);
         let at = self.segments.partition_point(|(start, _)| start.before(seq));
         if let Some((start, before)) = at.checked_sub(1).and_then(|at| self.segments.get(at)) {
             let end = *start + before.len() as u32;
@@ -46,11 +50,6 @@ impl Reassembly {
         if payload.is_empty() {
             return;
         }
-        self.recent.retain(|recent| *recent != seq);
-        self.recent.push_back(seq);
-        if self.recent.len() > 4 {
-            self.recent.pop_front();
-        }
         self.segments.insert(at, (seq, payload));
     }
 
@@ -58,6 +57,7 @@ impl Reassembly {
     pub fn take_next(&mut self, next: Seq) -> Option<Payload> {
         while let Some((start, payload)) = self.segments.front() {
             if start.after(next) {
+                self.blocks.retain(|(_, right)| right.after(next));
                 return None;
             }
             let known = (next - *start) as usize;
@@ -67,7 +67,7 @@ impl Reassembly {
                 return Some(rest);
             }
         }
-        self.recent.clear();
+        self.blocks.clear();
         None
     }
 
@@ -77,30 +77,30 @@ impl Reassembly {
     //= triggered this ACK".
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        if self.segments.is_empty() {
-            return blocks;
-        }
-        for recent in self.recent.iter().rev() {
-            let Some((left, right)) = self.block_around(*recent) else { continue };
-            if blocks.as_slice().len() < limit && !blocks.as_slice().contains(&(left, right)) {
-                blocks.push(left, right);
-            }
+        for (left, right) in self.blocks.iter().take(limit) {
+            blocks.push(*left, *right);
         }
         blocks
     }
 
-    /// The contiguous block that holds `seq`.
-    fn block_around(&self, seq: Seq) -> Option<(Seq, Seq)> {
-        let mut block: Option<(Seq, Seq)> = None;
-        for (start, payload) in &self.segments {
-            let end = *start + payload.len() as u32;
-            block = match block {
-                Some((left, right)) if right == *start => Some((left, end)),
-                Some((left, right)) if seq.within(left, right) => return Some((left, right)),
-                _ => Some((*start, end)),
-            };
-        }
-        block.filter(|(left, right)| seq.within(*left, *right))
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.segments.clear();
+        self.blocks.clear();
+    }
+
+    /// Merges the blocks that the new piece touches with it, and moves the result to the front.
+    fn note_block(&mut self, left: Seq, right: Seq) {
+        let mut merged = (left, right);
+        // Blocks do not touch each other, so that the bounds to compare with are those of the piece alone.
+        self.blocks.retain(|block| {
+            let apart = block.1.before(left) || block.0.after(right);
+            if !apart {
+                merged = (merged.0.earlier(block.0), merged.1.later(block.1));
+            }
+            apart
+        });
+        self.blocks.push_front(merged);
     }
 }
 
@@ -143,6 +143,18 @@ mod tests {
         insert(&mut reassembly, 30, 40);
         assert_eq!(reassembly.sack_blocks(4).as_slice(), [(Seq(20), Seq(40)), (Seq(50), Seq(60))]);
         assert_eq!(reassembly.sack_blocks(1).as_slice(), [(Seq(20), Seq(40))]);
+    }
+
+    #[test]
+    fn a_block_that_grows_does_not_push_older_blocks_out() {
+        let mut reassembly = Reassembly::default();
+        insert(&mut reassembly, 20, 30);
+        for from in (50..100).step_by(10) {
+            insert(&mut reassembly, from, from + 10);
+        }
+        assert_eq!(reassembly.sack_blocks(4).as_slice(), [(Seq(50), Seq(100)), (Seq(20), Seq(30))]);
+        insert(&mut reassembly, 22, 25);
+        assert_eq!(reassembly.sack_blocks(4).as_slice(), [(Seq(20), Seq(30)), (Seq(50), Seq(100))]);
     }
 
     #[test]

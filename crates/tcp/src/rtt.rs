@@ -76,9 +76,10 @@ impl RttEstimator {
     /// Takes a sample of the time from `sent` to `now`, in whole ticks of the clock.
     pub fn sample(&mut self, sent: Instant, now: Instant) -> Duration {
         let tick = self.config.granularity.as_nanos() as u64;
-        let rtt = match tick {
-            0 => now.since(sent),
-            _ => Duration::from_nanos((now.as_nanos() / tick - sent.as_nanos() / tick) * tick),
+        let ticks = |at: Instant| at.as_nanos().checked_div(tick);
+        let rtt = match (ticks(now), ticks(sent)) {
+            (Some(now), Some(sent)) => Duration::from_nanos(now.saturating_sub(sent) * tick),
+            _ => now.since(sent),
         };
         self.estimate = Some(match self.estimate {
             //= RFC 6298, section 2.2: first measurement.
@@ -106,7 +107,7 @@ impl RttEstimator {
         self.timeouts_in_a_row = 0;
     }
 
-    /// Time-outs since the last sample.
+    /// Time-outs since the last sample: how often RTO is doubled.
     pub const fn timeouts_in_a_row(&self) -> u32 {
         self.timeouts_in_a_row
     }
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_millis(100 + 4 * 50));
         rtt.sample(Instant::ZERO, Instant::from_millis(180));
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(110)));
-        assert_eq!(rtt.rto(), Duration::from_micros(110_000 + 4 * 57_500));
+        assert_eq!(rtt.rto(), Duration::from_millis(110 + 4 * 115 / 2));
     }
 
     #[test]

@@ -67,6 +67,7 @@ impl SendBuffer {
     pub fn push(&mut self, payload: Payload) {
         match payload {
             Payload::Stream { stream, offset, len } => self.push_stream(stream, offset, u64::from(len)),
+            Payload::Bytes(octets) if octets.is_empty() => {}
             Payload::Bytes(_) => {
                 self.len += payload.len() as u64;
                 self.pieces.push_back(Piece::Payload(payload));
@@ -76,12 +77,15 @@ impl SendBuffer {
 
     /// Appends `len` octets of a simulated stream.
     pub fn push_stream(&mut self, stream: u32, offset: u64, len: u64) {
+        if len == 0 {
+            return;
+        }
         self.len = self.len.saturating_add(len);
         if let Some(Piece::Stream { stream: last, offset: start, len: run }) = self.pieces.back_mut()
             && *last == stream
             && start.checked_add(*run) == Some(offset)
         {
-            *run += len;
+            *run = run.saturating_add(len);
             return;
         }
         self.pieces.push_back(Piece::Stream { stream, offset, len });

@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Instant, Packet, Quotation, Seq, Tcp, TcpFlags, Transport};
 
-use super::{Connection, Negotiated, State, output};
+use super::{Connection, State, output};
 use crate::congestion::AckSample;
 use crate::extension::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl};
 use crate::recovery::{AfterAck, DUPLICATE_ACK_THRESHOLD};
@@ -12,101 +12,33 @@ impl Connection {
     pub fn on_segment(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         match self.state {
-            State::Closed => {}
+            State::Closed => self.refuse(packet, tcp),
             State::Listen => self.on_segment_in_listen(packet, tcp),
-            State::SynSent => self.on_segment_in_syn_sent(tcp, now),
+            State::SynSent => self.on_segment_in_syn_sent(packet, tcp, now),
             _ => self.on_segment_in_window(packet, tcp, now),
         }
     }
 
-    fn on_segment_in_listen(&mut self, packet: &Packet, tcp: &Tcp) {
-        if !tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::ACK) || tcp.flags.has(TcpFlags::RST) {
-            return;
-        }
-        self.remote = (packet.ip().source, tcp.source_port);
-        self.state = State::SynReceived;
-        self.negotiate(tcp);
-    }
-
-    fn on_segment_in_syn_sent(&mut self, tcp: &Tcp, now: Instant) {
-        let acceptable = tcp.flags.has(TcpFlags::ACK) && tcp.ack == self.iss + 1;
-        if tcp.flags.has(TcpFlags::RST) {
-            if acceptable {
-                self.enter_closed();
-            }
-            return;
-        }
-        if !acceptable || !tcp.flags.has(TcpFlags::SYN) {
-            return;
-        }
-        self.negotiate(tcp);
-        self.establish(tcp, now);
-        self.receive.ack_now = true;
-    }
-
-    /// Takes the options of the peer's SYN.
-    fn negotiate(&mut self, tcp: &Tcp) {
-        self.receive.synchronize(tcp.seq);
-        let options = &tcp.options;
-        // Both must offer scaling for either to use it (RFC 7323, section 2.2); a shift above 14 counts as 14.
-        let (peer_shift, our_shift) = match options.window_scale {
-            Some(shift) => (shift.min(14), output::window_shift(self.config.window)),
-            None => (0, 0),
-        };
-        self.negotiated = Negotiated {
-            peer_shift,
-            our_shift,
-            timestamps: self.config.timestamps && options.timestamps.is_some(),
-            sack: self.config.sack && options.sack_permitted,
-        };
-        if let Some(timestamps) = options.timestamps {
-            self.receive.note_timestamp(timestamps.value, tcp.seq);
-        }
-        //= RFC 9293, section 3.7.1: "If an MSS Option is not received at connection setup, TCP implementations MUST assume a
-        //= default send MSS of 536".
-        let peer_mss = options.maximum_segment_size.map_or(536, u32::from).max(1);
-        // The window of a SYN is never scaled (RFC 7323, section 2.2).
-        self.flight.peer_window = u32::from(tcp.window);
-        self.begin_transfer(self.config.mss.min(peer_mss));
-    }
-
-    /// Our SYN is acknowledged.
-    fn establish(&mut self, tcp: &Tcp, now: Instant) {
-        self.flight.una = tcp.ack;
-        self.flight.nxt = self.flight.nxt.later(tcp.ack);
-        self.timers.retransmit = None;
-        self.rtt.on_ack(tcp.ack, now);
-        self.state = State::Established;
-    }
-
     fn on_segment_in_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
-        if self.negotiated.timestamps
-            && let Some(timestamps) = tcp.options.timestamps
-        {
-            if self.receive.is_old_timestamp(timestamps.value) && !tcp.flags.has(TcpFlags::RST) {
-                self.receive.ack_now = true;
-                return;
-            }
-            self.receive.note_timestamp(timestamps.value, tcp.seq);
-        }
-        if !self.receive.accepts(tcp.seq, packet.segment_len()) {
-            // What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a duplicate SYN included.
-            self.receive.ack_now |= !tcp.flags.has(TcpFlags::RST);
-            if self.state == State::SynReceived && tcp.flags.has(TcpFlags::SYN) {
-                self.flight.nxt = self.flight.una;
-            }
-            return;
-        }
         if tcp.flags.has(TcpFlags::RST) {
-            //= RFC 5961, section 3.2: only a reset at exactly the expected number resets; another one is challenged.
-            if tcp.seq == self.receive.next() {
-                self.enter_closed();
-            } else {
-                self.receive.ack_now = true;
-            }
+            self.on_reset(tcp);
             return;
+        }
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
+        if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value)) {
+            self.receive.ack_now = true;
+            return;
+        }
+        let segment_len = packet.segment_len();
+        if !self.receive.accepts(tcp.seq, packet.payload().len() as u32, segment_len) {
+            self.on_segment_outside_window(packet, tcp, now);
+            return;
+        }
+        if let Some(timestamps) = timestamps {
+            self.receive.note_timestamp(timestamps.value, tcp.seq);
         }
         if tcp.flags.has(TcpFlags::SYN) {
+            //= RFC 5961, section 4.2: a SYN is challenged, wherever it lies.
             self.receive.ack_now = true;
             return;
         }
@@ -114,21 +46,62 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived {
-            if tcp.ack != self.iss + 1 {
+            if !self.is_syn_acknowledged_by(tcp.ack) {
+                self.refuse(packet, tcp);
                 return;
             }
             self.establish(tcp, now);
             self.flight.peer_window = u32::from(tcp.window) << self.negotiated.peer_shift;
+            self.window_told_at = tcp.seq;
         }
-        self.on_ack(packet, tcp, now);
-        self.on_data(packet, tcp, now);
+        if tcp.ack.after(self.flight.max) {
+            //= RFC 9293, section 3.10.7.4: "If the ACK acks something not yet sent [...], then send an ACK, drop the segment".
+            self.receive.ack_now = true;
+            return;
+        }
+        self.on_ack(tcp, segment_len == 0, now);
+        if segment_len > 0 && self.state != State::Closed {
+            self.on_data(packet, tcp, now);
+        }
+    }
+
+    #[cold]
+    fn on_reset(&mut self, tcp: &Tcp) {
+        //= RFC 5961, section 3.2: only a reset at exactly the expected number resets; another one in the window is challenged.
+        if tcp.seq == self.receive.next() {
+            self.enter_closed();
+        } else if self.receive.is_in_window(tcp.seq) {
+            self.receive.ack_now = true;
+        }
+    }
+
+    /// What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a duplicate SYN included.
+    #[cold]
+    fn on_segment_outside_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
+        self.receive.ack_now = true;
+        if tcp.flags.has(TcpFlags::SYN) {
+            if self.state == State::SynReceived {
+                self.flight.nxt = self.flight.una;
+            }
+            return;
+        }
+        if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
+            self.timers.time_wait = Some(now + self.config.time_wait);
+        }
+        // Data that is known already, or a probe of a closed window: what it acknowledges counts, as in 4.3BSD. Else two ends that
+        // resend to each other would never hear that the other has got it.
+        let is_heard = tcp.flags.has(TcpFlags::ACK) && packet.segment_len() > 0;
+        if is_heard
+            && self.state != State::SynReceived
+            && !self.receive.is_beyond(tcp.seq)
+            && !tcp.ack.after(self.flight.max)
+        {
+            self.on_ack(tcp, false, now);
+        }
     }
 
     #[inline]
     fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
-        if packet.segment_len() == 0 {
-            return;
-        }
         let before = self.receive.next();
         let had_closed = self.receive.fin_received();
         let fin = tcp.flags.has(TcpFlags::FIN);
@@ -153,30 +126,52 @@ impl Connection {
         State::TimeWait
     }
 
+    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment carried nothing else.
     #[inline]
-    fn on_ack(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
+    fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let ack = tcp.ack;
-        if ack.after(self.flight.max) {
-            // It acknowledges what was never sent (RFC 9293, section 3.10.7.4).
-            self.receive.ack_now = true;
-            return;
-        }
         let window = u32::from(tcp.window) << self.negotiated.peer_shift;
         if ack.after(self.flight.una) {
-            self.flight.peer_window = window;
+            self.take_window(window, tcp.seq);
             self.on_new_ack(tcp, now);
-        } else if ack == self.flight.una {
+        } else {
             //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
             //= same window.
-            let is_duplicate = self.flight.max != self.flight.una
-                && packet.segment_len() == 0
-                && window == self.flight.peer_window;
-            self.flight.peer_window = window;
+            // Answers to window probes are none: nothing is outstanding but the probe.
+            let is_duplicate = is_bare
+                && ack == self.flight.una
+                && self.flight.max != self.flight.una
+                && window == self.flight.peer_window
+                && window > 0;
+            // Of two ACKs with the same number, the later one cannot have the smaller window: as in 4.3BSD, it counts for older.
+            let is_newer = tcp.seq.after(self.window_told_at)
+                || (tcp.seq == self.window_told_at && window > self.flight.peer_window);
+            if ack == self.flight.una && is_newer {
+                self.take_window(window, tcp.seq);
+            }
             if is_duplicate {
                 self.on_duplicate_ack(now);
+            } else if !self.recovery.is_recovering() {
+                // Three in a row, with nothing between them, mean a loss.
+                self.duplicate_acks = 0;
             }
         }
-        if self.flight.peer_window > 0 && self.timers.persist.take().is_some() {
+        if self.timers.persist.is_some() {
+            self.on_answer_to_probe();
+        }
+    }
+
+    fn take_window(&mut self, window: u32, seq: Seq) {
+        self.flight.peer_window = window;
+        self.window_told_at = seq;
+    }
+
+    #[cold]
+    fn on_answer_to_probe(&mut self) {
+        self.unanswered = 0;
+        if self.flight.peer_window > 0 {
+            self.timers.persist = None;
+            self.probe_window = false;
             self.rtt.stop_probing();
         }
     }
@@ -186,6 +181,7 @@ impl Connection {
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.duplicate_acks = 0;
+        self.unanswered = 0;
         let data = u64::from(acked).min(self.buffer.len());
         self.buffer.acknowledge(data);
         self.stats.octets_acknowledged += data;
@@ -200,7 +196,7 @@ impl Connection {
         match self.recovery.on_new_ack(&mut self.flight) {
             AfterAck::Open => self.congestion.on_ack(&AckSample { now, acked, rtt }, &mut self.flight),
             AfterAck::WindowSet => {}
-            AfterAck::Retransmit(seq) => self.retransmit.push(seq),
+            AfterAck::Retransmit(seq) => self.retransmit_at(seq),
         }
         self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
         let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();
@@ -218,8 +214,9 @@ impl Connection {
         match tcp.options.timestamps {
             Some(timestamps) if self.negotiated.timestamps && timestamps.echo_reply != 0 => {
                 let age = output::timestamp(now).wrapping_sub(timestamps.echo_reply);
-                let sent = Instant::from_millis(now.as_millis().saturating_sub(u64::from(age)));
-                Some(self.rtt.sample(sent, now))
+                // An echo of what was never sent measures nothing.
+                let sent = now.as_millis().checked_sub(u64::from(age))?;
+                Some(self.rtt.sample(Instant::from_millis(sent), now))
             }
             _ => self.rtt.on_ack(tcp.ack, now),
         }
@@ -232,6 +229,7 @@ impl Connection {
         let response = self
             .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
+        let was_recovering = self.recovery.is_recovering();
         let lost = match response {
             DuplicateAckResponse::Standard => {
                 self.recovery.on_duplicate_ack(count, &mut self.flight, self.congestion.as_mut())
@@ -246,14 +244,21 @@ impl Connection {
                 self.stats.fast_retransmits += 1;
             }
             self.retransmit_at(seq);
+            // Inflation lets new data go with the duplicate ACKs that follow, not with this one (thesis, section 2.3.2; 4.3BSD):
+            // that matters for small windows, where ssthresh + 3 segments is more than what is in flight.
+            self.retransmission_goes_alone = !was_recovering;
         }
     }
 
-    /// Puts a segment in front of everything else.
+    /// Has a segment sent again, ahead of new data; the timer restarts with it.
     fn retransmit_at(&mut self, seq: Seq) {
         self.rtt.stop_timing();
-        self.timers.retransmit = None;
-        self.retransmit.push(seq);
+        if seq == self.flight.una {
+            self.timers.retransmit = None;
+        }
+        if !self.retransmit.contains(&seq) {
+            self.retransmit.push(seq);
+        }
     }
 
     /// Takes in an ICMP error message that arrived at this host. Only one that quotes an outstanding segment of this connection
@@ -262,7 +267,11 @@ impl Connection {
         let Transport::Icmp(icmp) = packet.transport() else { return };
         let Some(quotation) = Quotation::of(packet) else { return };
         let is_ours = quotation.flow.source == self.local && quotation.flow.destination == self.remote;
-        if !is_ours || self.is_handshaking() || !self.flight.is_outstanding(quotation.seq) {
+        if !is_ours
+            || self.is_handshaking()
+            || self.state == State::Closed
+            || !self.flight.is_outstanding(quotation.seq)
+        {
             return;
         }
         let notice = IcmpNotice {

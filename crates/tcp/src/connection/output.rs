@@ -1,37 +1,46 @@
 //! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
 
-use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags, TcpOptions, Timestamps};
+use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
-use super::{Connection, State};
+use super::{Connection, Reset, State};
 
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if self.reset {
-            self.reset = false;
-            return Some(self.segment(
-                self.flight.nxt,
-                TcpFlags::RST.with(TcpFlags::ACK),
-                Payload::EMPTY,
-                now,
-            ));
+        if let Some(reset) = self.reset.take() {
+            return Some(self.reset_segment(reset));
         }
-        match self.state {
+        let packet = match self.state {
             State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => return self.transmit_syn(now),
-            _ => {}
+            State::SynSent => return self.transmit_syn(now),
+            State::SynReceived => self.transmit_syn(now),
+            _ => match self.transmit_retransmission(now) {
+                None if self.retransmission_goes_alone => None,
+                None => self.transmit_new(now),
+                retransmission => retransmission,
+            },
+        };
+        if packet.is_none() && self.receive.ack_now {
+            // The number is behind all that was sent, not SND.NXT: after a time-out that lies where the peer has been already,
+            // and the peer would answer the ACK instead of reading it.
+            return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY, now));
         }
-        if let Some(packet) = self.transmit_retransmission(now) {
-            return Some(packet);
-        }
-        if let Some(packet) = self.transmit_new(now) {
-            return Some(packet);
-        }
-        if self.receive.ack_now {
-            self.owe_nothing();
-            return Some(self.segment(self.flight.nxt, TcpFlags::ACK, Payload::EMPTY, now));
-        }
-        None
+        self.retransmission_goes_alone &= packet.is_some();
+        packet
+    }
+
+    #[cold]
+    fn reset_segment(&mut self, reset: Reset) -> Packet {
+        let flags = if reset.ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
+        let tcp = Tcp {
+            source_port: self.local.1,
+            destination_port: reset.to.1,
+            seq: reset.seq,
+            ack: reset.ack.unwrap_or_default(),
+            flags,
+            ..Tcp::default()
+        };
+        self.packet(reset.to, tcp, Payload::EMPTY)
     }
 
     fn transmit_syn(&mut self, now: Instant) -> Option<Packet> {
@@ -45,6 +54,7 @@ impl Connection {
         if self.flight.max == self.iss {
             self.rtt.time_segment(self.iss, now);
         } else {
+            self.rtt.stop_timing();
             self.stats.retransmits += 1;
         }
         self.flight.nxt = self.iss + 1;
@@ -55,22 +65,25 @@ impl Connection {
     }
 
     fn transmit_retransmission(&mut self, now: Instant) -> Option<Packet> {
-        if self.retransmit.is_empty() {
-            return None;
-        }
-        let seq = self.retransmit.remove(0);
-        if !self.flight.is_outstanding(seq) {
-            return self.transmit_retransmission(now);
-        }
+        let seq = loop {
+            if self.retransmit.is_empty() {
+                return None;
+            }
+            let seq = self.retransmit.remove(0);
+            if self.flight.is_outstanding(seq) {
+                break seq;
+            }
+        };
+        self.rtt.stop_timing();
         let position = u64::from(seq - self.flight.una);
-        let payload = self.buffer.slice(position, self.flight.mss.min(self.flight.max - seq));
+        let payload = self.buffer.slice(position, self.segment_room().min(self.flight.max - seq));
         if seq == self.flight.una {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }
         self.stats.retransmits += 1;
         let mut packet = self.data_segment(seq, payload, now);
         // The last segment carries the FIN along if that is out already.
-        let ends_at_fin = seq + packet.payload().len() as u32 == self.flight.una + self.buffer.len() as u32;
+        let ends_at_fin = position + packet.payload().len() as u64 == self.buffer.len();
         if self.fin_sent()
             && ends_at_fin
             && let Some(tcp) = packet.tcp_mut()
@@ -86,10 +99,10 @@ impl Connection {
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
         let window = self.flight.window();
         let usable = window.saturating_sub(in_flight);
-        let mss = self.flight.mss;
-        let mut len = u64::from(usable.min(mss)).min(unsent) as u32;
+        let mss = self.segment_room();
+        let len = u64::from(usable.min(mss)).min(unsent) as u32;
         if self.flight.peer_window == 0 && in_flight == 0 && unsent > 0 {
-            len = self.window_probe(now)?;
+            return self.window_probe(now);
         }
         // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or all that an idle
         // connection's window takes.
@@ -104,15 +117,21 @@ impl Connection {
         Some(self.data_segment(seq, payload, now))
     }
 
-    /// One octet into a closed window each time that the persist timer expires (RFC 9293, section 3.8.6.1).
-    fn window_probe(&mut self, now: Instant) -> Option<u32> {
-        if std::mem::take(&mut self.probe_window) {
-            return Some(1);
-        }
-        if self.timers.persist.is_none() && self.timers.retransmit.is_none() {
+    /// One octet into a closed window each time that the persist timer expires (RFC 9293, section 3.8.6.1). It stays what is to
+    /// be sent next, and no retransmission timer runs for it: that the peer does not take it is no loss.
+    #[cold]
+    fn window_probe(&mut self, now: Instant) -> Option<Packet> {
+        self.timers.retransmit = None;
+        if self.timers.persist.is_none() {
             self.timers.persist = Some(self.rtt.expiry(now));
         }
-        None
+        if !std::mem::take(&mut self.probe_window) {
+            return None;
+        }
+        let seq = self.flight.nxt;
+        self.flight.max = self.flight.max.later(seq + 1);
+        let payload = self.buffer.slice(0, 1);
+        Some(self.data_segment(seq, payload, now))
     }
 
     fn transmit_fin(&mut self, now: Instant) -> Option<Packet> {
@@ -137,16 +156,31 @@ impl Connection {
     #[inline]
     fn account_for(&mut self, seq: Seq, now: Instant) {
         if self.flight.nxt.after(self.flight.max) {
-            self.flight.max = self.flight.nxt;
-            if !self.negotiated.timestamps {
+            // Only what is wholly new is timed (RFC 6298, section 3).
+            if !self.negotiated.timestamps && seq == self.flight.max {
                 self.rtt.time_segment(seq, now);
             }
+            self.flight.max = self.flight.nxt;
         } else {
             self.stats.retransmits += 1;
         }
         if self.timers.retransmit.is_none() {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }
+    }
+
+    /// Payload that fits into a segment beside the SACK blocks, if some are due (RFC 6691).
+    #[inline]
+    fn segment_room(&self) -> u32 {
+        if !self.negotiated.sack || !self.receive.has_gap() {
+            return self.flight.mss;
+        }
+        let blocks = self.receive.sack_blocks(self.most_sack_blocks()).as_slice().len() as u32;
+        self.flight.mss.saturating_sub(4 + 8 * blocks).max(1)
+    }
+
+    const fn most_sack_blocks(&self) -> usize {
+        if self.negotiated.timestamps { 3 } else { 4 }
     }
 
     fn data_segment(&mut self, seq: Seq, payload: Payload, now: Instant) -> Packet {
@@ -178,8 +212,7 @@ impl Connection {
         let answering = self.state == State::SynReceived;
         if syn {
             options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
-            let scales =
-                if answering { self.negotiated.our_shift > 0 } else { window_shift(self.config.window) > 0 };
+            let scales = if answering { self.negotiated.scaling } else { self.offers_scaling() };
             options.window_scale = scales.then(|| window_shift(self.config.window));
             options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
         }
@@ -188,9 +221,14 @@ impl Connection {
                 Some(Timestamps { value: timestamp(now), echo_reply: self.receive.ts_recent() });
         }
         if self.negotiated.sack && !syn {
-            options.sack = self.receive.sack_blocks(if options.timestamps.is_some() { 3 } else { 4 });
+            options.sack = self.receive.sack_blocks(self.most_sack_blocks());
         }
         options
+    }
+
+    /// Whether our own SYN has the window scale option.
+    pub(super) const fn offers_scaling(&self) -> bool {
+        window_shift(self.config.window) > 0
     }
 }
 
@@ -206,4 +244,11 @@ pub(super) const fn window_shift(window: u32) -> u8 {
         shift += 1;
     }
     shift
+}
+
+/// The largest window up to this one that a scaled window field can tell exactly.
+pub(super) const fn tellable(window: u32) -> u32 {
+    let shift = window_shift(window);
+    let field = window >> shift;
+    (if field > u16::MAX as u32 { u16::MAX as u32 } else { field }) << shift
 }

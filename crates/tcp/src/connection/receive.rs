@@ -12,12 +12,14 @@ use crate::reassembly::Reassembly;
 #[derive(Debug)]
 pub(super) struct ReceiveSide {
     next: Seq,
-    /// Receive buffer in octets.
+    /// Receive buffer in octets; a window field can tell it exactly.
     buffer: u32,
+    /// The largest segment of this connection, for silly window avoidance.
+    mss: u32,
     reassembly: Reassembly,
     delivered: VecDeque<Payload>,
     unread: u32,
-    /// Behind the window that was advertised last; it never moves back (RFC 9293, section 3.8.6).
+    /// Behind the window that the peer was told; it never moves back (RFC 9293, section 3.8.6).
     advertised: Seq,
     policy: AckPolicy,
     unacknowledged_segments: u32,
@@ -25,7 +27,7 @@ pub(super) struct ReceiveSide {
     fin: Option<Seq>,
     fin_received: bool,
     /// TS.Recent and the number up to which we have acknowledged (RFC 7323, section 4.3).
-    ts_recent: u32,
+    ts_recent: Option<u32>,
     last_ack_sent: Seq,
 }
 
@@ -34,6 +36,7 @@ impl ReceiveSide {
         Self {
             next: Seq(0),
             buffer,
+            mss: 1,
             reassembly: Reassembly::default(),
             delivered: VecDeque::new(),
             unread: 0,
@@ -43,16 +46,31 @@ impl ReceiveSide {
             ack_now: false,
             fin: None,
             fin_received: false,
-            ts_recent: 0,
+            ts_recent: None,
             last_ack_sent: Seq(0),
         }
     }
 
-    /// The peer's initial sequence number is known.
-    pub(super) fn synchronize(&mut self, irs: Seq) {
+    /// The peer's initial sequence number is known, and the peer knows this window of ours.
+    pub(super) fn synchronize(&mut self, irs: Seq, window: u32) {
         self.next = irs + 1;
-        self.advertised = self.next + self.buffer;
+        self.advertised = self.next + window;
         self.last_ack_sent = self.next;
+    }
+
+    /// The window of a SYN, which is never scaled (RFC 7323, section 2.2).
+    pub(super) fn window_in_syn(&self) -> u16 {
+        self.buffer.min(u32::from(u16::MAX)) as u16
+    }
+
+    /// Windows are not scaled on this connection: more buffer than a field can tell is of no use.
+    pub(super) fn forgo_scaling(&mut self) {
+        self.buffer = self.buffer.min(u32::from(u16::MAX));
+    }
+
+    /// The largest segment of this connection is known.
+    pub(super) const fn set_mss(&mut self, mss: u32) {
+        self.mss = mss;
     }
 
     #[inline]
@@ -68,15 +86,40 @@ impl ReceiveSide {
     pub(super) fn read(&mut self) -> Option<Payload> {
         let payload = self.delivered.pop_front()?;
         self.unread -= payload.len() as u32;
+        // Two segments more, or half of the buffer, are worth an ACK of their own, as in 4.3BSD.
+        let opened = self.free().saturating_sub(self.window());
+        if opened >= (2 * self.mss).min(self.buffer / 2).max(1) && !self.fin_received {
+            self.ack_now = true;
+        }
         Some(payload)
     }
 
     /// The window field to send, shifted; remembers what it promises.
+    ///
+    //= RFC 9293, section 3.8.6.2.2: the window opens by a segment or half of the buffer, or not at all.
     #[inline]
     pub(super) fn advertise(&mut self, shift: u8) -> u16 {
-        let free = self.buffer.saturating_sub(self.unread);
-        self.advertised = self.advertised.later(self.next + free);
-        ((self.advertised - self.next) >> shift).min(u32::from(u16::MAX)) as u16
+        let window = self.window();
+        // Rounded up, because what was promised stays promised; the buffer is over-booked by less than a unit.
+        let mut field = (window + ((1 << shift) - 1)) >> shift;
+        let free = self.free();
+        if free >= window + self.mss.min(self.buffer / 2) {
+            field = field.max(free >> shift);
+        }
+        field = field.min(u32::from(u16::MAX));
+        self.advertised = self.next + (field << shift);
+        field as u16
+    }
+
+    /// What is left of the window that the peer was told.
+    #[inline]
+    fn window(&self) -> u32 {
+        self.advertised - self.next
+    }
+
+    #[inline]
+    const fn free(&self) -> u32 {
+        self.buffer.saturating_sub(self.unread)
     }
 
     /// An ACK leaves: nothing more is owed.
@@ -87,74 +130,109 @@ impl ReceiveSide {
         self.last_ack_sent = self.next;
     }
 
-    pub(super) const fn ts_recent(&self) -> u32 {
-        self.ts_recent
+    /// What to echo: 0 before the peer has sent a timestamp.
+    pub(super) fn ts_recent(&self) -> u32 {
+        self.ts_recent.unwrap_or(0)
     }
 
     /// Remembers the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
     pub(super) const fn note_timestamp(&mut self, value: u32, seq: Seq) {
-        if value.wrapping_sub(self.ts_recent) as i32 >= 0 && !seq.after(self.last_ack_sent) {
-            self.ts_recent = value;
+        if !self.is_old_timestamp(value) && !seq.after(self.last_ack_sent) {
+            self.ts_recent = Some(value);
         }
     }
 
     /// Whether the timestamp is older than what was seen (PAWS; RFC 7323, section 5.3).
     pub(super) const fn is_old_timestamp(&self, value: u32) -> bool {
-        (value.wrapping_sub(self.ts_recent) as i32) < 0
+        match self.ts_recent {
+            Some(recent) => value.wrapping_sub(recent).cast_signed() < 0,
+            None => false,
+        }
     }
 
     pub(super) fn sack_blocks(&self, limit: usize) -> SackBlocks {
         self.reassembly.sack_blocks(limit)
     }
 
-    /// Whether any octet of a segment, or an empty one itself, lies in the window (RFC 9293, section 3.4).
+    /// Whether data waits for a gap to be filled, so that there are SACK blocks to tell.
     #[inline]
-    pub(super) fn accepts(&self, seq: Seq, segment_len: u32) -> bool {
-        let window = self.advertised - self.next;
-        if segment_len == 0 {
-            return seq == self.next || seq.within(self.next, self.next + window);
+    pub(super) fn has_gap(&self) -> bool {
+        !self.reassembly.is_empty()
+    }
+
+    /// Whether `seq` lies in the window, right edge excluded.
+    pub(super) fn is_in_window(&self, seq: Seq) -> bool {
+        seq == self.next || seq.within(self.next, self.advertised)
+    }
+
+    /// Whether a segment lies wholly beyond the window.
+    pub(super) const fn is_beyond(&self, seq: Seq) -> bool {
+        seq.after(self.advertised)
+    }
+
+    /// Whether any octet of a segment, or an empty one itself, lies in the window (RFC 9293, section 3.4).
+    ///
+    /// What carries no data is welcome up to the window's end, and one octet behind it: that is where the number of a peer
+    /// stands that has filled the window, or probed a closed one, and its ACKs must get through.
+    #[inline]
+    pub(super) const fn accepts(&self, seq: Seq, payload_len: u32, segment_len: u32) -> bool {
+        if payload_len > 0 {
+            return seq.before(self.advertised)
+                && self.next.offset_from(seq) < segment_len.cast_signed()
+                && self.advertised.0 != self.next.0;
         }
-        window > 0 && seq.before(self.next + window) && (seq + segment_len).after(self.next)
+        // A FIN takes up the number at `seq`, an empty segment none: either way it must not lie before RCV.NXT.
+        !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len.cast_signed()
     }
 
     /// Takes in data, and FIN behind it. Returns for how long the ACK may wait, if it may.
     #[inline]
     pub(super) fn take(&mut self, seq: Seq, payload: &Payload, fin: bool) -> Option<Duration> {
-        if fin {
-            self.fin = Some(seq + payload.len() as u32);
+        if seq == self.next
+            && !fin
+            && self.fin.is_none()
+            && self.reassembly.is_empty()
+            && payload.len() as u32 <= self.window()
+        {
+            self.deliver(payload.clone());
+            return self.owe_ack();
         }
-        if payload.is_empty() && !fin {
-            return None;
-        }
-        if seq == self.next && self.reassembly.is_empty() && self.fin.is_none() {
-            if payload.len() as u32 <= self.advertised - self.next {
-                self.deliver(payload.clone());
-                return self.owe_ack();
-            }
-        }
-        self.take_out_of_order(seq, payload)
+        self.take_out_of_order(seq, payload, fin);
+        None
     }
 
+    /// Everything but plain data in order is acknowledged at once (RFC 5681, section 4.2).
     #[cold]
-    fn take_out_of_order(&mut self, seq: Seq, payload: &Payload) -> Option<Duration> {
-        // Everything but plain data in order is acknowledged at once (RFC 5681, section 4.2).
+    fn take_out_of_order(&mut self, seq: Seq, payload: &Payload, fin: bool) {
         self.ack_now = true;
+        if self.fin_received {
+            return;
+        }
+        let fin_at = seq + payload.len() as u32;
+        if fin && !fin_at.after(self.advertised) {
+            self.fin.get_or_insert(fin_at);
+        }
         // Cut to the window on both sides.
         let start = seq.later(self.next);
-        let end = (seq + payload.len() as u32).earlier(self.advertised);
+        let end = fin_at.earlier(self.advertised);
         if end.after(start) {
             self.reassembly.insert(start, payload.slice((start - seq) as usize, (end - seq) as usize));
         }
-        while let Some(piece) = self.reassembly.take_next(self.next) {
-            self.deliver(piece);
+        while self.fin != Some(self.next)
+            && let Some(piece) = self.reassembly.take_next(self.next)
+        {
+            // Nothing comes after a FIN.
+            let end = self.fin.map_or(piece.len(), |fin| (fin - self.next) as usize);
+            self.deliver(piece.slice(0, end));
         }
-        if self.fin == Some(self.next) && !self.fin_received {
+        if self.fin == Some(self.next) {
             self.fin_received = true;
             self.next += 1;
+            self.advertised = self.advertised.later(self.next);
+            self.reassembly.clear();
         }
-        None
     }
 
     fn deliver(&mut self, payload: Payload) {

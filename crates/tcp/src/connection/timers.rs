@@ -44,8 +44,7 @@ impl Connection {
         }
         if due(self.timers.persist) {
             self.timers.persist = None;
-            self.rtt.back_off();
-            self.probe_window = true;
+            self.on_window_probe_due();
         }
         if due(self.timers.retransmit) {
             self.timers.retransmit = None;
@@ -53,17 +52,29 @@ impl Connection {
         }
     }
 
+    /// The peer's window is still closed. As long as it answers, there is no end to asking (RFC 9293, section 3.8.6.1).
+    fn on_window_probe_due(&mut self) {
+        if self.unanswered >= self.config.max_timeouts {
+            self.abort();
+            return;
+        }
+        self.unanswered += 1;
+        self.rtt.back_off();
+        self.probe_window = true;
+    }
+
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        if self.rtt.timeouts_in_a_row() >= self.config.max_timeouts {
+        if self.unanswered >= self.config.max_timeouts {
             self.abort();
             return;
         }
         self.duplicate_acks = 0;
         self.retransmit.clear();
-        let response = match self.is_handshaking() {
-            true => None,
-            false => self.call_extension(now, |extension, sender| extension.on_timeout(sender)),
+        let response = if self.is_handshaking() {
+            None
+        } else {
+            self.call_extension(now, |extension, sender| extension.on_timeout(sender))
         };
         match response.unwrap_or(TimeoutResponse::Standard) {
             TimeoutResponse::RetransmitOnly => {
@@ -73,8 +84,11 @@ impl Connection {
                 self.retransmit.push(self.flight.una);
             }
             TimeoutResponse::Standard => {
-                // ssthresh is half of what was really in use: take it before recovery deflates cwnd.
+                self.unanswered += 1;
                 self.rtt.back_off();
+                // It is set when the segment leaves, with the back-off.
+                self.timers.retransmit = None;
+                // ssthresh is half of what was really in use: take it before recovery deflates cwnd.
                 if !self.is_handshaking() {
                     self.congestion.on_timeout(&mut self.flight);
                     let (cwnd, ssthresh) = (self.flight.cwnd, self.flight.ssthresh);

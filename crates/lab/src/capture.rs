@@ -1,0 +1,61 @@
+//! A run as a pcapng file: what `tcpdump` would see at every interface of every link.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use lasthop_packet::Instant;
+use lasthop_packet::pcapng::PcapngWriter;
+use lasthop_scenario::Built;
+use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
+
+/// Writes each packet as it leaves through or comes in at an interface, with real octets and checksums. What a full queue drops is
+/// seen leaving and not coming in.
+pub struct Capture<W: Write> {
+    writer: Option<PcapngWriter<W>>,
+    interfaces: BTreeMap<(NodeId, LinkId), u32>,
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Capture<W> {
+    /// Captures at both ends of each link of a world; interfaces are named `NODE:LINK`.
+    pub fn new(writer: W, built: &Built) -> io::Result<Self> {
+        let mut interfaces = BTreeMap::new();
+        let mut names = Vec::new();
+        for link in &built.links {
+            let (first, second) = built.world.link_ends(*link);
+            for node in [first, second] {
+                interfaces.insert((node, *link), names.len() as u32);
+                names.push(format!("{}:{}", built.world.node_name(node), built.world.link_name(*link)));
+            }
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        Ok(Self { writer: Some(PcapngWriter::new(writer, &names)?), interfaces, failed: None })
+    }
+}
+
+impl<W: Write> Observer for Capture<W> {
+    fn interest(&self) -> Interest {
+        Interest::INTERFACES
+    }
+
+    fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
+        let (TraceEvent::InterfaceOut { node, link, packet } | TraceEvent::InterfaceIn { node, link, packet }) = event
+        else {
+            return;
+        };
+        let (Some(writer), Some(interface)) = (&mut self.writer, self.interfaces.get(&(*node, *link))) else { return };
+        if let Err(error) = writer.write(*interface, now, packet) {
+            // The first failure is the one to report; there is no use in going on.
+            self.failed = Some(error);
+            self.writer = None;
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match (self.failed.take(), self.writer.take()) {
+            (Some(error), _) => Err(error),
+            (None, Some(writer)) => writer.finish()?.flush(),
+            (None, None) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Every scheme of a scenario over all its seeds.
+
+use lasthop_scenario::{BuildError, Scenario};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::progress::Progress;
+use crate::run::{RunSummary, run};
+use crate::stats::Estimate;
+
+/// A scenario's schemes side by side; `lasthop compare --json` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seeds; each scheme ran once under each.
+    pub seeds: Vec<u64>,
+    /// The scheme that the others are compared with.
+    pub baseline: String,
+    /// A row a scheme, in the scenario's order.
+    pub rows: Vec<ComparisonRow>,
+}
+
+/// One scheme over all seeds. Counts are means a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComparisonRow {
+    /// The scheme's label.
+    pub scheme: String,
+    /// Runs.
+    pub runs: usize,
+    /// Runs in which every flow with an end completed.
+    pub completed: usize,
+    /// Sum of the flows' goodputs, in bits a second.
+    pub goodput_bps: Estimate,
+    /// Seconds until the last flow with an end was complete; null unless all runs completed.
+    pub completion_s: Option<Estimate>,
+    /// By how much the completion time lies below the baseline's, or where flows have no end, the goodput above it; per cent.
+    pub improvement_percent: Option<Estimate>,
+    /// Segments that the TCP senders sent again.
+    pub retransmits: Estimate,
+    /// Expiries of the TCP senders' timers.
+    pub timeouts: Estimate,
+    /// Fast retransmits.
+    pub fast_retransmits: Estimate,
+    /// Control messages that agents sent.
+    pub control_messages: Estimate,
+    /// Segments that agents retransmitted.
+    pub local_retransmits: Estimate,
+    /// Jain's fairness index of the flows' goodputs.
+    pub jain_fairness: Estimate,
+}
+
+/// Runs every scheme of a scenario under each of its seeds, in parallel.
+pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Comparison, BuildError> {
+    let grid: Vec<(usize, u64)> = (0..scenario.schemes.len())
+        .flat_map(|scheme| scenario.seeds.iter().map(move |seed| (scheme, *seed)))
+        .collect();
+    // What cannot run is found before anything does.
+    for scheme in &scenario.schemes {
+        scenario.build(scheme, 0)?;
+    }
+    progress.expect(grid.len() as u64);
+    let runs: Vec<RunSummary> = grid
+        .par_iter()
+        .map(|(scheme, seed)| {
+            let summary = run(scenario, &scenario.schemes[*scheme], *seed);
+            progress.advance();
+            summary
+        })
+        .collect::<Result<_, _>>()?;
+    let by_scheme: Vec<&[RunSummary]> = runs.chunks(scenario.seeds.len().max(1)).collect();
+    let baseline = by_scheme[scenario.baseline];
+    Ok(Comparison {
+        scenario: scenario.name.clone(),
+        seeds: scenario.seeds.clone(),
+        baseline: scenario.schemes[scenario.baseline].label.clone(),
+        rows: by_scheme.iter().filter_map(|runs| ComparisonRow::of(runs, baseline)).collect(),
+    })
+}
+
+impl ComparisonRow {
+    /// The row of one scheme's runs; `None` without any.
+    fn of(runs: &[RunSummary], baseline: &[RunSummary]) -> Option<Self> {
+        let estimate = |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
+        let counter = |name: &str| estimate(&|run| run.counters.get(name).copied().unwrap_or(0) as f64);
+        let completions = completions(runs);
+        let improvement_percent = match (&completions, self::completions(baseline)) {
+            (Some(ours), Some(theirs)) => Estimate::percent_below(ours, &theirs),
+            _ => Estimate::percent_above(&goodputs(runs), &goodputs(baseline)),
+        };
+        Some(Self {
+            scheme: runs.first()?.scheme.clone(),
+            runs: runs.len(),
+            completed: runs.iter().filter(|run| run.aggregate.completion_s.is_some()).count(),
+            goodput_bps: estimate(&|run| run.aggregate.goodput_bps)?,
+            completion_s: completions.as_deref().and_then(Estimate::of),
+            improvement_percent,
+            retransmits: estimate(&|run| run.aggregate.retransmits as f64)?,
+            timeouts: estimate(&|run| run.aggregate.timeouts as f64)?,
+            fast_retransmits: estimate(&|run| run.aggregate.fast_retransmits as f64)?,
+            control_messages: counter("control_messages")?,
+            local_retransmits: counter("local_retransmits")?,
+            jain_fairness: estimate(&|run| run.aggregate.jain_fairness)?,
+        })
+    }
+}
+
+/// Completion times, if all runs completed.
+pub(crate) fn completions(runs: &[RunSummary]) -> Option<Vec<f64>> {
+    runs.iter().map(|run| run.aggregate.completion_s).collect()
+}
+
+fn goodputs(runs: &[RunSummary]) -> Vec<f64> {
+    runs.iter().map(|run| run.aggregate.goodput_bps).collect()
+}

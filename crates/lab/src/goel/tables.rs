@@ -1,0 +1,205 @@
+//! Tables 5.4 to 5.12.
+
+use std::time::Duration;
+
+use lasthop_scenario::{BuildError, Scenario, SchemeChoice};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::network::{Parameters, experiment};
+use crate::compare::completions;
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+use crate::run::{RunSummary, run};
+use crate::stats::Estimate;
+
+/// How far the improvement of Refined ICMP may lie from the published one in any cell, in percentage points.
+pub const REFINED_TOLERANCE: f64 = 9.0;
+/// From here on the thesis's Simple ICMP counts as harmful, and ours must be, between a third and three times as much; above it, ours
+/// may lie as far from the published number as this.
+pub const SIMPLE_HARM: f64 = 10.0;
+
+/// One setting with what the tables say of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The table's number.
+    pub table: String,
+    /// What was set.
+    pub parameters: Parameters,
+    /// Improvement of Simple ICMP over unmodified TCP, per cent.
+    pub simple: f64,
+    /// Improvement of Refined ICMP over unmodified TCP, per cent.
+    pub refined: f64,
+}
+
+/// The runs of one setting under one seed after another.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What was set, and what the thesis says.
+    pub setting: Setting,
+    /// Without any loss; one run, since nothing in it is random.
+    pub no_loss: RunSummary,
+    /// Unmodified TCP.
+    pub unmodified: Vec<RunSummary>,
+    /// Simple ICMP.
+    pub simple: Vec<RunSummary>,
+    /// Refined ICMP.
+    pub refined: Vec<RunSummary>,
+}
+
+/// The 45 settings, from the published numbers beside this file.
+pub fn settings() -> Vec<Setting> {
+    let mut settings: Vec<Setting> = Vec::new();
+    for line in include_str!("improvement.csv").lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [table, delay, bad, window, scheme, improvement] = fields[..] else { continue };
+        let (Ok(delay), Ok(bad), Ok(window), Ok(improvement)) =
+            (delay.parse(), bad.parse(), window.parse(), improvement.parse::<f64>())
+        else {
+            continue;
+        };
+        let parameters = Parameters {
+            wired_delay: Duration::from_millis(delay),
+            mean_bad: Duration::from_secs_f64(bad),
+            window_kb: window,
+        };
+        let at = settings.iter().position(|setting| setting.parameters == parameters).unwrap_or_else(|| {
+            settings.push(Setting { table: table.to_owned(), parameters, simple: 0.0, refined: 0.0 });
+            settings.len() - 1
+        });
+        match scheme {
+            "simple-icmp" => settings[at].simple = improvement,
+            _ => settings[at].refined = improvement,
+        }
+    }
+    settings
+}
+
+/// Runs every setting under every scheme and seed, in parallel.
+pub fn measure(settings: &[Setting], seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Cell>, BuildError> {
+    progress.expect(settings.len() as u64 * (3 * seeds.len() as u64 + 1));
+    settings.par_iter().map(|setting| measure_cell(setting, seeds, progress)).collect()
+}
+
+fn measure_cell(setting: &Setting, seeds: &[u64], progress: &dyn Progress) -> Result<Cell, BuildError> {
+    let scenario = experiment(setting.parameters);
+    let none: &[u64] = &[1];
+    let all = |name, seeds| runs(&scenario, name, seeds, progress);
+    let mut no_loss = all(SchemeChoice::NO_LOSS, none)?;
+    Ok(Cell {
+        setting: setting.clone(),
+        // One seed, one run.
+        no_loss: no_loss.swap_remove(0),
+        unmodified: all("none", seeds)?,
+        simple: all("simple-icmp", seeds)?,
+        refined: all("refined-icmp", seeds)?,
+    })
+}
+
+/// A scheme's runs, one a seed.
+pub(super) fn runs(
+    scenario: &Scenario,
+    scheme: &str,
+    seeds: &[u64],
+    progress: &dyn Progress,
+) -> Result<Vec<RunSummary>, BuildError> {
+    // The names used here are in the catalogue: a test runs them all.
+    let scheme = SchemeChoice::new(scheme, toml::Table::new()).unwrap_or_else(|_| SchemeChoice::no_loss());
+    seeds
+        .par_iter()
+        .map(|seed| {
+            let summary = run(scenario, &scheme, *seed);
+            progress.advance();
+            summary
+        })
+        .collect()
+}
+
+impl Cell {
+    /// Improvement over unmodified TCP in completion time, per cent.
+    pub fn improvement(&self, scheme: &[RunSummary]) -> Option<Estimate> {
+        Estimate::percent_below(&completions(scheme)?, &completions(&self.unmodified)?)
+    }
+
+    /// Degradation of completion time against the case without loss, per cent.
+    pub fn degradation(&self, scheme: &[RunSummary]) -> Option<Estimate> {
+        let ideal = self.no_loss.aggregate.completion_s?;
+        let percent: Vec<f64> =
+            completions(scheme)?.iter().map(|completion| (completion / ideal - 1.0) * 100.0).collect();
+        Estimate::of(&percent)
+    }
+}
+
+/// The tables' 90 numbers, then the degradation of Refined ICMP in the 45 settings.
+pub fn rows(cells: &[Cell]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for cell in cells {
+        rows.push(improvement_row(cell, "simple-icmp", &cell.simple, cell.setting.simple));
+        rows.push(improvement_row(cell, "refined-icmp", &cell.refined, cell.setting.refined));
+    }
+    for cell in cells {
+        let measured = cell.degradation(&cell.refined);
+        let tolerance = Reference::Range(2.0, 25.0);
+        rows.push(Row {
+            paper: "goel",
+            item: "figures 5.8 to 5.16".to_owned(),
+            parameters: parameters(cell.setting.parameters),
+            scheme: "refined-icmp".to_owned(),
+            metric: "degradation against no loss".to_owned(),
+            unit: "percent",
+            published: Reference::Range(2.45, 24.88),
+            measured: measured.map(|estimate| estimate.mean),
+            ci95: measured.and_then(|estimate| estimate.ci95),
+            runs: cell.refined.len(),
+            tolerance,
+            agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+        });
+    }
+    rows
+}
+
+fn improvement_row(cell: &Cell, scheme: &str, runs: &[RunSummary], published: f64) -> Row {
+    let tolerance = match scheme {
+        "refined-icmp" => Reference::Range(published - REFINED_TOLERANCE, published + REFINED_TOLERANCE),
+        _ if published < -SIMPLE_HARM => Reference::Range(published * 3.0, published / 3.0),
+        _ => Reference::Range(published - SIMPLE_HARM, published + SIMPLE_HARM),
+    };
+    let measured = cell.improvement(runs);
+    Row {
+        paper: "goel",
+        item: format!("table {}", cell.setting.table),
+        parameters: parameters(cell.setting.parameters),
+        scheme: scheme.to_owned(),
+        metric: "improvement over unmodified".to_owned(),
+        unit: "percent",
+        published: Reference::Number(published),
+        measured: measured.map(|estimate| estimate.mean),
+        ci95: measured.and_then(|estimate| estimate.ci95),
+        runs: runs.len(),
+        tolerance,
+        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+    }
+}
+
+pub(super) fn parameters(parameters: Parameters) -> Map<String, Value> {
+    let entries = [
+        ("wired_delay_ms", json!(parameters.wired_delay.as_millis() as u64)),
+        ("mean_bad_s", json!(parameters.mean_bad.as_secs_f64())),
+        ("window_kb", json!(parameters.window_kb)),
+    ];
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_have_45_settings_with_two_numbers_each() {
+        let settings = settings();
+        assert_eq!(settings.len(), 45);
+        assert!(settings.iter().all(|setting| setting.refined > 0.0 && setting.simple < 10.0));
+        let last = settings.last().expect("45 settings");
+        assert_eq!((last.table.as_str(), last.simple, last.refined), ("5.12", -48.67, 18.33));
+    }
+}

@@ -1,0 +1,77 @@
+//! A paper's numbers beside ours, with a verdict a row.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// One number of a paper, or one claim; `lasthop reproduce --json` prints an array of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The paper's short name, as the command line has it.
+    pub paper: &'static str,
+    /// Where in the paper it stands.
+    pub item: String,
+    /// What was set.
+    pub parameters: Map<String, Value>,
+    /// The scheme.
+    pub scheme: String,
+    /// What is measured, or the claim.
+    pub metric: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What the paper says.
+    pub published: Reference,
+    /// What we measure; null for a claim without a number.
+    pub measured: Option<f64>,
+    /// Half the 95% confidence interval of it.
+    pub ci95: Option<f64>,
+    /// Runs behind it.
+    pub runs: usize,
+    /// How far ours may lie from the paper's, or the range in which it must lie.
+    pub tolerance: Reference,
+    /// Whether it does.
+    pub agrees: bool,
+}
+
+/// A number, a range, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reference {
+    /// A number.
+    Number(f64),
+    /// From, to.
+    Range(f64, f64),
+    /// The row is a claim whose verdict is computed otherwise.
+    None,
+}
+
+impl Reference {
+    /// Whether a number lies within the range, or equals the number.
+    pub fn contains(self, value: f64) -> bool {
+        match self {
+            Self::Number(number) => (value - number).abs() < f64::EPSILON,
+            Self::Range(from, to) => (from..=to).contains(&value),
+            Self::None => true,
+        }
+    }
+}
+
+impl Serialize for Reference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_f64(*number),
+            Self::Range(from, to) => [from, to].serialize(serializer),
+            Self::None => serializer.serialize_none(),
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Range(from, to) => write!(f, "{from:.2} to {to:.2}"),
+            Self::None => f.write_str("-"),
+        }
+    }
+}

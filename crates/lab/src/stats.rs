@@ -1,0 +1,115 @@
+//! Means, confidence intervals, ratios.
+
+use serde::Serialize;
+
+/// A mean over runs with the half-width of its 95% confidence interval (Student's t).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the interval; `None` with fewer than two runs.
+    pub ci95: Option<f64>,
+}
+
+impl Estimate {
+    /// The mean of samples; `None` without any.
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        if samples.is_empty() {
+            return None;
+        }
+        let mean = mean(samples);
+        Some(Self { mean, ci95: half_width(samples.iter().map(|sample| sample - mean), samples.len()) })
+    }
+
+    /// By how many per cent the mean of `samples` lies below the mean of `baseline`, run by run under the same seeds: 10 is "ten per
+    /// cent less". The interval is that of a ratio estimator. `None` unless both have the same number of runs and the baseline is
+    /// not zero.
+    pub fn percent_below(samples: &[f64], baseline: &[f64]) -> Option<Self> {
+        if samples.len() != baseline.len() || samples.is_empty() {
+            return None;
+        }
+        let reference = mean(baseline);
+        if reference == 0.0 {
+            return None;
+        }
+        let ratio = mean(samples) / reference;
+        let residuals = samples.iter().zip(baseline).map(|(sample, base)| (sample - ratio * base) / reference * 100.0);
+        Some(Self { mean: (1.0 - ratio) * 100.0, ci95: half_width(residuals, samples.len()) })
+    }
+
+    /// By how many per cent the mean of `samples` lies above the mean of `baseline`; see [`Estimate::percent_below`].
+    pub fn percent_above(samples: &[f64], baseline: &[f64]) -> Option<Self> {
+        Self::percent_below(samples, baseline).map(|below| Self { mean: -below.mean, ci95: below.ci95 })
+    }
+}
+
+/// The half-width of the 95% interval of a mean, from the deviations of its samples.
+fn half_width(deviations: impl Iterator<Item = f64>, runs: usize) -> Option<f64> {
+    if runs < 2 {
+        return None;
+    }
+    let variance = deviations.map(|deviation| deviation * deviation).sum::<f64>() / (runs - 1) as f64;
+    Some(student_t_975(runs - 1) * libm::sqrt(variance / runs as f64))
+}
+
+fn mean(samples: &[f64]) -> f64 {
+    samples.iter().sum::<f64>() / samples.len() as f64
+}
+
+/// The 97.5% quantile of Student's t distribution.
+fn student_t_975(degrees: usize) -> f64 {
+    const TABLE: [f64; 30] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+        2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    ];
+    match degrees {
+        0 => f64::INFINITY,
+        1..=30 => TABLE[degrees - 1],
+        // Cornish-Fisher around the normal quantile: three decimals from 30 degrees on.
+        _ => {
+            let z = 1.959_964;
+            let n = degrees as f64;
+            z + (z * z * z + z) / (4.0 * n) + (5.0 * z * z * z * z * z + 16.0 * z * z * z + 3.0 * z) / (96.0 * n * n)
+        }
+    }
+}
+
+/// Jain's fairness index: 1 if all are equal, 1/n if one has everything; 1 for no flows.
+pub fn jain_fairness(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_students() {
+        let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("samples");
+        assert!((estimate.mean - 3.0).abs() < 1e-12);
+        assert!((estimate.ci95.expect("five runs") - 2.776 * (2.5f64 / 5.0).sqrt()).abs() < 1e-9);
+        assert_eq!(Estimate::of(&[7.0]), Some(Estimate { mean: 7.0, ci95: None }));
+        assert_eq!(Estimate::of(&[]), None);
+        assert!((student_t_975(31) - 2.0395).abs() < 1e-3 && (student_t_975(1000) - 1.9623).abs() < 1e-3);
+    }
+
+    #[test]
+    fn an_improvement_that_is_the_same_in_every_run_has_no_width() {
+        let base = [100.0, 200.0, 150.0];
+        let less: Vec<f64> = base.iter().map(|base| base * 0.8).collect();
+        let estimate = Estimate::percent_below(&less, &base).expect("paired");
+        assert!((estimate.mean - 20.0).abs() < 1e-9 && estimate.ci95.expect("three runs") < 1e-9);
+        assert_eq!(Estimate::percent_above(&less, &base).map(|e| e.mean.round()), Some(-20.0));
+        assert_eq!(Estimate::percent_below(&less, &base[..2]), None);
+        assert_eq!(Estimate::percent_below(&[1.0], &[0.0]), None);
+    }
+
+    #[test]
+    fn fairness_lies_between_one_share_and_equal_shares() {
+        assert!((jain_fairness(&[5.0, 5.0, 5.0]) - 1.0).abs() < 1e-12);
+        assert!((jain_fairness(&[9.0, 0.0, 0.0]) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((jain_fairness(&[]) - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,1 @@
+//! A grid of scenarios into one file.

@@ -1,0 +1,134 @@
+//! Results as people read them.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+
+use crate::compare::{Comparison, ComparisonRow};
+use crate::reproduce::Row;
+use crate::run::RunSummary;
+use crate::stats::Estimate;
+
+/// A table with a header, numbers to the right.
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// The table of a comparison. Columns in which every row is zero are left out.
+pub fn comparison(comparison: &Comparison) -> String {
+    type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
+    let columns: [Column; 9] = [
+        ("completion s", |row| completion(row), |row| row.completion_s.is_some() || row.completed > 0),
+        ("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
+        (
+            "improvement %",
+            |row| row.improvement_percent.map_or_else(|| "-".to_owned(), |estimate| plus_minus(&estimate, 1)),
+            |row| row.improvement_percent.is_some(),
+        ),
+        ("retransmits", |row| count(&row.retransmits), |_| true),
+        ("time-outs", |row| count(&row.timeouts), |_| true),
+        ("fast retransmits", |row| count(&row.fast_retransmits), |_| true),
+        ("control packets", |row| count(&row.control_messages), |_| true),
+        ("local retransmits", |row| count(&row.local_retransmits), |row| row.local_retransmits.mean > 0.0),
+        (
+            "fairness",
+            |row| format!("{:.3}", row.jain_fairness.mean),
+            |row| (row.jain_fairness.mean - 1.0).abs() > 1e-9,
+        ),
+    ];
+    let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| comparison.rows.iter().any(matters)).collect();
+    let mut header = vec!["scheme"];
+    header.extend(shown.iter().map(|(name, _, _)| *name));
+    let mut table = table(&header);
+    for row in &comparison.rows {
+        let mut cells = vec![Cell::new(&row.scheme)];
+        cells.extend(shown.iter().map(|(_, show, _)| Cell::new(show(row))));
+        table.add_row(cells);
+    }
+    table.to_string()
+}
+
+fn completion(row: &ComparisonRow) -> String {
+    match &row.completion_s {
+        Some(estimate) => plus_minus(estimate, 2),
+        None => format!("{} of {} done", row.completed, row.runs),
+    }
+}
+
+/// The table of one run: a row a flow.
+pub fn summary(run: &RunSummary) -> String {
+    let mut table = table(&[
+        "flow",
+        "from",
+        "to",
+        "completion s",
+        "goodput Mbit/s",
+        "retransmits",
+        "time-outs",
+        "fast retransmits",
+        "mean rtt ms",
+    ]);
+    for flow in &run.flows {
+        let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+        table.add_row([
+            flow.name.clone(),
+            flow.from.clone(),
+            flow.to.clone(),
+            or_dash(flow.completion_s.map(|seconds| format!("{seconds:.3}"))),
+            format!("{:.4}", flow.goodput_bps / 1e6),
+            flow.retransmits.to_string(),
+            flow.timeouts.to_string(),
+            flow.fast_retransmits.to_string(),
+            or_dash(flow.rtt_mean_s.map(|seconds| format!("{:.1}", seconds * 1e3))),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The table of a reproduction.
+pub fn reproduction(rows: &[Row]) -> String {
+    let mut table = table(&["item", "parameters", "scheme", "metric", "published", "measured", "± 95%", "tolerance", "agrees"]);
+    for row in rows {
+        let parameters: Vec<String> = row
+            .parameters
+            .iter()
+            .map(|(name, value)| match value {
+                serde_json::Value::String(text) => format!("{name} {text}"),
+                other => format!("{name} {other}"),
+            })
+            .collect();
+        table.add_row([
+            row.item.clone(),
+            parameters.join(", "),
+            row.scheme.clone(),
+            format!("{} [{}]", row.metric, row.unit),
+            row.published.to_string(),
+            row.measured.map_or_else(|| "-".to_owned(), |measured| format!("{measured:.2}")),
+            row.ci95.map_or_else(|| "-".to_owned(), |ci95| format!("{ci95:.2}")),
+            row.tolerance.to_string(),
+            if row.agrees { "yes".to_owned() } else { "NO".to_owned() },
+        ]);
+    }
+    table.to_string()
+}
+
+fn scaled(estimate: Estimate, factor: f64) -> Estimate {
+    Estimate { mean: estimate.mean * factor, ci95: estimate.ci95.map(|ci95| ci95 * factor) }
+}
+
+fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
+    // A rounded zero has no sign.
+    let mean = if estimate.mean.abs() < 0.5 * libm::pow(10.0, -(decimals as f64)) { 0.0 } else { estimate.mean };
+    match estimate.ci95 {
+        Some(ci95) => format!("{mean:.decimals$} ± {ci95:.decimals$}"),
+        None => format!("{mean:.decimals$}"),
+    }
+}
+
+fn count(estimate: &Estimate) -> String {
+    format!("{:.1}", estimate.mean)
+}

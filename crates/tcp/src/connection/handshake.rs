@@ -1,0 +1,99 @@
+//! Opening: what segments do before the connection is established (RFC 9293, sections 3.10.7.1 to 3.10.7.3).
+
+use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
+
+use super::{Connection, Negotiated, Reset, State, output};
+
+impl Connection {
+    /// Answers a segment that belongs to no connection with a reset (RFC 9293, section 3.10.7.1).
+    #[cold]
+    pub(super) fn refuse(&mut self, packet: &Packet, tcp: &Tcp) {
+        if tcp.flags.has(TcpFlags::RST) {
+            return;
+        }
+        let to = (packet.ip().source, tcp.source_port);
+        self.reset = Some(if tcp.flags.has(TcpFlags::ACK) {
+            Reset { to, seq: tcp.ack, ack: None }
+        } else {
+            Reset { to, seq: Seq(0), ack: Some(tcp.seq + packet.segment_len()) }
+        });
+    }
+
+    pub(super) fn on_segment_in_listen(&mut self, packet: &Packet, tcp: &Tcp) {
+        if tcp.flags.has(TcpFlags::ACK) {
+            self.refuse(packet, tcp);
+            return;
+        }
+        if !tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            return;
+        }
+        self.remote = (packet.ip().source, tcp.source_port);
+        self.state = State::SynReceived;
+        self.negotiate(tcp);
+    }
+
+    pub(super) fn on_segment_in_syn_sent(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
+        let acknowledges = tcp.flags.has(TcpFlags::ACK) && self.is_syn_acknowledged_by(tcp.ack);
+        if acknowledges && tcp.flags.has(TcpFlags::RST) {
+            self.enter_closed();
+        } else if tcp.flags.has(TcpFlags::ACK) && !acknowledges {
+            self.refuse(packet, tcp);
+        }
+        if !acknowledges || !tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            return;
+        }
+        self.negotiate(tcp);
+        self.establish(tcp, now);
+        self.receive.ack_now = true;
+    }
+
+    /// Takes the options of the peer's SYN.
+    pub(super) fn negotiate(&mut self, tcp: &Tcp) {
+        let window = u32::from(self.receive.window_in_syn());
+        self.receive.synchronize(tcp.seq, window);
+        let options = &tcp.options;
+        // Both must offer scaling for either to use it (RFC 7323, section 2.2), and whoever answers an offer does, if only with
+        // a shift of 0. A shift above 14 counts as 14.
+        let is_possible = self.state == State::SynReceived || self.offers_scaling();
+        let peer_shift = options.window_scale.filter(|_| is_possible);
+        if peer_shift.is_none() {
+            self.receive.forgo_scaling();
+        }
+        self.negotiated = Negotiated {
+            peer_shift: peer_shift.map_or(0, |shift| shift.min(14)),
+            our_shift: peer_shift.map_or(0, |_| output::window_shift(self.config.window)),
+            scaling: peer_shift.is_some(),
+            timestamps: self.config.timestamps && options.timestamps.is_some(),
+            sack: self.config.sack && options.sack_permitted,
+        };
+        if let Some(timestamps) = options.timestamps {
+            self.receive.note_timestamp(timestamps.value, tcp.seq);
+        }
+        //= RFC 9293, section 3.7.1: "If an MSS Option is not received at connection setup, TCP implementations MUST assume a
+        //= default send MSS of 536".
+        let peer_mss = options.maximum_segment_size.map_or(536, u32::from).max(1);
+        // The window of a SYN is never scaled (RFC 7323, section 2.2).
+        self.flight.peer_window = u32::from(tcp.window);
+        self.window_told_at = tcp.seq;
+        self.begin_transfer(self.config.mss.min(peer_mss));
+    }
+
+    /// Whether this number acknowledges our SYN, and that has left.
+    pub(super) fn is_syn_acknowledged_by(&self, ack: Seq) -> bool {
+        ack == self.iss + 1 && ack == self.flight.max
+    }
+
+    /// Our SYN is acknowledged.
+    pub(super) fn establish(&mut self, tcp: &Tcp, now: Instant) {
+        self.flight.una = tcp.ack;
+        self.flight.nxt = self.flight.nxt.later(tcp.ack);
+        self.timers.retransmit = None;
+        self.rtt.on_ack(tcp.ack, now);
+        self.state = State::Established;
+        //= RFC 5681, section 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
+        //= transmitted SYN MUST be one segment".
+        if std::mem::take(&mut self.unanswered) > 0 {
+            self.flight.cwnd = self.flight.mss;
+        }
+    }
+}

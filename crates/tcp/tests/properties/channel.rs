@@ -1,0 +1,313 @@
+//! Two endpoints joined by a channel that drops, doubles, delays and reorders: all data arrives once and in order, and both
+//! close.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, TcpFlags};
+use lasthop_tcp::{AckPolicy, Config, Connection, RtoConfig, State};
+use proptest::prelude::*;
+
+/// What the channel does to a packet.
+#[derive(Clone, Debug)]
+struct Channel {
+    loss: f64,
+    doubling: f64,
+    /// Every packet takes this long, and up to `jitter` longer.
+    delay_ms: u64,
+    jitter_ms: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Side {
+    config: Config,
+    iss: u32,
+    octets: u64,
+    /// Reads only every half second, so that its window closes.
+    is_lazy: bool,
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let window = prop_oneof![1u32..3000, 3000u32..70_000, 70_000u32..1_000_000];
+    let ack_policy = prop_oneof![
+        Just(AckPolicy::EverySegment),
+        Just(AckPolicy::Delayed(Duration::from_millis(40))),
+        Just(AckPolicy::Delayed(Duration::from_millis(200))),
+    ];
+    let granularity = prop_oneof![Just(0u64), Just(1), Just(10), Just(500)];
+    (1u32..2000, window, any::<(bool, bool)>(), 1u32..12, ack_policy, granularity).prop_map(
+        |(mss, window, (timestamps, sack), initial_window, ack_policy, granularity)| Config {
+            mss: mss.max(88),
+            window,
+            timestamps,
+            sack,
+            initial_window,
+            ack_policy,
+            rto: RtoConfig {
+                minimum: Duration::from_millis(100),
+                maximum: Duration::from_secs(4),
+                granularity: Duration::from_millis(granularity),
+                ..RtoConfig::default()
+            },
+            max_timeouts: 60,
+            time_wait: Duration::from_secs(600),
+            ..Config::default()
+        },
+    )
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    let iss = prop_oneof![any::<u32>(), (0u32..40_000).prop_map(|before| u32::MAX - before)];
+    let octets = prop_oneof![Just(0u64), 1u64..100, 100u64..60_000];
+    (config(), iss, octets, prop::bool::weighted(0.2)).prop_map(|(config, iss, octets, is_lazy)| Side {
+        config,
+        iss,
+        octets,
+        is_lazy,
+    })
+}
+
+fn channel() -> impl Strategy<Value = Channel> {
+    (0.0..0.25f64, 0.0..0.2f64, 0u64..80, 0u64..60)
+        .prop_map(|(loss, doubling, delay_ms, jitter_ms)| Channel { loss, doubling, delay_ms, jitter_ms })
+}
+
+struct World {
+    ends: [Connection; 2],
+    sides: [Side; 2],
+    received: [u64; 2],
+    is_closed: [bool; 2],
+    closes_at_once: bool,
+    channel: Channel,
+    rng: Rng,
+    now: Instant,
+    /// Packets under way: when they arrive, in which order they left, at which end, and which.
+    wire: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    packets: Vec<Packet>,
+    /// Each end's promise: behind what the other may send.
+    edge: [Option<Seq>; 2],
+    shift: [Option<u8>; 2],
+}
+
+const LOCAL: [(IpAddr, u16); 2] = [
+    (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 1),
+    (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)), 2),
+];
+
+impl World {
+    fn new(mut sides: [Side; 2], handshake: bool, closes_at_once: bool, channel: Channel, seed: u64) -> Self {
+        let [a, b] = &mut sides;
+        // A window of an octet moves an octet a round trip: not for ever.
+        a.octets = a.octets.min(u64::from(b.config.window) * 100);
+        b.octets = b.octets.min(u64::from(a.config.window) * 100);
+        let [a, b] = &sides;
+        let (iss_a, iss_b) = (Seq(a.iss), Seq(b.iss));
+        let ends = if handshake {
+            [
+                Connection::connect(a.config.clone(), LOCAL[0], LOCAL[1], iss_a),
+                Connection::listen(b.config.clone(), LOCAL[1], iss_b),
+            ]
+        } else {
+            [
+                Connection::established(a.config.clone(), &b.config, LOCAL[0], LOCAL[1], iss_a, iss_b),
+                Connection::established(b.config.clone(), &a.config, LOCAL[1], LOCAL[0], iss_b, iss_a),
+            ]
+        };
+        let shift = |config: &Config| (0..14).find(|shift| config.window >> shift <= 65_535);
+        let shift = if handshake { [None; 2] } else { [shift(&a.config), shift(&b.config)] };
+        // What a field cannot tell is not promised.
+        let told = |end: usize| {
+            let shift = shift[end].unwrap_or(0);
+            (sides[end].config.window >> shift) << shift
+        };
+        let edge = if handshake { [None; 2] } else { [Some(iss_b + 1 + told(0)), Some(iss_a + 1 + told(1))] };
+        Self {
+            ends,
+            sides,
+            received: [0; 2],
+            is_closed: [false; 2],
+            closes_at_once,
+            channel,
+            rng: Rng::named(seed, "channel"),
+            now: Instant::ZERO,
+            wire: BinaryHeap::new(),
+            packets: Vec::new(),
+            edge,
+            shift,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), TestCaseError> {
+        for end in 0..2 {
+            self.ends[end].write_stream(end as u32, 0, self.sides[end].octets);
+            self.close_if_time(end);
+            self.settle(end)?;
+        }
+        let mut next_read = Instant::from_millis(500);
+        for _ in 0..400_000 {
+            if self.is_done() {
+                return self.check_result();
+            }
+            let deadlines = self.ends.each_ref().map(|end| end.deadline().map(|deadline| deadline.at));
+            let arrival = self.wire.peek().map(|Reverse((at, ..))| *at);
+            let reading = self.sides.iter().any(|side| side.is_lazy).then_some(next_read);
+            let at = [deadlines[0], deadlines[1], arrival, reading].into_iter().flatten().min();
+            let Some(at) = at else {
+                return Err(TestCaseError::fail(format!("deadlock\n{}", self.describe())));
+            };
+            self.now = self.now.max(at);
+            prop_assert!(self.now < Instant::from_secs(20_000), "too slow\n{}", self.describe());
+            if arrival == Some(at) {
+                self.deliver()?;
+            } else if reading == Some(at) {
+                next_read += Duration::from_millis(500);
+                for end in 0..2 {
+                    self.read(end)?;
+                    self.settle(end)?;
+                }
+            } else {
+                let end = usize::from(deadlines[0] != Some(at));
+                self.ends[end].on_deadline(self.now);
+                self.settle(end)?;
+            }
+        }
+        Err(TestCaseError::fail(format!("too many events\n{}", self.describe())))
+    }
+
+    fn is_done(&self) -> bool {
+        self.ends.iter().all(|end| matches!(end.state(), State::Closed | State::TimeWait))
+            && (0..2).all(|end| self.received[end] == self.sides[1 - end].octets)
+    }
+
+    fn check_result(&self) -> Result<(), TestCaseError> {
+        for end in &self.ends {
+            prop_assert!(end.peer_has_closed(), "{}", self.describe());
+            prop_assert_eq!(end.unacknowledged(), 0, "{}", self.describe());
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self) -> Result<(), TestCaseError> {
+        let Some(Reverse((_, index, end))) = self.wire.pop() else { return Ok(()) };
+        let packet = self.packets[index as usize].clone();
+        self.ends[end].on_segment(&packet, self.now);
+        if !self.sides[end].is_lazy {
+            self.read(end)?;
+        }
+        self.close_if_time(end);
+        self.settle(end)
+    }
+
+    fn close_if_time(&mut self, end: usize) {
+        // Whoever only listens has nothing to close yet.
+        let is_open = self.ends[end].state() != State::Listen;
+        if !self.is_closed[end]
+            && is_open
+            && (self.closes_at_once || end == 0 || self.ends[end].peer_has_closed())
+        {
+            self.is_closed[end] = true;
+            self.ends[end].close();
+        }
+    }
+
+    fn read(&mut self, end: usize) -> Result<(), TestCaseError> {
+        let mut unread = 0;
+        while let Some(payload) = self.ends[end].read() {
+            let len = payload.len() as u32;
+            prop_assert!(len > 0);
+            prop_assert_eq!(
+                payload,
+                Payload::Stream { stream: 1 - end as u32, offset: self.received[end], len }
+            );
+            self.received[end] += u64::from(len);
+            unread += u64::from(len);
+        }
+        let window = u64::from(self.sides[end].config.window);
+        prop_assert!(unread <= window + 64, "{unread} octets were held in a buffer of {window}");
+        Ok(())
+    }
+
+    fn settle(&mut self, end: usize) -> Result<(), TestCaseError> {
+        for count in 0.. {
+            prop_assert!(count < 100_000, "it does not stop sending\n{}", self.describe());
+            let Some(packet) = self.ends[end].poll_transmit(self.now) else { break };
+            self.check_windows(end, &packet)?;
+            let copies = 1 + u32::from(self.happens(self.channel.doubling));
+            self.packets.push(packet);
+            for _ in 0..copies {
+                if !self.happens(self.channel.loss) {
+                    let jitter = self.rng.below(self.channel.jitter_ms * 1_000_000 + 1);
+                    let delay = Duration::from_millis(self.channel.delay_ms) + Duration::from_nanos(jitter);
+                    let index = self.packets.len() as u64 - 1;
+                    self.wire.push(Reverse((self.now + delay, index, 1 - end)));
+                }
+            }
+        }
+        let flight = self.ends[end].flight();
+        prop_assert!(!flight.nxt.before(flight.una) && !flight.max.before(flight.nxt));
+        Ok(())
+    }
+
+    fn happens(&mut self, probability: f64) -> bool {
+        self.rng.happens(Probability::new(probability).unwrap_or_default())
+    }
+
+    /// Neither does an end send beyond what the other promised (a probe or a FIN excepted), nor does a promise shrink.
+    fn check_windows(&mut self, end: usize, packet: &Packet) -> Result<(), TestCaseError> {
+        let Some(tcp) = packet.tcp() else { return Ok(()) };
+        if tcp.flags.has(TcpFlags::RST) {
+            return Ok(());
+        }
+        let mss = self.sides[end].config.mss.min(self.sides[1 - end].config.mss) as usize;
+        let syn = tcp.flags.has(TcpFlags::SYN);
+        let own_mss = packet.payload().len() + if syn { 0 } else { tcp.options.len() };
+        prop_assert!(own_mss <= mss, "a segment of {own_mss} octets with options");
+        if syn {
+            self.shift[end] = tcp.options.window_scale;
+        } else if let Some(edge) = self.edge[1 - end] {
+            let segment_end = tcp.seq + packet.segment_len();
+            prop_assert!(!segment_end.after(edge + 1), "{tcp:?} goes beyond {edge}\n{}", self.describe());
+        }
+        if tcp.flags.has(TcpFlags::ACK) {
+            let scaled = if self.shift[1 - end].is_some() { self.shift[end].unwrap_or(0) } else { 0 };
+            let shift = if syn { 0 } else { scaled };
+            let edge = tcp.ack + (u32::from(tcp.window) << shift);
+            if let Some(before) = self.edge[end] {
+                prop_assert!(!edge.before(before), "the window shrinks from {before} to {edge}");
+            }
+            self.edge[end] = Some(edge);
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let ends = self.ends.iter().map(|end| {
+            format!(
+                "{:?} {:?} unacknowledged {} {:?} {:?}",
+                end.state(),
+                end.flight(),
+                end.unacknowledged(),
+                end.stats(),
+                end.deadline()
+            )
+        });
+        format!("at {}, received {:?}\n{}", self.now, self.received, ends.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn all_data_arrives_once_and_in_order_and_both_close(
+        a in side(),
+        b in side(),
+        (handshake, closes_at_once) in any::<(bool, bool)>(),
+        channel in channel(),
+        seed in any::<u64>(),
+    ) {
+        World::new([a, b], handshake, closes_at_once, channel, seed).run()?;
+    }
+}

@@ -1,0 +1,4 @@
+//! Properties that hold whatever the network does.
+
+mod channel;
+mod noise;

@@ -1,0 +1,152 @@
+//! What a scheme can do to the sender.
+
+use lasthop_tcp::{Config, DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
+
+use crate::script::{Script, config};
+
+/// Does one thing in each hook.
+struct Scheme;
+
+impl Extension for Scheme {
+    fn on_icmp(&mut self, _: IcmpNotice, sender: &mut SenderControl<'_>) {
+        let una = sender.flight().una;
+        if sender.timer_runs_for(una) {
+            sender.restart_timer();
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
+        let cwnd = sender.flight().cwnd;
+        match count {
+            3 => DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: true },
+            _ => DuplicateAckResponse::Standard,
+        }
+    }
+
+    fn on_timeout(&mut self, _: &mut SenderControl<'_>) -> TimeoutResponse {
+        TimeoutResponse::RetransmitOnly
+    }
+}
+
+fn scheme(window: u32) -> Script {
+    let config = Config { initial_window: window, max_timeouts: 2, ..config() };
+    Script::established(config).dress(|c| c.with_extension(Some(Box::new(Scheme))))
+}
+
+#[test]
+fn the_timer_can_be_postponed() {
+    scheme(1).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        900ms icmp 1
+        +0    timer 1s
+        1.9s  > 1:1001(1000)
+        ",
+    );
+}
+
+#[test]
+fn a_spared_time_out_retransmits_one_segment_and_leaves_window_and_rto() {
+    scheme(3).run(
+        "
+        +0    write 3000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        1s    > 1:1001(1000)
+        +0    cwnd 3000 ssthresh 65535 rto 1s timeouts 1 spared 1 nxt 3001
+        2s    > 1:1001(1000)
+        3s    > 1:1001(1000)
+        +10ms < . ack 3001
+        +0    cwnd 4000 srtt none state Established
+        ",
+    );
+}
+
+#[test]
+fn recovery_without_reduction_gives_the_window_back() {
+    scheme(5).run(
+        "
+        +0    write 9000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +0    > 4001:5001(1000)
+        +10ms < . ack 1
+        +0    < . ack 1
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +0    cwnd 5000 ssthresh 65535 fast_retransmits 1
+        +0    < . ack 1                    # from now on TCP's own recovery inflates
+        +0    > 5001:6001(1000)
+        +0    cwnd 6000
+        +10ms < . ack 5001
+        +0    > 6001:7001(1000)
+        +0    > 7001:8001(1000)
+        +0    > 8001:9001(1000)
+        +0    cwnd 5000 ssthresh 65535
+        ",
+    );
+}
+
+#[test]
+fn a_time_out_in_such_a_recovery_gives_it_back_too() {
+    scheme(4).run(
+        "
+        +0    write 4000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +10ms < . ack 1
+        +0    < . ack 1
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +0    < . ack 1
+        +0    cwnd 5000
+        1.01s > 1:1001(1000)
+        +0    cwnd 4000 spared 1
+        ",
+    );
+}
+
+/// Asks for the same retransmission over and over, and plays with the timer when nothing is outstanding.
+struct Eager;
+
+impl Extension for Eager {
+    fn on_new_ack(&mut self, sender: &mut SenderControl<'_>) {
+        sender.restart_timer();
+    }
+
+    fn on_duplicate_ack(&mut self, _: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
+        let una = sender.flight().una;
+        sender.retransmit(una);
+        sender.retransmit(una);
+        sender.retransmit(una + 100_000);
+        DuplicateAckResponse::Standard
+    }
+}
+
+#[test]
+fn what_is_asked_for_twice_leaves_once_and_no_timer_runs_for_nothing() {
+    let config = Config { initial_window: 4, ..config() };
+    Script::established(config).dress(|c| c.with_extension(Some(Box::new(Eager)))).run(
+        "
+        +0    write 4000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +10ms < . ack 1
+        +0    > 1:1001(1000)
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +0    < . ack 1                    # with TCP's own fast retransmission
+        +0    > 1:1001(1000)
+        +10ms < . ack 4001
+        +0    timer none srtt none
+        ",
+    );
+}

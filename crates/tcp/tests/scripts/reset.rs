@@ -1,0 +1,60 @@
+//! Blind resets and SYNs do no harm.
+//!
+//! //= RFC 5961, section 3.2: only a reset at RCV.NXT resets; section 4.2: a SYN is answered with a challenge ACK.
+
+use lasthop_tcp::Config;
+
+use crate::script::{Script, config};
+
+#[test]
+fn a_reset_at_the_expected_number_closes() {
+    Script::established(config()).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        +0    < R 1:1
+        +0    state Closed timer none
+        ",
+    );
+}
+
+#[test]
+fn a_reset_elsewhere_in_the_window_is_challenged_and_outside_ignored() {
+    Script::established(Config { window: 4000, ..config() }).run(
+        "
+        +0    < R 2:2
+        +0    > . 1:1 ack 1
+        +0    < R 4000:4000
+        +0    > . 1:1 ack 1
+        +0    < R 4001:4001
+        +0    < R 0:0
+        +0    state Established
+        ",
+    );
+}
+
+#[test]
+fn a_reset_gets_through_a_closed_window() {
+    Script::established(Config { window: 1000, ..config() }).run(
+        "
+        +0    stall
+        +0    < 1:1001(1000) ack 1
+        +0    > . ack 1001 win 0
+        +0    < R 1001:1001
+        +0    state Closed
+        ",
+    );
+}
+
+#[test]
+fn a_syn_in_or_out_of_the_window_is_challenged() {
+    Script::established(config()).run(
+        "
+        +0    < S 100:100
+        +0    > . 1:1 ack 1
+        +0    < S -500:-500
+        +0    > . 1:1 ack 1
+        +0    state Established
+        ",
+    );
+}

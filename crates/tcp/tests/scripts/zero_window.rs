@@ -1,0 +1,92 @@
+//! Probing a closed window.
+//!
+//! //= RFC 9293, section 3.8.6.1: "The sending TCP peer must regularly transmit at least one octet of new data [...] even if the
+//! //= send window is zero"; the connection stays open as long as the probes are answered.
+
+use lasthop_tcp::Config;
+
+use crate::script::{Script, config};
+
+#[test]
+fn a_closed_window_is_probed_with_back_off_and_answers_are_no_duplicates() {
+    Script::established(Config { max_timeouts: 3, ..config() }).run(
+        "
+        +0    write 20000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 win 0
+        +0    cwnd 2000
+        1.01s > 1001:1002(1)
+        +1ms  < . ack 1001 win 0
+        3.01s > 1001:1002(1)
+        +1ms  < . ack 1001 win 0
+        7.01s > 1001:1002(1)
+        +1ms  < . ack 1001 win 0
+        15.01s > 1001:1002(1)
+        +1ms  < . ack 1001 win 0
+        31.01s > 1001:1002(1)              # more than max_timeouts, but the peer answers
+        +1ms  < . ack 1001 win 0
+        +0    duplicates 0 cwnd 2000 timeouts 0 fast_retransmits 0 retransmits 0 state Established
+        40s   < . ack 1001 win 5000
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    rto 1s
+        ",
+    );
+}
+
+#[test]
+fn an_octet_that_the_peer_took_is_not_sent_again() {
+    Script::established(config()).run(
+        "
+        +0    write 3000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 win 0
+        1.01s > 1001:1002(1)
+        +1ms  < . ack 1002 win 4000
+        +0    > 1002:2002(1000)
+        +0    > 2002:3001(999)
+        ",
+    );
+}
+
+#[test]
+fn without_any_answer_the_connection_is_given_up() {
+    Script::established(Config { max_timeouts: 2, ..config() }).run(
+        "
+        +0    write 3000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 win 0
+        1.01s > 1001:1002(1)
+        3.01s > 1001:1002(1)
+        7.01s > R. 1002:1002
+        +0    state Closed
+        ",
+    );
+}
+
+#[test]
+fn no_probe_without_data() {
+    Script::established(config()).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 win 0
+        +0    timer none
+        ",
+    );
+}
+
+#[test]
+fn a_fin_needs_no_window() {
+    Script::established(config()).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 win 0
+        +0    close
+        +0    > F. 1001:1001
+        +10ms < . ack 1002 win 0
+        +0    state FinWait2
+        ",
+    );
+}
