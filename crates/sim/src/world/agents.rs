@@ -3,10 +3,11 @@
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Report, Side, Verdict};
 use lasthop_packet::Rng;
 
-use super::{Parcel, World};
+use super::World;
 use crate::accounts::DropCause;
 use crate::id::{AgentId, NodeId};
 use crate::observe::TraceEvent;
+use crate::parcel::{Parcel, ParcelKey};
 use crate::schedule::{Event, LazyTimer};
 
 pub(super) struct PlacedAgent {
@@ -21,7 +22,7 @@ pub(super) struct PlacedAgent {
 
 impl World {
     /// A parcel crosses an interface with an agent.
-    pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: usize, from: Side) {
+    pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: ParcelKey, from: Side) {
         let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
         let packet = &mut self.parcels[key].packet;
         let verdict = {
@@ -29,6 +30,9 @@ impl World {
             let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
             placed.agent.on_packet(packet, from, &mut cx)
         };
+        // It may have edited the packet.
+        let parcel = &mut self.parcels[key];
+        parcel.len = parcel.packet.len() as u32;
         self.after_call(id);
         match verdict {
             Verdict::Forward => match from {
@@ -48,7 +52,7 @@ impl World {
         &mut self,
         node: NodeId,
         link: crate::LinkId,
-        key: usize,
+        key: ParcelKey,
         event: impl Fn(&lasthop_packet::Packet) -> LinkEvent<'_>,
     ) {
         let interfaces = &self.nodes[node.index()].interfaces;
@@ -98,7 +102,7 @@ impl World {
                 self.drop_packet(node, DropCause::NoRoute, &packet);
                 continue;
             };
-            let key = self.parcels.insert(Parcel { packet, destination });
+            let key = self.parcels.insert(Parcel::new(packet, destination));
             match to {
                 Side::Core => self.route(node, key, false),
                 Side::Radio => self.transmit(node, interface, key),

@@ -3,10 +3,11 @@
 use lasthop_agent::{Fate, LinkEvent, Side};
 use lasthop_packet::{Instant, Packet, Seq};
 
-use super::{ChannelOfLink, Parcel, World};
+use super::{ChannelOfLink, World};
 use crate::accounts::DropCause;
 use crate::id::{HopId, LinkId, MediumId};
 use crate::observe::TraceEvent;
+use crate::parcel::{Parcel, ParcelKey};
 use crate::schedule::Event;
 use crate::wireless::{Feedback, Flip, InFlight, Sending};
 
@@ -86,9 +87,9 @@ impl World {
         }
     }
 
-    fn copy(&mut self, key: usize) -> usize {
-        let Parcel { packet, destination } = &self.parcels[key];
-        let copy = Parcel { packet: packet.clone(), destination: *destination };
+    fn copy(&mut self, key: ParcelKey) -> ParcelKey {
+        let Parcel { packet, len, destination } = &self.parcels[key];
+        let copy = Parcel { packet: packet.clone(), len: *len, destination: *destination };
         self.parcels.insert(copy)
     }
 
@@ -217,7 +218,7 @@ impl World {
     }
 
     /// Turns the channel bad if this is a packet that it is to lose.
-    fn force_channel(&mut self, channel: usize, key: usize) {
+    fn force_channel(&mut self, channel: usize, key: ParcelKey) {
         if !self.channels[channel].channel.is_forced() {
             return;
         }

@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use lasthop_agent::Side;
 use lasthop_packet::Packet;
 
-use super::{Egress, Parcel, World};
+use super::{Egress, World};
 use crate::accounts::DropCause;
 use crate::id::{NodeId, PipeId};
 use crate::observe::TraceEvent;
+use crate::parcel::{Parcel, ParcelKey};
 use crate::schedule::Event;
 use crate::wired::Admission;
 
@@ -21,7 +22,7 @@ impl World {
             self.drop_packet(node, DropCause::NoRoute, &packet);
             return;
         };
-        let key = self.parcels.insert(Parcel { packet, destination });
+        let key = self.parcels.insert(Parcel::new(packet, destination));
         self.route(node, key, true);
     }
 
@@ -42,11 +43,10 @@ impl World {
     /// A parcel at a node goes to its destination: here, or through the interface on the way. `through_agent` is false for what
     /// the interface's own agent sent.
     #[inline]
-    pub(super) fn route(&mut self, node: NodeId, key: usize, through_agent: bool) {
+    pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
         let destination = self.parcels[key].destination;
         if destination == node {
-            let parcel = self.parcels.remove(key);
-            self.deliver(node, parcel.packet);
+            self.deliver(node, key);
             return;
         }
         if self.routes.is_none() {
@@ -55,8 +55,7 @@ impl World {
         let interface =
             self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
         let Some(interface) = interface else {
-            let parcel = self.parcels.remove(key);
-            self.drop_packet(node, DropCause::NoRoute, &parcel.packet);
+            self.drop_parcel(node, key, DropCause::NoRoute);
             return;
         };
         if through_agent && self.nodes[node.index()].interfaces[interface].agent.is_some() {
@@ -68,8 +67,8 @@ impl World {
 
     /// A parcel goes into the queue of an interface.
     #[inline]
-    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: usize) {
-        let len = self.parcels[key].packet.len();
+    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
+        let len = self.parcels[key].len as usize;
         if let Some(buffer) = self.nodes[node.index()].buffer
             && self.queued_octets(node) + len as u64 > buffer
         {
@@ -111,9 +110,9 @@ impl World {
         octets
     }
 
-    pub(super) fn drop_parcel(&mut self, node: NodeId, key: usize, cause: DropCause) {
-        let parcel = self.parcels.remove(key);
-        self.drop_packet(node, cause, &parcel.packet);
+    pub(super) fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+        let packet = self.parcels.take(key);
+        self.drop_packet(node, cause, &packet);
     }
 
     #[inline]
@@ -133,7 +132,7 @@ impl World {
 
     /// A parcel has come in at a node, and past its agent: it takes the node's processing delay unless this is its destination.
     #[inline]
-    pub(super) fn process(&mut self, id: NodeId, key: usize) {
+    pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {
         let node = &mut self.nodes[id.index()];
         if node.processing_delay.is_zero() || self.parcels[key].destination == id {
             self.route(id, key, true);
