@@ -7,7 +7,7 @@ use super::World;
 use crate::accounts::DropCause;
 use crate::id::{AgentId, NodeId};
 use crate::observe::TraceEvent;
-use crate::parcel::{Parcel, ParcelKey};
+use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 
 pub(super) struct PlacedAgent {
@@ -24,15 +24,9 @@ impl World {
     /// A parcel crosses an interface with an agent.
     pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: ParcelKey, from: Side) {
         let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
-        let packet = &mut self.parcels[key].packet;
-        let verdict = {
-            let placed = &mut self.agents[id.index()];
-            let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-            placed.agent.on_packet(packet, from, &mut cx)
-        };
-        // It may have edited the packet.
-        let parcel = &mut self.parcels[key];
-        parcel.len = parcel.packet.len() as u32;
+        let placed = &mut self.agents[id.index()];
+        let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+        let verdict = self.parcels[key].edit(|packet| placed.agent.on_packet(packet, from, &mut cx));
         self.after_call(id);
         match verdict {
             Verdict::Forward => match from {
@@ -65,7 +59,7 @@ impl World {
             return;
         }
         let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-        placed.agent.on_link(&event(&self.parcels[key].packet), &mut cx);
+        placed.agent.on_link(&event(self.parcels[key].packet()), &mut cx);
         self.after_call(id);
     }
 
@@ -97,12 +91,10 @@ impl World {
             self.emit(&TraceEvent::AgentReport { node, report: &report });
         }
         for (to, packet) in outbox.packets.drain(..) {
-            self.accounts.originated += 1;
-            let Some(destination) = self.resolve(packet.ip().destination) else {
-                self.drop_packet(node, DropCause::NoRoute, &packet);
+            let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
+            if !self.originate(node, key) {
                 continue;
-            };
-            let key = self.parcels.insert(Parcel::new(packet, destination));
+            }
             match to {
                 Side::Core => self.route(node, key, false),
                 Side::Radio => self.transmit(node, interface, key),

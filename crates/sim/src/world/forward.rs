@@ -3,27 +3,26 @@
 use std::net::IpAddr;
 
 use lasthop_agent::Side;
-use lasthop_packet::Packet;
 
 use super::{Egress, World};
 use crate::accounts::DropCause;
 use crate::id::{NodeId, PipeId};
 use crate::observe::TraceEvent;
-use crate::parcel::{Parcel, ParcelKey};
+use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::wired::Admission;
 
 impl World {
-    /// A packet is made at a node.
+    /// A packet was made at a node: sets out to find its destination. Where there is none it ends here, with `false`.
     #[inline]
-    pub(super) fn originate(&mut self, node: NodeId, packet: Packet) {
+    pub(super) fn originate(&mut self, node: NodeId, key: ParcelKey) -> bool {
         self.accounts.originated += 1;
-        let Some(destination) = self.resolve(packet.ip().destination) else {
-            self.drop_packet(node, DropCause::NoRoute, &packet);
-            return;
+        let Some(destination) = self.resolve(self.parcels[key].packet().ip().destination) else {
+            self.drop_parcel(node, key, DropCause::NoRoute);
+            return false;
         };
-        let key = self.parcels.insert(Parcel::new(packet, destination));
-        self.route(node, key, true);
+        self.parcels[key].destination = destination;
+        true
     }
 
     /// The node that has an address.
@@ -68,7 +67,7 @@ impl World {
     /// A parcel goes into the queue of an interface.
     #[inline]
     pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
-        let len = self.parcels[key].len as usize;
+        let len = self.parcels[key].len();
         if let Some(buffer) = self.nodes[node.index()].buffer
             && self.queued_octets(node) + len as u64 > buffer
         {
@@ -77,7 +76,7 @@ impl World {
         }
         let interface = self.nodes[node.index()].interfaces[interface];
         if self.wants(crate::Interest::INTERFACES) {
-            let packet = &self.parcels[key].packet;
+            let packet = self.parcels[key].packet();
             let event = TraceEvent::InterfaceOut { node, link: interface.link, packet };
             super::tell(&mut self.observers, self.now, &event);
         }
@@ -124,7 +123,7 @@ impl World {
             self.schedule.push(next, Event::PipeArrival(id));
         }
         if self.wants(crate::Interest::INTERFACES) {
-            let event = TraceEvent::InterfaceIn { node, link, packet: &self.parcels[key].packet };
+            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
             super::tell(&mut self.observers, self.now, &event);
         }
         self.process(node, key);

@@ -30,7 +30,7 @@ impl World {
     /// A packet for a host: to the endpoint that it is for.
     #[inline]
     pub(super) fn deliver_to_host(&mut self, node: NodeId, key: ParcelKey) {
-        let packet = &self.parcels[key].packet;
+        let packet = self.parcels[key].packet();
         let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
         let Some(id) = endpoint_key(packet).and_then(|key| self.nodes[node.index()].endpoint(key)) else {
             self.drop_parcel(node, key, DropCause::NoListener);
@@ -90,13 +90,17 @@ impl World {
         loop {
             let hosted = &mut self.connections[id.index()];
             let max = hosted.tcp.flight().max;
-            let Some(packet) = hosted.tcp.poll_transmit(self.now) else { break };
+            let Some(key) = self.parcels.insert(|| hosted.tcp.poll_transmit(self.now)) else { break };
             if self.interest.contains(Interest::SEGMENTS) {
+                let packet = self.parcels[key].packet();
                 let again = packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| tcp.seq.before(max));
                 let (flow, end) = (hosted.flow, hosted.end());
-                self.emit(&TraceEvent::SegmentSent { flow, end, packet: &packet, again });
+                let event = TraceEvent::SegmentSent { flow, end, packet, again };
+                super::tell(&mut self.observers, self.now, &event);
             }
-            self.originate(node, packet);
+            if self.originate(node, key) {
+                self.route(node, key, true);
+            }
         }
         if self.wants(Interest::WINDOW) {
             let hosted = &self.connections[id.index()];

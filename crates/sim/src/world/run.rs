@@ -35,7 +35,11 @@ impl World {
 
     /// Puts a packet in at an external node, as if it had come from behind it, now.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
-        self.originate(node, packet);
+        if let Some(key) = self.parcels.insert(|| Some(packet))
+            && self.originate(node, key)
+        {
+            self.route(node, key, true);
+        }
     }
 
     /// Takes out what has arrived at an external node, with the times of arrival, in order.
