@@ -65,6 +65,11 @@ impl Pipe {
         }
     }
 
+    /// Whether the transmitter has something to do.
+    pub(crate) fn is_busy(&self, now: Instant) -> bool {
+        self.free_at > now
+    }
+
     /// Octets that wait for transmission.
     pub(crate) fn queued_octets(&mut self, now: Instant) -> u64 {
         self.forget_started(now);

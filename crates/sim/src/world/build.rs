@@ -207,16 +207,15 @@ impl World {
         };
         let sender =
             self.host(config.from, id, sender.with_extension(config.extension), true, (local, remote));
-        let receiver = self.host(config.to, id, receiver, false, (remote, local));
+        self.host(config.to, id, receiver, false, (remote, local));
         self.flows.push(Flow {
             name: config.name,
             from: config.from,
             to: config.to,
-            start: config.start,
+            start: config.start.max(self.now),
             size: config.size,
             opening: config.opening,
             sender,
-            receiver,
             stream: id.index() as u32 + 1,
             received: 0,
             completed_at: None,
@@ -224,9 +223,9 @@ impl World {
             corrupted: false,
         });
         self.unfinished += 1;
-        self.schedule.push(config.start, Event::FlowStart(id));
+        self.schedule.push(config.start.max(self.now), Event::FlowStart(id));
         if let Some(stop) = config.stop {
-            self.schedule.push(stop, Event::FlowStop(id));
+            self.schedule.push(stop.max(self.now), Event::FlowStop(id));
         }
         id
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
 use lasthop_sim::observe::TraceHash;
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, FlowConfig, FlowId, Interest, LinkLayer, NodeConfig, NodeId,
-    NodeKind, Observer, Opening, QueueLimit, TraceEvent, WiredConfig, WirelessConfig, World,
+    Capacity, ChannelConfig, Direction, FlowConfig, Interest, LinkLayer, NodeConfig, NodeId, NodeKind,
+    Observer, Opening, QueueLimit, TraceEvent, WiredConfig, WirelessConfig, World,
 };
 use lasthop_tcp::Config;
 
