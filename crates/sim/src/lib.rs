@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`world`] | [`World`]: build it, run it, or drive it from outside (inject, advance, collect) |
 //! | [`config`] | what a node, a link, a flow can be |
+//! | `parcel` | packets in transit |
 //! | [`schedule`] | the event queue |
 //! | [`wired`] | a wired link direction as a FIFO pipe |
 //! | [`wireless`] | channel, medium and link layer of a wireless link |
@@ -23,6 +24,7 @@ pub mod config;
 pub mod flow;
 pub mod id;
 pub mod observe;
+pub(crate) mod parcel;
 pub mod routing;
 pub mod schedule;
 pub mod wired;

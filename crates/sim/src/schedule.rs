@@ -1,8 +1,5 @@
 //! The event queue.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-
 use lasthop_packet::Instant;
 
 use crate::id::{AgentId, ConnectionId, FlowId, HopId, MediumId, NodeId, PipeId};
@@ -29,9 +26,14 @@ pub(crate) enum Event {
 }
 
 /// Events in order of time; those of the same time in the order in which they were scheduled.
+///
+/// A heap in which a node has four children. Most events schedule one that follows them: the place of an event that was taken stays
+/// open until the next one is scheduled, which then costs one way down the heap instead of one down and one up.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
-    heap: BinaryHeap<Entry>,
+    heap: Vec<Entry>,
+    /// The first entry was taken.
+    is_open: bool,
     scheduled: u64,
 }
 
@@ -50,49 +52,95 @@ impl Entry {
     }
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    /// The standard heap gives out its greatest element; ours is the earliest.
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
-    }
-}
+const CHILDREN: usize = 4;
 
 impl Schedule {
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, event: Event) {
         self.scheduled += 1;
-        self.heap.push(Entry { at, order: self.scheduled, event });
+        let entry = Entry { at, order: self.scheduled, event };
+        if self.is_open {
+            self.is_open = false;
+            self.sink(entry);
+        } else {
+            self.rise(entry);
+        }
     }
 
     /// The time of the next event.
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|entry| entry.at)
+        let (from, to) = if self.is_open { (1, 1 + CHILDREN) } else { (0, 1) };
+        self.heap.iter().take(to).skip(from).map(|entry| entry.at).min()
     }
 
     /// Takes the next event if it is not after `until`.
     #[inline]
     pub(crate) fn pop_until(&mut self, until: Instant) -> Option<(Instant, Event)> {
-        if self.heap.peek()?.at > until {
+        if self.is_open {
+            self.close();
+        }
+        let next = self.heap.first()?;
+        if next.at > until {
             return None;
         }
-        self.heap.pop().map(|entry| (entry.at, entry.event))
+        self.is_open = true;
+        Some((next.at, next.event))
     }
 
     /// Events scheduled so far.
     pub(crate) const fn scheduled(&self) -> u64 {
         self.scheduled
+    }
+
+    /// Nothing was scheduled in the place of the entry that was taken: the last one goes there.
+    fn close(&mut self) {
+        self.is_open = false;
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sink(last);
+        }
+    }
+
+    /// Puts an entry in place of the first one, and down to where it belongs.
+    #[inline]
+    fn sink(&mut self, entry: Entry) {
+        let mut at = 0;
+        loop {
+            let first = at * CHILDREN + 1;
+            let end = (first + CHILDREN).min(self.heap.len());
+            let Some(children) = self.heap.get(first..end) else { break };
+            let mut best = entry.key();
+            let mut next = at;
+            for (child, candidate) in (first..).zip(children) {
+                if candidate.key() < best {
+                    best = candidate.key();
+                    next = child;
+                }
+            }
+            if next == at {
+                break;
+            }
+            self.heap[at] = self.heap[next];
+            at = next;
+        }
+        self.heap[at] = entry;
+    }
+
+    /// Puts an entry at the end, and up to where it belongs.
+    #[inline]
+    fn rise(&mut self, entry: Entry) {
+        let mut at = self.heap.len();
+        self.heap.push(entry);
+        while at > 0 {
+            let parent = (at - 1) / CHILDREN;
+            if self.heap[parent].key() <= entry.key() {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = entry;
     }
 }
 
@@ -121,5 +169,49 @@ impl LazyTimer {
             self.scheduled = None;
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_packet::Rng;
+
+    use super::*;
+
+    #[test]
+    fn events_come_in_order_of_time_and_those_of_one_time_in_order_of_scheduling() {
+        let mut rng = Rng::named(1, "schedule");
+        let mut schedule = Schedule::default();
+        let mut waiting: Vec<(u64, u32)> = Vec::new();
+        for number in 0..20_000 {
+            // Up to two events go in for each that comes out, in waves, so that the queue grows and shrinks.
+            let wave = if number % 4_000 < 2_000 { 2 } else { 1 };
+            for _ in 0..rng.below(wave + 1) {
+                let at = 1_000 + u64::from(number) + rng.below(50);
+                schedule.push(Instant::from_nanos(at), Event::PipeArrival(PipeId(number)));
+                waiting.push((at, number));
+            }
+            // Stable: of those with the same time, the first scheduled.
+            let first = waiting.iter().enumerate().min_by_key(|(index, (at, _))| (*at, *index)).map(|(i, _)| i);
+            assert_eq!(schedule.next_at(), first.map(|i| Instant::from_nanos(waiting[i].0)));
+            let expected = first.map(|i| waiting.remove(i));
+            let popped = schedule.pop_until(Instant::MAX);
+            assert_eq!(
+                popped,
+                expected.map(|(at, number)| (Instant::from_nanos(at), Event::PipeArrival(PipeId(number))))
+            );
+        }
+    }
+
+    #[test]
+    fn an_event_after_the_limit_stays() {
+        let mut schedule = Schedule::default();
+        schedule.push(Instant::from_millis(5), Event::Processed(NodeId(0)));
+        assert_eq!(schedule.pop_until(Instant::from_millis(4)), None);
+        assert_eq!(
+            schedule.pop_until(Instant::from_millis(5)),
+            Some((Instant::from_millis(5), Event::Processed(NodeId(0))))
+        );
+        assert_eq!((schedule.next_at(), schedule.pop_until(Instant::MAX)), (None, None));
     }
 }

@@ -10,6 +10,7 @@ use lasthop_packet::{Instant, Probability, Rng};
 use crate::capacity::Pace;
 use crate::config::{Direction, QueueLimit};
 use crate::id::{LinkId, NodeId};
+use crate::parcel::ParcelKey;
 
 #[derive(Debug)]
 pub(crate) struct Pipe {
@@ -26,7 +27,7 @@ pub(crate) struct Pipe {
     waiting: VecDeque<(Instant, u32)>,
     waiting_octets: u64,
     /// Arrival and key of packets on their way.
-    in_flight: VecDeque<(Instant, usize)>,
+    in_flight: VecDeque<(Instant, ParcelKey)>,
 }
 
 /// What becomes of a packet that is put into a pipe.
@@ -71,7 +72,7 @@ impl Pipe {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, key: usize, len: usize, now: Instant) -> Admission {
+    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant) -> Admission {
         let start = self.free_at.max(now);
         if start > now {
             self.forget_started(now);
@@ -92,7 +93,7 @@ impl Pipe {
 
     /// The first packet arrives: its key, and when the next one does.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(usize, Option<Instant>)> {
+    pub(crate) fn pop(&mut self) -> Option<(ParcelKey, Option<Instant>)> {
         let (_, key) = self.in_flight.pop_front()?;
         Some((key, self.in_flight.front().map(|(arrival, _)| *arrival)))
     }
@@ -131,19 +132,19 @@ mod tests {
     #[test]
     fn packets_arrive_after_queueing_transmission_and_propagation() {
         let mut pipe = pipe(QueueLimit::Unlimited);
-        assert_eq!(pipe.push(0, 1000, Instant::ZERO), Admission::Accepted(Some(Instant::from_millis(6))));
-        assert_eq!(pipe.push(1, 1000, Instant::ZERO), Admission::Accepted(None));
-        assert_eq!(pipe.pop(), Some((0, Some(Instant::from_millis(7)))));
-        assert_eq!(pipe.pop(), Some((1, None)));
+        assert_eq!(pipe.push(ParcelKey(0), 1000, Instant::ZERO), Admission::Accepted(Some(Instant::from_millis(6))));
+        assert_eq!(pipe.push(ParcelKey(1), 1000, Instant::ZERO), Admission::Accepted(None));
+        assert_eq!(pipe.pop(), Some((ParcelKey(0), Some(Instant::from_millis(7)))));
+        assert_eq!(pipe.pop(), Some((ParcelKey(1), None)));
     }
 
     #[test]
     fn the_limit_counts_what_waits_and_not_what_is_being_sent() {
         let mut pipe = pipe(QueueLimit::Packets(2));
-        let admitted = (0..5).filter(|key| pipe.push(*key, 1000, Instant::ZERO) != Admission::Full).count();
+        let admitted = (0..5).filter(|key| pipe.push(ParcelKey(*key), 1000, Instant::ZERO) != Admission::Full).count();
         assert_eq!(admitted, 3);
         assert_eq!(pipe.queued_octets(Instant::ZERO), 2000);
         assert_eq!(pipe.queued_octets(Instant::from_millis(1)), 1000);
-        assert!(pipe.push(9, 1000, Instant::from_millis(1)) != Admission::Full);
+        assert!(pipe.push(ParcelKey(9), 1000, Instant::from_millis(1)) != Admission::Full);
     }
 }

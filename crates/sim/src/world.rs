@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use lasthop_agent::{LinkSenses, Outbox};
 use lasthop_packet::{Instant, Packet};
-use slab::Slab;
 
 use crate::accounts::{Accounts, DropCause};
 use crate::config::NodeKind;
 use crate::flow::{Flow, FlowOutcome};
 use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId};
 use crate::observe::{Interest, Observer, TraceEvent};
+use crate::parcel::{ParcelKey, Parcels};
 use crate::routing::Routes;
 use crate::schedule::Schedule;
 use crate::wired::Pipe;
@@ -37,7 +37,7 @@ pub struct World {
     seed: u64,
     schedule: Schedule,
     /// Every packet in transit, with where it goes.
-    parcels: Slab<Parcel>,
+    parcels: Parcels,
     nodes: Vec<Node>,
     links: Vec<Link>,
     pipes: Vec<Pipe>,
@@ -59,11 +59,6 @@ pub struct World {
     unfinished: usize,
 }
 
-struct Parcel {
-    packet: Packet,
-    destination: NodeId,
-}
-
 struct Node {
     name: String,
     kind: NodeKind,
@@ -72,12 +67,17 @@ struct Node {
     buffer: Option<u64>,
     interfaces: Vec<Interface>,
     /// Packets in processing.
-    processing: VecDeque<(Instant, usize)>,
+    processing: VecDeque<(Instant, ParcelKey)>,
     /// TCP endpoints by local port, then remote port and address.
-    endpoints: BTreeMap<(u16, u16, IpAddr), ConnectionId>,
+    endpoints: BTreeMap<EndpointKey, ConnectionId>,
+    /// The endpoint that was found last, which is most often the next one, too.
+    recent_endpoint: Option<(EndpointKey, ConnectionId)>,
     /// Packets for an external node.
     arrived: Vec<(Instant, Packet)>,
 }
+
+/// Local port, remote port and remote address.
+type EndpointKey = (u16, u16, IpAddr);
 
 #[derive(Clone, Copy)]
 struct Interface {
@@ -226,7 +226,7 @@ impl World {
         }
     }
 
-    /// Drops a packet that is not in the slab any more.
+    /// Drops a packet that is not in transit.
     fn drop_packet(&mut self, node: NodeId, cause: DropCause, packet: &Packet) {
         *self.accounts.dropped.entry(cause).or_default() += 1;
         self.emit(&TraceEvent::Dropped { node, cause, packet });

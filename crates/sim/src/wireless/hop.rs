@@ -9,6 +9,7 @@ use super::LinkLayer;
 use crate::capacity::Pace;
 use crate::config::{Direction, QueueLimit};
 use crate::id::{LinkId, MediumId, NodeId};
+use crate::parcel::ParcelKey;
 
 #[derive(Debug)]
 pub(crate) struct Hop {
@@ -37,7 +38,7 @@ pub(crate) struct Hop {
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    key: usize,
+    key: ParcelKey,
     len: u32,
     since: Instant,
 }
@@ -45,7 +46,7 @@ struct Waiting {
 /// A frame from its first transmission to its fate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
-    pub(crate) key: usize,
+    pub(crate) key: ParcelKey,
     pub(crate) len: u32,
     pub(crate) number: u32,
     pub(crate) transmissions: u32,
@@ -60,7 +61,7 @@ pub(crate) struct Sending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) arrival: Instant,
-    pub(crate) key: usize,
+    pub(crate) key: ParcelKey,
     pub(crate) number: u32,
 }
 
@@ -111,7 +112,7 @@ impl Hop {
     }
 
     /// Queues a packet; `false` where there is no room.
-    pub(crate) fn push(&mut self, key: usize, len: usize, now: Instant) -> bool {
+    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant) -> bool {
         if !self.limit.has_room(self.queue.len(), self.queued_octets, len) {
             return false;
         }

@@ -3,10 +3,11 @@
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Report, Side, Verdict};
 use lasthop_packet::Rng;
 
-use super::{Parcel, World};
+use super::World;
 use crate::accounts::DropCause;
 use crate::id::{AgentId, NodeId};
 use crate::observe::TraceEvent;
+use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 
 pub(super) struct PlacedAgent {
@@ -21,14 +22,11 @@ pub(super) struct PlacedAgent {
 
 impl World {
     /// A parcel crosses an interface with an agent.
-    pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: usize, from: Side) {
+    pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: ParcelKey, from: Side) {
         let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
-        let packet = &mut self.parcels[key].packet;
-        let verdict = {
-            let placed = &mut self.agents[id.index()];
-            let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-            placed.agent.on_packet(packet, from, &mut cx)
-        };
+        let placed = &mut self.agents[id.index()];
+        let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+        let verdict = self.parcels[key].edit(|packet| placed.agent.on_packet(packet, from, &mut cx));
         self.after_call(id);
         match verdict {
             Verdict::Forward => match from {
@@ -48,7 +46,7 @@ impl World {
         &mut self,
         node: NodeId,
         link: crate::LinkId,
-        key: usize,
+        key: ParcelKey,
         event: impl Fn(&lasthop_packet::Packet) -> LinkEvent<'_>,
     ) {
         let interfaces = &self.nodes[node.index()].interfaces;
@@ -61,7 +59,7 @@ impl World {
             return;
         }
         let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-        placed.agent.on_link(&event(&self.parcels[key].packet), &mut cx);
+        placed.agent.on_link(&event(self.parcels[key].packet()), &mut cx);
         self.after_call(id);
     }
 
@@ -93,12 +91,10 @@ impl World {
             self.emit(&TraceEvent::AgentReport { node, report: &report });
         }
         for (to, packet) in outbox.packets.drain(..) {
-            self.accounts.originated += 1;
-            let Some(destination) = self.resolve(packet.ip().destination) else {
-                self.drop_packet(node, DropCause::NoRoute, &packet);
+            let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
+            if !self.originate(node, key) {
                 continue;
-            };
-            let key = self.parcels.insert(Parcel { packet, destination });
+            }
             match to {
                 Side::Core => self.route(node, key, false),
                 Side::Radio => self.transmit(node, interface, key),

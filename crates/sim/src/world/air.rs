@@ -3,10 +3,11 @@
 use lasthop_agent::{Fate, LinkEvent, Side};
 use lasthop_packet::{Instant, Packet, Seq};
 
-use super::{ChannelOfLink, Parcel, World};
+use super::{ChannelOfLink, World};
 use crate::accounts::DropCause;
 use crate::id::{HopId, LinkId, MediumId};
 use crate::observe::TraceEvent;
+use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::wireless::{Feedback, Flip, InFlight, Sending};
 
@@ -51,7 +52,7 @@ impl World {
                 to,
                 number: sending.number,
                 transmission: sending.transmissions,
-                packet: &self.parcels[sending.key].packet,
+                packet: self.parcels[sending.key].packet(),
                 lost,
             };
             super::tell(&mut self.observers, now, &event);
@@ -68,7 +69,9 @@ impl World {
         let arrival = finish + delay;
         let key = match feedback {
             // The sender keeps the frame until it is confirmed; the copy is on its way.
-            Feedback::Acknowledged { .. } | Feedback::Immediate => self.copy(sending.key),
+            Feedback::Acknowledged { .. } | Feedback::Immediate => {
+                self.parcels.copy(sending.key).unwrap_or(sending.key)
+            }
             Feedback::None => sending.key,
         };
         let hop = &mut self.hops[id.index()];
@@ -84,12 +87,6 @@ impl World {
         if !matches!(feedback, Feedback::Acknowledged { .. }) {
             self.schedule.push(over, Event::ExchangeOver(medium));
         }
-    }
-
-    fn copy(&mut self, key: usize) -> usize {
-        let Parcel { packet, destination } = &self.parcels[key];
-        let copy = Parcel { packet: packet.clone(), destination: *destination };
-        self.parcels.insert(copy)
     }
 
     pub(super) fn on_frame_arrival(&mut self, id: HopId) {
@@ -114,7 +111,7 @@ impl World {
             return;
         }
         if self.wants(crate::Interest::INTERFACES) {
-            let event = TraceEvent::InterfaceIn { node, link, packet: &self.parcels[key].packet };
+            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
             super::tell(&mut self.observers, now, &event);
         }
         let interfaces = &self.nodes[node.index()].interfaces;
@@ -188,7 +185,7 @@ impl World {
                 to,
                 number: sending.number,
                 transmissions: sending.transmissions,
-                packet: &self.parcels[sending.key].packet,
+                packet: self.parcels[sending.key].packet(),
             };
             super::tell(&mut self.observers, self.now, &event);
         }
@@ -217,11 +214,11 @@ impl World {
     }
 
     /// Turns the channel bad if this is a packet that it is to lose.
-    fn force_channel(&mut self, channel: usize, key: usize) {
+    fn force_channel(&mut self, channel: usize, key: ParcelKey) {
         if !self.channels[channel].channel.is_forced() {
             return;
         }
-        let packet = &self.parcels[key].packet;
+        let packet = self.parcels[key].packet();
         let Some(first) = self.first_octet(packet) else { return };
         let flip = self.channels[channel].channel.packet_begins(packet, first, self.now);
         self.tell_flip(channel, flip);

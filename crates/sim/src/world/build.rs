@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr};
 use lasthop_agent::{Agent, LinkSenses, Outbox};
 use lasthop_packet::{Instant, Rng, Seq};
 use lasthop_tcp::Connection;
-use slab::Slab;
 use thiserror::Error;
 
 use super::agents::PlacedAgent;
@@ -17,6 +16,7 @@ use crate::config::{FlowConfig, NodeConfig, Opening, WiredConfig, WirelessConfig
 use crate::flow::Flow;
 use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, MediumId, NodeId, PipeId};
 use crate::observe::Interest;
+use crate::parcel::Parcels;
 use crate::routing::Routes;
 use crate::schedule::{Event, LazyTimer, Schedule};
 use crate::wired::Pipe;
@@ -43,7 +43,7 @@ impl World {
             now: Instant::ZERO,
             seed,
             schedule: Schedule::default(),
-            parcels: Slab::new(),
+            parcels: Parcels::default(),
             nodes: Vec::new(),
             links: Vec::new(),
             pipes: Vec::new(),
@@ -78,6 +78,7 @@ impl World {
             interfaces: Vec::new(),
             processing: VecDeque::new(),
             endpoints: BTreeMap::new(),
+            recent_endpoint: None,
             arrived: Vec::new(),
         });
         self.routes = None;

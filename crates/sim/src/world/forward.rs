@@ -3,26 +3,26 @@
 use std::net::IpAddr;
 
 use lasthop_agent::Side;
-use lasthop_packet::Packet;
 
-use super::{Egress, Parcel, World};
+use super::{Egress, World};
 use crate::accounts::DropCause;
 use crate::id::{NodeId, PipeId};
 use crate::observe::TraceEvent;
+use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::wired::Admission;
 
 impl World {
-    /// A packet is made at a node.
+    /// A packet was made at a node: sets out to find its destination. Where there is none it ends here, with `false`.
     #[inline]
-    pub(super) fn originate(&mut self, node: NodeId, packet: Packet) {
+    pub(super) fn originate(&mut self, node: NodeId, key: ParcelKey) -> bool {
         self.accounts.originated += 1;
-        let Some(destination) = self.resolve(packet.ip().destination) else {
-            self.drop_packet(node, DropCause::NoRoute, &packet);
-            return;
+        let Some(destination) = self.resolve(self.parcels[key].packet().ip().destination) else {
+            self.drop_parcel(node, key, DropCause::NoRoute);
+            return false;
         };
-        let key = self.parcels.insert(Parcel { packet, destination });
-        self.route(node, key, true);
+        self.parcels[key].destination = destination;
+        true
     }
 
     /// The node that has an address.
@@ -42,11 +42,10 @@ impl World {
     /// A parcel at a node goes to its destination: here, or through the interface on the way. `through_agent` is false for what
     /// the interface's own agent sent.
     #[inline]
-    pub(super) fn route(&mut self, node: NodeId, key: usize, through_agent: bool) {
+    pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
         let destination = self.parcels[key].destination;
         if destination == node {
-            let parcel = self.parcels.remove(key);
-            self.deliver(node, parcel.packet);
+            self.deliver(node, key);
             return;
         }
         if self.routes.is_none() {
@@ -55,8 +54,7 @@ impl World {
         let interface =
             self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
         let Some(interface) = interface else {
-            let parcel = self.parcels.remove(key);
-            self.drop_packet(node, DropCause::NoRoute, &parcel.packet);
+            self.drop_parcel(node, key, DropCause::NoRoute);
             return;
         };
         if through_agent && self.nodes[node.index()].interfaces[interface].agent.is_some() {
@@ -68,8 +66,8 @@ impl World {
 
     /// A parcel goes into the queue of an interface.
     #[inline]
-    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: usize) {
-        let len = self.parcels[key].packet.len();
+    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
+        let len = self.parcels[key].len();
         if let Some(buffer) = self.nodes[node.index()].buffer
             && self.queued_octets(node) + len as u64 > buffer
         {
@@ -78,7 +76,7 @@ impl World {
         }
         let interface = self.nodes[node.index()].interfaces[interface];
         if self.wants(crate::Interest::INTERFACES) {
-            let packet = &self.parcels[key].packet;
+            let packet = self.parcels[key].packet();
             let event = TraceEvent::InterfaceOut { node, link: interface.link, packet };
             super::tell(&mut self.observers, self.now, &event);
         }
@@ -111,9 +109,9 @@ impl World {
         octets
     }
 
-    pub(super) fn drop_parcel(&mut self, node: NodeId, key: usize, cause: DropCause) {
-        let parcel = self.parcels.remove(key);
-        self.drop_packet(node, cause, &parcel.packet);
+    pub(super) fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+        let packet = self.parcels.take(key);
+        self.drop_packet(node, cause, &packet);
     }
 
     #[inline]
@@ -125,7 +123,7 @@ impl World {
             self.schedule.push(next, Event::PipeArrival(id));
         }
         if self.wants(crate::Interest::INTERFACES) {
-            let event = TraceEvent::InterfaceIn { node, link, packet: &self.parcels[key].packet };
+            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
             super::tell(&mut self.observers, self.now, &event);
         }
         self.process(node, key);
@@ -133,7 +131,7 @@ impl World {
 
     /// A parcel has come in at a node, and past its agent: it takes the node's processing delay unless this is its destination.
     #[inline]
-    pub(super) fn process(&mut self, id: NodeId, key: usize) {
+    pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {
         let node = &mut self.nodes[id.index()];
         if node.processing_delay.is_zero() || self.parcels[key].destination == id {
             self.route(id, key, true);

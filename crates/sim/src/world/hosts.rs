@@ -3,11 +3,12 @@
 use lasthop_packet::{Packet, Quotation, Transport};
 use lasthop_tcp::Connection;
 
-use super::World;
+use super::{EndpointKey, Node, World};
 use crate::accounts::DropCause;
 use crate::config::Opening;
 use crate::id::{ConnectionId, FlowId, NodeId};
 use crate::observe::{End, Interest, LossCause, TraceEvent};
+use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 
 pub(super) struct HostedConnection {
@@ -28,41 +29,32 @@ impl HostedConnection {
 impl World {
     /// A packet for a host: to the endpoint that it is for.
     #[inline]
-    pub(super) fn deliver_to_host(&mut self, node: NodeId, packet: Packet) {
-        let source = packet.ip().source;
-        let endpoints = &self.nodes[node.index()].endpoints;
-        let (connection, is_icmp) = match packet.transport() {
-            Transport::Tcp(tcp) => {
-                (endpoints.get(&(tcp.destination_port, tcp.source_port, source)).copied(), false)
-            }
-            Transport::Icmp(_) => {
-                let quoted = Quotation::of(&packet);
-                let find = |Quotation { flow, .. }| {
-                    endpoints.get(&(flow.source.1, flow.destination.1, flow.destination.0)).copied()
-                };
-                (quoted.and_then(find), true)
-            }
-            Transport::Udp(_) | Transport::Opaque { .. } => (None, false),
-        };
-        let Some(id) = connection else {
-            self.drop_packet(node, DropCause::NoListener, &packet);
+    pub(super) fn deliver_to_host(&mut self, node: NodeId, key: ParcelKey) {
+        let packet = self.parcels[key].packet();
+        let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
+        let Some(id) = endpoint_key(packet).and_then(|key| self.nodes[node.index()].endpoint(key)) else {
+            self.drop_parcel(node, key, DropCause::NoListener);
             return;
         };
         self.accounts.consumed += 1;
         let hosted = &mut self.connections[id.index()];
-        let (flow, end, before) = (hosted.flow, hosted.end(), *hosted.tcp.stats());
-        if is_icmp {
-            if self.wants(Interest::SEGMENTS) {
-                self.emit(&TraceEvent::IcmpReceived { flow, packet: &packet });
-            }
-            self.connections[id.index()].tcp.on_icmp(&packet, self.now);
-        } else {
-            if self.wants(Interest::SEGMENTS) {
-                self.emit(&TraceEvent::SegmentReceived { flow, end, packet: &packet });
-            }
-            self.connections[id.index()].tcp.on_segment(&packet, self.now);
+        let (flow, end) = (hosted.flow, hosted.end());
+        let fast_retransmits = hosted.tcp.stats().fast_retransmits;
+        if self.interest.contains(Interest::SEGMENTS) {
+            let event = match is_icmp {
+                true => TraceEvent::IcmpReceived { flow, packet },
+                false => TraceEvent::SegmentReceived { flow, end, packet },
+            };
+            super::tell(&mut self.observers, self.now, &event);
         }
-        if self.connections[id.index()].tcp.stats().fast_retransmits > before.fast_retransmits {
+        if is_icmp {
+            hosted.tcp.on_icmp(packet, self.now);
+        } else {
+            hosted.tcp.on_segment(packet, self.now);
+        }
+        let retransmits = hosted.tcp.stats().fast_retransmits > fast_retransmits;
+        self.parcels.remove(key);
+        if retransmits {
             self.emit(&TraceEvent::Loss { flow, cause: LossCause::FastRetransmit });
         }
         self.read(id);
@@ -98,13 +90,17 @@ impl World {
         loop {
             let hosted = &mut self.connections[id.index()];
             let max = hosted.tcp.flight().max;
-            let Some(packet) = hosted.tcp.poll_transmit(self.now) else { break };
+            let Some(key) = self.parcels.insert(|| hosted.tcp.poll_transmit(self.now)) else { break };
             if self.interest.contains(Interest::SEGMENTS) {
+                let packet = self.parcels[key].packet();
                 let again = packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| tcp.seq.before(max));
                 let (flow, end) = (hosted.flow, hosted.end());
-                self.emit(&TraceEvent::SegmentSent { flow, end, packet: &packet, again });
+                let event = TraceEvent::SegmentSent { flow, end, packet, again };
+                super::tell(&mut self.observers, self.now, &event);
             }
-            self.originate(node, packet);
+            if self.originate(node, key) {
+                self.route(node, key, true);
+            }
         }
         if self.wants(Interest::WINDOW) {
             let hosted = &self.connections[id.index()];
@@ -162,5 +158,32 @@ impl World {
             tcp.close();
         }
         self.pump(sender);
+    }
+}
+
+impl Node {
+    #[inline]
+    fn endpoint(&mut self, key: EndpointKey) -> Option<ConnectionId> {
+        if let Some((recent, id)) = self.recent_endpoint
+            && recent == key
+        {
+            return Some(id);
+        }
+        let id = self.endpoints.get(&key).copied()?;
+        self.recent_endpoint = Some((key, id));
+        Some(id)
+    }
+}
+
+/// Which endpoint of its destination a packet is for.
+#[inline]
+fn endpoint_key(packet: &Packet) -> Option<EndpointKey> {
+    match packet.transport() {
+        Transport::Tcp(tcp) => Some((tcp.destination_port, tcp.source_port, packet.ip().source)),
+        Transport::Icmp(_) => Quotation::of(packet).map(|Quotation { flow, .. }| {
+            let (local, remote) = (flow.source, flow.destination);
+            (local.1, remote.1, remote.0)
+        }),
+        Transport::Udp(_) | Transport::Opaque { .. } => None,
     }
 }

@@ -6,6 +6,7 @@ use super::World;
 use crate::accounts::DropCause;
 use crate::config::NodeKind;
 use crate::id::NodeId;
+use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 
 impl World {
@@ -34,7 +35,11 @@ impl World {
 
     /// Puts a packet in at an external node, as if it had come from behind it, now.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
-        self.originate(node, packet);
+        if let Some(key) = self.parcels.insert(|| Some(packet))
+            && self.originate(node, key)
+        {
+            self.route(node, key, true);
+        }
     }
 
     /// Takes out what has arrived at an external node, with the times of arrival, in order.
@@ -59,14 +64,15 @@ impl World {
 
     /// A packet has reached the node that it is addressed to.
     #[inline]
-    pub(super) fn deliver(&mut self, node: NodeId, packet: Packet) {
+    pub(super) fn deliver(&mut self, node: NodeId, key: ParcelKey) {
         match self.nodes[node.index()].kind {
-            NodeKind::Host => self.deliver_to_host(node, packet),
+            NodeKind::Host => self.deliver_to_host(node, key),
             NodeKind::External => {
                 self.accounts.consumed += 1;
+                let packet = self.parcels.take(key);
                 self.nodes[node.index()].arrived.push((self.now, packet));
             }
-            NodeKind::Router => self.drop_packet(node, DropCause::NoListener, &packet),
+            NodeKind::Router => self.drop_parcel(node, key, DropCause::NoListener),
         }
     }
 }

@@ -1,0 +1,96 @@
+//! The worlds that speed is measured in.
+
+use std::time::Duration;
+
+use lasthop_packet::{Bitrate, Instant, Probability};
+use lasthop_sim::{
+    Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer, NodeConfig, NodeId,
+    NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig, World,
+};
+use lasthop_tcp::{Config, RtoConfig};
+
+/// Octets of data in a full segment of the wired case.
+pub const MSS: u32 = 1460;
+
+/// One Reno flow without end through 100 Mbit/s 20 ms and 10 Mbit/s 5 ms, queues of 50 packets, a window of 64 segments, one ACK
+/// a segment. Nothing is lost: the second link's queue holds what the path does not.
+pub fn wired() -> (World, FlowId) {
+    let mut world = World::new(1);
+    let [source, router, sink] = nodes(&mut world);
+    for (ends, name, mbps, delay_ms) in [((source, router), "fast", 100, 20), ((router, sink), "slow", 10, 5)]
+    {
+        let direction = direction(mbps, QueueLimit::Packets(50));
+        world.add_wired_link(ends.0, ends.1, &wired_link(name, &direction, delay_ms, Duration::ZERO));
+    }
+    let tcp = Config { mss: MSS, window: 64 * MSS, initial_ssthresh: 64 * MSS, ..Config::default() };
+    let flow = flow(&mut world, (source, sink), None, &tcp);
+    (world, flow)
+}
+
+/// The thesis's network with its longest wired delay, in the middle of its range otherwise: 10 MB over stop-and-wait on a
+/// two-state channel.
+pub fn wireless() -> (World, FlowId) {
+    let clock = Duration::from_millis(1);
+    let mut world = World::new(1);
+    let [source, base, sink] = nodes(&mut world);
+    world.add_wired_link(
+        source,
+        base,
+        &wired_link("wired", &direction(8, QueueLimit::Unlimited), 150, clock),
+    );
+    world.add_wireless_link(
+        base,
+        sink,
+        &WirelessConfig {
+            name: "wireless".to_owned(),
+            forward: direction(1, QueueLimit::Unlimited),
+            backward: direction(1, QueueLimit::Unlimited),
+            delay: Duration::from_millis(1),
+            clock,
+            channel: ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500)),
+            link_layer: LinkLayer {
+                feedback: Feedback::Acknowledged { timeout: Duration::from_millis(3), ack_octets: 14 },
+                retransmission_attempts: 8,
+            },
+            medium: None,
+        },
+    );
+    let rto = RtoConfig { granularity: clock, ..RtoConfig::default() };
+    let tcp = Config { mss: 1024, window: 32 * 1024, rto, ..Config::default() };
+    let flow = flow(&mut world, (source, sink), Some(10_000 * 1024), &tcp);
+    (world, flow)
+}
+
+fn nodes(world: &mut World) -> [NodeId; 3] {
+    [("source", NodeKind::Host), ("router", NodeKind::Router), ("sink", NodeKind::Host)]
+        .map(|(name, kind)| world.add_node(NodeConfig::new(name, kind)))
+}
+
+fn direction(mbps: u64, queue: QueueLimit) -> Direction {
+    Direction { capacity: Capacity::Fixed(Bitrate::mbps(mbps)), queue, loss: Probability::ZERO }
+}
+
+fn wired_link(name: &str, direction: &Direction, delay_ms: u64, clock: Duration) -> WiredConfig {
+    WiredConfig {
+        name: name.to_owned(),
+        forward: direction.clone(),
+        backward: direction.clone(),
+        delay: Duration::from_millis(delay_ms),
+        clock,
+    }
+}
+
+fn flow(world: &mut World, (from, to): (NodeId, NodeId), size: Option<u64>, tcp: &Config) -> FlowId {
+    world.add_flow(FlowConfig {
+        name: "flow".to_owned(),
+        from,
+        to,
+        size,
+        start: Instant::ZERO,
+        stop: None,
+        opening: Opening::Established,
+        sender: tcp.clone(),
+        receiver: tcp.clone(),
+        extension: None,
+    })
+}
