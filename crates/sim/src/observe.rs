@@ -1,5 +1,7 @@
 //! Everything measured comes from typed events; nothing is collected that nobody asked for.
 
+use std::io;
+
 use bitflags::bitflags;
 use lasthop_agent::Report;
 use lasthop_packet::{Instant, Packet};
@@ -15,6 +17,12 @@ pub trait Observer {
 
     /// Something happened.
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>);
+
+    /// Nothing more will happen: writes out what is still held back. The first error of all its writing is told here; whoever
+    /// took the observer back calls this once ([`crate::World::take_observers`]).
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 bitflags! {
