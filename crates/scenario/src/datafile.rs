@@ -130,7 +130,7 @@ fn octets_of(path: &Path) -> io::Result<Vec<u8>> {
 
 fn text_of<'a>(octets: &'a [u8], name: &str) -> Result<&'a str, DataFileError> {
     str::from_utf8(octets).map_err(|error| {
-        let line = octets[..error.valid_up_to()].iter().filter(|octet| **octet == b'\n').count() + 1;
+        let line = octets[..error.valid_up_to()].split(|octet| *octet == b'\n').count();
         error::Problem::new(line, "", "not text; expected a file in UTF-8").in_file(name)
     })
 }

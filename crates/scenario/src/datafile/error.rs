@@ -41,16 +41,16 @@ impl fmt::Display for DataFileError {
 pub(super) struct Problem {
     line: usize,
     key: String,
-    problem: String,
+    message: String,
 }
 
 impl Problem {
     pub(super) fn new(line: usize, key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { line, key: key.into(), problem: problem.into() }
+        Self { line, key: key.into(), message: problem.into() }
     }
 
     pub(super) fn in_file(self, file: &str) -> DataFileError {
-        DataFileError { file: file.to_owned(), line: Some(self.line), key: self.key, problem: self.problem }
+        DataFileError { file: file.to_owned(), line: Some(self.line), key: self.key, problem: self.message }
     }
 }
 
