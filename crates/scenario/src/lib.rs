@@ -3,12 +3,15 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
+//! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`] |
 //!
 //! Start with [`Scenario`].
 
 pub mod build;
+pub mod datafile;
 pub mod model;
 
 pub use build::{BuildError, Built};
+pub use datafile::{DataFile, DataFileError};
 pub use model::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};

@@ -1,5 +1,7 @@
 //! Everything measured comes from typed events; nothing is collected that nobody asked for.
 
+use std::io;
+
 use bitflags::bitflags;
 use lasthop_agent::Report;
 use lasthop_packet::{Instant, Packet};
@@ -16,8 +18,9 @@ pub trait Observer {
     /// Something happened.
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>);
 
-    /// The run is over: writes what is left to write. The error is the first that writing met, now or before.
-    fn finish(&mut self) -> std::io::Result<()> {
+    /// Nothing more will happen: writes out what is still held back. The first error of all its writing is told here; whoever
+    /// took the observer back calls this once ([`crate::World::take_observers`]).
+    fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
