@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use lasthop_scenario::{BuildError, Scenario};
+use lasthop_scenario::{BuildError, Point};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
@@ -12,15 +12,6 @@ use rayon::prelude::*;
 
 use crate::progress::Progress;
 use crate::run::{RunSummary, run};
-
-/// One point of the grid.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// What was varied: the path of the key, and its value, as the sweep file has them.
-    pub assignments: Vec<(String, String)>,
-    /// The scenario with these values.
-    pub scenario: Scenario,
-}
 
 /// What one run of the grid gave.
 #[derive(Clone, Debug)]

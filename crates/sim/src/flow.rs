@@ -21,7 +21,6 @@ pub struct Flow {
     pub size: Option<u64>,
     pub(crate) opening: Opening,
     pub(crate) sender: ConnectionId,
-    pub(crate) receiver: ConnectionId,
     /// The simulated stream that it carries.
     pub(crate) stream: u32,
     pub(crate) received: u64,

@@ -87,11 +87,6 @@ impl Schedule {
         Some((next.at, next.event))
     }
 
-    /// Events scheduled so far.
-    pub(crate) const fn scheduled(&self) -> u64 {
-        self.scheduled
-    }
-
     /// Nothing was scheduled in the place of the entry that was taken: the last one goes there.
     fn close(&mut self) {
         self.is_open = false;

@@ -102,6 +102,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         schemes: vec![SchemeChoice::no_loss()],
         baseline: 0,
         seeds: vec![1],
+        measure: Vec::new(),
     }
 }
 

@@ -164,6 +164,7 @@ impl Observer for EventTrace {
             TraceEvent::AgentReport { .. }
             | TraceEvent::InterfaceIn { .. }
             | TraceEvent::InterfaceOut { .. }
+            | TraceEvent::Queue { .. }
             | TraceEvent::Window { .. } => {}
         }
     }

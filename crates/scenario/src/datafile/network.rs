@@ -88,6 +88,7 @@ impl Draft {
             schemes: vec![scheme],
             baseline: 0,
             seeds: vec![1],
+            measure: Vec::new(),
         };
         Ok(Self {
             scenario,

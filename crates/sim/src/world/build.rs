@@ -212,7 +212,7 @@ impl World {
         };
         let sender =
             self.host(config.from, id, sender.with_extension(config.extension), true, (local, remote));
-        let receiver = self.host(config.to, id, receiver, false, (remote, local));
+        self.host(config.to, id, receiver, false, (remote, local));
         self.flows.push(Flow {
             name: config.name,
             from: config.from,
@@ -221,7 +221,6 @@ impl World {
             size: config.size,
             opening: config.opening,
             sender,
-            receiver,
             stream: id.index() as u32 + 1,
             received: 0,
             completed_at: None,
