@@ -1,1 +1,54 @@
-fn main() {}
+//! The `lasthop` command.
+//!
+//! Exit codes: 0 success, 1 a failed run, 2 a usage or file error. Results go to standard output, everything else to standard
+//! error.
+
+mod commands;
+mod failure;
+mod load;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+
+/// TCP acceleration for wireless last hops: every published scheme, compared on your link.
+///
+/// Start with `lasthop compare scenarios/first-look.toml`.
+#[derive(Parser)]
+#[command(version, max_term_width = 110)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every scheme that a scenario names, several seeds each, and print one table
+    Compare(commands::compare::Arguments),
+    /// Run a scenario once, under one scheme
+    Run(commands::run::Arguments),
+    /// Run a grid of scenarios in parallel into one CSV or Parquet file
+    Sweep(commands::sweep::Arguments),
+    /// Put a paper's numbers beside ours, with a verdict a row
+    Reproduce(commands::reproduce::Arguments),
+    /// List the schemes: what each is, what it needs, where it comes from
+    Schemes(commands::schemes::Arguments),
+}
+
+fn main() -> ExitCode {
+    // Usage errors exit with 2 by clap's own rule, help and version with 0.
+    let outcome = match Arguments::parse().command {
+        Command::Compare(arguments) => commands::compare::execute(&arguments),
+        Command::Run(arguments) => commands::run::execute(&arguments),
+        Command::Sweep(arguments) => commands::sweep::execute(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::execute(&arguments),
+        Command::Schemes(arguments) => commands::schemes::execute(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

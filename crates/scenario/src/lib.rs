@@ -1,14 +1,20 @@
-//! Floor 3: from files to a simulated world.
+//! Floor 4: from files to a simulated world.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
+//! | [`file`] | the scenario format in TOML, its JSON schema, sweeps |
+//! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`] |
 //!
-//! Start with [`Scenario`].
+//! Start with [`Scenario`] and [`file::read`].
 
 pub mod build;
+pub mod datafile;
+pub mod file;
 pub mod model;
 
 pub use build::{BuildError, Built};
-pub use model::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};
+pub use datafile::{DataFile, DataFileError};
+pub use file::{Overrides, Point, ScenarioError, Sweep};
+pub use model::{FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice};

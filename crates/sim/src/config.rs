@@ -91,6 +91,8 @@ pub struct WiredConfig {
     /// Transmission times are cut down to whole multiples of this; zero keeps them exact. The thesis's simulator counts
     /// milliseconds.
     pub clock: Duration,
+    /// A seed of its own for its stream of randomness; the world's if `None`.
+    pub seed: Option<u64>,
 }
 
 /// A wireless link between two nodes.
@@ -112,6 +114,8 @@ pub struct WirelessConfig {
     pub link_layer: LinkLayer,
     /// The medium that it shares with other links; full duplex, and nobody else's, if `None`.
     pub medium: Option<MediumId>,
+    /// See [`WiredConfig::seed`].
+    pub seed: Option<u64>,
 }
 
 /// How a flow begins.

@@ -1,5 +1,7 @@
 //! Everything measured comes from typed events; nothing is collected that nobody asked for.
 
+use std::io;
+
 use bitflags::bitflags;
 use lasthop_agent::Report;
 use lasthop_packet::{Instant, Packet};
@@ -16,8 +18,9 @@ pub trait Observer {
     /// Something happened.
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>);
 
-    /// The run is over: writes what is left to write. The error is the first that writing met, now or before.
-    fn finish(&mut self) -> std::io::Result<()> {
+    /// Nothing more will happen: writes out what is still held back. The first error of all its writing is told here; whoever
+    /// took the observer back calls this once ([`crate::World::take_observers`]).
+    fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -44,6 +47,8 @@ bitflags! {
         const REPORTS = 1 << 7;
         /// Starts and ends of flows.
         const FLOWS = 1 << 8;
+        /// Lengths of interfaces' queues.
+        const QUEUES = 1 << 9;
     }
 }
 
@@ -108,6 +113,17 @@ pub enum TraceEvent<'a> {
         link: LinkId,
         /// The packet.
         packet: &'a Packet,
+    },
+    /// A packet has come to an interface's queue, whether or not there was room: what waits there now.
+    Queue {
+        /// The sending node.
+        node: NodeId,
+        /// The link.
+        link: LinkId,
+        /// Packets that wait, the one in transmission not counted.
+        packets: usize,
+        /// Their octets.
+        octets: u64,
     },
     /// A packet comes in through an interface.
     InterfaceIn {
@@ -215,6 +231,7 @@ impl TraceEvent<'_> {
             Self::Window { .. } => Interest::WINDOW,
             Self::Loss { .. } => Interest::LOSSES,
             Self::InterfaceOut { .. } | Self::InterfaceIn { .. } => Interest::INTERFACES,
+            Self::Queue { .. } => Interest::QUEUES,
             Self::Frame { .. } | Self::FrameGivenUp { .. } | Self::LinkAckLost { .. } => Interest::FRAMES,
             Self::ChannelState { .. } => Interest::CHANNEL,
             Self::Dropped { .. } => Interest::DROPS,
@@ -260,7 +277,7 @@ impl Default for TraceHash {
 
 impl Observer for TraceHash {
     fn interest(&self) -> Interest {
-        Interest::all() - Interest::WINDOW
+        Interest::all() - Interest::WINDOW - Interest::QUEUES
     }
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
@@ -291,7 +308,7 @@ impl Observer for TraceHash {
             | TraceEvent::Loss { flow, .. } => {
                 self.mix(flow.index() as u64);
             }
-            TraceEvent::Window { .. } | TraceEvent::AgentReport { .. } => {}
+            TraceEvent::Window { .. } | TraceEvent::Queue { .. } | TraceEvent::AgentReport { .. } => {}
         }
     }
 }

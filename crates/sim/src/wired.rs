@@ -70,10 +70,10 @@ impl Pipe {
         self.free_at > now
     }
 
-    /// Octets that wait for transmission.
-    pub(crate) fn queued_octets(&mut self, now: Instant) -> u64 {
+    /// Packets and octets that wait for transmission.
+    pub(crate) fn queue(&mut self, now: Instant) -> (usize, u64) {
         self.forget_started(now);
-        self.waiting_octets
+        (self.waiting.len(), self.waiting_octets)
     }
 
     #[inline]
@@ -152,8 +152,8 @@ mod tests {
         let admitted =
             (0..5).filter(|key| pipe.push(ParcelKey(*key), 1000, Instant::ZERO) != Admission::Full).count();
         assert_eq!(admitted, 3);
-        assert_eq!(pipe.queued_octets(Instant::ZERO), 2000);
-        assert_eq!(pipe.queued_octets(Instant::from_millis(1)), 1000);
+        assert_eq!(pipe.queue(Instant::ZERO), (2, 2000));
+        assert_eq!(pipe.queue(Instant::from_millis(1)), (1, 1000));
         assert!(pipe.push(ParcelKey(9), 1000, Instant::from_millis(1)) != Admission::Full);
     }
 }

@@ -67,6 +67,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                     backward: direction(8),
                     delay: parameters.wired_delay,
                     clock: CLOCK,
+                    seed: None,
                 }),
             },
             LinkModel {
@@ -81,6 +82,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                         channel: ChannelConfig::bursty(Duration::from_secs(5), parameters.mean_bad),
                         link_layer: LINK_LAYER,
                         medium: None,
+                        seed: None,
                     },
                     cell: None,
                 },
@@ -100,6 +102,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         schemes: vec![SchemeChoice::no_loss()],
         baseline: 0,
         seeds: vec![1],
+        measure: Vec::new(),
     }
 }
 

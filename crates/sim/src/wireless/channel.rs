@@ -6,6 +6,8 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Packet, Probability, Rng, Seq};
 use thiserror::Error;
 
+use crate::id::HopId;
+
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stay {
@@ -136,7 +138,8 @@ pub(crate) struct Channel {
     position: usize,
     /// How often each packet to lose has passed.
     passings: Vec<u32>,
-    forced: bool,
+    /// The transmitter of the packet for whose sake it is bad.
+    forced_by: Option<HopId>,
     stays: Rng,
     losses: Rng,
 }
@@ -153,7 +156,7 @@ impl Channel {
             StateSource::Forced(losses) => vec![0; losses.len()],
             _ => Vec::new(),
         };
-        Self { config, good: true, next_flip, position: 0, passings, forced: false, stays, losses }
+        Self { config, good: true, next_flip, position: 0, passings, forced_by: None, stays, losses }
     }
 
     /// Whether it loses chosen packets.
@@ -188,7 +191,7 @@ impl Channel {
     pub(crate) fn loses(&mut self, end: Instant) -> bool {
         let (in_good, in_bad) = (self.config.good.loss, self.config.bad.loss);
         let loss = match self.good {
-            _ if self.forced => Probability::ONE,
+            _ if self.forced_by.is_some() => Probability::ONE,
             // The state changes within the transmission: it meets both.
             _ if self.next_flip < end => in_good.max(in_bad),
             true => in_good,
@@ -199,7 +202,13 @@ impl Channel {
 
     /// A packet's first transmission begins: if it is one to lose, the channel turns bad.
     /// `first_octet` is the sequence number at which its flow's data begins.
-    pub(crate) fn packet_begins(&mut self, packet: &Packet, first_octet: Seq, now: Instant) -> Option<Flip> {
+    pub(crate) fn packet_begins(
+        &mut self,
+        packet: &Packet,
+        first_octet: Seq,
+        by: HopId,
+        now: Instant,
+    ) -> Option<Flip> {
         let StateSource::Forced(losses) = &self.config.source else { return None };
         if packet.payload().is_empty() {
             return None;
@@ -211,10 +220,10 @@ impl Channel {
             }
             *passed += 1;
             if *passed == loss.passing {
-                self.forced = true;
+                self.forced_by.get_or_insert(by);
             }
         }
-        if self.forced && self.good {
+        if self.forced_by.is_some() && self.good {
             self.good = false;
             return Some(Flip { at: now, good: false });
         }
@@ -222,11 +231,11 @@ impl Channel {
     }
 
     /// A packet is through, delivered or given up: a channel that was bad for its sake is good again.
-    pub(crate) fn packet_ends(&mut self, now: Instant) -> Option<Flip> {
-        if !self.forced {
+    pub(crate) fn packet_ends(&mut self, by: HopId, now: Instant) -> Option<Flip> {
+        if self.forced_by != Some(by) {
             return None;
         }
-        self.forced = false;
+        self.forced_by = None;
         self.good = true;
         Some(Flip { at: now, good: true })
     }

@@ -120,8 +120,9 @@ impl Hop {
         self.sending.is_some() || !self.queue.is_empty()
     }
 
-    pub(crate) const fn queued_octets(&self) -> u64 {
-        self.queued_octets
+    /// Packets and octets that wait, the frame in transmission not counted.
+    pub(crate) fn queue(&self) -> (usize, u64) {
+        (self.queue.len(), self.queued_octets)
     }
 
     /// Queues a packet; `false` where there is no room. What need not wait needs none.

@@ -37,7 +37,7 @@ impl World {
 
         self.look_at_channel(channel);
         if is_first {
-            self.force_channel(channel, sending.key);
+            self.force_channel(channel, id, sending.key);
         }
         let hop = &mut self.hops[id.index()];
         let lost = self.channels[channel].channel.loses(finish) | hop.losses.happens(hop.loss);
@@ -201,7 +201,7 @@ impl World {
 
     fn end_frame(&mut self, id: HopId, channel: usize) {
         self.hops[id.index()].sending = None;
-        let flip = self.channels[channel].channel.packet_ends(self.now);
+        let flip = self.channels[channel].channel.packet_ends(id, self.now);
         self.tell_flip(channel, flip);
     }
 
@@ -216,13 +216,13 @@ impl World {
     }
 
     /// Turns the channel bad if this is a packet that it is to lose.
-    fn force_channel(&mut self, channel: usize, key: ParcelKey) {
+    fn force_channel(&mut self, channel: usize, by: HopId, key: ParcelKey) {
         if !self.channels[channel].channel.is_forced() {
             return;
         }
         let packet = self.parcels[key].packet();
         let Some(first) = self.first_octet(packet) else { return };
-        let flip = self.channels[channel].channel.packet_begins(packet, first, self.now);
+        let flip = self.channels[channel].channel.packet_begins(packet, first, by, self.now);
         self.tell_flip(channel, flip);
     }
 

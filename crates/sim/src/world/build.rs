@@ -97,7 +97,7 @@ impl World {
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
         {
             let pipe = PipeId::of(self.pipes.len());
-            let rng = self.stream(&format!("link {} loss {name}", config.name));
+            let rng = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
             self.pipes.push(Pipe::new(link, to, direction, config.delay, config.clock, rng));
             self.add_interface(from, link, Egress::Pipe(pipe));
         }
@@ -115,8 +115,8 @@ impl World {
         let senses =
             if config.link_layer.reports_fate() { LinkSenses::FRAME_FATE } else { LinkSenses::empty() };
         let link = self.add_link(&config.name, (first, second), Some(senses));
-        let stays = self.stream(&format!("link {} stays", config.name));
-        let losses = self.stream(&format!("link {} losses", config.name));
+        let stays = self.link_stream(config.seed, &format!("link {} stays", config.name));
+        let losses = self.link_stream(config.seed, &format!("link {} losses", config.name));
         let channel = self.channels.len();
         self.channels
             .push(ChannelOfLink { link, channel: Channel::new(config.channel.clone(), stays, losses) });
@@ -125,7 +125,7 @@ impl World {
         {
             let medium = config.medium.unwrap_or_else(|| self.add_medium());
             let hop = HopId::of(self.hops.len());
-            let losses = self.stream(&format!("link {} loss {name}", config.name));
+            let losses = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
             self.hops.push(Hop::new(
                 link,
                 (from, to),
@@ -155,6 +155,11 @@ impl World {
 
     fn stream(&self, name: &str) -> Rng {
         Rng::named(self.seed, name)
+    }
+
+    /// A stream of a link that may have a seed of its own.
+    fn link_stream(&self, own_seed: Option<u64>, name: &str) -> Rng {
+        Rng::named(own_seed.unwrap_or(self.seed), name)
     }
 
     /// Puts an agent between a node and its interface to a wireless link.

@@ -97,6 +97,10 @@ impl World {
                 }
             }
         }
+        if self.wants(crate::Interest::QUEUES) {
+            let (packets, octets) = self.queue(interface.egress);
+            self.emit(&TraceEvent::Queue { node, link: interface.link, packets, octets });
+        }
     }
 
     /// Whether a packet that is sent now would have to wait for its transmission.
@@ -111,15 +115,17 @@ impl World {
     }
 
     fn queued_octets(&mut self, node: NodeId) -> u64 {
-        let now = self.now;
-        let mut octets = 0;
-        for interface in &self.nodes[node.index()].interfaces {
-            octets += match interface.egress {
-                Egress::Pipe(pipe) => self.pipes[pipe.index()].queued_octets(now),
-                Egress::Hop(hop) => self.hops[hop.index()].queued_octets(),
-            };
+        (0..self.nodes[node.index()].interfaces.len())
+            .map(|interface| self.queue(self.nodes[node.index()].interfaces[interface].egress).1)
+            .sum()
+    }
+
+    /// Packets and octets that wait at an interface.
+    fn queue(&mut self, egress: Egress) -> (usize, u64) {
+        match egress {
+            Egress::Pipe(pipe) => self.pipes[pipe.index()].queue(self.now),
+            Egress::Hop(hop) => self.hops[hop.index()].queue(),
         }
-        octets
     }
 
     pub(super) fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {

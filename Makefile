@@ -1,0 +1,42 @@
+# One entry point; CI calls the same targets.
+.PHONY: help build test lint unit fuzz-brief fuzz bench instructions compare-ns2 first-look docs clean
+
+help:            ## this list
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
+
+build:           ## the lasthop command
+	cargo build --release --locked
+
+test: lint unit docs first-look instructions fuzz-brief ## every check there is
+
+lint:            ## formatting, clippy with warnings denied
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+unit:            ## unit, script, property and integration tests
+	cargo test --workspace --locked
+
+docs:            ## API documentation without a broken link
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+first-look:      ## the README's first command, and what it prints as JSON
+	cargo run --release --locked --quiet -- compare scenarios/first-look.toml
+	cargo run --release --locked --quiet -- compare scenarios/first-look.toml --seeds 2 --json | python3 -m json.tool >/dev/null
+
+instructions:    ## instructions a packet, against the recorded bound (needs valgrind)
+	benches/instructions.sh
+
+fuzz-brief:      ## each fuzz target for some seconds (needs cargo-fuzz and a nightly toolchain)
+	fuzz/run.sh 8
+
+fuzz:            ## each fuzz target for ten minutes
+	fuzz/run.sh 600
+
+bench:           ## criterion benches
+	cargo bench --workspace
+
+compare-ns2:     ## our speed beside ns-2's, in one run (needs ns2)
+	benches/compare-ns2.sh
+
+clean:
+	cargo clean

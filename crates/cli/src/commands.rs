@@ -1,0 +1,7 @@
+//! The subcommands, a file each.
+
+pub mod compare;
+pub mod reproduce;
+pub mod run;
+pub mod schemes;
+pub mod sweep;

@@ -1,0 +1,56 @@
+//! `lasthop compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lasthop_lab::{compare, table};
+
+use crate::failure::Failure;
+use crate::load::{self, Choices};
+use crate::output;
+use crate::progress::Bar;
+
+/// What `compare` can be told.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  lasthop compare scenarios/first-look.toml\n  lasthop compare scenarios/measured-link.toml --trace \
+                        my-link.down\n  lasthop compare scenarios/first-look.toml --schemes none,snoop --seeds 5 --json")]
+pub struct Arguments {
+    /// The scenario, a TOML file
+    scenario: PathBuf,
+    #[command(flatten)]
+    choices: Choices,
+    /// Compare only these schemes (comma-separated labels of the scenario, or names of the catalogue)
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    schemes: Vec<String>,
+    /// Run with this many seeds instead of the scenario's, 1, 2, 3 and so on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: Option<u64>,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    let mut scenario = load::scenario(&arguments.scenario, &arguments.choices)?;
+    if let Some(seeds) = arguments.seeds {
+        scenario.seeds = (1..=seeds).collect();
+    }
+    if !arguments.schemes.is_empty() {
+        load::keep_schemes(&mut scenario, &arguments.schemes)?;
+    }
+    let bar = Bar::new();
+    let comparison = compare(&scenario, &bar).map_err(Failure::usage);
+    bar.finish();
+    let comparison = comparison?;
+    if arguments.json {
+        return output::print_json(&comparison);
+    }
+    let seeds = comparison.seeds.len();
+    output::print(&format!(
+        "{}\n{}\nmean of {seeds} run{} each, ± half the 95% confidence interval; improvement over {:?}",
+        load::title(&scenario),
+        table::comparison(&comparison),
+        if seeds == 1 { "" } else { "s" },
+        comparison.baseline,
+    ))
+}

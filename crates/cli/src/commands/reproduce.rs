@@ -1,0 +1,51 @@
+//! `lasthop reproduce`.
+
+use clap::{Args, ValueEnum};
+use lasthop_lab::reproduce::Row;
+use lasthop_lab::{goel, table};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Bar;
+
+/// What `reproduce` can be told.
+#[derive(Args)]
+#[command(after_help = "A row agrees if our mean lies within its tolerance. Where rows disagree, docs/validation.md says why.")]
+pub struct Arguments {
+    /// The paper
+    paper: Paper,
+    /// Runs behind each number
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    seeds: u64,
+    /// Print only rows that disagree
+    #[arg(long)]
+    disagreements: bool,
+    /// Print a JSON array of rows instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Paper {
+    /// Goel, "Improving the Performance of TCP over Wireless Links", thesis, IIT Kanpur 1997
+    Goel,
+    /// Every paper there is
+    All,
+}
+
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    let bar = Bar::new();
+    let rows = match arguments.paper {
+        Paper::Goel | Paper::All => goel::reproduce(arguments.seeds, &bar),
+    };
+    bar.finish();
+    let mut rows: Vec<Row> = rows.map_err(|error| Failure::Run(error.into()))?;
+    let (agreeing, all) = (rows.iter().filter(|row| row.agrees).count(), rows.len());
+    if arguments.disagreements {
+        rows.retain(|row| !row.agrees);
+    }
+    if arguments.json {
+        return output::print_json(&rows);
+    }
+    output::print(&format!("{}\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
+}

@@ -1,0 +1,155 @@
+//! `lasthop run`.
+
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use lasthop_lab::capture::Capture;
+use lasthop_lab::run::{RunSummary, run_observed};
+use lasthop_lab::{series, table};
+use lasthop_scenario::datafile::{DataFile, EventKinds};
+use lasthop_scenario::{Built, Scenario, SchemeChoice};
+use lasthop_sim::Observer;
+
+use crate::failure::Failure;
+use crate::load::{self, Choices, Loaded};
+use crate::output;
+
+/// What `run` can be told.
+#[derive(Args)]
+#[command(after_help = "A file whose name ends in .dat is read as a data file of the 1997 thesis's simulator (scenarios/goel/README.md); \
+                        --out then writes its two-column traces, and --events its event trace.\n\n\
+                        Examples:\n  lasthop run scenarios/first-look.toml --scheme snoop --seed 3 --out series\n  \
+                        lasthop run scenarios/first-look.toml --scheme refined-icmp --pcap run.pcapng\n  \
+                        lasthop run scenarios/goel/datafile.dat --out traces --events corrupted,given-up")]
+pub struct Arguments {
+    /// The scenario, a TOML file, or a data file (.dat)
+    scenario: PathBuf,
+    #[command(flatten)]
+    choices: Choices,
+    /// The scheme: a label of the scenario or a name of the catalogue; the scenario's baseline if left out
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// The seed; the scenario's first if left out
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write what the scenario measures as files into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write every packet at every interface as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Data files only: print these kinds of events, comma-separated ("default" for those of the thesis's sample)
+    #[arg(long, value_name = "KINDS")]
+    events: Option<String>,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    let loaded = load::any(&arguments.scenario, &arguments.choices)?;
+    let (scenario, data) = match &loaded {
+        Loaded::Scenario(scenario) => (scenario, None),
+        Loaded::DataFile(data) => (&data.scenario, Some(data.as_ref())),
+    };
+    let events = event_kinds(arguments, data.is_some())?;
+    let scheme = match &arguments.scheme {
+        Some(name) => load::scheme(scenario, name)?,
+        None => scenario.schemes[scenario.baseline].clone(),
+    };
+    let seed = arguments.seed.unwrap_or(scenario.seeds[0]);
+    if let Some(out) = &arguments.out {
+        fs::create_dir_all(out)
+            .with_context(|| format!("--out {}: cannot make the directory", out.display()))
+            .map_err(Failure::Usage)?;
+    }
+    for note in data.into_iter().flat_map(|data| &data.notes) {
+        output::complain(&format!("note: {note}"));
+    }
+    let summary = run(scenario, &scheme, seed, data, events, arguments)?;
+    if let Some(out) = &arguments.out {
+        write_summary(out, &summary)?;
+    }
+    if arguments.json {
+        return output::print_json(&summary);
+    }
+    let heading = format!("{}, scheme {}, seed {seed}, {} s simulated", load::title(scenario), scheme.label, summary.duration_s);
+    output::print(&format!("{heading}\n{}", table::summary(&summary)))
+}
+
+/// The kinds of events to print. With `--json` the event trace would spoil the document.
+fn event_kinds(arguments: &Arguments, is_data_file: bool) -> Result<EventKinds, Failure> {
+    match &arguments.events {
+        None => Ok(EventKinds::empty()),
+        Some(_) if !is_data_file => Err(Failure::usage(anyhow!("--events is for data files (.dat); a scenario's series are its `measure`"))),
+        Some(_) if arguments.json => Err(Failure::usage(anyhow!("--events and --json both print on standard output; choose one"))),
+        Some(names) if names == "default" => Ok(EventKinds::DEFAULT),
+        Some(names) => EventKinds::named(names).map_err(Failure::usage),
+    }
+}
+
+fn run(
+    scenario: &Scenario,
+    scheme: &SchemeChoice,
+    seed: u64,
+    data: Option<&DataFile>,
+    events: EventKinds,
+    arguments: &Arguments,
+) -> Result<RunSummary, Failure> {
+    // The observers are made while the run is; what goes wrong then is told behind it.
+    let failed: RefCell<Option<Failure>> = RefCell::new(None);
+    let observers = |built: &Built| match observers(scenario, data, events, arguments, built) {
+        Ok(observers) => observers,
+        Err(failure) => {
+            *failed.borrow_mut() = Some(failure);
+            Vec::new()
+        }
+    };
+    let outcome = run_observed(scenario, scheme, seed, observers);
+    if let Some(failure) = failed.into_inner() {
+        return Err(failure);
+    }
+    let (summary, observers) = outcome.map_err(Failure::usage)?;
+    for mut observer in observers {
+        observer.finish()?;
+    }
+    Ok(summary)
+}
+
+fn observers(
+    scenario: &Scenario,
+    data: Option<&DataFile>,
+    events: EventKinds,
+    arguments: &Arguments,
+    built: &Built,
+) -> Result<Vec<Box<dyn Observer>>, Failure> {
+    let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+    if let Some(path) = &arguments.pcap {
+        let file = create(path)?;
+        observers.push(Box::new(Capture::new(file, built)?));
+    }
+    match (data, &arguments.out) {
+        (Some(data), out) => {
+            let screen: Box<dyn Write> = Box::new(BufWriter::new(io::stdout()));
+            observers.extend(data.observers(built, out.as_deref(), events, screen)?);
+        }
+        (None, Some(out)) => observers.extend(series::observers(scenario, built, out)?),
+        (None, None) => {}
+    }
+    Ok(observers)
+}
+
+fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Usage)?;
+    Ok(BufWriter::new(file))
+}
+
+fn write_summary(out: &Path, summary: &RunSummary) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
+    let path = out.join("summary.json");
+    fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Run)
+}

@@ -1,0 +1,79 @@
+//! `lasthop schemes`.
+
+use clap::Args;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{ContentArrangement, Table};
+use lasthop_schemes::catalogue::{CATALOGUE, Scheme, find};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What `schemes` can be told.
+#[derive(Args)]
+pub struct Arguments {
+    /// Tell all about one scheme, its settings included
+    name: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    let schemes: Vec<&Scheme> = match &arguments.name {
+        Some(name) => vec![find(name).map_err(Failure::usage)?],
+        None => CATALOGUE.iter().collect(),
+    };
+    if arguments.json {
+        return output::print_json(&schemes.iter().map(|scheme| describe(scheme)).collect::<Vec<_>>());
+    }
+    if let (Some(_), [scheme]) = (&arguments.name, schemes.as_slice()) {
+        return output::print(&details(scheme));
+    }
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["scheme", "what it does", "what it places", "what it needs", "source"]);
+    for scheme in schemes {
+        let needs = if scheme.needs.is_empty() { "-" } else { scheme.needs };
+        table.add_row([scheme.name, scheme.title, scheme.places, needs, scheme.source]);
+    }
+    output::print(&format!("{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings"))
+}
+
+fn details(scheme: &Scheme) -> String {
+    let mut text = format!(
+        "{}: {}\n  source  {}\n  places  {}\n  needs   {}\n  advice  {}\n",
+        scheme.name,
+        scheme.title,
+        scheme.source,
+        scheme.places,
+        if scheme.needs.is_empty() { "nothing of the link layer" } else { scheme.needs },
+        scheme.advice,
+    );
+    let schema = scheme.schema();
+    match schema.get("properties").and_then(Value::as_object) {
+        Some(settings) if !settings.is_empty() => {
+            text.push_str("  settings\n");
+            for (key, setting) in settings {
+                let default = setting.get("default").map_or_else(String::new, |default| format!(" (default {default})"));
+                let about = setting.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+                text.push_str(&format!("    {key}{default}: {about}\n"));
+            }
+        }
+        _ => text.push_str("  settings  none\n"),
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn describe(scheme: &Scheme) -> Value {
+    json!({
+        "name": scheme.name,
+        "title": scheme.title,
+        "source": scheme.source,
+        "places": scheme.places,
+        "needs": scheme.needs,
+        "advice": scheme.advice,
+        "settings": scheme.schema(),
+    })
+}

@@ -1,0 +1,80 @@
+//! From a path and the command line's choices to a scenario that is ready to run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use lasthop_scenario::datafile::{self, DataFile};
+use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
+
+use crate::failure::Failure;
+
+/// What every command that reads a scenario can be told about it.
+#[derive(Args)]
+pub struct Choices {
+    /// A measured capacity trace in the Mahimahi format, for every link direction of the scenario that follows one
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+impl Choices {
+    pub fn overrides(&self) -> Overrides {
+        Overrides { trace: self.trace.clone() }
+    }
+}
+
+/// What a path can lead to.
+pub enum Loaded {
+    /// A scenario in TOML.
+    Scenario(Scenario),
+    /// A data file of the 1997 thesis's simulator.
+    DataFile(Box<DataFile>),
+}
+
+/// Reads a scenario, or a data file if its name ends in `.dat`.
+pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
+    if path.extension().is_some_and(|extension| extension == "dat") {
+        let data = datafile::read(path).map_err(Failure::usage)?;
+        return Ok(Loaded::DataFile(Box::new(data)));
+    }
+    Ok(Loaded::Scenario(file::read(path, &choices.overrides()).map_err(Failure::usage)?))
+}
+
+/// Reads a scenario; a data file counts as one.
+pub fn scenario(path: &Path, choices: &Choices) -> Result<Scenario, Failure> {
+    Ok(match any(path, choices)? {
+        Loaded::Scenario(scenario) => scenario,
+        Loaded::DataFile(data) => data.scenario,
+    })
+}
+
+/// The scheme of this name: one that the scenario names, with its settings there, or else one of the catalogue.
+pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> {
+    if let Some(choice) = scenario.schemes.iter().find(|choice| choice.label == name) {
+        return Ok(choice.clone());
+    }
+    SchemeChoice::new(name, toml::Table::new()).map_err(Failure::usage)
+}
+
+/// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among them; else the first takes its place.
+pub fn keep_schemes(scenario: &mut Scenario, names: &[String]) -> Result<(), Failure> {
+    let baseline = scenario.schemes[scenario.baseline].label.clone();
+    let mut kept: Vec<SchemeChoice> = Vec::new();
+    for name in names {
+        if kept.iter().any(|choice| choice.label == *name) {
+            return Err(Failure::usage(anyhow!("--schemes names {name:?} twice")));
+        }
+        kept.push(scheme(scenario, name)?);
+    }
+    scenario.baseline = kept.iter().position(|choice| choice.label == baseline).unwrap_or(0);
+    scenario.schemes = kept;
+    Ok(())
+}
+
+/// A scenario's name and description as a heading.
+pub fn title(scenario: &Scenario) -> String {
+    match scenario.description.trim() {
+        "" => scenario.name.clone(),
+        description => format!("{}: {description}", scenario.name),
+    }
+}

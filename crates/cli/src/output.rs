@@ -1,0 +1,26 @@
+//! Standard output and standard error: the only places where the command prints.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Prints a text and a line end on standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints one JSON document on standard output.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Run(error.into()))?;
+    print(&text)
+}
+
+/// Prints a line on standard error. If even that fails there is nobody left to tell.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,73 @@
+//! The floors of ARCHITECTURE.md: a crate uses only crates on floors below its own.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate with its floor. DESIGN.md gives agent and tcp one floor; tcp uses the agent crate's `Deadline`, so it stands above.
+const FLOORS: [(&str, u32); 8] = [
+    ("lasthop-packet", 0),
+    ("lasthop-agent", 1),
+    ("lasthop-tcp", 2),
+    ("lasthop-schemes", 3),
+    ("lasthop-sim", 3),
+    ("lasthop-scenario", 4),
+    ("lasthop-lab", 5),
+    ("lasthop-cli", 6),
+];
+
+/// External crates that nothing below the scenario's floor may use: they read clocks, files or the environment, or start threads.
+const NOT_IN_PURE_CRATES: [&str; 6] = ["rayon", "indicatif", "clap", "anyhow", "tracing", "rand"];
+
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("dependencies");
+            let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
+            let names = normal.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned);
+            (package["name"].as_str().expect("a name").to_owned(), names.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn a_crate_uses_only_crates_on_floors_below_its_own() {
+    let floors: BTreeMap<&str, u32> = FLOORS.iter().map(|(name, floor)| (*name, *floor)).collect();
+    let dependencies = dependencies();
+    for (name, used) in &dependencies {
+        let floor = floors.get(name.as_str()).unwrap_or_else(|| panic!("{name} has no floor: give it one here and in ARCHITECTURE.md"));
+        for used in used.iter().filter(|used| used.starts_with("lasthop-")) {
+            assert!(floors[used.as_str()] < *floor, "{name} (floor {floor}) uses {used} (floor {})", floors[used.as_str()]);
+        }
+    }
+    assert_eq!(dependencies.len(), FLOORS.len());
+}
+
+#[test]
+fn the_simulator_knows_no_scheme_and_the_schemes_no_simulator() {
+    let dependencies = dependencies();
+    assert!(!dependencies["lasthop-sim"].contains(&"lasthop-schemes".to_owned()));
+    assert!(!dependencies["lasthop-schemes"].contains(&"lasthop-sim".to_owned()));
+}
+
+#[test]
+fn pure_crates_use_nothing_that_reads_clocks_or_starts_threads() {
+    for (name, used) in dependencies() {
+        if ["lasthop-lab", "lasthop-cli"].contains(&name.as_str()) {
+            continue;
+        }
+        for forbidden in NOT_IN_PURE_CRATES {
+            assert!(!used.iter().any(|used| used == forbidden), "{name} uses {forbidden}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The input format of the 1997 thesis's simulator, `datafile.dat` (Goel, appendix B), and its traces.
+//!
+//! A file is a list of components, each a name and a block of attributes in braces, one attribute a line; `#` begins a comment; a
+//! `;` behind a value is tolerated, as the manual's own examples have it. Components come in any order, except that a wireless link
+//! stands before the `shared_links` that names it.
+//!
+//! | component | attributes (appendix B.3) |
+//! |---|---|
+//! | `simulator` | `system_simulation_time` and `print_interval` (ms), `read_from_trace` (0, 1, 2) |
+//! | `wired_source_node`, `wireless_source_node` | `node_id`, `dest_id`, `num_of_pkts_to_send`, `pkt_size` (octets), `recv_wnd_size` (KB of 1,024 octets) |
+//! | `normal_router_node`, `base_station` | `node_id`, `buffer_size` (octets), `processing_delay` (ms) |
+//! | `wired_sink_node`, `wireless_sink_node` | `node_id` |
+//! | `wired_link` | `link_id`, `bandwidth` (bit/s), `latency` (ms), `node_id1`, `node_id2`, `loss_probability`, `random_seed` |
+//! | `wireless_link` | the same with `mean_exp_distrib_good_state` and `mean_exp_distrib_bad_state` (s) in place of `loss_probability` |
+//! | `shared_links` | `link_id`, once for each wireless link of the cell |
+//!
+//! # What is ours
+//!
+//! Three attributes that appendix B does not have; a file of the thesis's needs none of them:
+//!
+//! | attribute | in | meaning |
+//! |---|---|---|
+//! | `start_time` | source nodes | when it starts to send, in ms; 0 without it. Section 4.2, item 9, has the feature, the manual no name for it. |
+//! | `scheme` | `simulator` | the scheme to run under, as the catalogue names it; `none` without it. The thesis compiled it in. |
+//! | `mac` | `shared_links` | `ideal`: the links take turns without collisions or overhead. Without it the cell has the 802.11 MAC, which comes with the 802.11 models and is refused until then. |
+//!
+//! # The traces of link states (`read_from_trace`)
+//!
+//! They are about the one wireless link of the network.
+//!
+//! - 0 uses `trace.dat` beside the data file: a line a change, the time in ms and the state, 1 for good and 0 for bad; the link begins good
+//!   ([`StateTrace`]). A trace that a run produced ends with a line that says so; one that was cut off is refused.
+//! - 1 produces `trace.dat`, in the directory of the output if there is one and else beside the data file.
+//! - 2 drops chosen packets, and produces `trace.dat`. The thesis compiled the choice in; ours is `drops.dat` beside the data file: a line a
+//!   packet, the sequence number of its first octet counted from 0, and which passing of it over the link (1 if left out; 2 is the
+//!   first retransmission by TCP). All of the link layer's attempts at that packet fail.
+//!
+//! In a network with no wireless link or with several, 0 and 2 are refused, and 1 produces no `trace.dat`: the files
+//! `wless_state-...` have what it would have had, a file a link.
+//!
+//! # What a data file means in our model
+//!
+//! - As in the thesis's simulator, connections start established, the clock counts whole milliseconds (so transmission times are cut
+//!   down), and the minimum RTO is 1 s ([`CLOCK`]).
+//! - A link layer is stop-and-wait with eight attempts more (section 4.2) where both ends of a wireless link implement it: base stations,
+//!   wireless sources and wireless sinks. Between two of the other nodes a wireless link is unreliable. One of each is refused.
+//! - A run lasts `system_simulation_time`, whether or not the transfers are done.
+//! - `random_seed` is the seed of that link's streams; the seed of the run has no part in them.
+//! - Control messages come from base stations and wireless sources (section 4.3.1, item 5): a `normal_router_node` has no part in a scheme.
+//! - A source sends to one sink and a sink has one source (section 4.2, item 4).
+
+mod block;
+mod error;
+mod events;
+mod kinds;
+mod links;
+mod naming;
+mod network;
+mod nodes;
+mod observers;
+mod parameters;
+mod periodic;
+mod states;
+mod syntax;
+mod trace_file;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::model::Scenario;
+
+pub use error::DataFileError;
+pub use events::EventTrace;
+pub use kinds::{EventKinds, UnknownEvent};
+pub use parameters::ParameterTraces;
+pub use states::StateRecorder;
+
+#[cfg(doc)]
+use lasthop_sim::wireless::StateTrace;
+
+/// The thesis's simulator counts milliseconds, and cuts transmission times down to whole ones: only so do the round-trip time of
+/// 351 ms (figure 5.3), the exchange of 10 ms and the failed attempt of 11 ms (appendix B.4) come out.
+pub const CLOCK: Duration = Duration::from_millis(1);
+
+/// The longest file that is read, in octets: of the data file and of each file beside it.
+pub const LONGEST_FILE: u64 = 64 << 20;
+
+/// A data file after reading: checked, with every default filled in.
+#[derive(Clone, Debug)]
+pub struct DataFile {
+    /// The network and its traffic. Nodes are named by their ids, links by theirs, and flows `211-213` by their source and sink.
+    pub scenario: Scenario,
+    /// How often the event trace has the state of every node, if that is asked for; above zero.
+    pub print_interval: Duration,
+    /// What was asked for and cannot be done, in sentences for the user; the run goes ahead without it.
+    pub notes: Vec<String>,
+    /// Index of the link whose states the run is to record in `trace.dat`.
+    recorded_link: Option<usize>,
+    /// Where the data file is.
+    directory: PathBuf,
+}
+
+/// Reads a data file, and what it needs of the files beside it.
+pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
+    let name = path.display().to_string();
+    let octets = octets_of(path)
+        .map_err(|problem| DataFileError::unreadable(&name, &format!("{problem}; expected a data file")))?;
+    let text = text_of(&octets, &name)?;
+    parse(text, &name, path.parent().unwrap_or(Path::new("")))
+}
+
+/// Reads the text of a data file. `name` is what errors call it, `directory` where the files beside it are.
+pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
+    syntax::blocks(text)
+        .and_then(|blocks| network::Draft::of(&blocks, syntax::line_count(text)))
+        .map_err(|problem| problem.in_file(name))
+        .and_then(|draft| states::with_traces(draft, name, directory))
+}
+
+fn octets_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    File::open(path)?.take(LONGEST_FILE + 1).read_to_end(&mut octets)?;
+    if octets.len() as u64 > LONGEST_FILE {
+        return Err(io::Error::other(format!("longer than {LONGEST_FILE} octets")));
+    }
+    Ok(octets)
+}
+
+fn text_of<'a>(octets: &'a [u8], name: &str) -> Result<&'a str, DataFileError> {
+    str::from_utf8(octets).map_err(|error| {
+        let line = octets[..error.valid_up_to()].split(|octet| *octet == b'\n').count();
+        error::Problem::new(line, "", "not text; expected a file in UTF-8").in_file(name)
+    })
+}

@@ -1,0 +1,226 @@
+//! Blocks to links, and cells of links.
+
+use std::time::Duration;
+
+use lasthop_packet::{Bitrate, Probability};
+use lasthop_sim::{
+    Capacity, ChannelConfig, Direction, Feedback, LinkLayer, QueueLimit, WiredConfig, WirelessConfig,
+};
+
+use super::CLOCK;
+use super::block::Located;
+use super::error::{Problem, quoted};
+use super::network::Draft;
+use super::syntax::Block;
+use crate::model::{Link, LinkModel};
+
+const MOST_LINKS: usize = 10_000;
+
+impl Draft {
+    pub(super) fn add_wired_link(&mut self, block: &Block<'_>) -> Result<(), Problem> {
+        block.has_only(&[
+            "link_id",
+            "bandwidth",
+            "latency",
+            "node_id1",
+            "node_id2",
+            "loss_probability",
+            "random_seed",
+        ])?;
+        let common = self.link_attributes(block)?;
+        let loss = block.number("loss_probability", 0.0..=1.0, "")?;
+        let loss = Probability::new(loss.value).unwrap_or(Probability::ZERO);
+        let direction =
+            Direction { capacity: Capacity::Fixed(common.rate), queue: QueueLimit::Unlimited, loss };
+        let link = Link::Wired(WiredConfig {
+            name: common.id.value.to_string(),
+            forward: direction.clone(),
+            backward: direction,
+            delay: common.latency,
+            clock: CLOCK,
+            seed: Some(common.seed),
+        });
+        self.add_link(block, &common, link)
+    }
+
+    pub(super) fn add_wireless_link(&mut self, block: &Block<'_>) -> Result<(), Problem> {
+        block.has_only(&[
+            "link_id",
+            "bandwidth",
+            "latency",
+            "node_id1",
+            "node_id2",
+            "mean_exp_distrib_good_state",
+            "mean_exp_distrib_bad_state",
+            "random_seed",
+        ])?;
+        let common = self.link_attributes(block)?;
+        // The clock counts milliseconds: no stay is shorter.
+        let good = block.number("mean_exp_distrib_good_state", 0.001..=1e7, " seconds")?;
+        let bad = block.number("mean_exp_distrib_bad_state", 0.0..=1e7, " seconds")?;
+        if bad.value > 0.0 && bad.value < 0.001 {
+            let problem = format!("{}: expected 0, or a number from 0.001 on (seconds)", bad.value);
+            return Err(block.problem_at(bad.line, "mean_exp_distrib_bad_state", problem));
+        }
+        let (first, second) = (self.sorts[common.ends.0], self.sorts[common.ends.1]);
+        if first.is_reliable() != second.is_reliable() {
+            let names = [common.ends.0, common.ends.1].map(|end| &self.scenario.nodes[end].name);
+            let problem = format!(
+                "only one of nodes {} and {} has the reliable link layer; expected two of base_station, \
+                 wireless_source_node and wireless_sink_node, or two of the others",
+                names[0], names[1]
+            );
+            return Err(block.problem_at(block.line, "node_id1", problem));
+        }
+        self.bad_means.insert(self.scenario.links.len(), bad);
+        let direction = Direction {
+            capacity: Capacity::Fixed(common.rate),
+            queue: QueueLimit::Unlimited,
+            loss: Probability::ZERO,
+        };
+        let config = WirelessConfig {
+            name: common.id.value.to_string(),
+            forward: direction.clone(),
+            backward: direction,
+            delay: common.latency,
+            clock: CLOCK,
+            channel: ChannelConfig::bursty(
+                Duration::from_secs_f64(good.value),
+                Duration::from_secs_f64(bad.value),
+            ),
+            link_layer: if first.is_reliable() { link_layer(&common) } else { LinkLayer::UNRELIABLE },
+            medium: None,
+            seed: Some(common.seed),
+        };
+        self.add_link(block, &common, Link::Wireless { config, cell: None })
+    }
+
+    fn link_attributes(&self, block: &Block<'_>) -> Result<CommonAttributes, Problem> {
+        let id = block.id("link_id")?;
+        let bandwidth = block.whole("bandwidth", 1..=1_000_000_000_000, " bits a second")?;
+        let latency = block.millis("latency", 0)?;
+        let seed = block.whole("random_seed", 0..=u64::MAX, "")?.value;
+        let ends = (self.end(block, "node_id1")?, self.end(block, "node_id2")?);
+        if ends.0 == ends.1 {
+            return Err(block.problem_at(
+                block.line,
+                "node_id2",
+                "the same node as node_id1; expected another",
+            ));
+        }
+        let rate = Bitrate::from_bps(bandwidth.value)
+            .ok_or_else(|| block.problem_at(bandwidth.line, "bandwidth", "expected a rate above zero"))?;
+        Ok(CommonAttributes { id, rate, latency, ends, seed })
+    }
+
+    fn add_link(&mut self, block: &Block<'_>, common: &CommonAttributes, link: Link) -> Result<(), Problem> {
+        let index = self.scenario.links.len();
+        if index == MOST_LINKS {
+            return Err(Problem::new(
+                block.line,
+                block.component,
+                format!("expected at most {MOST_LINKS} links"),
+            ));
+        }
+        let id = common.id;
+        if let Some(first) = self.links.insert(id.value, Located { value: index, line: id.line }) {
+            let problem = format!(
+                "{} is the id of another link, in line {}; expected one of its own",
+                id.value, first.line
+            );
+            return Err(block.problem_at(id.line, "link_id", problem));
+        }
+        let (a, b) = common.ends;
+        if let Some(other) =
+            self.scenario.links.iter().find(|link| link.ends == (a, b) || link.ends == (b, a))
+        {
+            let problem = format!(
+                "link {} joins these two nodes already; routes count hops and would never use another",
+                other.name()
+            );
+            return Err(block.problem_at(block.line, "node_id1", problem));
+        }
+        self.scenario.links.push(LinkModel { ends: common.ends, link });
+        Ok(())
+    }
+
+    /// Makes links share a medium; `Some` if they would have to share it in a way that is not there yet.
+    pub(super) fn share_links(&mut self, block: &Block<'_>) -> Result<Option<Problem>, Problem> {
+        let (ids, others): (Vec<_>, Vec<_>) =
+            block.attributes.iter().partition(|attribute| attribute.key == "link_id");
+        let rest = Block { attributes: others, ..*block };
+        rest.has_only(&["link_id", "mac"])?;
+        if ids.is_empty() {
+            return Err(block.problem_at(
+                block.line,
+                "link_id",
+                "missing; expected the id of a wireless link, once a link",
+            ));
+        }
+        let name = format!("cell in line {}", block.line);
+        for attribute in &ids {
+            let id = block.id_of(attribute)?;
+            let link = self.links.get(&id.value).map(|link| &mut self.scenario.links[link.value].link);
+            let Some(Link::Wireless { cell, .. }) = link else {
+                let problem = format!("there is no wireless_link {} above; expected the id of one", id.value);
+                return Err(block.problem(attribute, problem));
+            };
+            if let Some(cell) = cell {
+                return Err(block.problem(attribute, format!("link {} is in the {cell} already", id.value)));
+            }
+            *cell = Some(name.clone());
+        }
+        match rest.get("mac") {
+            Some(mac) if mac.value == "ideal" => Ok(None),
+            Some(mac) => Err(block.problem(mac, format!("{}: expected ideal", quoted(mac.value)))),
+            None => Ok(Some(Problem::new(
+                block.line,
+                block.component,
+                "shared links have the 802.11 MAC (thesis, section 4.2), which is not modelled yet; with `mac = ideal` \
+                 (an attribute of ours) in this block they take turns without collisions or overhead",
+            ))),
+        }
+    }
+
+    /// Which part of the network each node is in: there is a way between two nodes of one part and between no others.
+    pub(super) fn parts(&self) -> Vec<usize> {
+        let mut parent: Vec<usize> = (0..self.scenario.nodes.len()).collect();
+        for link in &self.scenario.links {
+            let (first, second) = (root(&mut parent, link.ends.0), root(&mut parent, link.ends.1));
+            parent[first] = second;
+        }
+        (0..parent.len()).map(|node| root(&mut parent, node)).collect()
+    }
+}
+
+fn root(parent: &mut [usize], mut node: usize) -> usize {
+    while parent[node] != node {
+        parent[node] = parent[parent[node]];
+        node = parent[node];
+    }
+    node
+}
+
+/// What both kinds of links have.
+struct CommonAttributes {
+    id: Located<u64>,
+    rate: Bitrate,
+    latency: Duration,
+    ends: (usize, usize),
+    seed: u64,
+}
+
+/// Octets of an acknowledgment frame of the link layer: an 802.11 ACK has 14.
+const ACK_OCTETS: u32 = 14;
+
+/// Stop-and-wait, with eight attempts after the first. The sender waits one tick longer than an acknowledgment takes: at 1 Mbit/s and
+/// 1 ms an attempt that fails takes 11 ms and one that succeeds 10 ms, as in appendix B.4.
+fn link_layer(link: &CommonAttributes) -> LinkLayer {
+    let exact = link.rate.transmission_time(u64::from(ACK_OCTETS));
+    let ack_time = Duration::from_millis(exact.as_millis() as u64);
+    let timeout = link.latency * 2 + ack_time + CLOCK;
+    LinkLayer {
+        feedback: Feedback::Acknowledged { timeout, ack_octets: ACK_OCTETS },
+        retransmission_attempts: 8,
+    }
+}

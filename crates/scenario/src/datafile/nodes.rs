@@ -1,0 +1,60 @@
+//! The kinds of nodes (thesis, section 4.2, item 4).
+
+use lasthop_schemes::catalogue::Role;
+use lasthop_sim::NodeKind;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    WiredSource,
+    WirelessSource,
+    NormalRouter,
+    BaseStation,
+    WiredSink,
+    WirelessSink,
+}
+
+impl Sort {
+    /// The sort of node that a component is, if it is a node.
+    pub(super) fn of(component: &str) -> Option<Self> {
+        Some(match component {
+            "wired_source_node" => Self::WiredSource,
+            "wireless_source_node" => Self::WirelessSource,
+            "normal_router_node" => Self::NormalRouter,
+            "base_station" => Self::BaseStation,
+            "wired_sink_node" => Self::WiredSink,
+            "wireless_sink_node" => Self::WirelessSink,
+            _ => return None,
+        })
+    }
+
+    pub(super) const fn is_source(self) -> bool {
+        matches!(self, Self::WiredSource | Self::WirelessSource)
+    }
+
+    pub(super) const fn is_router(self) -> bool {
+        matches!(self, Self::NormalRouter | Self::BaseStation)
+    }
+
+    pub(super) const fn is_sink(self) -> bool {
+        matches!(self, Self::WiredSink | Self::WirelessSink)
+    }
+
+    /// Whether it has the reliable link layer on its wireless links.
+    pub(super) const fn is_reliable(self) -> bool {
+        matches!(self, Self::WirelessSource | Self::BaseStation | Self::WirelessSink)
+    }
+
+    pub(super) const fn kind(self) -> NodeKind {
+        if self.is_router() { NodeKind::Router } else { NodeKind::Host }
+    }
+
+    /// What it is to a scheme; `None` lets its links decide.
+    pub(super) const fn role(self) -> Option<Role> {
+        match self {
+            Self::BaseStation => None,
+            Self::WirelessSource | Self::WirelessSink => Some(Role::MobileHost),
+            // Only nodes with the reliable link layer generate control information; where no agent goes, the role says.
+            Self::WiredSource | Self::NormalRouter | Self::WiredSink => Some(Role::FixedHost),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `read_from_trace`: link states from a trace, into a trace, or packets to lose (appendix B.3.1).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lasthop_packet::Instant;
+use lasthop_sim::wireless::{ForcedLoss, StateTrace};
+use lasthop_sim::{Interest, LinkId, Observer, StateSource, TraceEvent};
+
+use super::error::{DataFileError, Problem, quoted};
+use super::network::Draft;
+use super::trace_file::TraceFile;
+use super::{DataFile, octets_of, text_of};
+use crate::model::Link;
+
+/// The file of link states, and the file of packets to lose.
+pub(super) const STATES: &str = "trace.dat";
+const DROPS: &str = "drops.dat";
+
+/// What the first and the last line of a trace begin with that a run produced: without the second it was cut off.
+const BEGIN: &str = "# lasthop: link states, ms and 1 (good) or 0 (bad)";
+const END: &str = "# end";
+
+/// Each packet is compared with each of these.
+const MOST_DROPS: usize = 10_000;
+
+/// Does what `read_from_trace` asks for.
+pub(super) fn with_traces(draft: Draft, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
+    let mode = draft.read_from_trace;
+    let problem = |line, key: &str, problem: String| Err(Problem::new(line, key, problem).in_file(name));
+    let Draft { mut scenario, print_interval, bad_means, .. } = draft;
+    let mut notes = Vec::new();
+    let mut recorded_link = None;
+    let mut wireless = bad_means.iter();
+    match (mode.value, wireless.next(), wireless.next()) {
+        (0, Some((&link, _)), None) => {
+            set_source(&mut scenario.links[link].link, StateSource::Trace(Arc::new(read_states(directory)?)));
+        }
+        (1, Some((&link, _)), None) => recorded_link = Some(link),
+        (2, Some((&link, bad)), None) if bad.value == 0.0 => {
+            set_source(&mut scenario.links[link].link, StateSource::Forced(read_drops(directory)?));
+            recorded_link = Some(link);
+        }
+        (2, Some((_, bad)), None) => {
+            let found = format!("{}: expected 0, because read_from_trace is 2 (in line {})", bad.value, mode.line);
+            return problem(bad.line, "wireless_link.mean_exp_distrib_bad_state", found);
+        }
+        (1, ..) => notes.push(format!(
+            "{name}:{}: read_from_trace = 1 produces no {STATES} in a network with {} wireless links; with --out, there is a \
+             file wless_state-... for each",
+            mode.line,
+            bad_means.len()
+        )),
+        _ => {
+            let found = format!(
+                "{} needs exactly one wireless link, and there are {}; expected 1",
+                mode.value,
+                bad_means.len()
+            );
+            return problem(mode.line, "simulator.read_from_trace", found);
+        }
+    }
+    let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    scenario.name = stem.unwrap_or_default();
+    Ok(DataFile { scenario, print_interval, notes, recorded_link, directory: directory.to_owned() })
+}
+
+fn set_source(link: &mut Link, source: StateSource) {
+    if let Link::Wireless { config, .. } = link {
+        config.channel.source = source;
+    }
+}
+
+fn read_states(directory: &Path) -> Result<StateTrace, DataFileError> {
+    let (name, octets) = beside(directory, STATES, "read_from_trace = 0 uses a trace of link states")?;
+    let text = text_of(&octets, &name)?;
+    if text.starts_with(BEGIN) && text.lines().next_back().map(str::trim_end) != Some(END) {
+        let problem = format!("the trace is cut off; expected {END:?} as its last line");
+        return Err(Problem::new(text.lines().count(), "", problem).in_file(&name));
+    }
+    StateTrace::parse(text).map_err(|error| Problem::new(error.line, "", error.problem).in_file(&name))
+}
+
+fn read_drops(directory: &Path) -> Result<Vec<ForcedLoss>, DataFileError> {
+    let (name, octets) = beside(directory, DROPS, "read_from_trace = 2 drops the packets listed in it")?;
+    parse_drops(text_of(&octets, &name)?).map_err(|problem| problem.in_file(&name))
+}
+
+/// Reads lines of a sequence number, counted in octets from 0, and which passing of it, 1 if left out.
+fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
+    let mut drops = Vec::new();
+    for (index, row) in text.lines().enumerate() {
+        let row = row.split('#').next().unwrap_or_default().trim();
+        if row.is_empty() {
+            continue;
+        }
+        let mut words = row.split_whitespace();
+        let seq = words.next().and_then(|word| word.parse().ok());
+        let passing = words.next().map_or(Some(1), |word| word.parse().ok().filter(|passing| *passing > 0));
+        let (Some(seq), Some(passing), None) = (seq, passing, words.next()) else {
+            let expected = "expected a packet's sequence number, from 0, and which passing of it, from 1";
+            return Err(Problem::new(index + 1, "", format!("{}: {expected}", quoted(row))));
+        };
+        if drops.len() == MOST_DROPS {
+            return Err(Problem::new(index + 1, "", format!("expected at most {MOST_DROPS} packets")));
+        }
+        drops.push(ForcedLoss { seq, passing });
+    }
+    Ok(drops)
+}
+
+/// A file beside the data file, with the name that errors call it.
+fn beside(directory: &Path, file: &str, why: &str) -> Result<(String, Vec<u8>), DataFileError> {
+    let path = directory.join(file);
+    let name = path.display().to_string();
+    let octets = octets_of(&path).map_err(|problem| {
+        DataFileError::unreadable(&name, &format!("{problem}; {why}, beside the data file"))
+    })?;
+    Ok((name, octets))
+}
+
+/// Writes the changes of one link's state in the format of `trace.dat`; the file appears when it is complete.
+#[derive(Debug)]
+pub struct StateRecorder {
+    link: LinkId,
+    file: TraceFile,
+}
+
+impl StateRecorder {
+    /// A recorder of this link's states, into a file of this path.
+    pub fn new(link: LinkId, path: PathBuf) -> Self {
+        let mut file = TraceFile::new(path);
+        file.line(format_args!("{BEGIN}"));
+        Self { link, file }
+    }
+}
+
+impl Observer for StateRecorder {
+    fn interest(&self) -> Interest {
+        Interest::CHANNEL
+    }
+
+    fn on_event(&mut self, _now: Instant, event: &TraceEvent<'_>) {
+        if let TraceEvent::ChannelState { link, at, good } = *event
+            && link == self.link
+        {
+            self.file.line(format_args!("{}", StateTrace::line(at, good).trim_end()));
+        }
+    }
+
+    fn finish(&mut self) -> std::io::Result<()> {
+        self.file.line(format_args!("{END}"));
+        self.file.finish()
+    }
+}

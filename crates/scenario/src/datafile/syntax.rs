@@ -1,0 +1,126 @@
+//! Lines to blocks: what stands between which braces (appendix B.2).
+
+use super::error::{Problem, quoted};
+
+/// A component with its attributes as they stand in the file.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    pub(super) component: &'a str,
+    /// Where its name stands.
+    pub(super) line: usize,
+    pub(super) attributes: Vec<Attribute<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attribute<'a> {
+    pub(super) key: &'a str,
+    pub(super) value: &'a str,
+    pub(super) line: usize,
+}
+
+/// Every component of the manual (appendix B.3).
+pub(super) const COMPONENTS: [&str; 10] = [
+    "simulator",
+    "wired_source_node",
+    "wireless_source_node",
+    "normal_router_node",
+    "base_station",
+    "wired_sink_node",
+    "wireless_sink_node",
+    "wired_link",
+    "wireless_link",
+    "shared_links",
+];
+
+/// The number of the last line, at least 1.
+pub(super) fn line_count(text: &str) -> usize {
+    text.lines().count().max(1)
+}
+
+pub(super) fn blocks(text: &str) -> Result<Vec<Block<'_>>, Problem> {
+    let mut blocks = Vec::new();
+    let mut place = Place::Outside;
+    for (index, row) in text.lines().enumerate() {
+        let row = row.split('#').next().unwrap_or_default().trim();
+        // The manual's examples have a `;` behind some values.
+        let row = row.trim_end_matches(';').trim_end();
+        if !row.is_empty() {
+            place = place.after(row, index + 1, &mut blocks)?;
+        }
+    }
+    match place {
+        Place::Outside => Ok(blocks),
+        Place::BeforeBrace(block) | Place::Inside(block) => Err(Problem::new(
+            line_count(text),
+            block.component,
+            format!(
+                "the file ends within this component, which begins in line {}; expected its {{ attributes }}",
+                block.line
+            ),
+        )),
+    }
+}
+
+/// Where in the file a line stands.
+enum Place<'a> {
+    Outside,
+    BeforeBrace(Block<'a>),
+    Inside(Block<'a>),
+}
+
+impl<'a> Place<'a> {
+    fn after(self, row: &'a str, line: usize, blocks: &mut Vec<Block<'a>>) -> Result<Self, Problem> {
+        match self {
+            Place::Outside => begin(row, line),
+            Place::BeforeBrace(block) if row == "{" => Ok(Place::Inside(block)),
+            Place::BeforeBrace(block) => {
+                Err(Problem::new(line, block.component, format!("{}: expected {{", quoted(row))))
+            }
+            Place::Inside(block) if row == "}" => {
+                blocks.push(block);
+                Ok(Place::Outside)
+            }
+            Place::Inside(mut block) => {
+                block.attributes.push(attribute(row, line, &block)?);
+                Ok(Place::Inside(block))
+            }
+        }
+    }
+}
+
+fn begin(row: &str, line: usize) -> Result<Place<'_>, Problem> {
+    let (component, has_brace) = match row.strip_suffix('{') {
+        Some(component) => (component.trim_end(), true),
+        None => (row, false),
+    };
+    if !COMPONENTS.contains(&component) {
+        let expected = COMPONENTS.join(", ");
+        return Err(Problem::new(
+            line,
+            "",
+            format!("{}: expected a component: {expected}", quoted(component)),
+        ));
+    }
+    let block = Block { component, line, attributes: Vec::new() };
+    Ok(if has_brace { Place::Inside(block) } else { Place::BeforeBrace(block) })
+}
+
+fn attribute<'a>(row: &'a str, line: usize, block: &Block<'_>) -> Result<Attribute<'a>, Problem> {
+    let expected = || {
+        let problem = format!("{}: expected an attribute as `name = value`, or }}", quoted(row));
+        Problem::new(line, block.component, problem)
+    };
+    let (key, value) = row.split_once('=').ok_or_else(expected)?;
+    let (key, value) = (key.trim(), value.trim());
+    if key.is_empty() || key.contains(char::is_whitespace) {
+        return Err(expected());
+    }
+    if value.is_empty() {
+        return Err(Problem::new(
+            line,
+            format!("{}.{}", block.component, key.chars().take(40).collect::<String>()),
+            "expected a value behind =",
+        ));
+    }
+    Ok(Attribute { key, value, line })
+}

@@ -1,0 +1,184 @@
+//! Keys that take a string or a table, a number or a list. Read by hand: serde's untagged enums lose the place of an error.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use lasthop_schemes::catalogue::CATALOGUE;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::quantity::{Octets, Text};
+use super::schema::scheme_schemas;
+use crate::model::SchemeChoice;
+
+/// `seeds = 10` or `seeds = [3, 1, 4]`.
+#[derive(Debug)]
+pub(super) enum Seeds {
+    Count(u64),
+    List(Vec<u64>),
+}
+
+impl<'de> Deserialize<'de> for Seeds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Seeds;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of seeds, such as 10, or a list of seeds, such as [1, 2, 3]")
+            }
+            fn visit_i64<E: Error>(self, count: i64) -> Result<Seeds, E> {
+                u64::try_from(count)
+                    .map(Seeds::Count)
+                    .map_err(|_| E::custom(format_args!("{count} seeds; expected 1 or more")))
+            }
+            fn visit_u64<E: Error>(self, count: u64) -> Result<Seeds, E> {
+                Ok(Seeds::Count(count))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seeds: A) -> Result<Seeds, A::Error> {
+                let mut list = Vec::new();
+                while let Some(seed) = seeds.next_element()? {
+                    list.push(seed);
+                }
+                Ok(Seeds::List(list))
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for Seeds {
+    fn schema_name() -> Cow<'static, str> {
+        "Seeds".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [
+            { "type": "integer", "minimum": 1, "maximum": 10_000 },
+            { "type": "array", "minItems": 1, "uniqueItems": true, "items": { "type": "integer", "minimum": 0 } },
+        ] })
+    }
+}
+
+/// `"snoop"` or `{ scheme = "snoop", label = "...", setting = ... }`.
+#[derive(Debug)]
+pub(super) struct SchemeEntry {
+    pub(super) scheme: String,
+    pub(super) label: Option<String>,
+    pub(super) settings: toml::Table,
+}
+
+impl<'de> Deserialize<'de> for SchemeEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = SchemeEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a scheme's name, or a table with the key \"scheme\"")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<SchemeEntry, E> {
+                Ok(SchemeEntry { scheme: name.to_owned(), label: None, settings: toml::Table::new() })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<SchemeEntry, A::Error> {
+                let (mut scheme, mut label, mut settings) = (None, None, toml::Table::new());
+                while let Some(key) = entries.next_key::<String>()? {
+                    match key.as_str() {
+                        "scheme" => scheme = Some(entries.next_value()?),
+                        "label" => label = Some(entries.next_value()?),
+                        _ => {
+                            settings.insert(key, entries.next_value()?);
+                        }
+                    }
+                }
+                let scheme = scheme.ok_or_else(|| A::Error::missing_field("scheme"))?;
+                Ok(SchemeEntry { scheme, label, settings })
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for SchemeEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Scheme".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> =
+            CATALOGUE.iter().map(|scheme| scheme.name).chain([SchemeChoice::NO_LOSS]).collect();
+        let mut alternatives = vec![json_schema!({ "enum": names }).to_value()];
+        alternatives.extend(scheme_schemas(generator));
+        json_schema!({ "oneOf": alternatives })
+    }
+}
+
+/// `"stop-and-wait"` or `{ kind = "stop-and-wait", retransmission-attempts = 3 }`.
+#[derive(Debug)]
+pub(super) struct LinkLayerEntry(pub(super) LinkLayerTable);
+
+/// A link layer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct LinkLayerTable {
+    /// What kind.
+    pub(super) kind: LinkLayerKind,
+    /// How often a frame is transmitted again before it is given up, 0 to 1,000; default 8.
+    pub(super) retransmission_attempts: Option<u32>,
+    /// With "stop-and-wait": from the end of a transmission until the sender stops waiting for the acknowledgment, "1 us" to
+    /// "10 s". Default: twice the propagation delay, plus the acknowledgment's transmission time, plus 1 ms.
+    pub(super) ack_timeout: Option<Text<Duration>>,
+    /// With "stop-and-wait": length of an acknowledgment, at most "1500 B"; default "14 B".
+    pub(super) ack_size: Option<Text<Octets>>,
+}
+
+/// What kind of link layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LinkLayerKind {
+    /// What is lost is lost, and nobody knows.
+    None,
+    /// Each frame is acknowledged over the air before the next is sent.
+    StopAndWait,
+    /// The sender knows each frame's fate at the end of its transmission, at no cost.
+    Immediate,
+}
+
+impl<'de> Deserialize<'de> for LinkLayerEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = LinkLayerEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "\"none\", \"stop-and-wait\", \"immediate\", or a table with one of them as \"kind\"",
+                )
+            }
+            fn visit_str<E: Error>(self, kind: &str) -> Result<LinkLayerEntry, E> {
+                Ok(LinkLayerEntry(LinkLayerTable {
+                    kind: LinkLayerKind::deserialize(StrDeserializer::new(kind))?,
+                    retransmission_attempts: None,
+                    ack_timeout: None,
+                    ack_size: None,
+                }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<LinkLayerEntry, A::Error> {
+                LinkLayerTable::deserialize(MapAccessDeserializer::new(entries)).map(LinkLayerEntry)
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for LinkLayerEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "LinkLayer".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let kind = generator.subschema_for::<LinkLayerKind>();
+        let table = generator.subschema_for::<LinkLayerTable>();
+        json_schema!({ "oneOf": [kind, table] })
+    }
+}

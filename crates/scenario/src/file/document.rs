@@ -1,0 +1,318 @@
+//! Where each key stands in its file: the one way from a key to its line, and back from what serde points at to its key.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::ScenarioError;
+
+/// A TOML file, parsed, with the place of every key and value.
+#[derive(Clone)]
+pub(super) struct Document<'t> {
+    name: String,
+    text: &'t str,
+    root: Spanned<DeTable<'t>>,
+    /// What a sweep has put in place of the file's values.
+    replaced: Vec<Replaced>,
+}
+
+#[derive(Clone)]
+struct Replaced {
+    path: Vec<String>,
+    file: String,
+    line: usize,
+}
+
+impl<'t> Document<'t> {
+    pub(super) fn parse(text: &'t str, name: String) -> Result<Self, ScenarioError> {
+        if text.trim().is_empty() {
+            return Err(ScenarioError::of_file(
+                name,
+                "the file is empty; expected a scenario with nodes, links and flows",
+            ));
+        }
+        match DeTable::parse(text) {
+            Ok(root) => Ok(Self { name, text, root, replaced: Vec::new() }),
+            Err(error) => {
+                let offset = error.span().map_or(0, |span| span.start);
+                Err(ScenarioError {
+                    line: Some(line_at(text, offset)),
+                    key: key_in_text(text, offset),
+                    problem: error.message().lines().collect::<Vec<_>>().join("; "),
+                    file: name,
+                })
+            }
+        }
+    }
+
+    /// What errors call the file.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the whole file as `T`.
+    pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
+        T::deserialize(toml::de::Deserializer::from(self.root.clone())).map_err(|error| {
+            let path = error.span().map(|span| self.path_at(&span)).unwrap_or_default();
+            let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let missing =
+                error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+            path.extend(missing);
+            let problem = if missing.is_some() { "it is missing" } else { error.message() };
+            self.error(&path, problem)
+        })
+    }
+
+    /// An error about the key at this path, or about the innermost table on the way to it that the file has.
+    pub(super) fn error(&self, path: &[&str], problem: impl Into<String>) -> ScenarioError {
+        let (file, line) = self.place(path);
+        ScenarioError {
+            file: file.to_owned(),
+            line: Some(line),
+            key: self.display(path),
+            problem: problem.into(),
+        }
+    }
+
+    /// The value at this path.
+    pub(super) fn get(&self, path: &[&str]) -> Option<&Spanned<DeValue<'t>>> {
+        let (first, rest) = path.split_first()?;
+        let value = self.root.get_ref().get(*first)?;
+        rest.iter().try_fold(value, |value, step| child(value.get_ref(), step).map(|(_, value)| value))
+    }
+
+    /// The text that stands at a value of this file.
+    pub(super) fn source(&self, value: &Spanned<DeValue<'_>>) -> &str {
+        self.text.get(value.span()).unwrap_or_default()
+    }
+
+    /// Where in the file a key begins: sorts keys in the order of the file.
+    pub(super) fn position(&self, path: &[&str]) -> usize {
+        self.span(path).map_or(usize::MAX, |span| span.start)
+    }
+
+    /// Puts what `source` has at `place`, if it has anything there, in place of what this document has at `path`.
+    pub(super) fn replace_from(
+        &mut self,
+        source: &Document<'t>,
+        place: &[&str],
+        path: &[&str],
+    ) -> Result<(), ScenarioError> {
+        let Some(value) = source.get(place) else { return Ok(()) };
+        self.replace(path, value.get_ref(), source.place(place))
+            .map_err(|problem| source.error(place, problem))
+    }
+
+    /// Puts `value` at `path`, where `from` is the file and line that it comes from. Tables that are missing are made.
+    fn replace(&mut self, path: &[&str], value: &DeValue<'t>, from: (&str, usize)) -> Result<(), String> {
+        // A span behind the end of the text, for this value alone.
+        let start = self.text.len() + 1 + 2 * self.replaced.len();
+        let span = start..start + 1;
+        let Some((last, tables)) = path.split_last() else { return Err("it names no key".to_owned()) };
+        let mut table = self.root.get_mut();
+        let mut tables = tables.iter();
+        while let Some(step) = tables.next() {
+            let key = Spanned::new(span.clone(), (*step).to_owned().into());
+            let empty = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+            let mut next = table.entry(key).or_insert(empty).get_mut();
+            if let DeValue::Array(elements) = next {
+                let index = tables.next().and_then(|index| index.parse::<usize>().ok());
+                next = index
+                    .and_then(|index| elements.get_mut(index))
+                    .ok_or_else(|| {
+                        format!("{step:?} is a list; expected the number of one of its elements, from 0")
+                    })?
+                    .get_mut();
+            }
+            let DeValue::Table(inner) = next else { return Err(format!("{step:?} is no table")) };
+            table = inner;
+        }
+        let key = Spanned::new(span.clone(), (*last).to_owned().into());
+        table.insert(key, respan(value, &span));
+        self.replaced.push(Replaced {
+            path: path.iter().map(|step| (*step).to_owned()).collect(),
+            file: from.0.to_owned(),
+            line: from.1,
+        });
+        Ok(())
+    }
+
+    fn place(&self, path: &[&str]) -> (&str, usize) {
+        let replaced = self.replaced.iter().rev().find(|replaced| path.starts_with_strings(&replaced.path));
+        if let Some(Replaced { file, line, .. }) = replaced {
+            return (file, *line);
+        }
+        let span = (0..=path.len()).rev().find_map(|len| self.span(&path[..len]));
+        (&self.name, line_at(self.text, span.map_or(0, |span| span.start)))
+    }
+
+    /// Where the key at this path stands, or the element if it is one of a list.
+    fn span(&self, path: &[&str]) -> Option<Range<usize>> {
+        let (last, tables) = path.split_last()?;
+        if tables.is_empty() {
+            return self.root.get_ref().get_key_value(*last).map(|(key, _)| key.span());
+        }
+        child(self.get(tables)?.get_ref(), last).map(|(span, _)| span)
+    }
+
+    /// `links.air.rate`, `schemes[2].label`.
+    fn display(&self, path: &[&str]) -> String {
+        let mut text = String::new();
+        for (depth, step) in path.iter().enumerate() {
+            let in_list = self.get(&path[..depth]).is_some_and(|value| value.get_ref().is_array());
+            if in_list {
+                text.push_str(&format!("[{step}]"));
+            } else {
+                if depth > 0 {
+                    text.push('.');
+                }
+                text.extend(step.chars().take(80));
+            }
+        }
+        text
+    }
+
+    /// The key whose name or value is the smallest that encloses a place in the text.
+    fn path_at(&self, place: &Range<usize>) -> Vec<String> {
+        let mut search = Search { place, path: Vec::new(), best: (usize::MAX, Vec::new()) };
+        search.table(self.root.get_ref());
+        search.best.1
+    }
+}
+
+struct Search<'a> {
+    place: &'a Range<usize>,
+    path: Vec<String>,
+    best: (usize, Vec<String>),
+}
+
+impl Search<'_> {
+    fn table(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            self.path.push(key.get_ref().to_string());
+            self.consider(&key.span());
+            self.value(value);
+            self.path.pop();
+        }
+    }
+
+    fn value(&mut self, value: &Spanned<DeValue<'_>>) {
+        self.consider(&value.span());
+        match value.get_ref() {
+            DeValue::Table(table) => self.table(table),
+            DeValue::Array(elements) => {
+                for (index, element) in elements.iter().enumerate() {
+                    self.path.push(index.to_string());
+                    self.value(element);
+                    self.path.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn consider(&mut self, span: &Range<usize>) {
+        // The span of a key in a header is that of its table, too: the outer of two equals is the more general and comes first.
+        if span.start <= self.place.start && self.place.end <= span.end && span.len() < self.best.0 {
+            self.best = (span.len(), self.path.clone());
+        }
+    }
+}
+
+/// The member or element of a value by this name, and where its key stands.
+fn child<'a, 't>(value: &'a DeValue<'t>, step: &str) -> Option<(Range<usize>, &'a Spanned<DeValue<'t>>)> {
+    match value {
+        DeValue::Table(table) => table.get_key_value(step).map(|(key, value)| (key.span(), value)),
+        DeValue::Array(elements) => {
+            elements.get(step.parse::<usize>().ok()?).map(|value| (value.span(), value))
+        }
+        _ => None,
+    }
+}
+
+/// A value with another place.
+fn respan<'t>(value: &DeValue<'t>, span: &Range<usize>) -> Spanned<DeValue<'t>> {
+    let value = match value {
+        DeValue::Table(table) => DeValue::Table(
+            table
+                .iter()
+                .map(|(key, value)| {
+                    (Spanned::new(span.clone(), key.get_ref().clone()), respan(value.get_ref(), span))
+                })
+                .collect(),
+        ),
+        DeValue::Array(elements) => {
+            let mut array = toml::de::DeArray::new();
+            for element in elements.iter() {
+                array.push(respan(element.get_ref(), span));
+            }
+            DeValue::Array(array)
+        }
+        other => other.clone(),
+    };
+    Spanned::new(span.clone(), value)
+}
+
+trait StartsWith {
+    fn starts_with_strings(&self, prefix: &[String]) -> bool;
+}
+
+impl StartsWith for [&str] {
+    fn starts_with_strings(&self, prefix: &[String]) -> bool {
+        prefix.len() <= self.len() && prefix.iter().zip(self).all(|(left, right)| left == right)
+    }
+}
+
+/// Reads a scenario or a sweep: one longer than this is none.
+pub(super) fn read_file(path: &Path) -> Result<String, ScenarioError> {
+    read_text(path, 16 << 20)
+}
+
+/// Reads a text file of bounded length.
+pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioError> {
+    let error = |problem: String| ScenarioError::of_file(path.display().to_string(), problem);
+    let cannot = |problem: std::io::Error| error(format!("it cannot be read: {problem}"));
+    let mut octets = Vec::new();
+    // One octet more than is allowed tells a file that is too long from one that just fits.
+    File::open(path).map_err(cannot)?.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
+    if octets.len() as u64 > largest {
+        return Err(error(format!("it is longer than {} MiB", largest >> 20)));
+    }
+    String::from_utf8(octets).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..good].iter().filter(|octet| **octet == b'\n').count() + 1;
+        ScenarioError {
+            line: Some(line),
+            ..ScenarioError::of_file(path.display().to_string(), "it is not a text in UTF-8")
+        }
+    })
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|octet| **octet == b'\n').count() + 1
+}
+
+/// The key that is being written where the syntax goes wrong, from the text itself: there is no document yet.
+fn key_in_text(text: &str, offset: usize) -> String {
+    let known = |key: &str| {
+        let key = key.trim();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.\"' ".contains(c);
+        (!key.is_empty() && key.len() <= 200 && key.chars().all(plain)).then(|| key.to_owned())
+    };
+    let header =
+        |line: &str| known(line.trim().trim_start_matches('[').split(']').next().unwrap_or_default());
+    let start = text.as_bytes().iter().take(offset).rposition(|octet| *octet == b'\n').map_or(0, |at| at + 1);
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    if line.trim_start().starts_with('[') {
+        return header(line).unwrap_or_default();
+    }
+    let table = text.get(..start).unwrap_or_default();
+    let table = table.lines().rev().find(|line| line.trim_start().starts_with('[')).and_then(header);
+    let key = line.split_once('=').and_then(|(key, _)| known(key));
+    [table, key].into_iter().flatten().collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,33 @@
+//! What is wrong with a file.
+
+use thiserror::Error;
+
+/// Why a scenario or a sweep cannot be used: `scenarios/x.toml:12: links.air.rate: "11 Mbps" is not a rate above zero, such as
+/// "11 Mbit/s"`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}{}{}: {problem}", at_line(*.line), at_key(.key))]
+pub struct ScenarioError {
+    /// The file, as it was named.
+    pub file: String,
+    /// The line, from 1; `None` where the file as a whole is wrong.
+    pub line: Option<usize>,
+    /// The key with its tables, such as `links.air.rate`; empty where there is none.
+    pub key: String,
+    /// What is wrong, and what was expected.
+    pub problem: String,
+}
+
+impl ScenarioError {
+    /// A file that cannot be used at all.
+    pub(crate) fn of_file(file: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { file: file.into(), line: None, key: String::new(), problem: problem.into() }
+    }
+}
+
+fn at_line(line: Option<usize>) -> String {
+    line.map(|line| format!(":{line}")).unwrap_or_default()
+}
+
+fn at_key(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!(": {key}") }
+}

@@ -1,0 +1,113 @@
+//! Which schemes run, how often, and which one the others are compared with.
+
+use lasthop_schemes::catalogue::{CatalogueError, find};
+
+use super::choice::{SchemeEntry, Seeds};
+use super::error::ScenarioError;
+use super::reader::Reader;
+use crate::model::SchemeChoice;
+
+const MOST_SCHEMES: usize = 100;
+const MOST_SEEDS: usize = 10_000;
+
+pub(super) fn schemes(
+    reader: &Reader<'_>,
+    entries: Option<Vec<SchemeEntry>>,
+) -> Result<Vec<SchemeChoice>, ScenarioError> {
+    let plain =
+        |name: &str| SchemeEntry { scheme: name.to_owned(), label: None, settings: toml::Table::new() };
+    let entries = entries.unwrap_or_else(|| vec![plain("none")]);
+    if !(1..=MOST_SCHEMES).contains(&entries.len()) {
+        let problem = format!("{} of them; expected 1 to {MOST_SCHEMES} schemes", entries.len());
+        return Err(reader.fail(&["schemes"], problem));
+    }
+    let mut schemes: Vec<SchemeChoice> = Vec::new();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let index = index.to_string();
+        let choice = choice(reader, &index, entry)?;
+        if schemes.iter().any(|other| other.label == choice.label) {
+            let problem = format!(
+                "a second row {:?}; expected another label: {{ scheme = ..., label = ... }}",
+                choice.label
+            );
+            return Err(reader.fail(&["schemes", &index], problem));
+        }
+        schemes.push(choice);
+    }
+    Ok(schemes)
+}
+
+fn choice(reader: &Reader<'_>, index: &str, entry: SchemeEntry) -> Result<SchemeChoice, ScenarioError> {
+    let SchemeEntry { scheme, label, settings } = entry;
+    fn key<'a>(index: &'a str, key: &'a str) -> [&'a str; 3] {
+        ["schemes", index, key]
+    }
+    if scheme == SchemeChoice::NO_LOSS
+        && let Some(setting) = settings.keys().next()
+    {
+        return Err(reader.fail(&key(index, setting), "no-loss has no settings; expected a label at most"));
+    }
+    let choice = SchemeChoice::new(&scheme, settings.clone()).map_err(|error| match &error {
+        CatalogueError::Unknown { .. } => {
+            reader.fail(&key(index, "scheme"), format!("{error}, and {}", SchemeChoice::NO_LOSS))
+        }
+        CatalogueError::Settings { problem, .. } => match wrong_setting(&scheme, &settings) {
+            Some((setting, problem)) => reader.fail(&key(index, &setting), problem),
+            None => reader.fail(&["schemes", index], problem.clone()),
+        },
+    })?;
+    match label {
+        None => Ok(choice),
+        Some(label) if (1..=64).contains(&label.chars().count()) && !label.chars().any(char::is_control) => {
+            Ok(choice.labelled(label))
+        }
+        Some(_) => {
+            Err(reader.fail(&key(index, "label"), "expected a label of 1 to 64 characters on one line"))
+        }
+    }
+}
+
+/// Which of several settings is wrong: each has a default, so the wrong one is wrong alone.
+fn wrong_setting(scheme: &str, settings: &toml::Table) -> Option<(String, String)> {
+    let scheme = find(scheme).ok()?;
+    settings.iter().find_map(|(key, value)| {
+        let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
+        match scheme.configure(alone) {
+            Err(CatalogueError::Settings { problem, .. }) => Some((key.clone(), problem)),
+            _ => None,
+        }
+    })
+}
+
+pub(super) fn baseline(
+    reader: &Reader<'_>,
+    label: Option<String>,
+    schemes: &[SchemeChoice],
+) -> Result<usize, ScenarioError> {
+    let position = |label: &str| schemes.iter().position(|scheme| scheme.label == label);
+    let Some(label) = label else { return Ok(position("none").unwrap_or(0)) };
+    position(&label).ok_or_else(|| {
+        let labels: Vec<&str> = schemes.iter().map(|scheme| scheme.label.as_str()).collect();
+        reader.fail(
+            &["baseline"],
+            format!("{label:?} is not among the schemes; expected one of: {}", labels.join(", ")),
+        )
+    })
+}
+
+pub(super) fn seeds(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64>, ScenarioError> {
+    let seeds = match seeds.unwrap_or(Seeds::Count(10)) {
+        Seeds::Count(count) => (1..=count.min(MOST_SEEDS as u64 + 1)).collect(),
+        Seeds::List(list) => list,
+    };
+    if !(1..=MOST_SEEDS).contains(&seeds.len()) {
+        let problem = format!("expected 1 to {MOST_SEEDS} seeds");
+        return Err(reader.fail(&["seeds"], problem));
+    }
+    let mut sorted = seeds.clone();
+    sorted.sort_unstable();
+    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(reader.fail(&["seeds"], format!("{} twice; expected each seed once", twice[0])));
+    }
+    Ok(seeds)
+}

@@ -1,0 +1,65 @@
+//! The scenario format: TOML, with quantities as strings that carry their unit.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`error`] | [`ScenarioError`]: file, line, key, and what was expected |
+//! | [`sweep`] | [`Sweep`]: a scenario with swept parameters |
+//! | [`schema`] | the JSON schema of the format |
+//! | `tables` | the tables of a file, as serde reads them |
+//! | `choice` | keys that take a string or a table, a number or a list |
+//! | `quantity` | values that are written as text |
+//! | `document` | where each key stands in its file |
+//! | `reader`, `link`, `traffic`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
+//!
+//! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
+//! through the JSON schema.
+
+mod choice;
+mod document;
+pub mod error;
+mod lineup;
+mod link;
+mod quantity;
+mod reader;
+pub mod schema;
+pub mod sweep;
+mod tables;
+mod trace;
+mod traffic;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use crate::model::Scenario;
+
+pub use error::ScenarioError;
+pub use sweep::{Point, Sweep};
+
+use document::Document;
+use trace::Traces;
+
+/// What the command line says instead of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one; relative to the working directory.
+    pub trace: Option<PathBuf>,
+}
+
+/// Reads a scenario file. Files that it names are looked for beside it.
+///
+/// What it returns is ready to run: it has been built once under each of its schemes.
+pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
+    let text = document::read_file(path)?;
+    let document = Document::parse(&text, path.display().to_string())?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    reader::read(&document, base, overrides, &Traces::default())
+}
+
+/// Reads a scenario from text. `name` is what errors call the file, and without its extension the scenario's name unless it has
+/// one; files that the scenario names are looked for in `base`.
+pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
+    let document = Document::parse(text, name.to_owned())?;
+    reader::read(&document, base, overrides, &Traces::default())
+}

@@ -1,0 +1,188 @@
+//! Values that are written as text.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use lasthop_packet::units::{UnitError, parse_duration, parse_octets};
+use lasthop_packet::{Bitrate, Probability};
+use lasthop_sim::QueueLimit;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// Something that files write as a string.
+pub(super) trait Written: Sized {
+    /// Its name in the JSON schema.
+    const NAME: &'static str;
+    /// What was expected, with examples: ends the sentence "... is not".
+    const EXPECTED: &'static str;
+    /// A regular expression for editors; reading decides.
+    const PATTERN: &'static str;
+
+    /// Reads it; the error is a sentence.
+    fn read(text: &str) -> Result<Self, String>;
+}
+
+/// A value that is written as a string.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<T>(pub(super) T);
+
+impl<'de, T: Written> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading<T>(PhantomData<T>);
+        impl<T: Written> Visitor<'_> for Reading<T> {
+            type Value = Text<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(T::EXPECTED)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                T::read(text).map(Text).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Reading(PhantomData))
+    }
+}
+
+impl<T: Written> JsonSchema for Text<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let expected = T::EXPECTED;
+        json_schema!({ "type": "string", "description": format!("Expected: {expected}."), "pattern": T::PATTERN })
+    }
+}
+
+impl Written for Duration {
+    const NAME: &'static str = "Time";
+    const EXPECTED: &'static str = "a duration of zero or more, such as \"5 ms\"";
+    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(ns|us|ms|s|min|h)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        parse_duration(text).map_err(|error| error.to_string())
+    }
+}
+
+impl Written for Probability {
+    const NAME: &'static str = "Probability";
+    const EXPECTED: &'static str = "a probability from \"0%\" to \"100%\", such as \"1%\"";
+    const PATTERN: &'static str = r"^\s*[0-9.]+\s*%?\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: UnitError| error.to_string())
+    }
+}
+
+/// An amount of data, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Octets(pub(super) u64);
+
+impl Written for Octets {
+    const NAME: &'static str = "Data";
+    const EXPECTED: &'static str = "an amount of data, such as \"10 MB\" or \"16 KiB\"";
+    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        parse_octets(text).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+/// How fast a link direction is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rate {
+    Fixed(Bitrate),
+    /// As the trace has it that the scenario or the command line names.
+    Trace,
+}
+
+impl Written for Rate {
+    const NAME: &'static str = "Rate";
+    const EXPECTED: &'static str = "a rate above zero, such as \"11 Mbit/s\", or \"trace\"";
+    const PATTERN: &'static str = r"^\s*([0-9.]+\s*(bit|kbit|Mbit|Gbit)/s|trace)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim() == "trace" {
+            return Ok(Self::Trace);
+        }
+        text.parse().map(Self::Fixed).map_err(|error: UnitError| error.to_string())
+    }
+}
+
+impl Written for QueueLimit {
+    const NAME: &'static str = "Queue";
+    const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\"";
+    const PATTERN: &'static str = r"^\s*([0-9]+\s*packets?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim() == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        match counted(text, "packet") {
+            Some(packets) => Ok(Self::Packets(packets)),
+            None => parse_octets(text).map(Self::Octets).map_err(|_| not::<Self>(text)),
+        }
+    }
+}
+
+/// A TCP window.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Window {
+    Octets(u64),
+    Segments(u64),
+    Unlimited,
+}
+
+impl Written for Window {
+    const NAME: &'static str = "Window";
+    const EXPECTED: &'static str = "a window, such as \"64 KiB\", \"42 segments\" or \"unlimited\"";
+    const PATTERN: &'static str =
+        r"^\s*([0-9]+\s*segments?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim() == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        match counted(text, "segment") {
+            Some(segments) => Ok(Self::Segments(segments)),
+            None => parse_octets(text).map(Self::Octets).map_err(|_| not::<Self>(text)),
+        }
+    }
+}
+
+/// Who may speak on a shared medium.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mac {
+    Ideal,
+}
+
+impl Written for Mac {
+    const NAME: &'static str = "Mac";
+    const EXPECTED: &'static str = "the arbitration of a shared medium, \"ideal\"";
+    const PATTERN: &'static str = "^ideal$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "ideal" => Ok(Self::Ideal),
+            _ if text.starts_with("802.11") => Err(format!(
+                "{text:?}: the 802.11 MAC is not in this version, it comes with the 802.11 issue; until then a shared medium \
+                 is granted in turn, without collisions: mac = \"ideal\""
+            )),
+            _ => Err(not::<Self>(text)),
+        }
+    }
+}
+
+/// `"50 packets"`, `"1 packet"`: the number.
+fn counted(text: &str, unit: &str) -> Option<u64> {
+    let (number, rest) = text.trim().split_once(char::is_whitespace)?;
+    let rest = rest.trim();
+    let right = rest == unit || rest.strip_suffix('s') == Some(unit);
+    number.parse().ok().filter(|_| right)
+}
+
+fn not<T: Written>(text: &str) -> String {
+    let shown: String = text.chars().take(80).collect();
+    format!("{shown:?} is not {}", T::EXPECTED)
+}

@@ -1,0 +1,236 @@
+//! From the tables of a file to a [`Scenario`]: names become indices, defaults are filled in, everything is checked.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lasthop_schemes::catalogue::Role;
+use lasthop_sim::NodeKind;
+
+use super::document::Document;
+use super::error::ScenarioError;
+use super::quantity::Text;
+use super::tables::{Kind, LinkTable, Medium, NodeTable, RoleName, ScenarioFile};
+use super::trace::Traces;
+use super::{Overrides, lineup, link, traffic};
+use crate::build::BuildError;
+use crate::model::{NodeModel, Scenario};
+
+/// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
+const MOST_NODES: usize = 2_000;
+const MOST_LINKS: usize = 5_000;
+const MOST_FLOWS: usize = 5_000;
+const LONGEST_NAME: usize = 64;
+
+/// Longest delay of anything in the network.
+pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
+/// What reading a scenario needs to know.
+pub(super) struct Reader<'a> {
+    pub(super) document: &'a Document<'a>,
+    pub(super) base: &'a Path,
+    pub(super) overrides: &'a Overrides,
+    pub(super) traces: &'a Traces,
+    /// Index of each node.
+    pub(super) nodes: BTreeMap<String, (usize, NodeKind)>,
+}
+
+/// The path of a key: its tables' names and its own.
+pub(super) type Key<'a> = [&'a str];
+
+/// Reads and checks a scenario, and builds it once under each of its schemes.
+pub(super) fn read(
+    document: &Document<'_>,
+    base: &Path,
+    overrides: &Overrides,
+    traces: &Traces,
+) -> Result<Scenario, ScenarioError> {
+    let file: ScenarioFile = document.deserialize()?;
+    let mut reader = Reader { document, base, overrides, traces, nodes: BTreeMap::new() };
+    let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;
+    if duration.is_zero() {
+        return Err(reader.fail(&["duration"], "a run that ends at once; expected a duration above zero"));
+    }
+    reader.check_traces(&file.links)?;
+    let nodes = reader.nodes(file.nodes)?;
+    let links = reader.in_order("links", file.links, MOST_LINKS)?;
+    let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
+    let links = links.collect::<Result<Vec<_>, _>>()?;
+    let flows = reader.in_order("flows", file.flows, MOST_FLOWS)?;
+    if flows.is_empty() {
+        return Err(reader.fail(&["flows"], "no flows; expected at least one"));
+    }
+    let flows = flows.into_iter().map(|(name, table)| traffic::read(&reader, &name, table, &file.tcp));
+    let flows = flows.collect::<Result<Vec<_>, _>>()?;
+    let schemes = lineup::schemes(&reader, file.schemes)?;
+    let scenario = Scenario {
+        name: reader.name(file.name)?,
+        description: file.description,
+        duration,
+        stop_when_done: file.stop_when_done.unwrap_or(true),
+        nodes,
+        links,
+        flows,
+        baseline: lineup::baseline(&reader, file.baseline, &schemes)?,
+        schemes,
+        seeds: lineup::seeds(&reader, file.seeds)?,
+        measure: file.measure,
+    };
+    reader.try_to_build(&scenario)?;
+    Ok(scenario)
+}
+
+impl Reader<'_> {
+    /// An error about a key.
+    pub(super) fn fail(&self, key: &Key<'_>, problem: impl Into<String>) -> ScenarioError {
+        self.document.error(key, problem)
+    }
+
+    /// A file that the scenario names.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.base.join(name)
+    }
+
+    /// A duration with a default.
+    pub(super) fn duration(
+        &self,
+        key: &Key<'_>,
+        value: Option<Text<Duration>>,
+        default: Duration,
+    ) -> Result<Duration, ScenarioError> {
+        self.duration_in(key, value, default, Duration::ZERO, Duration::MAX)
+    }
+
+    /// A duration with a default and a range.
+    pub(super) fn duration_in(
+        &self,
+        key: &Key<'_>,
+        value: Option<Text<Duration>>,
+        default: Duration,
+        least: Duration,
+        most: Duration,
+    ) -> Result<Duration, ScenarioError> {
+        let Some(Text(duration)) = value else { return Ok(default) };
+        if (least..=most).contains(&duration) {
+            return Ok(duration);
+        }
+        let shown = lasthop_packet::units::format_duration;
+        let problem =
+            format!("{} is out of range; expected {} to {}", shown(duration), shown(least), shown(most));
+        Err(self.fail(key, problem))
+    }
+
+    /// The index of a host that a flow names.
+    pub(super) fn host(&self, key: &Key<'_>, name: &str) -> Result<usize, ScenarioError> {
+        match self.node(key, name)? {
+            (index, NodeKind::Host) => Ok(index),
+            _ => Err(self.fail(key, format!("{name:?} is a router; expected a host"))),
+        }
+    }
+
+    /// The index of a node that somebody names.
+    pub(super) fn node(&self, key: &Key<'_>, name: &str) -> Result<(usize, NodeKind), ScenarioError> {
+        self.nodes.get(name).copied().ok_or_else(|| {
+            let known: Vec<&str> = self.nodes.keys().take(20).map(String::as_str).collect();
+            let more = if self.nodes.len() > known.len() { ", ..." } else { "" };
+            self.fail(key, format!("there is no node {name:?}; there are: {}{more}", known.join(", ")))
+        })
+    }
+
+    fn name(&self, name: Option<String>) -> Result<String, ScenarioError> {
+        let name = name.unwrap_or_else(|| {
+            let stem = Path::new(self.document.name()).file_stem();
+            stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+        });
+        if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+            return Err(self
+                .fail(&["name"], format!("expected a name of 1 to {LONGEST_NAME} characters on one line")));
+        }
+        Ok(name)
+    }
+
+    /// The members of a table in the order of the file, with their names checked: they become file names and labels.
+    fn in_order<T>(
+        &self,
+        table: &str,
+        members: BTreeMap<String, T>,
+        most: usize,
+    ) -> Result<Vec<(String, T)>, ScenarioError> {
+        if members.len() > most {
+            let problem = format!("{} of them; expected at most {most}", members.len());
+            return Err(self.fail(&[table], problem));
+        }
+        for name in members.keys() {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+                let problem = format!(
+                    "{:?} is no name; expected 1 to {LONGEST_NAME} letters, digits, - and _",
+                    name.chars().take(LONGEST_NAME).collect::<String>()
+                );
+                return Err(self.fail(&[table, name], problem));
+            }
+        }
+        let mut members: Vec<(String, T)> = members.into_iter().collect();
+        members.sort_by_cached_key(|(name, _)| self.document.position(&[table, name]));
+        Ok(members)
+    }
+
+    fn nodes(&mut self, tables: BTreeMap<String, NodeTable>) -> Result<Vec<NodeModel>, ScenarioError> {
+        let tables = self.in_order("nodes", tables, MOST_NODES)?;
+        if tables.len() < 2 {
+            return Err(self.fail(&["nodes"], format!("{} of them; expected at least 2", tables.len())));
+        }
+        let mut nodes = Vec::new();
+        for (index, (name, table)) in tables.into_iter().enumerate() {
+            let kind = match table.kind {
+                Kind::Host => NodeKind::Host,
+                Kind::Router => NodeKind::Router,
+            };
+            let role = table.role.map(|role| match role {
+                RoleName::FixedHost => Role::FixedHost,
+                RoleName::Edge => Role::Edge,
+                RoleName::MobileHost => Role::MobileHost,
+                RoleName::Relay => Role::Relay,
+            });
+            let processing_delay = self.duration_in(
+                &["nodes", &name, "processing-delay"],
+                table.processing_delay,
+                Duration::ZERO,
+                Duration::ZERO,
+                LONGEST_DELAY,
+            )?;
+            self.nodes.insert(name.clone(), (index, kind));
+            let buffer = table.buffer.map(|Text(buffer)| buffer.0);
+            nodes.push(NodeModel { name, kind, role, processing_delay, buffer });
+        }
+        Ok(nodes)
+    }
+
+    /// A trace on the command line is for a link that follows one.
+    fn check_traces(&self, links: &BTreeMap<String, LinkTable>) -> Result<(), ScenarioError> {
+        let Some(trace) = &self.overrides.trace else { return Ok(()) };
+        let follows = |link: &LinkTable| link.kind == Medium::Wireless && link::follows_a_trace(link);
+        if links.values().any(follows) {
+            return self
+                .traces
+                .get(trace)
+                .map(drop)
+                .map_err(|problem| ScenarioError::of_file("--trace", problem));
+        }
+        Err(self.fail(&["links"], "--trace was given, but no link has rate = \"trace\""))
+    }
+
+    /// What only shows when the world is built.
+    fn try_to_build(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        for (index, scheme) in scenario.schemes.iter().enumerate() {
+            let seed = scenario.seeds.first().copied().unwrap_or(1);
+            let Err(error) = scenario.build(scheme, seed) else { continue };
+            let index = index.to_string();
+            return Err(match &error {
+                BuildError::NoRoute { flow, .. } => self.fail(&["flows", flow, "to"], error.to_string()),
+                BuildError::Agent { .. } => self.fail(&["schemes", &index], error.to_string()),
+            });
+        }
+        Ok(())
+    }
+}

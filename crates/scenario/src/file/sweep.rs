@@ -1,0 +1,235 @@
+//! Sweeps: one scenario over a grid of values.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::choice::{SchemeEntry, Seeds};
+use super::document::{Document, read_file};
+use super::error::ScenarioError;
+use super::trace::Traces;
+use super::{Overrides, reader};
+use crate::model::Scenario;
+
+/// More points than this are a mistake.
+const MOST_POINTS: usize = 100_000;
+/// What a sweep may set instead of its scenario, beside what it varies.
+const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
+
+/// A scenario with swept parameters: the grid of all combinations of their values, the last parameter changing fastest.
+///
+/// ```toml
+/// scenario = "first-look.toml"                    # relative to the sweep
+/// seeds = 5                                       # instead of the scenario's; so are schemes, baseline and duration
+///
+/// [vary]
+/// "links.air.channel.bad.mean" = ["0.1 s", "0.3 s", "1 s"]
+/// "tcp.window" = ["16 KiB", "64 KiB"]
+/// ```
+pub struct Sweep {
+    /// The sweep's name: its file's, without the extension.
+    pub name: String,
+    file: String,
+    text: String,
+    scenario: PathBuf,
+    scenario_text: String,
+    overrides: Overrides,
+    traces: Traces,
+    axes: Vec<Axis>,
+}
+
+/// One run of a comparison: what was set, and the scenario that it makes.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Each swept parameter with its value as the file writes it, without quotes; in the order of the file.
+    pub assignments: Vec<(String, String)>,
+    /// The scenario.
+    pub scenario: Scenario,
+}
+
+/// A parameter and its values.
+struct Axis {
+    /// As it was written.
+    key: String,
+    /// Where its list of values stands in the sweep.
+    place: Vec<String>,
+    /// What it sets.
+    path: Vec<String>,
+    /// Its values, as they were written.
+    values: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct SweepFile {
+    scenario: String,
+    // Read for their types; their values are put into the scenario as they stand.
+    #[serde(rename = "seeds")]
+    _seeds: Option<Seeds>,
+    #[serde(rename = "schemes")]
+    _schemes: Option<Vec<SchemeEntry>>,
+    #[serde(rename = "baseline")]
+    _baseline: Option<String>,
+    #[serde(rename = "duration")]
+    _duration: Option<String>,
+    #[serde(rename = "vary")]
+    _vary: toml::Table,
+}
+
+impl Sweep {
+    /// Reads a sweep and checks each value of each parameter, with the first of the others.
+    pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let text = read_file(path)?;
+        let name = path.display().to_string();
+        let document = Document::parse(&text, name.clone())?;
+        let file: SweepFile = document.deserialize()?;
+        let scenario = path.parent().unwrap_or(Path::new("")).join(file.scenario);
+        let scenario_text =
+            read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
+        let axes = axes(&document)?;
+        let sweep = Self {
+            name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+            file: name,
+            text,
+            scenario,
+            scenario_text,
+            overrides: overrides.clone(),
+            traces: Traces::default(),
+            axes,
+        };
+        sweep.check()?;
+        Ok(sweep)
+    }
+
+    /// The swept parameters, in the order of the file.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.axes.iter().map(|axis| axis.key.as_str())
+    }
+
+    /// How many points there are: 1 to 100,000.
+    pub fn len(&self) -> usize {
+        self.axes.iter().map(|axis| axis.values.len()).product()
+    }
+
+    /// Never: a sweep has at least one point.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A point of the grid, from 0; `None` behind its end. An error means values that are wrong only together.
+    pub fn point(&self, index: usize) -> Option<Result<Point, ScenarioError>> {
+        if index >= self.len() {
+            return None;
+        }
+        let mut rest = index;
+        let mut choice = vec![0; self.axes.len()];
+        for (axis, chosen) in self.axes.iter().zip(&mut choice).rev() {
+            *chosen = rest % axis.values.len();
+            rest /= axis.values.len();
+        }
+        Some(self.at(&choice))
+    }
+
+    /// All points, the last parameter changing fastest.
+    pub fn points(&self) -> impl Iterator<Item = Result<Point, ScenarioError>> {
+        (0..self.len()).filter_map(|index| self.point(index))
+    }
+
+    /// The scenario with the chosen value of each parameter.
+    fn at(&self, choice: &[usize]) -> Result<Point, ScenarioError> {
+        let sweep = Document::parse(&self.text, self.file.clone())?;
+        let mut document = Document::parse(&self.scenario_text, self.scenario.display().to_string())?;
+        for key in INSTEAD {
+            document.replace_from(&sweep, &[key], &[key])?;
+        }
+        let mut assignments = Vec::new();
+        for (axis, chosen) in self.axes.iter().zip(choice) {
+            let index = chosen.to_string();
+            let place: Vec<&str> = axis.place.iter().map(String::as_str).chain([index.as_str()]).collect();
+            let path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
+            let named = path.get(..2).filter(|path| ["nodes", "links", "flows"].contains(&path[0]));
+            if let Some(named) = named.filter(|named| document.get(named).is_none()) {
+                let problem = format!("the scenario has no {:?} among its {}", named[1], named[0]);
+                return Err(sweep.error(&place, problem));
+            }
+            document.replace_from(&sweep, &place, &path)?;
+            assignments.push((axis.key.clone(), axis.values[*chosen].clone()));
+        }
+        let base = self.scenario.parent().unwrap_or(Path::new(""));
+        let scenario = reader::read(&document, base, &self.overrides, &self.traces)?;
+        Ok(Point { assignments, scenario })
+    }
+
+    fn check(&self) -> Result<(), ScenarioError> {
+        let mut choice = vec![0; self.axes.len()];
+        self.at(&choice)?;
+        for (index, axis) in self.axes.iter().enumerate() {
+            for value in 1..axis.values.len() {
+                choice[index] = value;
+                self.at(&choice)?;
+            }
+            choice[index] = 0;
+        }
+        Ok(())
+    }
+}
+
+/// The parameters in the order of the file.
+fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
+    let mut axes = Vec::new();
+    if let Some(DeValue::Table(vary)) = sweep.get(&["vary"]).map(Spanned::get_ref) {
+        collect_axes(sweep, vary, &mut Vec::new(), &mut axes)?;
+    }
+    if axes.is_empty() {
+        return Err(sweep.error(&["vary"], "nothing to vary; expected a key with a list of values"));
+    }
+    axes.sort_by_key(|(position, _)| *position);
+    let points = axes.iter().try_fold(1usize, |points, (_, axis)| points.checked_mul(axis.values.len()));
+    match points {
+        Some(1..=MOST_POINTS) => Ok(axes.into_iter().map(|(_, axis)| axis).collect()),
+        _ => Err(sweep.error(&["vary"], format!("more than {MOST_POINTS} points; expected fewer values"))),
+    }
+}
+
+/// `"links.air.loss" = [...]` and `links.air.loss = [...]` are the same.
+fn collect_axes(
+    sweep: &Document<'_>,
+    table: &DeTable<'_>,
+    above: &mut Vec<String>,
+    axes: &mut Vec<(usize, Axis)>,
+) -> Result<(), ScenarioError> {
+    for (name, value) in table {
+        above.push(name.get_ref().to_string());
+        let place: Vec<&str> = ["vary"].into_iter().chain(above.iter().map(String::as_str)).collect();
+        let fail = |problem: &str| sweep.error(&place, problem);
+        match value.get_ref() {
+            DeValue::Table(inner) => collect_axes(sweep, inner, above, axes)?,
+            DeValue::Array(elements) if elements.is_empty() => {
+                return Err(fail("an empty list; expected the values to try"));
+            }
+            DeValue::Array(elements) => {
+                let key = above.join(".");
+                let path = path_in_scenario(&key).map_err(|problem| fail(&problem))?;
+                let values = elements.iter().map(|element| match element.get_ref() {
+                    DeValue::String(text) => text.to_string(),
+                    _ => sweep.source(element).to_owned(),
+                });
+                let place = place.iter().map(|step| (*step).to_owned()).collect();
+                axes.push((name.span().start, Axis { key, place, path, values: values.collect() }));
+            }
+            _ => return Err(fail("expected a list of values")),
+        }
+        above.pop();
+    }
+    Ok(())
+}
+
+fn path_in_scenario(key: &str) -> Result<Vec<String>, String> {
+    let path: Vec<String> = key.split('.').map(|step| step.trim().to_owned()).collect();
+    if path.len() > 10 || path.iter().any(String::is_empty) {
+        return Err(format!("{key:?} is no key of a scenario; expected one such as \"links.air.loss\""));
+    }
+    Ok(path)
+}

@@ -1,0 +1,122 @@
+//! A run of a data file, with all that it writes.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use lasthop_packet::Instant;
+use lasthop_scenario::datafile::{self, EventKinds};
+use lasthop_scenario::{DataFile, SchemeChoice};
+use lasthop_sim::FlowOutcome;
+
+/// Writes where the test can read.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A run that is over.
+pub struct Run {
+    events: Vec<String>,
+    /// Where the traces are.
+    pub out: TempDir,
+    pub outcome: FlowOutcome,
+}
+
+impl Run {
+    /// Of the data file at this path, under this scheme.
+    pub fn of(path: &Path, scheme: &str) -> Self {
+        Self::of_file(&datafile::read(path).expect("a good data file"), scheme)
+    }
+
+    pub fn of_file(file: &DataFile, scheme: &str) -> Self {
+        let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect("a scheme of the catalogue");
+        let mut built = file.scenario.build(&scheme, 1).expect("what was read can be built");
+        let (out, sink) = (TempDir::new(), Shared::default());
+        let observers = file
+            .observers(&built, Some(out.path()), EventKinds::all(), Box::new(sink.clone()))
+            .expect("a writable directory");
+        for observer in observers {
+            built.world.observe(observer);
+        }
+        built.world.run(Instant::ZERO + file.scenario.duration, file.scenario.stop_when_done);
+        for mut observer in built.world.take_observers() {
+            observer.finish().expect("a writable directory");
+        }
+        assert!(built.world.accounts().balance());
+        let outcome = built.world.outcome(built.flows[0]);
+        assert!(outcome.intact);
+        let octets = sink.0.borrow();
+        let events = str::from_utf8(&octets).expect("text").lines().map(str::to_owned).collect();
+        Self { events, out, outcome }
+    }
+
+    /// The lines of these kinds.
+    pub fn events(&self, kinds: &str) -> Vec<String> {
+        let kinds = EventKinds::named(kinds).expect("kinds of events").names();
+        let is_wanted =
+            |line: &&String| line.split(' ').nth(1).is_some_and(|kind| kinds.iter().any(|k| k == kind));
+        self.events.iter().filter(is_wanted).cloned().collect()
+    }
+
+    /// A trace of two columns from a time on, in ms.
+    pub fn trace(&self, name: &str, from: u64) -> Vec<(u64, u64)> {
+        let text = std::fs::read_to_string(self.out.path().join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let number = |word: &str| word.parse::<u64>().expect("a whole number");
+        let rows = text.lines().map(|line| line.split_once(' ').expect("two columns"));
+        rows.map(|(ms, value)| (number(ms), number(value))).filter(|(ms, _)| *ms >= from).collect()
+    }
+}
+
+/// A directory that is gone with its owner.
+pub struct TempDir(PathBuf);
+
+impl TempDir {
+    pub fn new() -> Self {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("lasthop-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a writable directory for temporary files");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// With a file in it.
+    pub fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        std::fs::write(self.0.join(name), text).expect("a writable directory");
+        self
+    }
+
+    /// The files in it, sorted.
+    pub fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("a readable directory");
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.expect("a readable entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
