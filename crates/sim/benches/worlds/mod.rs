@@ -64,6 +64,7 @@ fn wireless_transfer(size: Option<u64>) -> (World, FlowId) {
                 retransmission_attempts: 8,
             },
             medium: None,
+            seed: None,
         },
     );
     let rto = RtoConfig { granularity: clock, ..RtoConfig::default() };
@@ -88,6 +89,7 @@ fn wired_link(name: &str, direction: &Direction, delay_ms: u64, clock: Duration)
         backward: direction.clone(),
         delay: Duration::from_millis(delay_ms),
         clock,
+        seed: None,
     }
 }
 
