@@ -18,7 +18,7 @@ const SCHEMES: [&str; 4] = ["none", "snoop", "simple-icmp", "refined-icmp"];
 
 #[test]
 fn every_scheme_keeps_the_laws() {
-    for shape in 0..120 {
+    for shape in 0..1_000 {
         let reports_fate = shape % 3 != 0;
         let scenario = scenario(shape, reports_fate);
         for name in SCHEMES {
@@ -35,7 +35,7 @@ fn every_scheme_keeps_the_laws() {
 
 #[test]
 fn schemes_on_top_of_each_other_keep_the_laws() {
-    for shape in 0..80 {
+    for shape in 0..600 {
         let scenario = scenario(shape, shape % 3 != 0);
         let built = scenario.build(&SchemeChoice::new("none", toml::Table::new()).expect("nothing"), shape);
         let built = built.expect("nothing is needed");
