@@ -42,7 +42,11 @@ fn without_loss_goodput_is_window_over_round_trip_time_or_the_bottleneck() {
     }
 }
 
-/// Padhye, Firoiu, Towsley and Kurose (1998), equation 30 without the window's limit: segments a second.
+/// Padhye, Firoiu, Towsley and Kurose (1998), their full formula without the window's limit: segments a second. It assumes that losses
+/// are few enough apart to be told apart, a round-trip time that does not depend on the window, and ACKs that are not lost. It ends
+/// where the advertised window or the rate of the link limits the flow before losses do: here, below 0.01%. Upwards it held within
+/// 10% as far as we looked (20%). Mathis et al. (1997), the first term alone, knows no time-outs, and is an eighth too high
+/// at 1% with this RTO of ten round-trip times, and a third at 2%.
 fn pftk(loss: f64, round_trip: Duration, timeout: Duration) -> f64 {
     // Segments that one ACK covers.
     let b = 1.0;

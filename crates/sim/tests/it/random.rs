@@ -167,7 +167,7 @@ fn check(world: &World) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn what_arrives_is_what_was_sent_and_no_packet_is_lost_from_the_books(shape: u64, seed: u64) {
