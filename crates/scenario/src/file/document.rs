@@ -179,6 +179,10 @@ impl<'t> Document<'t> {
 
     /// The key whose name or value is the smallest that encloses a place in the text.
     fn path_at(&self, place: &Range<usize>) -> Vec<String> {
+        if place.is_empty() {
+            // The file as a whole.
+            return Vec::new();
+        }
         let mut search = Search { place, path: Vec::new(), best: (usize::MAX, Vec::new()) };
         search.table(self.root.get_ref());
         search.best.1

@@ -49,7 +49,10 @@ fn choice(reader: &Reader<'_>, index: &str, entry: SchemeEntry) -> Result<Scheme
     }
     let choice = SchemeChoice::new(&scheme, settings.clone()).map_err(|error| match &error {
         CatalogueError::Unknown { .. } => {
-            reader.fail(&key(index, "scheme"), format!("{error}, and {}", SchemeChoice::NO_LOSS))
+            let entry = key(index, "scheme");
+            // An entry that is only a name has no such key.
+            let place = if reader.document.get(&entry).is_some() { &entry[..] } else { &entry[..2] };
+            reader.fail(place, format!("{error}, and {}", SchemeChoice::NO_LOSS))
         }
         CatalogueError::Settings { problem, .. } => match wrong_setting(&scheme, &settings) {
             Some((setting, problem)) => reader.fail(&key(index, &setting), problem),
