@@ -29,8 +29,8 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
 /// A trace of about 6 Mbit/s, for the scenarios that want one.
 fn with_a_trace() -> Overrides {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two-a-tick.trace");
-    let lines: String = (1..=100).flat_map(|tick| [tick * 4; 2]).map(|ms| format!("{ms}\n")).collect();
-    fs::write(&path, lines).expect("a writable folder for tests");
+    let times: Vec<String> = (1..=100).flat_map(|tick| [tick * 4; 2]).map(|ms| ms.to_string()).collect();
+    fs::write(&path, times.join("\n")).expect("a writable folder for tests");
     Overrides { trace: Some(path) }
 }
 

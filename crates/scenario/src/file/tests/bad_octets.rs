@@ -56,10 +56,11 @@ fn nested_bombs_are_refused() {
 
 #[test]
 fn absurd_sizes_are_refused() {
-    let nodes: String = (0..3_000).map(|node| format!("[nodes.n{node}]\nkind = \"host\"\n")).collect();
+    let many = |count: usize, table: &str| {
+        (0..count).map(|n| table.replace('#', &n.to_string())).collect::<String>()
+    };
+    let nodes = many(3_000, "[nodes.n#]\nkind = \"host\"\n");
     assert!(error(&format!("{GOOD}{nodes}")).contains("expected at most 2000"));
-    let links: String = (0..6_000)
-        .map(|link| format!("[links.l{link}]\nbetween = [\"server\", \"ap\"]\nrate = \"1 Mbit/s\"\n"))
-        .collect();
+    let links = many(6_000, "[links.l#]\nbetween = [\"server\", \"ap\"]\nrate = \"1 Mbit/s\"\n");
     assert!(error(&format!("{GOOD}{links}")).contains("expected at most 5000"));
 }
