@@ -41,7 +41,7 @@ pub struct Sweep {
     axes: Vec<Axis>,
 }
 
-/// One run of a comparison: what was set, and the scenario that it makes.
+/// A point of the grid: what was set, and the scenario that it makes.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Each swept parameter with its value as the file writes it, without quotes; in the order of the file.

@@ -154,9 +154,10 @@ fn a_rate_that_follows_a_trace_needs_one_that_can_be_read() {
     let empty = trace_file("empty", "");
     assert!(error(&traced, Some(empty.clone())).contains("no delivery opportunity"));
     assert!(error(GOOD, Some(garbage.clone())).contains("no link has rate = \"trace\""));
-    let waiting = error(&traced.replace("immediate", "stop-and-wait"), Some(trace_file("good", "1\n")));
+    let good = trace_file("good", "1\n");
+    let waiting = error(&traced.replace("immediate", "stop-and-wait"), Some(good.clone()));
     assert!(waiting.contains("ack-timeout is missing"), "{waiting}");
-    for path in [garbage, cut, empty] {
+    for path in [garbage, cut, empty, good] {
         fs::remove_file(path).expect("we wrote it");
     }
 }
