@@ -88,7 +88,7 @@ pub(super) struct LinkTable {
     /// Default "wired".
     #[serde(default)]
     pub(super) kind: Medium,
-    /// Rate of both directions; "trace" where it follows a measured trace. Each direction needs a rate, here or of its own.
+    /// Rate of both directions, at most "1000 Gbit/s"; "trace" where it follows a measured trace. Each direction needs a rate, here or of its own.
     pub(super) rate: Option<Text<Rate>>,
     /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario; wireless links only.
     pub(super) trace: Option<String>,

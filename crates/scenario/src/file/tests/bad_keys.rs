@@ -33,6 +33,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ("rate = \"2 Mbit/s\"", "rate = \"11 Mbps\"", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"-2 Mbit/s\"", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\"", "15: links.air.rate", rate),
+        ("rate = \"2 Mbit/s\"", "rate = \"1001 Gbit/s\"", "15: links.air.rate", "more than 1000 Gbit/s"),
         ("rate = \"2 Mbit/s\"", "rate = 2", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nloss = \"101%\"", "16: links.air.loss", "\"1%\""),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nqueue = \"50\"", "16: links.air.queue", "50 packets"),
