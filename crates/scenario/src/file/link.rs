@@ -11,11 +11,11 @@ use lasthop_sim::{
 };
 
 use super::choice::{LinkLayerEntry, LinkLayerKind};
-use super::document::read_text;
 use super::error::ScenarioError;
 use super::quantity::{Mac, Octets, Rate, Text};
 use super::reader::{Key, LONGEST_DELAY, Reader};
 use super::tables::{ChannelTable, DirectionTable, LinkTable, Medium, StayTable};
+use super::text::read_text;
 use super::trace::LARGEST_TRACE;
 use crate::model::{Link, LinkModel};
 

@@ -145,8 +145,10 @@ impl World {
     }
 
     pub(super) fn on_exchange_over(&mut self, id: MediumId) {
-        if let Some(hop) = self.media[id.index()].held_by.take() {
+        // Held until the end: an agent's message may make this very node send.
+        if let Some(hop) = self.media[id.index()].held_by {
             self.conclude_exchange(hop);
+            self.media[id.index()].held_by = None;
         }
         self.use_medium(id);
     }
