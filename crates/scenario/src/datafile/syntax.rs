@@ -94,12 +94,8 @@ fn begin(row: &str, line: usize) -> Result<Place<'_>, Problem> {
         None => (row, false),
     };
     if !COMPONENTS.contains(&component) {
-        let expected = COMPONENTS.join(", ");
-        return Err(Problem::new(
-            line,
-            "",
-            format!("{}: expected a component: {expected}", quoted(component)),
-        ));
+        let problem = format!("{}: expected a component: {}", quoted(row), COMPONENTS.join(", "));
+        return Err(Problem::new(line, "", problem));
     }
     let block = Block { component, line, attributes: Vec::new() };
     Ok(if has_brace { Place::Inside(block) } else { Place::BeforeBrace(block) })
