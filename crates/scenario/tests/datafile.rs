@@ -11,55 +11,7 @@ use lasthop_scenario::{DataFile, DataFileError, Link};
 use lasthop_sim::{LinkLayer, NodeKind};
 
 /// The manual's example (appendix B.3), put together, with what it leaves on the lines: comments anywhere and a `;` here and there.
-const MANUAL: &str = "\
-simulator
-{
-  system_simulation_time = 4300000
-  # comment
-  print_interval = 500
-  read_from_trace = 1
-}
-wired_source_node
-{
-    node_id = 211
-#           comment
-    dest_id = 213
-    num_of_pkts_to_send = 100
-    pkt_size = 1024
-    recv_wnd_size = 16 # comment
-}
-base_station
-{
-    node_id = 212
-    buffer_size = 512000
-    processing_delay = 0
-}
-wireless_sink_node
-{
-    node_id = 213
-}
-wired_link
-{
-    link_id    = 101
-    bandwidth  = 8000000
-    latency    = 492
-    node_id1   = 211
-    node_id2   = 212
-    loss_probability = 0
-    random_seed = 2;
-}
-wireless_link
-{
-    link_id    = 102
-    bandwidth  = 1000000
-    latency    = 1
-    node_id1   = 212
-    node_id2   = 213
-    mean_exp_distrib_good_state = 5.0
-    mean_exp_distrib_bad_state = 0.1
-    random_seed = 3;
-}
-";
+const MANUAL: &str = include_str!("../../../fuzz/corpus/datafile/manual");
 
 fn parse(text: &str) -> Result<DataFile, DataFileError> {
     datafile::parse(text, "datafile.dat", Path::new("/nowhere"))
@@ -78,7 +30,7 @@ fn the_manuals_example_is_the_network_of_figure_5_1() {
         scenario.nodes.iter().map(|node| (node.name.as_str(), node.kind, node.buffer)).collect();
     let hosts = NodeKind::Host;
     assert_eq!(nodes, [("211", hosts, None), ("212", NodeKind::Router, Some(512_000)), ("213", hosts, None)]);
-    assert_eq!(scenario.duration, Duration::from_millis(4_300_000));
+    assert_eq!(scenario.duration, Duration::from_secs(4300));
     assert_eq!(file.print_interval, Duration::from_millis(500));
     let flow = &scenario.flows[0];
     assert_eq!((flow.name.as_str(), flow.from, flow.to, flow.size), ("211-213", 0, 2, Some(100 * 1024)));
@@ -112,6 +64,7 @@ fn layout_does_not_matter_and_neither_does_the_order_of_components() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn an_error_names_line_and_key_and_says_what_was_expected() {
     let cases = [
         (
@@ -169,8 +122,7 @@ fn an_error_names_line_and_key_and_says_what_was_expected() {
         ),
         (with("dest_id = 213", "dest_id = 9"), "12: wired_source_node.dest_id: there is no node 9"),
         (
-            MANUAL[..MANUAL.find("wireless_link").unwrap()]
-                .replace("read_from_trace = 1", "read_from_trace = 1"),
+            MANUAL[..MANUAL.find("wireless_link").unwrap()].to_owned(),
             "12: wired_source_node.dest_id: there is no way to node 213",
         ),
         (
@@ -394,7 +346,9 @@ fn without_a_directory_only_the_trace_of_link_states_is_written_beside_the_data_
     built.world.run(lasthop_packet::Instant::from_secs(60), false);
     let mut observers = built.world.take_observers();
     assert!(!directory.files().contains(&"trace.dat".to_owned()), "nothing half-written");
-    observers.iter_mut().for_each(|observer| observer.finish().expect("a writable directory"));
+    for observer in &mut observers {
+        observer.finish().expect("a writable directory");
+    }
     assert_eq!(directory.files(), ["datafile.dat", "trace.dat"]);
 }
 
@@ -406,7 +360,7 @@ fn a_run_that_is_never_finished_leaves_nothing_behind() {
     let observers = file.observers(&built, Some(out.path()), EventKinds::empty(), Box::new(std::io::sink()));
     observers.expect("a writable directory").into_iter().for_each(|observer| built.world.observe(observer));
     built.world.run(lasthop_packet::Instant::from_secs(4000), false);
-    assert!(out.files().iter().all(|name| name.ends_with(".part")), "{:?}", out.files());
+    assert!(out.files().iter().all(|name| name.contains(".part")), "{:?}", out.files());
     drop(built);
     assert!(out.files().is_empty(), "{:?}", out.files());
 }
