@@ -187,7 +187,8 @@ mod tests {
                 waiting.push((at, number));
             }
             // Stable: of those with the same time, the first scheduled.
-            let first = waiting.iter().enumerate().min_by_key(|(index, (at, _))| (*at, *index)).map(|(i, _)| i);
+            let first =
+                waiting.iter().enumerate().min_by_key(|(index, (at, _))| (*at, *index)).map(|(i, _)| i);
             assert_eq!(schedule.next_at(), first.map(|i| Instant::from_nanos(waiting[i].0)));
             let expected = first.map(|i| waiting.remove(i));
             let popped = schedule.pop_until(Instant::MAX);

@@ -132,7 +132,10 @@ mod tests {
     #[test]
     fn packets_arrive_after_queueing_transmission_and_propagation() {
         let mut pipe = pipe(QueueLimit::Unlimited);
-        assert_eq!(pipe.push(ParcelKey(0), 1000, Instant::ZERO), Admission::Accepted(Some(Instant::from_millis(6))));
+        assert_eq!(
+            pipe.push(ParcelKey(0), 1000, Instant::ZERO),
+            Admission::Accepted(Some(Instant::from_millis(6)))
+        );
         assert_eq!(pipe.push(ParcelKey(1), 1000, Instant::ZERO), Admission::Accepted(None));
         assert_eq!(pipe.pop(), Some((ParcelKey(0), Some(Instant::from_millis(7)))));
         assert_eq!(pipe.pop(), Some((ParcelKey(1), None)));
@@ -141,7 +144,8 @@ mod tests {
     #[test]
     fn the_limit_counts_what_waits_and_not_what_is_being_sent() {
         let mut pipe = pipe(QueueLimit::Packets(2));
-        let admitted = (0..5).filter(|key| pipe.push(ParcelKey(*key), 1000, Instant::ZERO) != Admission::Full).count();
+        let admitted =
+            (0..5).filter(|key| pipe.push(ParcelKey(*key), 1000, Instant::ZERO) != Admission::Full).count();
         assert_eq!(admitted, 3);
         assert_eq!(pipe.queue(Instant::ZERO), (2, 2000));
         assert_eq!(pipe.queue(Instant::from_millis(1)), (1, 1000));

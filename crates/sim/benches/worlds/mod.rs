@@ -53,6 +53,7 @@ pub fn wireless() -> (World, FlowId) {
                 retransmission_attempts: 8,
             },
             medium: None,
+            seed: None,
         },
     );
     let rto = RtoConfig { granularity: clock, ..RtoConfig::default() };
@@ -77,6 +78,7 @@ fn wired_link(name: &str, direction: &Direction, delay_ms: u64, clock: Duration)
         backward: direction.clone(),
         delay: Duration::from_millis(delay_ms),
         clock,
+        seed: None,
     }
 }
 
