@@ -4,7 +4,6 @@
 #![expect(clippy::print_stdout, reason = "a program")]
 
 #[path = "../benches/worlds/mod.rs"]
-#[expect(dead_code, reason = "only one of the worlds runs here")]
 mod worlds;
 
 use lasthop_packet::Instant;

@@ -65,6 +65,11 @@ impl Pipe {
         }
     }
 
+    /// Whether the transmitter has something to do.
+    pub(crate) fn is_busy(&self, now: Instant) -> bool {
+        self.free_at > now
+    }
+
     /// Packets and octets that wait for transmission.
     pub(crate) fn queue(&mut self, now: Instant) -> (usize, u64) {
         self.forget_started(now);

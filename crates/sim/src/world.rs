@@ -141,7 +141,7 @@ impl World {
     /// Where every packet is or went.
     pub fn accounts(&self) -> Accounts {
         // A frame that was delivered and is not yet confirmed is in the hands of both link layers: it counts once.
-        let doubled = self.hops.iter().filter_map(|hop| hop.sending).filter(|sending| sending.copied).count();
+        let doubled: usize = self.hops.iter().map(Hop::doubled).sum();
         Accounts { in_transit: (self.parcels.len() - doubled) as u64, ..self.accounts.clone() }
     }
 
@@ -208,8 +208,9 @@ impl World {
         self.observers.push(observer);
     }
 
-    /// Takes the observers back, with all that they have seen.
+    /// Takes the observers back, with all that they have seen; the states of channels up to now among it.
     pub fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
+        self.look_at_channels();
         self.interest = Interest::empty();
         std::mem::take(&mut self.observers)
     }

@@ -1,5 +1,7 @@
 //! The worlds that speed is measured in.
 
+#![allow(dead_code, reason = "not every bench and test runs all of them")]
+
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Probability};
@@ -30,6 +32,15 @@ pub fn wired() -> (World, FlowId) {
 /// The thesis's network with its longest wired delay, in the middle of its range otherwise: 10 MB over stop-and-wait on a
 /// two-state channel.
 pub fn wireless() -> (World, FlowId) {
+    wireless_transfer(Some(10_000 * 1024))
+}
+
+/// The same with a transfer that never ends.
+pub fn wireless_without_end() -> (World, FlowId) {
+    wireless_transfer(None)
+}
+
+fn wireless_transfer(size: Option<u64>) -> (World, FlowId) {
     let clock = Duration::from_millis(1);
     let mut world = World::new(1);
     let [source, base, sink] = nodes(&mut world);
@@ -58,7 +69,7 @@ pub fn wireless() -> (World, FlowId) {
     );
     let rto = RtoConfig { granularity: clock, ..RtoConfig::default() };
     let tcp = Config { mss: 1024, window: 32 * 1024, rto, ..Config::default() };
-    let flow = flow(&mut world, (source, sink), Some(10_000 * 1024), &tcp);
+    let flow = flow(&mut world, (source, sink), size, &tcp);
     (world, flow)
 }
 

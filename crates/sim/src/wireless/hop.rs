@@ -102,6 +102,19 @@ impl Hop {
         }
     }
 
+    /// Parcels that are copies of a packet which is counted elsewhere: the sender's, once a copy was on its way, and those on their
+    /// way to a receiver that has the packet already.
+    pub(crate) fn doubled(&self) -> usize {
+        let kept = usize::from(self.sending.is_some_and(|sending| sending.copied));
+        let again = self.in_flight.iter().filter(|frame| !self.is_new(frame.number)).count();
+        kept + again
+    }
+
+    /// Whether the receiver has not seen a frame of this number.
+    pub(crate) const fn is_new(&self, number: u32) -> bool {
+        number.wrapping_sub(self.expected).cast_signed() >= 0
+    }
+
     /// Whether there is something to transmit.
     pub(crate) fn has_frame(&self) -> bool {
         self.sending.is_some() || !self.queue.is_empty()
@@ -112,9 +125,9 @@ impl Hop {
         (self.queue.len(), self.queued_octets)
     }
 
-    /// Queues a packet; `false` where there is no room.
-    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant) -> bool {
-        if !self.limit.has_room(self.queue.len(), self.queued_octets, len) {
+    /// Queues a packet; `false` where there is no room. What need not wait needs none.
+    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant, waits: bool) -> bool {
+        if waits && !self.limit.has_room(self.queue.len(), self.queued_octets, len) {
             return false;
         }
         self.queue.push_back(Waiting { key, len: len as u32, since: now });

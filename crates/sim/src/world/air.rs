@@ -99,7 +99,7 @@ impl World {
         }
         let hop = &mut self.hops[id.index()];
         let (node, link) = (hop.to, hop.link);
-        let is_new = number.wrapping_sub(hop.expected) as i32 >= 0;
+        let is_new = hop.is_new(number);
         if is_new {
             hop.expected = number.wrapping_add(1);
         }
@@ -145,7 +145,7 @@ impl World {
     }
 
     pub(super) fn on_exchange_over(&mut self, id: MediumId) {
-        // Held until the end: an agent's message may make this very node send.
+        // Still held: what agents send on hearing of the frame's fate waits for its turn like everything else.
         if let Some(hop) = self.media[id.index()].held_by {
             self.conclude_exchange(hop);
             self.media[id.index()].held_by = None;

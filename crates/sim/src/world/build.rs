@@ -217,7 +217,7 @@ impl World {
             name: config.name,
             from: config.from,
             to: config.to,
-            start: config.start,
+            start: config.start.max(self.now),
             size: config.size,
             opening: config.opening,
             sender,
@@ -228,9 +228,9 @@ impl World {
             corrupted: false,
         });
         self.unfinished += 1;
-        self.schedule.push(config.start, Event::FlowStart(id));
+        self.schedule.push(config.start.max(self.now), Event::FlowStart(id));
         if let Some(stop) = config.stop {
-            self.schedule.push(stop, Event::FlowStop(id));
+            self.schedule.push(stop.max(self.now), Event::FlowStop(id));
         }
         id
     }

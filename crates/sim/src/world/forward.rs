@@ -68,13 +68,14 @@ impl World {
     #[inline]
     pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
         let len = self.parcels[key].len();
+        let interface = self.nodes[node.index()].interfaces[interface];
         if let Some(buffer) = self.nodes[node.index()].buffer
+            && self.would_wait(interface.egress)
             && self.queued_octets(node) + len as u64 > buffer
         {
             self.drop_parcel(node, key, DropCause::QueueFull);
             return;
         }
-        let interface = self.nodes[node.index()].interfaces[interface];
         if self.wants(crate::Interest::INTERFACES) {
             let packet = self.parcels[key].packet();
             let event = TraceEvent::InterfaceOut { node, link: interface.link, packet };
@@ -88,7 +89,8 @@ impl World {
                 Admission::Lost => self.drop_parcel(node, key, DropCause::WiredLoss),
             },
             Egress::Hop(hop) => {
-                if self.hops[hop.index()].push(key, len, self.now) {
+                let waits = self.would_wait(interface.egress);
+                if self.hops[hop.index()].push(key, len, self.now, waits) {
                     self.use_medium(self.hops[hop.index()].medium);
                 } else {
                     self.drop_parcel(node, key, DropCause::QueueFull);
@@ -98,6 +100,17 @@ impl World {
         if self.wants(crate::Interest::QUEUES) {
             let (packets, octets) = self.queue(interface.egress);
             self.emit(&TraceEvent::Queue { node, link: interface.link, packets, octets });
+        }
+    }
+
+    /// Whether a packet that is sent now would have to wait for its transmission.
+    fn would_wait(&self, egress: Egress) -> bool {
+        match egress {
+            Egress::Pipe(pipe) => self.pipes[pipe.index()].is_busy(self.now),
+            Egress::Hop(hop) => {
+                let hop = &self.hops[hop.index()];
+                hop.has_frame() || self.media[hop.medium.index()].held_by.is_some()
+            }
         }
     }
 

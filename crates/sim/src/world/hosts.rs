@@ -133,6 +133,9 @@ impl World {
     pub(super) fn on_flow_start(&mut self, id: FlowId) {
         let flow = &self.flows[id.index()];
         let (sender, stream, size, opening) = (flow.sender, flow.stream, flow.size, flow.opening);
+        if flow.stopped {
+            return;
+        }
         let tcp = &mut self.connections[sender.index()].tcp;
         // Without an end: more than any run can carry.
         tcp.write_stream(stream, 0, size.unwrap_or(1 << 60));
@@ -140,6 +143,12 @@ impl World {
             tcp.close();
         }
         self.emit(&TraceEvent::FlowStarted { flow: id });
+        if size == Some(0) {
+            // There is no last octet whose arrival would complete it.
+            self.flows[id.index()].completed_at = Some(self.now);
+            self.unfinished -= 1;
+            self.emit(&TraceEvent::FlowCompleted { flow: id });
+        }
         self.pump(sender);
     }
 

@@ -20,7 +20,6 @@ impl World {
             self.now = at;
             self.handle(event);
         }
-        self.look_at_channels();
     }
 
     /// Does everything that is due up to `at`, and sets the clock to it.

@@ -1,0 +1,167 @@
+//! Toy agents, and what the world shows to agents.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lasthop_agent::{Agent, Context, Deadline, DropReason, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_packet::{Instant, Packet};
+use lasthop_sim::world::AttachError;
+use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeKind, World};
+
+use crate::radio::STOP_AND_WAIT;
+use crate::support::{arrived, direction, ms, node, packet, percent, wireless};
+
+/// Drops, duplicates and delays at random, and so reorders.
+pub struct Mangler {
+    /// The probability of each, in percent.
+    pub percent: f64,
+    held: VecDeque<(Instant, Side, Packet)>,
+}
+
+impl Mangler {
+    pub fn new(percent: f64) -> Self {
+        Self { percent, held: VecDeque::new() }
+    }
+}
+
+impl Agent for Mangler {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let each = percent(self.percent);
+        if cx.rng().happens(each) {
+            return Verdict::Drop(DropReason::Full);
+        }
+        if cx.rng().happens(each) {
+            cx.send(from.opposite(), packet.clone());
+        }
+        if cx.rng().happens(each) {
+            let due = cx.now() + Duration::from_micros(cx.rng().below(30_000));
+            self.held.push_back((due, from.opposite(), packet.clone()));
+            return Verdict::Absorb;
+        }
+        Verdict::Forward
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.held.iter().map(|(at, ..)| *at).min().map(|at| Deadline { at, reason: "held packet" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        for _ in 0..self.held.len() {
+            let Some((at, to, packet)) = self.held.pop_front() else { break };
+            if at <= cx.now() {
+                cx.send(to, packet);
+            } else {
+                self.held.push_back((at, to, packet));
+            }
+        }
+    }
+
+    fn held(&self) -> u64 {
+        self.held.len() as u64
+    }
+}
+
+type Fates = Arc<Mutex<Vec<(Fate, u32)>>>;
+
+/// Writes down what becomes of frames.
+struct Recorder {
+    fates: Fates,
+    /// Packets that it sends over the radio, one each time that it hears something.
+    echo: Vec<Packet>,
+}
+
+impl Agent for Recorder {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        let LinkEvent::Frame { fate, transmissions, .. } = *event;
+        self.fates.lock().expect("no panic elsewhere").push((fate, transmissions));
+        if let Some(packet) = self.echo.pop() {
+            cx.send(Side::Radio, packet);
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::FRAME_FATE
+    }
+}
+
+/// What the sender's agent hears of one packet over a link that loses this share of transmissions.
+fn fates(link_layer: LinkLayer, loss_percent: f64) -> Vec<(Fate, u32)> {
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let mut config = wireless("air", &direction(1000), link_layer);
+    config.forward.loss = percent(loss_percent);
+    let link = world.add_wireless_link(ends[0], ends[1], &config);
+    let fates = Fates::default();
+    let agent = Recorder { fates: Arc::clone(&fates), echo: Vec::new() };
+    world.attach(ends[0], link, Box::new(agent)).expect("the link layer shows fates");
+    world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
+    world.advance_to(ms(1000));
+    assert!(world.accounts().balance());
+    let heard = fates.lock().expect("no panic elsewhere");
+    heard.clone()
+}
+
+#[test]
+fn an_agent_hears_of_the_first_failure_and_of_the_end() {
+    use Fate::{Delivered, FirstTransmissionFailed, GivenUp};
+    for feedback in [Feedback::Immediate, STOP_AND_WAIT.feedback] {
+        let layer = |retransmission_attempts| LinkLayer { feedback, retransmission_attempts };
+        assert_eq!(fates(layer(8), 0.0), [(Delivered, 1)]);
+        assert_eq!(fates(layer(2), 100.0), [(FirstTransmissionFailed, 1), (GivenUp, 3)]);
+        assert_eq!(fates(layer(0), 100.0), [(FirstTransmissionFailed, 1), (GivenUp, 1)]);
+    }
+}
+
+#[test]
+fn an_agent_that_needs_fates_is_refused_where_there_are_none() {
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let link =
+        world.add_wireless_link(ends[0], ends[1], &wireless("air", &direction(1000), LinkLayer::UNRELIABLE));
+    let agent = || Box::new(Recorder { fates: Fates::default(), echo: Vec::new() });
+    let refusal = world.attach(ends[0], link, agent()).expect_err("there are no fates");
+    assert!(matches!(refusal, AttachError::Missing(_)));
+    assert!(refusal.to_string().contains("fate of each frame"), "{refusal}");
+    assert_eq!(world.attach(ends[0], link, Box::new(Mangler::new(0.0))), Ok(()), "it needs none");
+    assert_eq!(world.attach(ends[0], link, Box::new(Mangler::new(0.0))), Err(AttachError::Occupied));
+    let wire = world.add_wired_link(ends[0], ends[1], &crate::support::wired("wire", &direction(1000), 1));
+    assert_eq!(world.attach(ends[0], wire, Box::new(Mangler::new(0.0))), Err(AttachError::NotWireless));
+}
+
+#[test]
+fn what_an_agent_sends_on_hearing_of_a_frame_waits_for_its_turn() {
+    for loss in [0.0, 30.0, 100.0] {
+        for attempts in [0, 3] {
+            let mut world = World::new(1);
+            let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+            let layer = LinkLayer { retransmission_attempts: attempts, ..STOP_AND_WAIT };
+            let mut config = wireless("air", &direction(1000), layer);
+            config.channel = ChannelConfig::PERFECT;
+            config.forward.loss = percent(loss);
+            let link = world.add_wireless_link(ends[0], ends[1], &config);
+            let echo = (100..150).map(|number| packet(&world, ends[0], ends[1], number)).collect();
+            world
+                .attach(ends[0], link, Box::new(Recorder { fates: Fates::default(), echo }))
+                .expect("the link layer shows fates");
+            for number in 0..50 {
+                world.inject(ends[0], packet(&world, ends[0], ends[1], number));
+            }
+            let mut seen = Vec::new();
+            for step in 1..3000 {
+                world.advance_to(ms(step * 5));
+                assert!(world.accounts().balance(), "{:?}", world.accounts());
+                seen.extend(arrived(&mut world, ends[1]));
+            }
+            let given_up = world.counters().frames_given_up as usize;
+            assert_eq!(seen.len() + given_up, 100, "loss {loss}%, {attempts} attempts");
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len() + given_up, 100, "nothing comes twice");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Rules of the simulator, by subject.
+
+mod agents;
+mod formulas;
+mod links;
+mod memory;
+mod outside;
+mod radio;
+mod random;
+mod support;

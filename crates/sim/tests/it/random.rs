@@ -1,0 +1,200 @@
+//! Laws that hold in every world: random networks, traffic and agents.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_agent::{Agent, Stack};
+use lasthop_packet::{Instant, Probability, Rng};
+use lasthop_sim::{
+    Capacity, CapacityTrace, ChannelConfig, Direction, Feedback, FlowConfig, LinkId, LinkLayer, MediumId,
+    NodeConfig, NodeId, NodeKind, Opening, QueueLimit, StateSource, Stay, WirelessConfig, World,
+};
+use lasthop_tcp::{AckPolicy, Config, RtoConfig};
+use proptest::prelude::*;
+
+use crate::agents::Mangler;
+use crate::support::{direction, flow, hash, percent, wired};
+
+/// Which agents sit at the wireless interfaces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Agents {
+    None,
+    EmptyStacks,
+    /// At random, up to three on top of each other.
+    Manglers,
+}
+
+/// The world of a shape, with the randomness of a seed.
+fn world(shape: u64, seed: u64, agents: Agents) -> World {
+    let mut rng = Rng::named(shape, "shape");
+    let mut world = World::new(seed);
+    let nodes: Vec<NodeId> = (0..2 + rng.below(5))
+        .map(|number| {
+            world.add_node(NodeConfig {
+                processing_delay: Duration::from_micros(rng.below(3) * 700),
+                buffer: (rng.below(4) == 0).then(|| 20_000 + rng.below(50_000)),
+                ..NodeConfig::new(format!("node {number}"), NodeKind::Host)
+            })
+        })
+        .collect();
+    let medium = world.add_medium();
+    // A tree, and up to two more links that close circles.
+    let mut joints: Vec<(NodeId, NodeId)> =
+        (1..nodes.len()).map(|far| (nodes[rng.below(far as u64) as usize], nodes[far])).collect();
+    for _ in 0..rng.below(3) {
+        let (a, b) = (rng.below(nodes.len() as u64) as usize, rng.below(nodes.len() as u64) as usize);
+        if a != b {
+            joints.push((nodes[a], nodes[b]));
+        }
+    }
+    for (number, (near, far)) in joints.into_iter().enumerate() {
+        let name = format!("link {number}");
+        if rng.below(2) == 0 {
+            let mut config = wired(&name, &random_direction(&mut rng), rng.below(40));
+            config.backward = random_direction(&mut rng);
+            world.add_wired_link(near, far, &config);
+        } else {
+            let config = random_wireless(name, medium, &mut rng);
+            let link = world.add_wireless_link(near, far, &config);
+            for end in [near, far] {
+                attach(&mut world, end, link, agents, &mut rng);
+            }
+        }
+    }
+    for _ in 0..1 + rng.below(4) {
+        let config = random_flow(&mut world, &nodes, &mut rng);
+        world.add_flow(config);
+    }
+    world
+}
+
+fn attach(world: &mut World, node: NodeId, link: LinkId, agents: Agents, rng: &mut Rng) {
+    let manglers = (0..rng.below(4)).map(|_| Box::new(Mangler::new(1.0)) as Box<dyn Agent>).collect();
+    let agent: Box<dyn Agent> = match agents {
+        Agents::None => return,
+        Agents::EmptyStacks => Box::new(Stack::default()),
+        Agents::Manglers => Box::new(Stack::new(manglers)),
+    };
+    world.attach(node, link, agent).expect("these agents need nothing");
+}
+
+fn random_direction(rng: &mut Rng) -> Direction {
+    let capacity = if rng.below(5) == 0 {
+        let trace = CapacityTrace::parse("2\n9\n9\n20\n21\n30\n").expect("a good trace");
+        Capacity::Trace(Arc::new(trace))
+    } else {
+        direction(200 + rng.below(10_000)).capacity
+    };
+    let queue = match rng.below(3) {
+        0 => QueueLimit::Unlimited,
+        1 => QueueLimit::Packets(5 + rng.below(50)),
+        _ => QueueLimit::Octets(8_000 + rng.below(50_000)),
+    };
+    Direction { capacity, queue, loss: percent([0.0, 0.0, 1.0][rng.below(3) as usize]) }
+}
+
+fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessConfig {
+    let attempts = rng.below(10) as u32;
+    let delay = Duration::from_micros(rng.below(3_000));
+    let acknowledged =
+        Feedback::Acknowledged { timeout: 2 * delay + Duration::from_millis(2), ack_octets: 14 };
+    let feedback = [Feedback::None, Feedback::Immediate, acknowledged, acknowledged][rng.below(4) as usize];
+    let stay = |mean: u64, loss: f64| Stay { mean: Duration::from_millis(mean), loss: percent(loss) };
+    let channel = if rng.below(3) == 0 {
+        ChannelConfig::PERFECT
+    } else {
+        let good = stay(500 + rng.below(3_000), [0.0, 1.0][rng.below(2) as usize]);
+        let bad = stay(rng.below(80), [100.0, 60.0][rng.below(2) as usize]);
+        ChannelConfig { good, bad, source: StateSource::Markov }
+    };
+    WirelessConfig {
+        name,
+        forward: Direction { loss: Probability::ZERO, ..random_direction(rng) },
+        backward: random_direction(rng),
+        delay,
+        clock: Duration::from_millis(rng.below(2)),
+        channel,
+        link_layer: LinkLayer { feedback, retransmission_attempts: attempts },
+        medium: (rng.below(2) == 0).then_some(medium),
+    }
+}
+
+fn random_flow(world: &mut World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
+    let from = rng.below(nodes.len() as u64) as usize;
+    let to = (from + 1 + rng.below(nodes.len() as u64 - 1) as usize) % nodes.len();
+    let mss = 300 + rng.below(1161) as u32;
+    let mut endpoint = || Config {
+        mss,
+        window: mss * (2 + rng.below(60) as u32),
+        timestamps: rng.below(2) == 0,
+        sack: rng.below(2) == 0,
+        ack_policy: [AckPolicy::EverySegment, AckPolicy::Delayed(Duration::from_millis(200))]
+            [rng.below(2) as usize],
+        rto: RtoConfig { minimum: Duration::from_millis(200 + rng.below(800)), ..RtoConfig::default() },
+        ..Config::default()
+    };
+    let (sender, receiver) = (endpoint(), endpoint());
+    let opening = [Opening::Handshake, Opening::Established][rng.below(2) as usize];
+    let size = 1 + rng.below(60_000);
+    let start = Instant::from_millis(rng.below(2_000));
+    FlowConfig { start, opening, sender, receiver, ..flow(world, (nodes[from], nodes[to]), Some(size)) }
+}
+
+/// The end of a run: what happened, as one number, after all laws were seen to hold.
+fn run_by_the_laws(mut world: World) -> u64 {
+    let hash = hash(&mut world);
+    for step in 1..=40 {
+        world.run(Instant::from_millis(step * 250), true);
+        check(&world);
+    }
+    world.run(Instant::from_secs(3_000), true);
+    check(&world);
+    for id in world.flows() {
+        let outcome = world.outcome(id);
+        assert!(outcome.completion.is_some(), "{outcome:?}\n{:?}", world.accounts());
+        assert_eq!(Some(outcome.octets), world.flow(id).size);
+    }
+    assert!(world.counters().events < 3_000_000, "{:?}", world.counters());
+    hash()
+}
+
+fn check(world: &World) {
+    assert!(world.accounts().balance(), "{:?}", world.accounts());
+    for id in world.flows() {
+        assert!(world.outcome(id).intact, "{:?}", world.outcome(id));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_arrives_is_what_was_sent_and_no_packet_is_lost_from_the_books(shape: u64, seed: u64) {
+        run_by_the_laws(world(shape, seed, Agents::None));
+        run_by_the_laws(world(shape, seed, Agents::Manglers));
+    }
+
+    #[test]
+    fn an_empty_stack_changes_nothing(shape: u64, seed: u64) {
+        let without = run_by_the_laws(world(shape, seed, Agents::None));
+        prop_assert_eq!(run_by_the_laws(world(shape, seed, Agents::EmptyStacks)), without);
+    }
+}
+
+#[test]
+fn one_seed_gives_one_trace_on_any_number_of_threads_and_another_seed_another() {
+    let run = |job: u64| run_by_the_laws(world(job / 2, job % 2, Agents::Manglers));
+    let jobs = 60;
+    let alone: Vec<u64> = (0..jobs).map(run).collect();
+    let shared: Vec<u64> = std::thread::scope(|scope| {
+        let halves = [0, 1].map(|half| {
+            scope.spawn(move || (0..jobs).filter(|job| job % 2 == half).map(run).collect::<Vec<u64>>())
+        });
+        let [even, odd] = halves.map(|half| half.join().expect("no panic"));
+        even.into_iter().zip(odd).flat_map(|(even, odd)| [even, odd]).collect()
+    });
+    assert_eq!(alone, shared);
+    for pair in alone.chunks(2) {
+        assert_ne!(pair[0], pair[1]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Short ways to say what a world is.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
+use lasthop_sim::observe::TraceHash;
+use lasthop_sim::{
+    Capacity, ChannelConfig, Direction, FlowConfig, Interest, LinkLayer, NodeConfig, NodeId, NodeKind,
+    Observer, Opening, QueueLimit, TraceEvent, WiredConfig, WirelessConfig, World,
+};
+use lasthop_tcp::Config;
+
+pub fn ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+pub fn percent(value: f64) -> Probability {
+    Probability::new(value / 100.0).expect("0 to 100")
+}
+
+pub fn node(world: &mut World, name: &str, kind: NodeKind) -> NodeId {
+    world.add_node(NodeConfig::new(name, kind))
+}
+
+pub fn direction(kbps: u64) -> Direction {
+    Direction {
+        capacity: Capacity::Fixed(Bitrate::from_bps(kbps * 1000).expect("above zero")),
+        queue: QueueLimit::Unlimited,
+        loss: Probability::ZERO,
+    }
+}
+
+pub fn wired(name: &str, direction: &Direction, delay_ms: u64) -> WiredConfig {
+    WiredConfig {
+        name: name.to_owned(),
+        forward: direction.clone(),
+        backward: direction.clone(),
+        delay: Duration::from_millis(delay_ms),
+        clock: Duration::ZERO,
+    }
+}
+
+/// A perfect channel with 1 ms of propagation.
+pub fn wireless(name: &str, direction: &Direction, link_layer: LinkLayer) -> WirelessConfig {
+    WirelessConfig {
+        name: name.to_owned(),
+        forward: direction.clone(),
+        backward: direction.clone(),
+        delay: Duration::from_millis(1),
+        clock: Duration::ZERO,
+        channel: ChannelConfig::PERFECT,
+        link_layer,
+        medium: None,
+    }
+}
+
+/// A flow of 1,000-octet segments.
+pub fn flow(world: &mut World, (from, to): (NodeId, NodeId), size: Option<u64>) -> FlowConfig {
+    let tcp = Config { mss: 1000, ..Config::default() };
+    FlowConfig {
+        name: format!("flow {}", world.flows().count()),
+        from,
+        to,
+        size,
+        start: Instant::ZERO,
+        stop: None,
+        opening: Opening::Established,
+        sender: tcp.clone(),
+        receiver: tcp,
+        extension: None,
+    }
+}
+
+/// Packet `number` of 1,000 octets in all from one node to another; nobody's connection.
+pub fn packet(world: &World, from: NodeId, to: NodeId, number: u32) -> Packet {
+    sized_packet(world, (from, to), number, 1000)
+}
+
+pub fn sized_packet(world: &World, (from, to): (NodeId, NodeId), number: u32, len: u32) -> Packet {
+    let tcp = Tcp { source_port: 1, destination_port: 2, seq: Seq(number), ..Tcp::default() };
+    let ip = Ip::new(world.node_address(from), world.node_address(to));
+    Packet::tcp_segment(ip, tcp, Payload::Stream { stream: 9, offset: 0, len: len - 40 })
+}
+
+pub fn number(packet: &Packet) -> u32 {
+    packet.tcp().expect("ours are segments").seq.0
+}
+
+/// The numbers of the packets that have arrived.
+pub fn arrived(world: &mut World, node: NodeId) -> Vec<u32> {
+    world.collect(node).iter().map(|(_, packet)| number(packet)).collect()
+}
+
+/// Hashes all that happens in a world from now on.
+pub fn hash(world: &mut World) -> impl Fn() -> u64 + use<> {
+    struct Shared(Rc<RefCell<TraceHash>>);
+    impl Observer for Shared {
+        fn interest(&self) -> Interest {
+            self.0.borrow().interest()
+        }
+        fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
+            self.0.borrow_mut().on_event(now, event);
+        }
+    }
+    let hash = Rc::new(RefCell::new(TraceHash::new()));
+    world.observe(Box::new(Shared(Rc::clone(&hash))));
+    move || hash.borrow().value()
+}
