@@ -80,7 +80,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return output::print_json(&summary);
     }
     let heading = format!(
-        "{}, scheme {}, seed {seed}, {} s simulated",
+        "{}\nscheme {}, seed {seed}, {} s simulated",
         load::title(scenario),
         scheme.label,
         summary.duration_s
