@@ -107,6 +107,14 @@ impl Pace {
         }
     }
 
+    /// The time that `len` octets take at a fixed rate, whatever the clock makes of it.
+    pub(crate) fn exact_time(&self, len: usize) -> Duration {
+        match self {
+            Self::Fixed { rate, .. } => rate.transmission_time(len as u64),
+            Self::Trace { .. } => Duration::ZERO,
+        }
+    }
+
     /// When a packet of `len` octets that is at the head of the queue at `start` has left.
     #[inline]
     pub(crate) fn finish(&mut self, start: Instant, len: usize) -> Instant {

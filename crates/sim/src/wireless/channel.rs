@@ -174,17 +174,14 @@ impl Channel {
         while self.next_flip <= now {
             let at = self.next_flip;
             let was = self.good;
-            match &self.config.source {
-                StateSource::Trace(trace) => {
-                    self.good = trace.flips.get(self.position).is_none_or(|(_, good)| *good);
-                    self.position += 1;
-                    self.next_flip = trace.flips.get(self.position).map_or(Instant::MAX, |(at, _)| *at);
-                }
-                _ => {
-                    self.good = !self.good;
-                    let mean = if self.good { self.config.good.mean } else { self.config.bad.mean };
-                    self.next_flip = at + self.stays.exponential(mean);
-                }
+            if let StateSource::Trace(trace) = &self.config.source {
+                self.good = trace.flips.get(self.position).is_none_or(|(_, good)| *good);
+                self.position += 1;
+                self.next_flip = trace.flips.get(self.position).map_or(Instant::MAX, |(at, _)| *at);
+            } else {
+                self.good = !self.good;
+                let mean = if self.good { self.config.good.mean } else { self.config.bad.mean };
+                self.next_flip = at + self.stays.exponential(mean);
             }
             if self.good != was {
                 tell(Flip { at, good: self.good });

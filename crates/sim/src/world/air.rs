@@ -63,6 +63,9 @@ impl World {
             Feedback::Acknowledged { timeout, .. } => finish + timeout,
         };
         if lost {
+            // A coarse clock makes nothing of a short frame: trying again at once would never end.
+            let hop = &self.hops[id.index()];
+            let over = over.max(now + hop.pace.exact_time(sending.len as usize));
             self.schedule.push(over, Event::ExchangeOver(medium));
             return;
         }

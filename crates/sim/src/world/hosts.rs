@@ -41,9 +41,10 @@ impl World {
         let (flow, end) = (hosted.flow, hosted.end());
         let fast_retransmits = hosted.tcp.stats().fast_retransmits;
         if self.interest.contains(Interest::SEGMENTS) {
-            let event = match is_icmp {
-                true => TraceEvent::IcmpReceived { flow, packet },
-                false => TraceEvent::SegmentReceived { flow, end, packet },
+            let event = if is_icmp {
+                TraceEvent::IcmpReceived { flow, packet }
+            } else {
+                TraceEvent::SegmentReceived { flow, end, packet }
             };
             super::tell(&mut self.observers, self.now, &event);
         }

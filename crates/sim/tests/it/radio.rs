@@ -71,6 +71,23 @@ fn a_frame_whose_acknowledgment_is_lost_arrives_once() {
 }
 
 #[test]
+fn a_failed_transmission_takes_time_even_by_a_coarse_clock() {
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let layer = LinkLayer { feedback: Feedback::Immediate, retransmission_attempts: 8 };
+    let mut config = wireless("air", &direction(80_000), layer);
+    config.clock = Duration::from_millis(1);
+    config.forward.loss = percent(100.0);
+    world.add_wireless_link(ends[0], ends[1], &config);
+    world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
+    // 100 us each. In no time at all, whoever tries again at once would try for ever.
+    world.advance_to(lasthop_packet::Instant::from_nanos(899_999));
+    assert_eq!((world.counters().frames_sent, world.counters().frames_given_up), (9, 0));
+    world.advance_to(ms(1));
+    assert_eq!((world.counters().frames_sent, world.counters().frames_given_up), (9, 1));
+}
+
+#[test]
 fn a_queue_behind_a_bad_channel_fills_and_drains() {
     let mut world = World::new(1);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));

@@ -61,7 +61,7 @@ fn world(shape: u64, seed: u64, agents: Agents) -> World {
             }
         }
     }
-    for _ in 0..1 + rng.below(4) {
+    for _ in 0..=rng.below(4) {
         let config = random_flow(&mut world, &nodes, &mut rng);
         world.add_flow(config);
     }
@@ -116,6 +116,7 @@ fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessCon
         channel,
         link_layer: LinkLayer { feedback, retransmission_attempts: attempts },
         medium: (rng.below(2) == 0).then_some(medium),
+        seed: None,
     }
 }
 

@@ -39,6 +39,7 @@ pub fn wired(name: &str, direction: &Direction, delay_ms: u64) -> WiredConfig {
         backward: direction.clone(),
         delay: Duration::from_millis(delay_ms),
         clock: Duration::ZERO,
+        seed: None,
     }
 }
 
@@ -53,6 +54,7 @@ pub fn wireless(name: &str, direction: &Direction, link_layer: LinkLayer) -> Wir
         channel: ChannelConfig::PERFECT,
         link_layer,
         medium: None,
+        seed: None,
     }
 }
 

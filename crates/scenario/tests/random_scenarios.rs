@@ -1,0 +1,194 @@
+//! With every scheme, and with schemes on top of each other: what arrives is what was sent, no packet is lost from the books,
+//! and every transfer ends, in random small networks.
+
+use std::time::Duration;
+
+use lasthop_agent::{LinkSenses, Stack};
+use lasthop_packet::{Bitrate, Instant, Probability, Rng};
+use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};
+use lasthop_schemes::catalogue::{Place, find};
+use lasthop_sim::world::AttachError;
+use lasthop_sim::{
+    Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, StateSource,
+    Stay, WiredConfig, WirelessConfig, World,
+};
+use lasthop_tcp::{AckPolicy, Config};
+
+const SCHEMES: [&str; 4] = ["none", "snoop", "simple-icmp", "refined-icmp"];
+
+#[test]
+fn every_scheme_keeps_the_laws() {
+    for shape in 0..1_000 {
+        let reports_fate = shape % 3 != 0;
+        let scenario = scenario(shape, reports_fate);
+        for name in SCHEMES {
+            let scheme = SchemeChoice::new(name, toml::Table::new()).expect("it is in the catalogue");
+            match scenario.build(&scheme, shape) {
+                Ok(built) => run_by_the_laws(built.world, &format!("{name}, shape {shape}")),
+                Err(refusal) => {
+                    assert!(!reports_fate && name.ends_with("icmp"), "{refusal}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn schemes_on_top_of_each_other_keep_the_laws() {
+    for shape in 0..600 {
+        let scenario = scenario(shape, shape % 3 != 0);
+        let built = scenario.build(&SchemeChoice::new("none", toml::Table::new()).expect("nothing"), shape);
+        let built = built.expect("nothing is needed");
+        let mut world = built.world;
+        let mut rng = Rng::named(shape, "stacks");
+        for (model, link) in scenario.links.iter().zip(&built.links) {
+            if matches!(model.link, Link::Wired(_)) {
+                continue;
+            }
+            for end in [model.ends.0, model.ends.1] {
+                let place = Place { role: scenario.role(end), address: world.node_address(built.nodes[end]) };
+                let agents = (0..1 + rng.below(3)).filter_map(|_| {
+                    let name = SCHEMES[1 + rng.below(3) as usize];
+                    let scheme = find(name).and_then(|scheme| scheme.configure(toml::Table::new()));
+                    scheme.expect("it is in the catalogue").agent(place)
+                });
+                let stack = Stack::new(agents.collect());
+                match world.attach(built.nodes[end], *link, Box::new(stack)) {
+                    Ok(()) => {}
+                    Err(refusal) => assert!(matches!(refusal, AttachError::Missing(_)), "{refusal}"),
+                }
+            }
+        }
+        assert_eq!(LinkSenses::all(), LinkSenses::FRAME_FATE, "a new sense: cover it here");
+        run_by_the_laws(world, &format!("stacks, shape {shape}"));
+    }
+}
+
+fn run_by_the_laws(mut world: World, which: &str) {
+    for step in 1..=60 {
+        world.run(Instant::from_millis(step * 500), true);
+        assert!(world.accounts().balance(), "{which}: {:?}", world.accounts());
+    }
+    world.run(Instant::from_secs(5_000), true);
+    assert!(world.accounts().balance(), "{which}: {:?}", world.accounts());
+    for id in world.flows() {
+        let outcome = world.outcome(id);
+        assert!(outcome.intact, "{which}: {outcome:?}");
+        assert!(outcome.completion.is_some(), "{which}: {outcome:?}");
+        assert_eq!(Some(outcome.octets), world.flow(id).size, "{which}");
+    }
+    assert!(world.counters().events < 3_000_000, "{which}: {:?}", world.counters());
+}
+
+/// Fixed hosts, a base station and mobile hosts; data in both directions.
+fn scenario(shape: u64, reports_fate: bool) -> Scenario {
+    let mut rng = Rng::named(shape, "scenario");
+    let node = |name: String, kind| NodeModel {
+        name,
+        kind,
+        role: None,
+        processing_delay: Duration::ZERO,
+        buffer: None,
+    };
+    let mobiles = 1 + rng.below(2) as usize;
+    let mut nodes =
+        vec![node("server".to_owned(), NodeKind::Host), node("base".to_owned(), NodeKind::Router)];
+    nodes.extend((0..mobiles).map(|number| node(format!("mobile {number}"), NodeKind::Host)));
+    let mut links = vec![LinkModel { ends: (0, 1), link: Link::Wired(wired(&mut rng)) }];
+    let cell = (rng.below(2) == 0).then(|| "cell".to_owned());
+    for number in 0..mobiles {
+        let config = wireless(number, reports_fate, &mut rng);
+        links.push(LinkModel { ends: (1, 2 + number), link: Link::Wireless { config, cell: cell.clone() } });
+    }
+    let flows = (0..1 + rng.below(3)).map(|number| flow(number, mobiles, &mut rng)).collect();
+    Scenario {
+        name: "random".to_owned(),
+        description: String::new(),
+        duration: Duration::from_secs(5_000),
+        stop_when_done: true,
+        nodes,
+        links,
+        flows,
+        schemes: vec![SchemeChoice::no_loss()],
+        baseline: 0,
+        seeds: vec![1],
+        measure: Vec::new(),
+    }
+}
+
+fn direction(rng: &mut Rng) -> Direction {
+    let queue = match rng.below(3) {
+        0 => QueueLimit::Unlimited,
+        1 => QueueLimit::Packets(5 + rng.below(50)),
+        _ => QueueLimit::Octets(8_000 + rng.below(50_000)),
+    };
+    let rate = Bitrate::from_bps(300_000 + rng.below(5_000_000)).expect("above zero");
+    let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability");
+    Direction { capacity: Capacity::Fixed(rate), queue, loss }
+}
+
+fn wired(rng: &mut Rng) -> WiredConfig {
+    WiredConfig {
+        name: "wire".to_owned(),
+        forward: direction(rng),
+        backward: direction(rng),
+        delay: Duration::from_millis(rng.below(150)),
+        clock: Duration::ZERO,
+        seed: None,
+    }
+}
+
+fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig {
+    let acknowledged = Feedback::Acknowledged { timeout: Duration::from_millis(4), ack_octets: 14 };
+    let feedback = match reports_fate {
+        true => [Feedback::Immediate, acknowledged][rng.below(2) as usize],
+        false => Feedback::None,
+    };
+    let stay = |mean: u64, loss: f64| Stay {
+        mean: Duration::from_millis(mean),
+        loss: Probability::new(loss).expect("a probability"),
+    };
+    let channel = ChannelConfig {
+        good: stay(500 + rng.below(3_000), [0.0, 0.02][rng.below(2) as usize]),
+        bad: stay(rng.below(200), [1.0, 0.6][rng.below(2) as usize]),
+        source: StateSource::Markov,
+    };
+    WirelessConfig {
+        name: format!("air {number}"),
+        forward: direction(rng),
+        backward: direction(rng),
+        delay: Duration::from_millis(1),
+        clock: Duration::from_millis(rng.below(2)),
+        channel,
+        link_layer: LinkLayer { feedback, retransmission_attempts: rng.below(9) as u32 },
+        medium: None,
+        seed: None,
+    }
+}
+
+fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
+    let mobile = 2 + rng.below(mobiles as u64) as usize;
+    let other = if rng.below(4) == 0 && mobiles > 1 { 5 - mobile } else { 0 };
+    let (from, to) = if rng.below(2) == 0 { (other, mobile) } else { (mobile, other) };
+    let mss = 400 + rng.below(1061) as u32;
+    let mut endpoint = || Config {
+        mss,
+        window: mss * (2 + rng.below(60) as u32),
+        timestamps: rng.below(2) == 0,
+        sack: rng.below(2) == 0,
+        ack_policy: [AckPolicy::EverySegment, AckPolicy::Delayed(Duration::from_millis(200))]
+            [rng.below(2) as usize],
+        ..Config::default()
+    };
+    FlowModel {
+        name: format!("flow {number}"),
+        from,
+        to,
+        sender: endpoint(),
+        receiver: endpoint(),
+        size: Some(1 + rng.below(150_000)),
+        start: Duration::from_millis(rng.below(2_000)),
+        stop: None,
+        opening: [Opening::Handshake, Opening::Established][rng.below(2) as usize],
+    }
+}
