@@ -99,7 +99,9 @@ fn repository() -> &'static Path {
 fn compare_prints_a_row_a_scheme() {
     let folder = Folder::new().with("small.toml", SMALL);
     let table = folder.succeed(&["compare", "small.toml"]);
-    for scheme in ["no-loss", "none", "snoop", "refined-icmp", "completion s", "improvement %", "control packets"] {
+    for scheme in
+        ["no-loss", "none", "snoop", "refined-icmp", "completion s", "improvement %", "control packets"]
+    {
         assert!(table.contains(scheme), "{table}");
     }
     let picked = folder.succeed(&["compare", "small.toml", "--schemes", "snoop,none", "--seeds", "1"]);
@@ -131,10 +133,15 @@ fn run_as_json_has_the_keys_of_the_design_and_a_seed_gives_one_result() {
     let summary = folder.json(&arguments);
     assert_eq!((&summary["scheme"], &summary["seed"]), (&"snoop".into(), &7.into()));
     let flow = &summary["flows"][0];
-    for key in ["goodput_bps", "bytes", "completion_s", "retransmits", "timeouts", "fast_retransmits", "rtt_mean_s"] {
+    for key in
+        ["goodput_bps", "bytes", "completion_s", "retransmits", "timeouts", "fast_retransmits", "rtt_mean_s"]
+    {
         assert!(flow[key].is_number(), "{key}");
     }
-    assert_eq!((&flow["from"], &flow["to"], &flow["bytes"]), (&"server".into(), &"phone".into(), &200_000.into()));
+    assert_eq!(
+        (&flow["from"], &flow["to"], &flow["bytes"]),
+        (&"server".into(), &"phone".into(), &200_000.into())
+    );
     assert!(summary["aggregate"]["jain_fairness"].is_number() && summary["counters"].is_object());
     assert_eq!(summary, folder.json(&arguments));
 }
@@ -209,10 +216,10 @@ fn ten_megabytes_of_noise_are_refused_whatever_they_are_called() {
             (state >> 56) as u8
         })
         .collect();
-    let folder = Folder::new()
-        .with("noise.toml", &noise)
-        .with("noise.dat", &noise)
-        .with("link.toml", fs::read(repository().join("scenarios/measured-link.toml")).expect("in the repository"));
+    let folder = Folder::new().with("noise.toml", &noise).with("noise.dat", &noise).with(
+        "link.toml",
+        fs::read(repository().join("scenarios/measured-link.toml")).expect("in the repository"),
+    );
     folder.refuse(&["compare", "noise.toml"]);
     folder.refuse(&["run", "noise.dat"]);
     folder.refuse(&["sweep", "noise.toml"]);
@@ -245,7 +252,16 @@ fn a_capture_of_any_link_is_one_that_tshark_finds_no_fault_with() {
     let folder = Folder::new().with("small.toml", SMALL);
     folder.succeed(&["run", "small.toml", "--scheme", "refined-icmp", "--pcap", "run.pcapng"]);
     let Ok(tshark) = Command::new("tshark")
-        .args(["-r", "run.pcapng", "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-T", "fields"])
+        .args([
+            "-r",
+            "run.pcapng",
+            "-o",
+            "tcp.check_checksum:TRUE",
+            "-o",
+            "ip.check_checksum:TRUE",
+            "-T",
+            "fields",
+        ])
         .args(["-e", "ip.checksum.status", "-e", "tcp.checksum.status", "-e", "icmp.checksum.status"])
         .args(["-e", "_ws.malformed", "-e", "icmp.type", "-e", "frame.interface_name"])
         .current_dir(folder.0.path())
@@ -292,8 +308,15 @@ fn the_measured_traces_all_give_a_table() {
         if !path.extension().is_some_and(|extension| extension == "down" || extension == "up") {
             continue;
         }
-        let arguments =
-            ["compare", scenario.to_str().expect("UTF-8"), "--seeds", "2", "--json", "--trace", path.to_str().expect("UTF-8")];
+        let arguments = [
+            "compare",
+            scenario.to_str().expect("UTF-8"),
+            "--seeds",
+            "2",
+            "--json",
+            "--trace",
+            path.to_str().expect("UTF-8"),
+        ];
         let comparison = folder.json(&arguments);
         for row in comparison["rows"].as_array().expect("rows") {
             assert!(row["goodput_bps"]["mean"].as_f64() > Some(10_000.0), "{}: {row}", path.display());
@@ -311,7 +334,14 @@ fn a_data_file_gives_the_thesis_s_trace_files_and_events() {
     let printed = folder.succeed(&["run", data, "--out", "traces"]);
     let corrupted: Vec<&str> = printed.lines().filter(|line| line.contains("corrupted")).collect();
     assert!(corrupted.iter().any(|line| line.starts_with("945 ")), "{printed}");
-    for file in ["211-seqno", "211-ackno", "211-congestion", "211-threshold", "211-swnd_size", "212-router_pkt_arrival"] {
+    for file in [
+        "211-seqno",
+        "211-ackno",
+        "211-congestion",
+        "211-threshold",
+        "211-swnd_size",
+        "212-router_pkt_arrival",
+    ] {
         let text = fs::read_to_string(folder.path("traces").join(file)).expect(file);
         assert!(text.lines().all(|line| line.split_whitespace().count() == 2), "{file}");
         assert!(!text.is_empty(), "{file}");

@@ -47,7 +47,7 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
             }
             for end in [model.ends.0, model.ends.1] {
                 let place = Place { role: scenario.role(end), address: world.node_address(built.nodes[end]) };
-                let agents = (0..1 + rng.below(3)).filter_map(|_| {
+                let agents = (0..=rng.below(3)).filter_map(|_| {
                     let name = SCHEMES[1 + rng.below(3) as usize];
                     let scheme = find(name).and_then(|scheme| scheme.configure(toml::Table::new()));
                     scheme.expect("it is in the catalogue").agent(place)
@@ -100,7 +100,7 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         let config = wireless(number, reports_fate, &mut rng);
         links.push(LinkModel { ends: (1, 2 + number), link: Link::Wireless { config, cell: cell.clone() } });
     }
-    let flows = (0..1 + rng.below(3)).map(|number| flow(number, mobiles, &mut rng)).collect();
+    let flows = (0..=rng.below(3)).map(|number| flow(number, mobiles, &mut rng)).collect();
     Scenario {
         name: "random".to_owned(),
         description: String::new(),
@@ -140,9 +140,10 @@ fn wired(rng: &mut Rng) -> WiredConfig {
 
 fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig {
     let acknowledged = Feedback::Acknowledged { timeout: Duration::from_millis(4), ack_octets: 14 };
-    let feedback = match reports_fate {
-        true => [Feedback::Immediate, acknowledged][rng.below(2) as usize],
-        false => Feedback::None,
+    let feedback = if reports_fate {
+        [Feedback::Immediate, acknowledged][rng.below(2) as usize]
+    } else {
+        Feedback::None
     };
     let stay = |mean: u64, loss: f64| Stay {
         mean: Duration::from_millis(mean),
