@@ -3,9 +3,13 @@
 //! | module | targets | replayed without cargo-fuzz by |
 //! |---|---|---|
 //! | [`packet`] | `packet_parse`, `quotation` | `crates/packet/tests/corpus.rs` |
+//! | [`scenario`] | `scenario` | `crates/scenario/tests/corpus.rs` |
+//! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/datafile_corpus.rs` |
 //!
 //! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a few
 //! small files in `corpus/<target>/`. The crate under test replays them in its ordinary tests, with this module included by its
 //! path. Only files that somebody named are committed; what a run of the fuzzer finds has a hash for a name and is ignored.
 
+pub mod datafile;
 pub mod packet;
+pub mod scenario;

@@ -26,7 +26,7 @@ impl Choices {
 /// What a path can lead to.
 pub enum Loaded {
     /// A scenario in TOML.
-    Scenario(Scenario),
+    Scenario(Box<Scenario>),
     /// A data file of the 1997 thesis's simulator.
     DataFile(Box<DataFile>),
 }
@@ -37,13 +37,14 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
         let data = datafile::read(path).map_err(Failure::usage)?;
         return Ok(Loaded::DataFile(Box::new(data)));
     }
-    Ok(Loaded::Scenario(file::read(path, &choices.overrides()).map_err(Failure::usage)?))
+    let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
+    Ok(Loaded::Scenario(Box::new(scenario)))
 }
 
 /// Reads a scenario; a data file counts as one.
 pub fn scenario(path: &Path, choices: &Choices) -> Result<Scenario, Failure> {
     Ok(match any(path, choices)? {
-        Loaded::Scenario(scenario) => scenario,
+        Loaded::Scenario(scenario) => *scenario,
         Loaded::DataFile(data) => data.scenario,
     })
 }

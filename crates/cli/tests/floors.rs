@@ -45,9 +45,15 @@ fn a_crate_uses_only_crates_on_floors_below_its_own() {
     let floors: BTreeMap<&str, u32> = FLOORS.iter().map(|(name, floor)| (*name, *floor)).collect();
     let dependencies = dependencies();
     for (name, used) in &dependencies {
-        let floor = floors.get(name.as_str()).unwrap_or_else(|| panic!("{name} has no floor: give it one here and in ARCHITECTURE.md"));
+        let floor = floors
+            .get(name.as_str())
+            .unwrap_or_else(|| panic!("{name} has no floor: give it one here and in ARCHITECTURE.md"));
         for used in used.iter().filter(|used| used.starts_with("lasthop-")) {
-            assert!(floors[used.as_str()] < *floor, "{name} (floor {floor}) uses {used} (floor {})", floors[used.as_str()]);
+            assert!(
+                floors[used.as_str()] < *floor,
+                "{name} (floor {floor}) uses {used} (floor {})",
+                floors[used.as_str()]
+            );
         }
     }
     assert_eq!(dependencies.len(), FLOORS.len());

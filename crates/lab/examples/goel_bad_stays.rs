@@ -8,7 +8,9 @@ use lasthop_lab::goel::tables::{Cell, measure, rows, settings};
 use lasthop_lab::progress::Silent;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("factor  refined: mean distance, largest, degradation  simple: mean improvement where harmful (published)  rows that agree");
+    println!(
+        "factor  refined: mean distance, largest, degradation  simple: mean improvement where harmful (published)  rows that agree"
+    );
     let seeds: Vec<u64> = (1..=20).collect();
     for factor in std::env::args().skip(1) {
         let factor: f64 = factor.parse()?;
@@ -19,12 +21,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let cells = measure(&settings, &seeds, &Silent)?;
         let distances: Vec<f64> = cells
             .iter()
-            .filter_map(|cell| cell.improvement(&cell.refined).map(|ours| (ours.mean - cell.setting.refined).abs()))
+            .filter_map(|cell| {
+                cell.improvement(&cell.refined).map(|ours| (ours.mean - cell.setting.refined).abs())
+            })
             .collect();
-        let degradations: Vec<f64> =
-            cells.iter().filter_map(|cell| cell.degradation(&cell.refined)).map(|estimate| estimate.mean).collect();
+        let degradations: Vec<f64> = cells
+            .iter()
+            .filter_map(|cell| cell.degradation(&cell.refined))
+            .map(|estimate| estimate.mean)
+            .collect();
         let harmful: Vec<&Cell> = cells.iter().filter(|cell| cell.setting.simple < -10.0).collect();
-        let ours: f64 = harmful.iter().filter_map(|cell| cell.improvement(&cell.simple)).map(|e| e.mean).sum();
+        let ours: f64 =
+            harmful.iter().filter_map(|cell| cell.improvement(&cell.simple)).map(|e| e.mean).sum();
         let theirs: f64 = harmful.iter().map(|cell| cell.setting.simple).sum();
         let rows = rows(&cells);
         let low = degradations.iter().copied().fold(f64::INFINITY, f64::min);

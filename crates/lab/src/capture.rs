@@ -39,11 +39,14 @@ impl<W: Write> Observer for Capture<W> {
     }
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-        let (TraceEvent::InterfaceOut { node, link, packet } | TraceEvent::InterfaceIn { node, link, packet }) = event
+        let (TraceEvent::InterfaceOut { node, link, packet }
+        | TraceEvent::InterfaceIn { node, link, packet }) = event
         else {
             return;
         };
-        let (Some(writer), Some(interface)) = (&mut self.writer, self.interfaces.get(&(*node, *link))) else { return };
+        let (Some(writer), Some(interface)) = (&mut self.writer, self.interfaces.get(&(*node, *link))) else {
+            return;
+        };
         if let Err(error) = writer.write(*interface, now, packet) {
             // The first failure is the one to report; there is no use in going on.
             self.failed = Some(error);

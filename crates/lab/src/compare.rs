@@ -34,7 +34,8 @@ pub struct ComparisonRow {
     pub goodput_bps: Estimate,
     /// Seconds until the last flow with an end was complete; null unless all runs completed.
     pub completion_s: Option<Estimate>,
-    /// By how much the completion time lies below the baseline's, or where flows have no end, the goodput above it; per cent.
+    /// By how much the completion time lies below the baseline's, or where not all flows complete, the goodput above it; per
+    /// cent. Null for the baseline itself.
     pub improvement_percent: Option<Estimate>,
     /// Segments that the TCP senders sent again.
     pub retransmits: Estimate,
@@ -74,20 +75,28 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
         scenario: scenario.name.clone(),
         seeds: scenario.seeds.clone(),
         baseline: scenario.schemes[scenario.baseline].label.clone(),
-        rows: by_scheme.iter().filter_map(|runs| ComparisonRow::of(runs, baseline)).collect(),
+        rows: by_scheme
+            .iter()
+            .enumerate()
+            .filter_map(|(index, runs)| {
+                ComparisonRow::of(runs, (index != scenario.baseline).then_some(baseline))
+            })
+            .collect(),
     })
 }
 
 impl ComparisonRow {
-    /// The row of one scheme's runs; `None` without any.
-    fn of(runs: &[RunSummary], baseline: &[RunSummary]) -> Option<Self> {
-        let estimate = |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
+    /// The row of one scheme's runs; `None` without any. `baseline` is what they are compared with.
+    fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Option<Self> {
+        let estimate =
+            |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
         let counter = |name: &str| estimate(&|run| run.counters.get(name).copied().unwrap_or(0) as f64);
         let completions = completions(runs);
-        let improvement_percent = match (&completions, self::completions(baseline)) {
-            (Some(ours), Some(theirs)) => Estimate::percent_below(ours, &theirs),
-            _ => Estimate::percent_above(&goodputs(runs), &goodputs(baseline)),
-        };
+        let improvement_percent =
+            baseline.and_then(|baseline| match (&completions, self::completions(baseline)) {
+                (Some(ours), Some(theirs)) => Estimate::percent_below(ours, &theirs),
+                _ => Estimate::percent_above(&goodputs(runs), &goodputs(baseline)),
+            });
         Some(Self {
             scheme: runs.first()?.scheme.clone(),
             runs: runs.len(),

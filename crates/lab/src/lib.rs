@@ -2,8 +2,8 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`run`] | one run and its [`RunSummary`] |
-//! | [`compare`] | every scheme of a scenario over all seeds, in parallel: one table |
+//! | [`mod@run`] | one run and its [`RunSummary`] |
+//! | [`mod@compare`] | every scheme of a scenario over all seeds, in parallel: one table |
 //! | [`sweep`] | a grid of scenarios into one CSV or Parquet file |
 //! | [`reproduce`] | a paper's numbers beside ours, with a verdict a row |
 //! | [`goel`] | the 1997 thesis: its network, its tables, its claims |

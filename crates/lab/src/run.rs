@@ -106,7 +106,11 @@ fn summarize(scenario: &Scenario, scheme: &SchemeChoice, seed: u64, built: &Buil
         .map(|(id, model)| {
             let outcome = world.outcome(*id);
             // A wrong octet would be a broken simulator, and every number with it.
-            assert!(outcome.intact, "flow {:?}: the stream that arrived is not the stream that was sent", outcome.name);
+            assert!(
+                outcome.intact,
+                "flow {:?}: the stream that arrived is not the stream that was sent",
+                outcome.name
+            );
             FlowSummary {
                 name: outcome.name,
                 scheme: scheme.label.clone(),
@@ -142,9 +146,8 @@ fn aggregate(scenario: &Scenario, flows: &[FlowSummary]) -> Aggregate {
         .map(|(model, flow)| flow.completion_s.map(|completion| model.start.as_secs_f64() + completion))
         .collect();
     let first_start = with_end().map(|(model, _)| model.start.as_secs_f64()).fold(f64::INFINITY, f64::min);
-    let completion_s = ends
-        .filter(|ends| !ends.is_empty())
-        .map(|ends| ends.into_iter().fold(0.0, f64::max) - first_start);
+    let completion_s =
+        ends.filter(|ends| !ends.is_empty()).map(|ends| ends.into_iter().fold(0.0, f64::max) - first_start);
     Aggregate {
         goodput_bps: goodputs.iter().sum(),
         jain_fairness: jain_fairness(&goodputs),

@@ -57,7 +57,9 @@ impl Series {
                 ("window.csv", &["time_s", "flow", "cwnd_octets", "ssthresh_octets", "in_flight_octets"])
             }
             Measure::Rtt => ("rtt.csv", &["time_s", "flow", "rtt_s", "srtt_s", "rto_s"]),
-            Measure::Sequence => ("sequence.csv", &["time_s", "flow", "end", "event", "seq", "ack", "octets"]),
+            Measure::Sequence => {
+                ("sequence.csv", &["time_s", "flow", "end", "event", "seq", "ack", "octets"])
+            }
             Measure::Queue => ("queue.csv", &["time_s", "link", "node", "packets", "octets"]),
             Measure::Channel => ("channel.csv", &["time_s", "link", "good"]),
             Measure::Frames => {
@@ -65,8 +67,9 @@ impl Series {
             }
         };
         let path = directory.join(file);
-        let open = File::create(&path)
-            .map_err(|error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display())))?;
+        let open = File::create(&path).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
+        })?;
         let mut out = csv::Writer::from_writer(BufWriter::new(open));
         out.write_record(header)?;
         let flows = names.flows.len();
@@ -137,7 +140,8 @@ impl Observer for Series {
                 if self.last_rtt_samples[flow.index()].replace(latest) != Some(latest) {
                     let flow = self.names.flows[flow.index()].clone();
                     let srtt = rtt.srtt().unwrap_or_default();
-                    let [latest, srtt, rto] = [latest, srtt, rtt.rto()].map(|time| time.as_secs_f64().to_string());
+                    let [latest, srtt, rto] =
+                        [latest, srtt, rtt.rto()].map(|time| time.as_secs_f64().to_string());
                     self.row([seconds(now), flow, latest, srtt, rto]);
                 }
             }
@@ -149,7 +153,8 @@ impl Observer for Series {
                 self.segment(now, flow.index(), end, "received", packet);
             }
             TraceEvent::Queue { node, link, packets, octets } => {
-                let (link, node) = (self.names.links[link.index()].clone(), self.names.nodes[node.index()].clone());
+                let (link, node) =
+                    (self.names.links[link.index()].clone(), self.names.nodes[node.index()].clone());
                 self.row([seconds(now), link, node, packets.to_string(), octets.to_string()]);
             }
             TraceEvent::ChannelState { link, at, good } => {
@@ -158,7 +163,14 @@ impl Observer for Series {
             }
             TraceEvent::Frame { link, from, to, number, transmission, packet, lost } => {
                 let event = if lost { "lost" } else { "sent" };
-                self.frame(now, (link.index(), from.index(), to.index()), number, transmission, event, packet);
+                self.frame(
+                    now,
+                    (link.index(), from.index(), to.index()),
+                    number,
+                    transmission,
+                    event,
+                    packet,
+                );
             }
             TraceEvent::FrameGivenUp { link, from, to, number, transmissions, packet } => {
                 let ends = (link.index(), from.index(), to.index());
@@ -186,7 +198,8 @@ impl Series {
         event: &str,
         packet: &Packet,
     ) {
-        let names = [&self.names.links[link], &self.names.nodes[from], &self.names.nodes[to]].map(String::clone);
+        let names =
+            [&self.names.links[link], &self.names.nodes[from], &self.names.nodes[to]].map(String::clone);
         let [link, from, to] = names;
         let (number, transmission, octets) =
             (number.to_string(), transmission.to_string(), packet.len().to_string());

@@ -33,7 +33,8 @@ impl Estimate {
             return None;
         }
         let ratio = mean(samples) / reference;
-        let residuals = samples.iter().zip(baseline).map(|(sample, base)| (sample - ratio * base) / reference * 100.0);
+        let residuals =
+            samples.iter().zip(baseline).map(|(sample, base)| (sample - ratio * base) / reference * 100.0);
         Some(Self { mean: (1.0 - ratio) * 100.0, ci95: half_width(residuals, samples.len()) })
     }
 
@@ -59,8 +60,9 @@ fn mean(samples: &[f64]) -> f64 {
 /// The 97.5% quantile of Student's t distribution.
 fn student_t_975(degrees: usize) -> f64 {
     const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-        2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
+        2.045, 2.042,
     ];
     match degrees {
         0 => f64::INFINITY,
@@ -69,7 +71,8 @@ fn student_t_975(degrees: usize) -> f64 {
         _ => {
             let z = 1.959_964;
             let n = degrees as f64;
-            z + (z * z * z + z) / (4.0 * n) + (5.0 * z * z * z * z * z + 16.0 * z * z * z + 3.0 * z) / (96.0 * n * n)
+            z + (z * z * z + z) / (4.0 * n)
+                + (5.0 * z * z * z * z * z + 16.0 * z * z * z + 3.0 * z) / (96.0 * n * n)
         }
     }
 }

@@ -141,8 +141,9 @@ pub fn write_parquet(points: &[Point], rows: &[SweepRow], out: impl Write + Send
         let cells = lines.iter().map(|line| &line[column]);
         match open.untyped() {
             ColumnWriter::Int64ColumnWriter(typed) => {
-                let counts: Vec<i64> =
-                    cells.map(|cell| if let Cell::Count(count) = cell { *count as i64 } else { 0 }).collect();
+                let counts: Vec<i64> = cells
+                    .map(|cell| if let Cell::Count(count) = cell { count.cast_signed() } else { 0 })
+                    .collect();
                 typed.write_batch(&counts, None, None).map_err(failed)?;
             }
             ColumnWriter::DoubleColumnWriter(typed) => {
@@ -153,9 +154,16 @@ pub fn write_parquet(points: &[Point], rows: &[SweepRow], out: impl Write + Send
                 typed.write_batch(&values, Some(&defined), None).map_err(failed)?;
             }
             ColumnWriter::ByteArrayColumnWriter(typed) => {
-                let texts: Vec<ByteArray> = cells
-                    .map(|cell| if let Cell::Text(text) = cell { text.as_str().into() } else { ByteArray::from("") })
-                    .collect();
+                let texts: Vec<ByteArray> =
+                    cells
+                        .map(|cell| {
+                            if let Cell::Text(text) = cell {
+                                text.as_str().into()
+                            } else {
+                                ByteArray::from("")
+                            }
+                        })
+                        .collect();
                 typed.write_batch(&texts, None, None).map_err(failed)?;
             }
             // The schema above has no other types.
@@ -220,7 +228,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("flows.a.window,scheme,seed,flow,"));
         assert_eq!(lines.len(), 1 + 2 * 2 * 2);
-        let keys: Vec<String> = lines[1..].iter().map(|line| line.split(',').take(4).collect::<Vec<_>>().join(" ")).collect();
+        let keys: Vec<String> =
+            lines[1..].iter().map(|line| line.split(',').take(4).collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(keys[0], "4 no-loss 1 transfer");
         assert_eq!(keys[7], "8 no-loss 2 endless");
     }

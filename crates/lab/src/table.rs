@@ -11,7 +11,10 @@ use crate::stats::Estimate;
 /// A table with a header, numbers to the right.
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+    table
+        .load_style(UTF8_FULL_CONDENSED)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -40,7 +43,8 @@ pub fn comparison(comparison: &Comparison) -> String {
             |row| (row.jain_fairness.mean - 1.0).abs() > 1e-9,
         ),
     ];
-    let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| comparison.rows.iter().any(matters)).collect();
+    let shown: Vec<&Column> =
+        columns.iter().filter(|(_, _, matters)| comparison.rows.iter().any(matters)).collect();
     let mut header = vec!["scheme"];
     header.extend(shown.iter().map(|(name, _, _)| *name));
     let mut table = table(&header);
@@ -91,7 +95,17 @@ pub fn summary(run: &RunSummary) -> String {
 
 /// The table of a reproduction.
 pub fn reproduction(rows: &[Row]) -> String {
-    let mut table = table(&["item", "parameters", "scheme", "metric", "published", "measured", "± 95%", "tolerance", "agrees"]);
+    let mut table = table(&[
+        "item",
+        "parameters",
+        "scheme",
+        "metric",
+        "published",
+        "measured",
+        "± 95%",
+        "tolerance",
+        "agrees",
+    ]);
     for row in rows {
         let parameters: Vec<String> = row
             .parameters
@@ -122,7 +136,8 @@ fn scaled(estimate: Estimate, factor: f64) -> Estimate {
 
 fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
     // A rounded zero has no sign.
-    let mean = if estimate.mean.abs() < 0.5 * libm::pow(10.0, -(decimals as f64)) { 0.0 } else { estimate.mean };
+    let mean =
+        if estimate.mean.abs() < 0.5 * libm::pow(10.0, -(decimals as f64)) { 0.0 } else { estimate.mean };
     match estimate.ci95 {
         Some(ci95) => format!("{mean:.decimals$} ± {ci95:.decimals$}"),
         None => format!("{mean:.decimals$}"),

@@ -3,7 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
-//! | [`file`] | the scenario format in TOML, its JSON schema, sweeps |
+//! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
 //! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`] |
 //!

@@ -209,3 +209,17 @@ fn a_produced_trace_of_link_states_makes_the_same_run_again() {
         assert_eq!(first.outcome, second.outcome);
     }
 }
+
+/// Figure 5.1 and table 5.1: two runs under different schemes over one course of the link.
+#[test]
+fn schemes_can_be_compared_over_the_link_states_of_one_run() {
+    let run = Run::of(&scenario("figure-5.1"), "none");
+    assert!(run.outcome.completion.is_some());
+    let states = std::fs::read(run.out.path().join("trace.dat")).expect("it is produced");
+    let text = std::fs::read_to_string(scenario("figure-5.1")).expect("a committed file");
+    let text = text.replace("read_from_trace = 1", "read_from_trace = 0");
+    let directory = TempDir::new().with("datafile.dat", text).with("trace.dat", states);
+    let [same, refined] = ["none", "refined-icmp"].map(|scheme| run_in(&directory, scheme));
+    assert_eq!(same.outcome, run.outcome);
+    assert!(refined.outcome.completion < run.outcome.completion);
+}

@@ -31,7 +31,9 @@
 //!    what it grows and not from where. With a window bound by the receiver, as in all its experiments, it makes no difference.
 //! 6. *A standard time-out* makes the sender send everything again, so what was remembered of earlier transmissions is discarded.
 //! 7. *Which packets are reported*: TCP segments with data. The link's own losses of pure ACKs are no business of the data sender's.
-//! 8. *Type and code*: the thesis asks for a new type; ours are from the experimental range (see [`Message`]).
+//! 8. *A RETRANSMIT that nobody can have sent*: one whose number lies in the window and where no full segment begins is ignored. A
+//!    sender that mixes lengths loses the benefit for what follows a short segment, and nothing else.
+//! 9. *Type and code*: the thesis asks for a new type; ours are from the experimental range (see [`Message`]).
 
 mod marks;
 mod message;

@@ -12,8 +12,10 @@ use crate::progress::Bar;
 
 /// What `compare` can be told.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  lasthop compare scenarios/first-look.toml\n  lasthop compare scenarios/measured-link.toml --trace \
-                        my-link.down\n  lasthop compare scenarios/first-look.toml --schemes none,snoop --seeds 5 --json")]
+#[command(
+    after_help = "Examples:\n  lasthop compare scenarios/first-look.toml\n  lasthop compare scenarios/measured-link.toml --trace \
+                        my-link.down\n  lasthop compare scenarios/first-look.toml --schemes none,snoop --seeds 5 --json"
+)]
 pub struct Arguments {
     /// The scenario, a TOML file
     scenario: PathBuf,

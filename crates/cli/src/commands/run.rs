@@ -20,11 +20,13 @@ use crate::output;
 
 /// What `run` can be told.
 #[derive(Args)]
-#[command(after_help = "A file whose name ends in .dat is read as a data file of the 1997 thesis's simulator (scenarios/goel/README.md); \
+#[command(
+    after_help = "A file whose name ends in .dat is read as a data file of the 1997 thesis's simulator (scenarios/goel/README.md); \
                         --out then writes its two-column traces, and --events its event trace.\n\n\
                         Examples:\n  lasthop run scenarios/first-look.toml --scheme snoop --seed 3 --out series\n  \
                         lasthop run scenarios/first-look.toml --scheme refined-icmp --pcap run.pcapng\n  \
-                        lasthop run scenarios/goel/datafile.dat --out traces --events corrupted,given-up")]
+                        lasthop run scenarios/goel/appendix-b4/datafile.dat --out traces --events corrupted,given-up"
+)]
 pub struct Arguments {
     /// The scenario, a TOML file, or a data file (.dat)
     scenario: PathBuf,
@@ -42,7 +44,7 @@ pub struct Arguments {
     /// Write every packet at every interface as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Data files only: print these kinds of events, comma-separated ("default" for those of the thesis's sample)
+    /// Data files only: print these kinds of events, comma-separated, or "all" or "none"; by default what the thesis's sample has
     #[arg(long, value_name = "KINDS")]
     events: Option<String>,
     /// Print one JSON document instead of the table
@@ -53,7 +55,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let loaded = load::any(&arguments.scenario, &arguments.choices)?;
     let (scenario, data) = match &loaded {
-        Loaded::Scenario(scenario) => (scenario, None),
+        Loaded::Scenario(scenario) => (scenario.as_ref(), None),
         Loaded::DataFile(data) => (&data.scenario, Some(data.as_ref())),
     };
     let events = event_kinds(arguments, data.is_some())?;
@@ -77,17 +79,27 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::print_json(&summary);
     }
-    let heading = format!("{}, scheme {}, seed {seed}, {} s simulated", load::title(scenario), scheme.label, summary.duration_s);
+    let heading = format!(
+        "{}\nscheme {}, seed {seed}, {} s simulated",
+        load::title(scenario),
+        scheme.label,
+        summary.duration_s
+    );
     output::print(&format!("{heading}\n{}", table::summary(&summary)))
 }
 
-/// The kinds of events to print. With `--json` the event trace would spoil the document.
+/// The kinds of events to print.
 fn event_kinds(arguments: &Arguments, is_data_file: bool) -> Result<EventKinds, Failure> {
     match &arguments.events {
+        // The thesis's simulator prints its events; a scenario has none to print, and a JSON document stands alone.
+        None if is_data_file && !arguments.json => Ok(EventKinds::DEFAULT),
         None => Ok(EventKinds::empty()),
-        Some(_) if !is_data_file => Err(Failure::usage(anyhow!("--events is for data files (.dat); a scenario's series are its `measure`"))),
-        Some(_) if arguments.json => Err(Failure::usage(anyhow!("--events and --json both print on standard output; choose one"))),
-        Some(names) if names == "default" => Ok(EventKinds::DEFAULT),
+        Some(_) if !is_data_file => Err(Failure::usage(anyhow!(
+            "--events is for data files (.dat); a scenario's series are its `measure`"
+        ))),
+        Some(_) if arguments.json => {
+            Err(Failure::usage(anyhow!("--events and --json both print on standard output; choose one")))
+        }
         Some(names) => EventKinds::named(names).map_err(Failure::usage),
     }
 }
@@ -144,12 +156,16 @@ fn observers(
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create(path).with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Usage)?;
+    let file = File::create(path)
+        .with_context(|| format!("cannot write {}", path.display()))
+        .map_err(Failure::Usage)?;
     Ok(BufWriter::new(file))
 }
 
 fn write_summary(out: &Path, summary: &RunSummary) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
     let path = out.join("summary.json");
-    fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Run)
+    fs::write(&path, text + "\n")
+        .with_context(|| format!("cannot write {}", path.display()))
+        .map_err(Failure::Run)
 }

@@ -1,5 +1,7 @@
 //! `lasthop schemes`.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{ContentArrangement, Table};
@@ -37,7 +39,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let needs = if scheme.needs.is_empty() { "-" } else { scheme.needs };
         table.add_row([scheme.name, scheme.title, scheme.places, needs, scheme.source]);
     }
-    output::print(&format!("{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings"))
+    output::print(&format!(
+        "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings"
+    ))
 }
 
 fn details(scheme: &Scheme) -> String {
@@ -55,9 +59,13 @@ fn details(scheme: &Scheme) -> String {
         Some(settings) if !settings.is_empty() => {
             text.push_str("  settings\n");
             for (key, setting) in settings {
-                let default = setting.get("default").map_or_else(String::new, |default| format!(" (default {default})"));
-                let about = setting.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
-                text.push_str(&format!("    {key}{default}: {about}\n"));
+                let default = setting
+                    .get("default")
+                    .map_or_else(String::new, |default| format!(" (default {default})"));
+                let about =
+                    setting.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+                // Writing into a string cannot fail.
+                let _ = writeln!(text, "    {key}{default}: {about}");
             }
         }
         _ => text.push_str("  settings  none\n"),

@@ -1,5 +1,6 @@
 //! `lasthop sweep`.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,9 @@ use crate::progress::Bar;
 
 /// What `sweep` can be told.
 #[derive(Args)]
-#[command(after_help = "The file's ending chooses the format: .csv or .parquet. A line is one flow of one run, with the varied keys in front.")]
+#[command(
+    after_help = "The file's ending chooses the format: .csv or .parquet. A line is one flow of one run, with the varied keys in front."
+)]
 pub struct Arguments {
     /// The sweep, a TOML file
     sweep: PathBuf,
@@ -44,7 +47,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(write_csv(&points, &rows, std::io::stdout().lock())?);
     };
     // Nothing half-written: the file appears under its name when it is whole.
-    let partial = path.with_added_extension("partial");
+    let partial = path.with_file_name(partial_name(path));
     let written = File::create(&partial).and_then(|file| {
         let mut file = BufWriter::new(file);
         match format {
@@ -59,10 +62,19 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
+fn partial_name(path: &Path) -> OsString {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    name
+}
+
 fn format(path: &Path) -> Result<Format, Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok(Format::Csv),
         Some("parquet") => Ok(Format::Parquet),
-        _ => Err(Failure::usage(anyhow!("--out {}: expected a name that ends in .csv or .parquet", path.display()))),
+        _ => Err(Failure::usage(anyhow!(
+            "--out {}: expected a name that ends in .csv or .parquet",
+            path.display()
+        ))),
     }
 }

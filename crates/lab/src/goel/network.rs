@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Probability};
+use lasthop_scenario::datafile::CLOCK;
 use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};
 use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, WiredConfig,
@@ -20,10 +21,6 @@ pub struct Parameters {
     /// The receiver's advertised window, in KB of 1,024 octets.
     pub window_kb: u32,
 }
-
-/// The thesis's simulator counts milliseconds, and cuts transmission times down to whole ones: only so do the round-trip time of
-/// 351 ms (figure 5.3), the exchange of 10 ms and the failed attempt of 11 ms (appendix B.4) come out.
-pub const CLOCK: Duration = Duration::from_millis(1);
 
 /// 10 MB in 10,000 packets (section 5.5.4) of 1 KB.
 pub const TRANSFER: u64 = 10_000 * 1024;

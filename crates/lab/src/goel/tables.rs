@@ -76,7 +76,11 @@ pub fn settings() -> Vec<Setting> {
 }
 
 /// Runs every setting under every scheme and seed, in parallel.
-pub fn measure(settings: &[Setting], seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Cell>, BuildError> {
+pub fn measure(
+    settings: &[Setting],
+    seeds: &[u64],
+    progress: &dyn Progress,
+) -> Result<Vec<Cell>, BuildError> {
     progress.expect(settings.len() as u64 * (3 * seeds.len() as u64 + 1));
     settings.par_iter().map(|setting| measure_cell(setting, seeds, progress)).collect()
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::{BuildError, Link, Scenario, SchemeChoice};
 use lasthop_sim::observe::{End, LossCause};
-use lasthop_sim::{Interest, Observer, StateSource, TraceEvent};
 use lasthop_sim::wireless::StateTrace;
+use lasthop_sim::{Interest, Observer, StateSource, TraceEvent};
 
 use super::claims::number_row;
 use super::network::{Parameters, TRANSFER, experiment};
@@ -97,12 +97,20 @@ pub(super) fn rows() -> Result<Vec<Row>, BuildError> {
     let Ok(scenario) = scenario() else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
     let mut unmodified = Timeline::default();
-    for (figure, scheme, published) in [("figure 5.3", "simple-icmp", 3054.0), ("figure 5.4", "none", 1754.0)] {
+    for (figure, scheme, published) in [("figure 5.3", "simple-icmp", 3054.0), ("figure 5.4", "none", 1754.0)]
+    {
         let choice =
             SchemeChoice::new(scheme, toml::Table::new()).unwrap_or_else(|_| SchemeChoice::no_loss());
         unmodified = timeline(&scenario, &choice)?;
         let label = if scheme == "none" { "unmodified" } else { scheme };
-        rows.push(exact(figure, label, "recovery time of two losses", "ms", published, unmodified.recovery_ms()));
+        rows.push(exact(
+            figure,
+            label,
+            "recovery time of two losses",
+            "ms",
+            published,
+            unmodified.recovery_ms(),
+        ));
     }
     let round_trip = || {
         let (sent, seq) = unmodified.sent.first()?;
@@ -118,14 +126,28 @@ pub(super) fn rows() -> Result<Vec<Row>, BuildError> {
         Some(unmodified.corrupted.iter().filter(|(_, number)| number == frame).count() as u64 - 1)
     };
     rows.push(exact("figure 5.3", "all", "round-trip time of one segment", "ms", 351.0, round_trip()));
-    rows.push(exact("appendix B.4", "link layer", "spacing of attempts in the bad state", "ms", 11.0, spacing()));
+    rows.push(exact(
+        "appendix B.4",
+        "link layer",
+        "spacing of attempts in the bad state",
+        "ms",
+        11.0,
+        spacing(),
+    ));
     let attempts = "attempts after the first before a frame is dropped";
     rows.push(exact("appendix B.4", "link layer", attempts, "attempts", 8.0, retransmissions()));
     Ok(rows)
 }
 
 /// A row of a time that must be met within 5 ms, or of a count that must be met.
-fn exact(item: &str, scheme: &str, metric: &str, unit: &'static str, published: f64, measured: Option<u64>) -> Row {
+fn exact(
+    item: &str,
+    scheme: &str,
+    metric: &str,
+    unit: &'static str,
+    published: f64,
+    measured: Option<u64>,
+) -> Row {
     let slack = if unit == "ms" { 5.0 } else { 0.0 };
     let measured = measured.map(|measured| Estimate { mean: measured as f64, ci95: None });
     let tolerance = Reference::Range(published - slack, published + slack);
@@ -216,7 +238,8 @@ mod tests {
         assert_eq!(acks_from(&timeline, 97_000)[..3], [97_211, 97_221, 98_054]);
         assert!(timeline.acks.iter().any(|(at, _)| *at == 98_405));
         assert_eq!(timeline.recovery_ms(), Some(98_405 - 96_651));
-        let windows: Vec<_> = timeline.windows.iter().filter(|(at, _, _)| (97_703..98_100).contains(at)).collect();
+        let windows: Vec<_> =
+            timeline.windows.iter().filter(|(at, _, _)| (97_703..98_100).contains(at)).collect();
         assert_eq!(windows, [&(97_703, MSS, 2 * MSS), &(98_054, 2 * MSS, 2 * MSS)]);
     }
 

@@ -94,12 +94,8 @@ fn begin(row: &str, line: usize) -> Result<Place<'_>, Problem> {
         None => (row, false),
     };
     if !COMPONENTS.contains(&component) {
-        let expected = COMPONENTS.join(", ");
-        return Err(Problem::new(
-            line,
-            "",
-            format!("{}: expected a component: {expected}", quoted(component)),
-        ));
+        let problem = format!("{}: expected a component: {}", quoted(row), COMPONENTS.join(", "));
+        return Err(Problem::new(line, "", problem));
     }
     let block = Block { component, line, attributes: Vec::new() };
     Ok(if has_brace { Place::Inside(block) } else { Place::BeforeBrace(block) })
@@ -112,15 +108,13 @@ fn attribute<'a>(row: &'a str, line: usize, block: &Block<'_>) -> Result<Attribu
     };
     let (key, value) = row.split_once('=').ok_or_else(expected)?;
     let (key, value) = (key.trim(), value.trim());
-    if key.is_empty() || key.contains(char::is_whitespace) {
+    let is_name = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name {
         return Err(expected());
     }
     if value.is_empty() {
-        return Err(Problem::new(
-            line,
-            format!("{}.{}", block.component, key.chars().take(40).collect::<String>()),
-            "expected a value behind =",
-        ));
+        let key: String = key.chars().take(40).collect();
+        return Err(Problem::new(line, format!("{}.{key}", block.component), "expected a value behind ="));
     }
     Ok(Attribute { key, value, line })
 }

@@ -1,15 +1,13 @@
 //! Where each key stands in its file: the one way from a key to its line, and back from what serde points at to its key.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::ops::Range;
-use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::ScenarioError;
+use super::text::{key_in_text, line_at};
 
 /// A TOML file, parsed, with the place of every key and value.
 #[derive(Clone)]
@@ -41,7 +39,7 @@ impl<'t> Document<'t> {
             Err(error) => {
                 let offset = error.span().map_or(0, |span| span.start);
                 Err(ScenarioError {
-                    line: Some(line_at(text, offset)),
+                    line: Some(line_at(text.as_bytes(), offset)),
                     key: key_in_text(text, offset),
                     problem: error.message().lines().collect::<Vec<_>>().join("; "),
                     file: name,
@@ -148,7 +146,7 @@ impl<'t> Document<'t> {
             return (file, *line);
         }
         let span = (0..=path.len()).rev().find_map(|len| self.span(&path[..len]));
-        (&self.name, line_at(self.text, span.map_or(0, |span| span.start)))
+        (&self.name, line_at(self.text.as_bytes(), span.map_or(0, |span| span.start)))
     }
 
     /// Where the key at this path stands, or the element if it is one of a list.
@@ -166,7 +164,7 @@ impl<'t> Document<'t> {
         for (depth, step) in path.iter().enumerate() {
             let in_list = self.get(&path[..depth]).is_some_and(|value| value.get_ref().is_array());
             if in_list {
-                text.push_str(&format!("[{step}]"));
+                text.extend(["[", step, "]"]);
             } else {
                 if depth > 0 {
                     text.push('.');
@@ -179,6 +177,10 @@ impl<'t> Document<'t> {
 
     /// The key whose name or value is the smallest that encloses a place in the text.
     fn path_at(&self, place: &Range<usize>) -> Vec<String> {
+        if place.is_empty() {
+            // The file as a whole.
+            return Vec::new();
+        }
         let mut search = Search { place, path: Vec::new(), best: (usize::MAX, Vec::new()) };
         search.table(self.root.get_ref());
         search.best.1
@@ -248,7 +250,7 @@ fn respan<'t>(value: &DeValue<'t>, span: &Range<usize>) -> Spanned<DeValue<'t>> 
         ),
         DeValue::Array(elements) => {
             let mut array = toml::de::DeArray::new();
-            for element in elements.iter() {
+            for element in elements {
                 array.push(respan(element.get_ref(), span));
             }
             DeValue::Array(array)
@@ -266,53 +268,4 @@ impl StartsWith for [&str] {
     fn starts_with_strings(&self, prefix: &[String]) -> bool {
         prefix.len() <= self.len() && prefix.iter().zip(self).all(|(left, right)| left == right)
     }
-}
-
-/// Reads a scenario or a sweep: one longer than this is none.
-pub(super) fn read_file(path: &Path) -> Result<String, ScenarioError> {
-    read_text(path, 16 << 20)
-}
-
-/// Reads a text file of bounded length.
-pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioError> {
-    let error = |problem: String| ScenarioError::of_file(path.display().to_string(), problem);
-    let cannot = |problem: std::io::Error| error(format!("it cannot be read: {problem}"));
-    let mut octets = Vec::new();
-    // One octet more than is allowed tells a file that is too long from one that just fits.
-    File::open(path).map_err(cannot)?.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
-    if octets.len() as u64 > largest {
-        return Err(error(format!("it is longer than {} MiB", largest >> 20)));
-    }
-    String::from_utf8(octets).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..good].iter().filter(|octet| **octet == b'\n').count() + 1;
-        ScenarioError {
-            line: Some(line),
-            ..ScenarioError::of_file(path.display().to_string(), "it is not a text in UTF-8")
-        }
-    })
-}
-
-fn line_at(text: &str, offset: usize) -> usize {
-    text.as_bytes().iter().take(offset).filter(|octet| **octet == b'\n').count() + 1
-}
-
-/// The key that is being written where the syntax goes wrong, from the text itself: there is no document yet.
-fn key_in_text(text: &str, offset: usize) -> String {
-    let known = |key: &str| {
-        let key = key.trim();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.\"' ".contains(c);
-        (!key.is_empty() && key.len() <= 200 && key.chars().all(plain)).then(|| key.to_owned())
-    };
-    let header =
-        |line: &str| known(line.trim().trim_start_matches('[').split(']').next().unwrap_or_default());
-    let start = text.as_bytes().iter().take(offset).rposition(|octet| *octet == b'\n').map_or(0, |at| at + 1);
-    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-    if line.trim_start().starts_with('[') {
-        return header(line).unwrap_or_default();
-    }
-    let table = text.get(..start).unwrap_or_default();
-    let table = table.lines().rev().find(|line| line.trim_start().starts_with('[')).and_then(header);
-    let key = line.split_once('=').and_then(|(key, _)| known(key));
-    [table, key].into_iter().flatten().collect::<Vec<_>>().join(".")
 }

@@ -1,5 +1,7 @@
 //! Which schemes run, how often, and which one the others are compared with.
 
+use std::collections::BTreeSet;
+
 use lasthop_schemes::catalogue::{CatalogueError, find};
 
 use super::choice::{SchemeEntry, Seeds};
@@ -37,11 +39,13 @@ pub(super) fn schemes(
     Ok(schemes)
 }
 
+/// A key of an entry of the list.
+fn key<'a>(index: &'a str, key: &'a str) -> [&'a str; 3] {
+    ["schemes", index, key]
+}
+
 fn choice(reader: &Reader<'_>, index: &str, entry: SchemeEntry) -> Result<SchemeChoice, ScenarioError> {
     let SchemeEntry { scheme, label, settings } = entry;
-    fn key<'a>(index: &'a str, key: &'a str) -> [&'a str; 3] {
-        ["schemes", index, key]
-    }
     if scheme == SchemeChoice::NO_LOSS
         && let Some(setting) = settings.keys().next()
     {
@@ -49,7 +53,10 @@ fn choice(reader: &Reader<'_>, index: &str, entry: SchemeEntry) -> Result<Scheme
     }
     let choice = SchemeChoice::new(&scheme, settings.clone()).map_err(|error| match &error {
         CatalogueError::Unknown { .. } => {
-            reader.fail(&key(index, "scheme"), format!("{error}, and {}", SchemeChoice::NO_LOSS))
+            let entry = key(index, "scheme");
+            // An entry that is only a name has no such key.
+            let place = if reader.document.get(&entry).is_some() { &entry[..] } else { &entry[..2] };
+            reader.fail(place, format!("{error}, and {}", SchemeChoice::NO_LOSS))
         }
         CatalogueError::Settings { problem, .. } => match wrong_setting(&scheme, &settings) {
             Some((setting, problem)) => reader.fail(&key(index, &setting), problem),
@@ -104,10 +111,9 @@ pub(super) fn seeds(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64
         let problem = format!("expected 1 to {MOST_SEEDS} seeds");
         return Err(reader.fail(&["seeds"], problem));
     }
-    let mut sorted = seeds.clone();
-    sorted.sort_unstable();
-    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(reader.fail(&["seeds"], format!("{} twice; expected each seed once", twice[0])));
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
+        return Err(reader.fail(&["seeds"], format!("{twice} twice; expected each seed once")));
     }
     Ok(seeds)
 }

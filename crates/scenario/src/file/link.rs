@@ -11,11 +11,11 @@ use lasthop_sim::{
 };
 
 use super::choice::{LinkLayerEntry, LinkLayerKind};
-use super::document::read_text;
 use super::error::ScenarioError;
 use super::quantity::{Mac, Octets, Rate, Text};
 use super::reader::{Key, LONGEST_DELAY, Reader};
 use super::tables::{ChannelTable, DirectionTable, LinkTable, Medium, StayTable};
+use super::text::read_text;
 use super::trace::LARGEST_TRACE;
 use crate::model::{Link, LinkModel};
 
@@ -36,7 +36,9 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
     let backward = direction(reader, name, &table, "backward", &table.backward)?;
     let name_of_link = name.to_owned();
     let link = match table.kind {
-        Medium::Wired => Link::Wired(WiredConfig { name: name_of_link, forward, backward, delay, clock, seed: None }),
+        Medium::Wired => {
+            Link::Wired(WiredConfig { name: name_of_link, forward, backward, delay, clock, seed: None })
+        }
         Medium::Wireless => {
             if let (Some(Text(Mac::Ideal)), None) = (table.mac, &table.cell) {
                 return Err(reader.fail(

@@ -9,6 +9,7 @@
 //! | `choice` | keys that take a string or a table, a number or a list |
 //! | `quantity` | values that are written as text |
 //! | `document` | where each key stands in its file |
+//! | `text` | files before they are parsed, their lines |
 //! | `reader`, `link`, `traffic`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
 //! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
@@ -24,6 +25,7 @@ mod reader;
 pub mod schema;
 pub mod sweep;
 mod tables;
+mod text;
 mod trace;
 mod traffic;
 
@@ -51,7 +53,7 @@ pub struct Overrides {
 ///
 /// What it returns is ready to run: it has been built once under each of its schemes.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    let text = document::read_file(path)?;
+    let text = text::read_file(path)?;
     let document = Document::parse(&text, path.display().to_string())?;
     let base = path.parent().unwrap_or(Path::new(""));
     reader::read(&document, base, overrides, &Traces::default())

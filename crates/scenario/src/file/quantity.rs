@@ -89,6 +89,9 @@ impl Written for Octets {
     }
 }
 
+/// The work of simulating a second grows with the rate; times are whole nanoseconds.
+const FASTEST_BPS: u64 = 1_000_000_000_000;
+
 /// How fast a link direction is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rate {
@@ -106,7 +109,10 @@ impl Written for Rate {
         if text.trim() == "trace" {
             return Ok(Self::Trace);
         }
-        text.parse().map(Self::Fixed).map_err(|error: UnitError| error.to_string())
+        match text.parse::<Bitrate>() {
+            Ok(rate) if rate.as_bps() > FASTEST_BPS => Err(format!("{text:?} is more than 1000 Gbit/s")),
+            read => read.map(Self::Fixed).map_err(|error: UnitError| error.to_string()),
+        }
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) fn read(
     if flows.is_empty() {
         return Err(reader.fail(&["flows"], "no flows; expected at least one"));
     }
-    let flows = flows.into_iter().map(|(name, table)| traffic::read(&reader, &name, table, &file.tcp));
+    let flows = flows.into_iter().map(|(name, table)| traffic::read(&reader, &name, &table, &file.tcp));
     let flows = flows.collect::<Result<Vec<_>, _>>()?;
     let schemes = lineup::schemes(&reader, file.schemes)?;
     let scenario = Scenario {

@@ -7,8 +7,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::choice::{SchemeEntry, Seeds};
-use super::document::{Document, read_file};
+use super::document::Document;
 use super::error::ScenarioError;
+use super::text::read_file;
 use super::trace::Traces;
 use super::{Overrides, reader};
 use crate::model::Scenario;
@@ -40,7 +41,7 @@ pub struct Sweep {
     axes: Vec<Axis>,
 }
 
-/// One run of a comparison: what was set, and the scenario that it makes.
+/// A point of the grid: what was set, and the scenario that it makes.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Each swept parameter with its value as the file writes it, without quotes; in the order of the file.
@@ -149,9 +150,10 @@ impl Sweep {
             let index = chosen.to_string();
             let place: Vec<&str> = axis.place.iter().map(String::as_str).chain([index.as_str()]).collect();
             let path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
-            let named = path.get(..2).filter(|path| ["nodes", "links", "flows"].contains(&path[0]));
-            if let Some(named) = named.filter(|named| document.get(named).is_none()) {
-                let problem = format!("the scenario has no {:?} among its {}", named[1], named[0]);
+            if let [kind @ ("nodes" | "links" | "flows"), name, ..] = path[..]
+                && document.get(&[kind, name]).is_none()
+            {
+                let problem = format!("the scenario has no {name:?} among its {kind}");
                 return Err(sweep.error(&place, problem));
             }
             document.replace_from(&sweep, &place, &path)?;

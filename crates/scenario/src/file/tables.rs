@@ -28,7 +28,7 @@ pub(super) struct ScenarioFile {
     /// How many runs a scheme gets, 1 to 10,000, with the seeds 1, 2, and on; or a list of seeds. Default 10.
     pub(super) seeds: Option<Seeds>,
     /// The rows of the comparison, in order: schemes of `lasthop schemes`, or "no-loss" for the network without any scheme and
-    /// without any loss on its links. A table gives a scheme another label, or settings. Default ["none"].
+    /// without any loss on its links. A table gives a scheme another label, or settings. Default "none" alone.
     pub(super) schemes: Option<Vec<SchemeEntry>>,
     /// The label of the row that the others are compared with; default "none" if there is one, else the first.
     pub(super) baseline: Option<String>,
@@ -88,7 +88,7 @@ pub(super) struct LinkTable {
     /// Default "wired".
     #[serde(default)]
     pub(super) kind: Medium,
-    /// Rate of both directions; "trace" where it follows a measured trace. Each direction needs a rate, here or of its own.
+    /// Rate of both directions, at most "1000 Gbit/s"; "trace" where it follows a measured trace. Each direction needs a rate, here or of its own.
     pub(super) rate: Option<Text<Rate>>,
     /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario; wireless links only.
     pub(super) trace: Option<String>,

@@ -1,1 +1,65 @@
+//! What a wrong file is told: file, line, key, and what was expected.
 
+mod bad_keys;
+mod bad_meaning;
+mod bad_octets;
+mod good;
+mod sweeps;
+
+use std::path::Path;
+
+use super::{Overrides, ScenarioError, parse};
+use crate::model::Scenario;
+
+/// A small scenario that is right; tests spoil a line of it.
+const GOOD: &str = r#"schemes = ["none", { scheme = "snoop", label = "s" }]
+seeds = 2
+[nodes.server]
+kind = "host"
+[nodes.ap]
+kind = "router"
+[nodes.phone]
+kind = "host"
+[links.wire]
+between = ["server", "ap"]
+rate = "10 Mbit/s"
+[links.air]
+kind = "wireless"
+between = ["ap", "phone"]
+rate = "2 Mbit/s"
+link-layer = { kind = "stop-and-wait" }
+[links.air.channel]
+good = { mean = "5 s" }
+bad = { mean = "1 s" }
+[flows.download]
+from = "server"
+to = "phone"
+[tcp]
+window = "64 KiB"
+"#;
+
+fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    parse(text, "x.toml", Path::new("."), &Overrides::default())
+}
+
+/// The error about `GOOD` with one thing replaced.
+#[track_caller]
+fn spoilt(right: &str, wrong: &str) -> String {
+    assert!(GOOD.contains(right), "{right}");
+    error(&GOOD.replacen(right, wrong, 1))
+}
+
+#[track_caller]
+fn error(text: &str) -> String {
+    read(text).expect_err("a wrong scenario").to_string()
+}
+
+/// Checks each replacement's error: where it is, and a piece of what it says.
+#[track_caller]
+fn check(cases: &[(&str, &str, &str, &str)]) {
+    for (right, wrong, place, says) in cases {
+        let error = spoilt(right, wrong);
+        assert!(error.starts_with(&format!("x.toml:{place}: ")), "{wrong}: expected {place} in: {error}");
+        assert!(error.contains(says), "{wrong}: expected {says:?} in: {error}");
+    }
+}

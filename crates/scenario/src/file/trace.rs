@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_sim::CapacityTrace;
 
-use super::document::read_text;
+use super::text::read_text;
 
 /// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes less.
 pub(super) const LARGEST_TRACE: u64 = 256 << 20;

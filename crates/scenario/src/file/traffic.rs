@@ -17,7 +17,7 @@ const LARGEST_WINDOW: u64 = 1 << 30;
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
-    table: FlowTable,
+    table: &FlowTable,
     tcp_of_all: &TcpTable,
 ) -> Result<FlowModel, ScenarioError> {
     let from = reader.host(&["flows", name, "from"], &table.from)?;

@@ -1,5 +1,7 @@
 //! Refined ICMP's part of the TCP sender (thesis, section 5.5.2).
 
+use lasthop_packet::Seq;
+use lasthop_tcp::flight::Flight;
 use lasthop_tcp::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
 
 use super::marks::Marks;
@@ -17,11 +19,11 @@ impl Extension for RefinedSender {
             // Rule 1. Nothing is remembered, so that a loss behind the wireless link still counts as congestion.
             Some(Message::Defer) if sender.timer_runs_for(notice.seq) => sender.restart_timer(),
             // Rule 2.
-            Some(Message::Retransmit) => {
+            Some(Message::Retransmit) if begins_a_segment(notice.seq, sender.flight()) => {
                 sender.retransmit(notice.seq);
                 self.retransmitted.set(notice.seq);
             }
-            Some(Message::Defer) | None => {}
+            Some(Message::Defer | Message::Retransmit) | None => {}
         }
     }
 
@@ -44,4 +46,10 @@ impl Extension for RefinedSender {
         self.retransmitted.clear();
         TimeoutResponse::Standard
     }
+}
+
+/// Whether a segment of a sender that fills its segments can begin there: who forges a message has to guess a number within the
+/// window, and one in a segment's length is right.
+fn begins_a_segment(seq: Seq, flight: &Flight) -> bool {
+    (seq - flight.una).is_multiple_of(flight.mss.max(1))
 }

@@ -86,6 +86,7 @@ impl StateTrace {
     /// Reads lines of a time in milliseconds (fractions allowed) and a state, `1` for good and `0` for bad; `#` begins a comment.
     pub fn parse(text: &str) -> Result<Self, StateTraceError> {
         let mut flips: Vec<(Instant, bool)> = Vec::new();
+        let (mut previous, mut was_good) = (Instant::ZERO, true);
         for (index, row) in text.lines().enumerate() {
             let error = |problem: String| StateTraceError { line: index + 1, problem };
             let row = row.split('#').next().unwrap_or_default().trim();
@@ -107,10 +108,14 @@ impl StateTrace {
                 return Err(error(format!("{:?}: {expected}", row.chars().take(40).collect::<String>())));
             };
             let at = Instant::from_nanos((millis * 1e6).round() as u64);
-            if flips.last().is_some_and(|(previous, _)| at < *previous) {
+            if at < previous {
                 return Err(error(format!("{time} ms comes after a later time; times never decrease")));
             }
-            flips.push((at, good));
+            // What repeats the state is no change, and no transmission that meets it is lost.
+            if good != was_good {
+                flips.push((at, good));
+            }
+            (previous, was_good) = (at, good);
         }
         Ok(Self { flips })
     }
@@ -278,6 +283,12 @@ mod tests {
         });
         assert_eq!(states, [false, true, true, false, false]);
         assert_eq!(flips, [(5, false), (9, true)]);
+    }
+
+    #[test]
+    fn a_line_that_repeats_the_state_changes_nothing() {
+        let parse = |text| StateTrace::parse(text).expect("a good trace");
+        assert_eq!(parse("3 1\n5 0\n6 0\n9 1\n12 1\n"), parse("5 0\n9 1\n"));
     }
 
     #[test]

@@ -1,0 +1,357 @@
+//! The command as its users meet it: output, files, exit codes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A bursty hop with little traffic: a run takes milliseconds.
+const SMALL: &str = r#"
+name = "small"
+duration = "60 s"
+seeds = 3
+schemes = ["no-loss", "none", "snoop", "refined-icmp"]
+baseline = "none"
+measure = ["window", "rtt", "sequence", "queue", "channel", "frames"]
+
+[nodes.server]
+kind = "host"
+[nodes.base]
+kind = "router"
+[nodes.phone]
+kind = "host"
+
+[links.wire]
+between = ["server", "base"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+
+[links.air]
+between = ["base", "phone"]
+kind = "wireless"
+rate = "2 Mbit/s"
+delay = "1 ms"
+[links.air.link-layer]
+kind = "stop-and-wait"
+[links.air.channel]
+good = { mean = "1 s" }
+bad = { mean = "0.2 s", loss = "100%" }
+
+[flows.download]
+from = "server"
+to = "phone"
+size = "200 kB"
+"#;
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().expect("a temporary directory"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        fs::write(self.path(name), text).expect("a file in it");
+        self
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_lasthop"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            .output()
+            .expect("the command starts")
+    }
+
+    /// Standard output of a command that succeeds.
+    fn succeed(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// Standard error of a command that ends with 2 and prints nothing else.
+    fn refuse(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments:?} printed a result");
+        assert!(!message.contains("panicked"), "{message}");
+        message
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.succeed(arguments)).expect("one JSON document")
+    }
+}
+
+fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+#[test]
+fn compare_prints_a_row_a_scheme() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let table = folder.succeed(&["compare", "small.toml"]);
+    for scheme in
+        ["no-loss", "none", "snoop", "refined-icmp", "completion s", "improvement %", "control packets"]
+    {
+        assert!(table.contains(scheme), "{table}");
+    }
+    let picked = folder.succeed(&["compare", "small.toml", "--schemes", "snoop,none", "--seeds", "1"]);
+    assert!(!picked.contains("refined"), "{picked}");
+}
+
+#[test]
+fn compare_as_json_has_the_keys_of_the_design() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let comparison = folder.json(&["compare", "small.toml", "--json"]);
+    assert_eq!(comparison["scenario"], "small");
+    assert_eq!(comparison["baseline"], "none");
+    assert_eq!(comparison["seeds"], serde_json::json!([1, 2, 3]));
+    let rows = comparison["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        assert!(row["goodput_bps"]["mean"].as_f64().expect("a mean") > 0.0);
+        assert!(row["completion_s"]["ci95"].is_number());
+        assert_eq!(row["runs"], 3);
+    }
+    assert!(rows[1]["improvement_percent"].is_null(), "the baseline is not compared with itself");
+    assert!(rows[0]["improvement_percent"]["mean"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn run_as_json_has_the_keys_of_the_design_and_a_seed_gives_one_result() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let arguments = ["run", "small.toml", "--scheme", "snoop", "--seed", "7", "--json"];
+    let summary = folder.json(&arguments);
+    assert_eq!((&summary["scheme"], &summary["seed"]), (&"snoop".into(), &7.into()));
+    let flow = &summary["flows"][0];
+    for key in
+        ["goodput_bps", "bytes", "completion_s", "retransmits", "timeouts", "fast_retransmits", "rtt_mean_s"]
+    {
+        assert!(flow[key].is_number(), "{key}");
+    }
+    assert_eq!(
+        (&flow["from"], &flow["to"], &flow["bytes"]),
+        (&"server".into(), &"phone".into(), &200_000.into())
+    );
+    assert!(summary["aggregate"]["jain_fairness"].is_number() && summary["counters"].is_object());
+    assert_eq!(summary, folder.json(&arguments));
+}
+
+#[test]
+fn run_writes_every_series_that_the_scenario_measures() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    folder.succeed(&["run", "small.toml", "--out", "series"]);
+    for file in ["window", "rtt", "sequence", "queue", "channel", "frames"] {
+        let text = fs::read_to_string(folder.path("series").join(format!("{file}.csv"))).expect(file);
+        let mut lines = text.lines();
+        let columns = lines.next().expect("a header").split(',').count();
+        assert!(lines.clone().count() > 3, "{file}: {text}");
+        assert!(lines.all(|line| line.split(',').count() == columns), "{file}");
+    }
+    assert!(folder.path("series/summary.json").exists());
+}
+
+#[test]
+fn sweep_writes_a_line_a_flow_of_a_run() {
+    let folder = Folder::new().with("small.toml", SMALL).with(
+        "grid.toml",
+        "scenario = \"small.toml\"\nseeds = 2\nschemes = [\"none\"]\n[vary]\n\"links.wire.delay\" = [\"5 ms\", \"50 ms\"]\n",
+    );
+    folder.succeed(&["sweep", "grid.toml", "--out", "grid.csv"]);
+    let text = fs::read_to_string(folder.path("grid.csv")).expect("the result");
+    assert!(text.starts_with("links.wire.delay,scheme,seed,flow,"), "{text}");
+    assert_eq!(text.lines().count(), 1 + 2 * 2);
+    assert_eq!(text, folder.succeed(&["sweep", "grid.toml"]));
+    folder.succeed(&["sweep", "grid.toml", "--out", "grid.parquet"]);
+    assert_eq!(&fs::read(folder.path("grid.parquet")).expect("the result")[..4], b"PAR1");
+    assert!(folder.refuse(&["sweep", "grid.toml", "--out", "grid.xlsx"]).contains(".parquet"));
+    assert!(fs::read_dir(folder.0.path()).expect("the folder").count() == 4, "nothing else is left behind");
+}
+
+#[test]
+fn schemes_lists_the_catalogue_and_tells_all_about_one() {
+    let folder = Folder::new();
+    let all = folder.succeed(&["schemes"]);
+    for scheme in ["none", "snoop", "simple-icmp", "refined-icmp"] {
+        assert!(all.contains(scheme), "{all}");
+    }
+    let snoop = folder.succeed(&["schemes", "snoop"]);
+    assert!(snoop.contains("minimum-timeout") && snoop.contains("100 ms"), "{snoop}");
+    assert!(folder.json(&["schemes", "--json"]).as_array().expect("an array").len() >= 4);
+    assert!(folder.refuse(&["schemes", "slurp"]).contains("there are:"));
+}
+
+#[test]
+fn what_is_wrong_in_a_scenario_is_told_with_file_line_and_key() {
+    let bad_rate = SMALL.replace("\"2 Mbit/s\"", "\"2 Mbps\"");
+    let cases = [
+        ("rate.toml", bad_rate.as_str(), "rate.toml:24: links.air.rate"),
+        ("key.toml", "nonsense = 1\n", "key.toml:1: nonsense"),
+        ("empty.toml", "", "empty.toml"),
+    ];
+    for (name, text, expected) in cases {
+        let folder = Folder::new().with(name, text);
+        for command in ["compare", "run"] {
+            let message = folder.refuse(&[command, name]);
+            assert!(message.contains(expected), "{command} {name}: {message}");
+        }
+    }
+}
+
+#[test]
+fn ten_megabytes_of_noise_are_refused_whatever_they_are_called() {
+    let mut state = 1u64;
+    let noise: Vec<u8> = (0..10_000_000)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        })
+        .collect();
+    let folder = Folder::new().with("noise.toml", &noise).with("noise.dat", &noise).with(
+        "link.toml",
+        fs::read(repository().join("scenarios/measured-link.toml")).expect("in the repository"),
+    );
+    folder.refuse(&["compare", "noise.toml"]);
+    folder.refuse(&["run", "noise.dat"]);
+    folder.refuse(&["sweep", "noise.toml"]);
+    folder.refuse(&["compare", "link.toml", "--trace", "noise.dat"]);
+    folder.refuse(&["compare", "link.toml", "--trace", "nowhere"]);
+    assert!(folder.refuse(&["compare", "link.toml"]).contains("--trace"));
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    for arguments in [
+        &["compare"][..],
+        &["compare", "nowhere.toml"],
+        &["compare", "small.toml", "--seeds", "0"],
+        &["compare", "small.toml", "--schemes", "slurp"],
+        &["compare", "small.toml", "--schemes", "none,none"],
+        &["run", "small.toml", "--seed", "minus one"],
+        &["run", "small.toml", "--events", "all"],
+        &["run", "small.toml", "--pcap", "no/such/folder/x.pcapng"],
+        &["reproduce", "nobody"],
+        &["emulsify"],
+    ] {
+        folder.refuse(arguments);
+    }
+}
+
+#[test]
+fn a_capture_of_any_link_is_one_that_tshark_finds_no_fault_with() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    folder.succeed(&["run", "small.toml", "--scheme", "refined-icmp", "--pcap", "run.pcapng"]);
+    let Ok(tshark) = Command::new("tshark")
+        .args([
+            "-r",
+            "run.pcapng",
+            "-o",
+            "tcp.check_checksum:TRUE",
+            "-o",
+            "ip.check_checksum:TRUE",
+            "-T",
+            "fields",
+        ])
+        .args(["-e", "ip.checksum.status", "-e", "tcp.checksum.status", "-e", "icmp.checksum.status"])
+        .args(["-e", "_ws.malformed", "-e", "icmp.type", "-e", "frame.interface_name"])
+        .current_dir(folder.0.path())
+        .output()
+    else {
+        skipped("tshark is not installed: the capture was written and not checked");
+        return;
+    };
+    assert!(tshark.status.success(), "{}", String::from_utf8_lossy(&tshark.stderr));
+    let text = String::from_utf8(tshark.stdout).expect("UTF-8");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    assert!(rows.len() > 500);
+    let mut messages = 0;
+    for row in &rows {
+        // 1 is "good"; an ICMP message has its own and that of the header it quotes.
+        assert!(row[0].split(',').all(|status| status == "1" || status == "2"), "{row:?}");
+        assert!(row[0].starts_with('1') && row[3].is_empty(), "{row:?}");
+        match row[4] {
+            "" => assert_eq!(row[1], "1", "{row:?}"),
+            kind => {
+                messages += 1;
+                assert_eq!((kind, row[2]), ("253", "1"), "{row:?}");
+            }
+        }
+    }
+    assert!(messages > 0, "refined ICMP sent its messages");
+    for interface in ["server:wire", "base:wire", "base:air", "phone:air"] {
+        assert!(rows.iter().any(|row| row[5] == interface), "{interface}");
+    }
+}
+
+#[test]
+fn the_measured_traces_all_give_a_table() {
+    let traces = repository().join("../shared/traces");
+    let scenario = repository().join("scenarios/measured-link.toml");
+    if !traces.is_dir() {
+        skipped("../shared/traces is not here: no measured trace was run");
+        return;
+    }
+    let folder = Folder::new();
+    let mut count = 0;
+    for entry in fs::read_dir(traces).expect("readable") {
+        let path = entry.expect("readable").path();
+        if !path.extension().is_some_and(|extension| extension == "down" || extension == "up") {
+            continue;
+        }
+        let arguments = [
+            "compare",
+            scenario.to_str().expect("UTF-8"),
+            "--seeds",
+            "2",
+            "--json",
+            "--trace",
+            path.to_str().expect("UTF-8"),
+        ];
+        let comparison = folder.json(&arguments);
+        for row in comparison["rows"].as_array().expect("rows") {
+            assert!(row["goodput_bps"]["mean"].as_f64() > Some(10_000.0), "{}: {row}", path.display());
+        }
+        count += 1;
+    }
+    assert!(count >= 6, "{count} traces");
+}
+
+#[test]
+fn a_data_file_gives_the_thesis_s_trace_files_and_events() {
+    let folder = Folder::new();
+    let data = repository().join("scenarios/goel/appendix-b4/datafile.dat");
+    let data = data.to_str().expect("UTF-8");
+    let printed = folder.succeed(&["run", data, "--out", "traces"]);
+    let corrupted: Vec<&str> = printed.lines().filter(|line| line.contains("corrupted")).collect();
+    assert!(corrupted.iter().any(|line| line.starts_with("945 ")), "{printed}");
+    for file in [
+        "211-seqno",
+        "211-ackno",
+        "211-congestion",
+        "211-threshold",
+        "211-swnd_size",
+        "212-router_pkt_arrival",
+    ] {
+        let text = fs::read_to_string(folder.path("traces").join(file)).expect(file);
+        assert!(text.lines().all(|line| line.split_whitespace().count() == 2), "{file}");
+        assert!(!text.is_empty(), "{file}");
+    }
+    let json = folder.json(&["run", data, "--json"]);
+    assert!(json["flows"][0]["goodput_bps"].as_f64() > Some(0.0));
+}
+
+/// Says on the screen that a check was not made.
+#[allow(clippy::print_stderr, reason = "a check that was not made has to be seen")]
+fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}

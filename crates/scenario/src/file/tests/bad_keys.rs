@@ -1,0 +1,96 @@
+//! Keys and values that are wrong by themselves.
+
+use super::{GOOD, check, error, spoilt};
+
+#[test]
+fn a_key_that_does_not_exist_is_named_with_what_there_is() {
+    check(&[
+        ("seeds = 2", "seed = 2", "2: seed", "expected one of"),
+        ("rate = \"2 Mbit/s\"", "rates = \"2 Mbit/s\"", "15: links.air.rates", "expected one of"),
+        ("good = { mean", "good = { means", "18: links.air.channel.good.means", "expected `mean` or `loss`"),
+        ("window =", "windows =", "24: tcp.windows", "expected one of"),
+        ("{ kind = \"stop-and-wait\"", "{ typ = 1", "16: links.air.link-layer.typ", "`kind`"),
+    ]);
+}
+
+#[test]
+fn a_key_that_is_missing_is_named_with_its_table() {
+    check(&[
+        ("between = [\"ap\", \"phone\"]", "", "12: links.air.between", "missing"),
+        ("kind = \"router\"", "", "5: nodes.ap.kind", "missing"),
+        ("from = \"server\"", "", "20: flows.download.from", "missing"),
+        ("good = { mean = \"5 s\" }", "", "17: links.air.channel.good.mean", "missing"),
+        ("rate = \"2 Mbit/s\"", "", "12: links.air", "no rate in its forward direction"),
+        ("scheme = \"snoop\", ", "", "1: schemes[1].scheme", "missing"),
+    ]);
+    assert!(error("seeds = 3\n").starts_with("x.toml:1: nodes: it is missing"), "{}", error("seeds = 3\n"));
+}
+
+#[test]
+fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
+    let rate = "rate above zero, such as \"11 Mbit/s\"";
+    check(&[
+        ("rate = \"2 Mbit/s\"", "rate = \"11 Mbps\"", "15: links.air.rate", rate),
+        ("rate = \"2 Mbit/s\"", "rate = \"-2 Mbit/s\"", "15: links.air.rate", rate),
+        ("rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\"", "15: links.air.rate", rate),
+        ("rate = \"2 Mbit/s\"", "rate = \"1001 Gbit/s\"", "15: links.air.rate", "more than 1000 Gbit/s"),
+        ("rate = \"2 Mbit/s\"", "rate = 2", "15: links.air.rate", rate),
+        ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nloss = \"101%\"", "16: links.air.loss", "\"1%\""),
+        ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nqueue = \"50\"", "16: links.air.queue", "50 packets"),
+        ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\ndelay = \"5\"", "16: links.air.delay", "5 ms"),
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\ndelay = \"2 h\"",
+            "16: links.air.delay",
+            "0 s to 3600 s",
+        ),
+        ("good = { mean = \"5 s\" }", "good = { mean = 5 }", "18: links.air.channel.good.mean", "a duration"),
+        ("window = \"64 KiB\"", "window = \"64\"", "24: tcp.window", "42 segments"),
+        ("window = \"64 KiB\"", "window = \"0 B\"", "24: tcp.window", "1 GiB"),
+        ("window = \"64 KiB\"", "segment = \"70000 B\"", "24: tcp.segment", "65495 B"),
+        ("window = \"64 KiB\"", "rto-min = \"0 s\"", "24: tcp.rto-min", "1 ms to 3600 s"),
+        ("window = \"64 KiB\"", "initial-window = 0", "24: tcp.initial-window", "1 to 1000"),
+        ("window = \"64 KiB\"", "congestion = \"cubic\"", "24: tcp.congestion", "expected `reno`"),
+    ]);
+}
+
+#[test]
+fn a_value_of_a_wrong_type_is_told_what_was_expected() {
+    check(&[
+        ("seeds = 2", "seeds = \"two\"", "2: seeds", "a list of seeds"),
+        ("seeds = 2", "seeds = -2", "2: seeds", "1 or more"),
+        ("schemes = [\"none\"", "schemes = [7", "1: schemes[0]", "a scheme's name"),
+        ("[\"ap\", \"phone\"]", "[\"ap\"]", "14: links.air.between", "2"),
+        ("[\"ap\", \"phone\"]", "\"ap\"", "14: links.air.between", "array"),
+        ("kind = \"router\"", "kind = \"bridge\"", "6: nodes.ap.kind", "`host` or `router`"),
+        ("{ kind = \"stop-and-wait\" }", "\"go-back-n\"", "16: links.air.link-layer", "`stop-and-wait`"),
+        ("seeds = 2", "measure = [\"cwnd\"]", "2: measure[0]", "`window`"),
+    ]);
+}
+
+#[test]
+fn broken_syntax_is_told_its_line_and_key() {
+    check(&[
+        ("rate = \"2 Mbit/s\"", "rate = ", "15: links.air.rate", ""),
+        ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s", "15: links.air.rate", ""),
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\nrate = \"3 Mbit/s\"",
+            "16: links.air.rate",
+            "duplicate",
+        ),
+        ("[nodes.phone]", "[nodes.ap]", "7: nodes.ap", "duplicate"),
+    ]);
+}
+
+#[test]
+fn every_line_of_a_scenario_can_be_lost_without_harm() {
+    for lost in 0..GOOD.lines().count() {
+        let kept: Vec<&str> =
+            GOOD.lines().enumerate().filter(|(line, _)| *line != lost).map(|(_, text)| text).collect();
+        if let Err(error) = super::read(&kept.join("\n")) {
+            assert!(error.line.is_some(), "{error}");
+        }
+    }
+    assert!(spoilt("[links.air]", "").contains("links.wire"));
+}

@@ -1,0 +1,163 @@
+//! Files that read well and mean nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{GOOD, check};
+use crate::file::{Overrides, parse};
+
+#[test]
+fn a_link_joins_two_nodes_that_exist() {
+    check(&[
+        (
+            "[\"ap\", \"phone\"]",
+            "[\"ap\", \"moon\"]",
+            "14: links.air.between",
+            "there are: ap, phone, server",
+        ),
+        ("[\"ap\", \"phone\"]", "[\"ap\", \"ap\"]", "14: links.air.between", "to itself"),
+    ]);
+}
+
+#[test]
+fn a_flow_joins_two_hosts_that_are_connected() {
+    check(&[
+        (
+            "from = \"server\"",
+            "from = \"ap\"",
+            "21: flows.download.from",
+            "\"ap\" is a router; expected a host",
+        ),
+        ("to = \"phone\"", "to = \"nobody\"", "22: flows.download.to", "there is no node \"nobody\""),
+        ("to = \"phone\"", "to = \"server\"", "22: flows.download.to", "to itself"),
+        ("[\"ap\", \"phone\"]", "[\"ap\", \"server\"]", "22: flows.download.to", "no way"),
+        ("to = \"phone\"", "to = \"phone\"\nsize = \"0 B\"", "23: flows.download.size", "above zero"),
+        (
+            "to = \"phone\"",
+            "to = \"phone\"\nstart = \"2 s\"\nstop = \"1 s\"",
+            "24: flows.download.stop",
+            "before",
+        ),
+        ("[flows.download]\nfrom = \"server\"\nto = \"phone\"", "[flows]", "20: flows", "at least one"),
+    ]);
+}
+
+#[test]
+fn schemes_exist_once_and_can_work_where_they_would_sit() {
+    check(&[
+        ("\"none\"", "\"nonesuch\"", "1: schemes[0]", "there are: none, snoop"),
+        ("label = \"s\"", "cached-packets = -1", "1: schemes[1].cached-packets", "-1"),
+        ("label = \"s\"", "cache = 1", "1: schemes[1].cache", "unknown field"),
+        ("label = \"s\"", "minimum-timeout = \"5\"", "1: schemes[1].minimum-timeout", "such as \"5 ms\""),
+        ("label = \"s\"", "label = \"\"", "1: schemes[1].label", "1 to 64"),
+        ("label = \"s\"", "label = \"none\"", "1: schemes[1]", "another label"),
+        (
+            "schemes = [\"none\", { scheme = \"snoop\", label = \"s\" }]",
+            "schemes = []",
+            "1: schemes",
+            "1 to 100",
+        ),
+        ("seeds = 2", "baseline = \"snoop\"", "2: baseline", "expected one of: none, s"),
+        ("seeds = 2", "seeds = 0", "2: seeds", "1 to 10000"),
+        ("seeds = 2", "seeds = []", "2: seeds", "1 to 10000"),
+        ("seeds = 2", "seeds = 9223372036854775807", "2: seeds", "1 to 10000"),
+        ("seeds = 2", "seeds = [1, 2, 1]", "2: seeds", "1 twice"),
+        ("seeds = 2", "duration = \"0 s\"", "2: duration", "above zero"),
+    ]);
+    let blind =
+        GOOD.replace("link-layer = { kind = \"stop-and-wait\" }", "").replace("\"none\"", "\"refined-icmp\"");
+    let error = super::error(&blind);
+    assert!(error.starts_with("x.toml:1: schemes[0]: "), "{error}");
+    assert!(error.contains("does not report the fate"), "{error}");
+}
+
+#[test]
+fn what_belongs_to_wireless_links_is_refused_on_wired_ones() {
+    let wireless_only = "only with kind = \"wireless\"";
+    let wire = "rate = \"10 Mbit/s\"";
+    check(&[
+        (wire, "rate = \"trace\"", "11: links.wire.rate", wireless_only),
+        (wire, "rate = \"1 Mbit/s\"\ncell = \"a\"", "12: links.wire.cell", wireless_only),
+        (wire, "rate = \"1 Mbit/s\"\nbackward.trace = \"f\"", "12: links.wire.backward.trace", wireless_only),
+        (wire, "rate = \"1 Mbit/s\"\nlink-layer = \"immediate\"", "12: links.wire.link-layer", wireless_only),
+    ]);
+}
+
+#[test]
+fn the_802_11_mac_is_promised_and_not_there() {
+    let rate = "rate = \"2 Mbit/s\"";
+    check(&[
+        (
+            rate,
+            "rate = \"2 Mbit/s\"\nmac = \"802.11\"\ncell = \"c\"",
+            "16: links.air.mac",
+            "comes with the 802.11 issue",
+        ),
+        (rate, "rate = \"2 Mbit/s\"\nmac = \"ideal\"", "16: links.air.mac", "cell = \"NAME\""),
+        (rate, "rate = \"2 Mbit/s\"\nmac = \"aloha\"", "16: links.air.mac", "\"ideal\""),
+    ]);
+}
+
+#[test]
+fn what_would_not_end_or_mean_nothing_is_refused() {
+    check(&[
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\nclock = \"1 ms\"",
+            "16: links.air.clock",
+            "delay above zero",
+        ),
+        ("bad = { mean = \"1 s\" }", "bad = { mean = \"1 ns\" }", "19: links.air.channel.bad.mean", "10 us"),
+        (
+            "good = { mean = \"5 s\" }",
+            "good = { mean = \"0 s\" }",
+            "18: links.air.channel.good.mean",
+            "10 us",
+        ),
+        (
+            "{ kind = \"stop-and-wait\" }",
+            "{ kind = \"none\", ack-size = \"9 B\" }",
+            "16: links.air.link-layer.ack-size",
+            "leave it out",
+        ),
+        ("window = \"64 KiB\"", "ack-delay = \"1 s\"", "24: tcp.ack-delay", "acks = \"delayed\""),
+        ("window = \"64 KiB\"", "rto-min = \"5 s\"\nrto-max = \"4 s\"", "25: tcp.rto-max", "5 s to 3600 s"),
+        ("[nodes.phone]", "[nodes.\"../phone\"]", "7: nodes.../phone", "letters, digits"),
+    ]);
+}
+
+fn trace_file(name: &str, text: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("lasthop-{}-{name}", std::process::id()));
+    fs::write(&path, text).expect("a writable folder for temporary files");
+    path
+}
+
+#[test]
+fn a_rate_that_follows_a_trace_needs_one_that_can_be_read() {
+    let traced =
+        GOOD.replace("rate = \"2 Mbit/s\"", "rate = \"trace\"").replace("stop-and-wait", "immediate");
+    let error = |text: &str, trace: Option<PathBuf>| {
+        parse(text, "x.toml", Path::new("/nowhere"), &Overrides { trace })
+            .expect_err("no good trace")
+            .to_string()
+    };
+    let without = error(&traced, None);
+    assert!(without.starts_with("x.toml:15: links.air.rate: "), "{without}");
+    assert!(without.contains("give one with --trace FILE"), "{without}");
+    let absent = error(&traced.replace("rate = \"trace\"", "trace = \"absent\""), None);
+    assert!(absent.starts_with("x.toml:15: links.air.trace: /nowhere/absent: it cannot be read"), "{absent}");
+    let garbage = trace_file("garbage", "1\n2\nthree\n");
+    let bad = error(&traced, Some(garbage.clone()));
+    assert!(bad.starts_with("--trace: ") && bad.contains("line 3: \"three\""), "{bad}");
+    let cut = trace_file("cut", "100\n101\n10");
+    assert!(error(&traced, Some(cut.clone())).contains("line 3: 10 ms comes after 101 ms"));
+    let empty = trace_file("empty", "");
+    assert!(error(&traced, Some(empty.clone())).contains("no delivery opportunity"));
+    assert!(error(GOOD, Some(garbage.clone())).contains("no link has rate = \"trace\""));
+    let good = trace_file("good", "1\n");
+    let waiting = error(&traced.replace("immediate", "stop-and-wait"), Some(good.clone()));
+    assert!(waiting.contains("ack-timeout is missing"), "{waiting}");
+    for path in [garbage, cut, empty, good] {
+        fs::remove_file(path).expect("we wrote it");
+    }
+}

@@ -1,0 +1,97 @@
+//! What a right file means.
+
+use std::time::Duration;
+
+use lasthop_packet::Bitrate;
+use lasthop_sim::{Capacity, Feedback, Opening, QueueLimit};
+use lasthop_tcp::config::AckPolicy;
+
+use super::{GOOD, read};
+use crate::model::{Link, Measure};
+
+fn good(text: &str) -> crate::Scenario {
+    read(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let scenario = good(GOOD);
+    assert_eq!(scenario.name, "x");
+    assert_eq!(scenario.duration, Duration::from_secs(600));
+    assert!(scenario.stop_when_done);
+    assert_eq!(scenario.seeds, [1, 2]);
+    assert_eq!(scenario.baseline, 0);
+    assert!(scenario.measure.is_empty());
+    let flow = &scenario.flows[0];
+    assert_eq!((flow.size, flow.opening), (None, Opening::Handshake));
+    assert_eq!(flow.sender.window, 65_536);
+    assert_eq!(lasthop_tcp::Config { window: 65_535, ..flow.sender.clone() }, lasthop_tcp::Config::default());
+    let Link::Wired(wire) = &scenario.links[0].link else { panic!("the first link is wired") };
+    assert_eq!(wire.forward.queue, QueueLimit::Packets(100));
+}
+
+#[test]
+fn nodes_links_and_flows_keep_the_order_of_the_file() {
+    let names: Vec<String> = good(GOOD).nodes.into_iter().map(|node| node.name).collect();
+    assert_eq!(names, ["server", "ap", "phone"]);
+}
+
+#[test]
+fn a_direction_has_its_own_settings_or_else_those_of_the_link() {
+    let text = GOOD.replace(
+        "rate = \"2 Mbit/s\"",
+        "rate = \"2 Mbit/s\"\nqueue = \"9 packets\"\nloss = \"1%\"\nforward.loss = \"2%\"\nbackward = { rate = \"1 Mbit/s\", queue = \"unlimited\" }",
+    );
+    let scenario = good(&text);
+    let Link::Wireless { config, .. } = &scenario.links[1].link else {
+        panic!("the second link is wireless")
+    };
+    let rate = |capacity: &Capacity| match capacity {
+        Capacity::Fixed(rate) => *rate,
+        Capacity::Trace(_) => panic!("the rate is fixed"),
+    };
+    assert_eq!(rate(&config.forward.capacity), Bitrate::mbps(2));
+    assert_eq!(rate(&config.backward.capacity), Bitrate::mbps(1));
+    assert_eq!(config.forward.queue, QueueLimit::Packets(9));
+    assert_eq!(config.backward.queue, QueueLimit::Unlimited);
+    assert_eq!((config.forward.loss.value(), config.backward.loss.value()), (0.02, 0.01));
+}
+
+#[test]
+fn a_stop_and_wait_sender_waits_by_default_as_the_thesis_has_it() {
+    let timeout = |text: &str| {
+        let scenario = good(text);
+        let Link::Wireless { config, .. } = &scenario.links[1].link else { panic!("it is wireless") };
+        assert_eq!(config.link_layer.retransmission_attempts, 8);
+        match config.link_layer.feedback {
+            Feedback::Acknowledged { timeout, ack_octets } => (timeout, ack_octets),
+            other => panic!("{other:?}"),
+        }
+    };
+    let thesis =
+        GOOD.replace("rate = \"2 Mbit/s\"", "rate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nclock = \"1 ms\"");
+    assert_eq!(timeout(&thesis), (Duration::from_millis(3), 14));
+    let exact = GOOD.replace("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\ndelay = \"1 ms\"");
+    assert_eq!(timeout(&exact), (Duration::from_micros(3056), 14));
+}
+
+#[test]
+fn a_flow_has_its_own_tcp_over_that_of_all() {
+    let text = format!(
+        "measure = [\"rtt\", \"queue\"]\n{GOOD}segment = \"1000 B\"\n[flows.download.tcp]\nwindow = \"42 segments\"\nacks = \"delayed\"\n"
+    );
+    let scenario = good(&text);
+    let flow = &scenario.flows[0];
+    assert_eq!((flow.sender.mss, flow.sender.window), (1000, 42_000));
+    assert_eq!(flow.receiver.ack_policy, AckPolicy::Delayed(Duration::from_millis(200)));
+    assert_eq!(scenario.measure, [Measure::Rtt, Measure::Queue]);
+}
+
+#[test]
+fn rows_are_labelled_and_compared_with_the_one_that_is_named() {
+    let scenario = good(&GOOD.replace("seeds = 2", "seeds = [7, 3]\nbaseline = \"s\""));
+    let labels: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.label.as_str()).collect();
+    assert_eq!(labels, ["none", "s"]);
+    assert_eq!(scenario.baseline, 1);
+    assert_eq!(scenario.seeds, [7, 3]);
+}

@@ -1,0 +1,111 @@
+//! Sweeps: the grid that they make, and what a wrong one is told.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::GOOD;
+use crate::file::{Overrides, Sweep};
+use crate::model::Link;
+
+/// A folder with the good scenario and a sweep over it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, sweep: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("lasthop-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a writable folder for temporary files");
+        fs::write(folder.join("good.toml"), GOOD).expect("a writable folder");
+        fs::write(folder.join("sweep.toml"), sweep).expect("a writable folder");
+        Self(folder)
+    }
+
+    fn read(&self) -> Result<Sweep, String> {
+        let prefix = format!("{}/", self.0.display());
+        let sweep = Sweep::read(&self.0.join("sweep.toml"), &Overrides::default());
+        sweep.map_err(|error| error.to_string().replace(&prefix, ""))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_sweep_is_the_grid_of_its_values_with_the_last_changing_fastest() {
+    let folder = Folder::new(
+        "grid",
+        "scenario = \"good.toml\"\nseeds = 1\nschemes = [\"none\"]\n[vary]\n\"links.air.forward.loss\" = [\"1%\", \"5%\"]\n\
+         tcp.initial-window = [1, 2, 4]\n",
+    );
+    let sweep = folder.read().expect("a right sweep");
+    assert_eq!(sweep.len(), 6);
+    assert_eq!(sweep.parameters().collect::<Vec<_>>(), ["links.air.forward.loss", "tcp.initial-window"]);
+    let points: Vec<_> = sweep.points().map(|point| point.expect("a right point")).collect();
+    let values: Vec<_> = points
+        .iter()
+        .map(|point| point.assignments.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(values, ["1% 1", "1% 2", "1% 4", "5% 1", "5% 2", "5% 4"]);
+    let scenario = &points[5].scenario;
+    let Link::Wireless { config, .. } = &scenario.links[1].link else { panic!("it is wireless") };
+    assert_eq!((config.forward.loss.value(), scenario.flows[0].sender.initial_window), (0.05, 4));
+    assert_eq!((scenario.seeds.len(), scenario.schemes.len()), (1, 1));
+    assert!(sweep.point(6).is_none());
+}
+
+#[test]
+fn an_element_of_a_list_can_be_varied() {
+    let folder = Folder::new(
+        "element",
+        "scenario = \"good.toml\"\n[vary]\n\"schemes.1.local-retransmissions\" = [1, 10]\n",
+    );
+    assert_eq!(folder.read().map(|sweep| sweep.len()), Ok(2));
+}
+
+#[test]
+fn a_wrong_sweep_is_told_its_own_line() {
+    let many = format!(
+        "tcp.initial-window = [{}]\n\"links.air.channel.bad.loss\" = [{}]",
+        "1,".repeat(1000),
+        "\"1%\",".repeat(101)
+    );
+    for (name, vary, place, says) in [
+        (
+            "value",
+            "\"links.air.loss\" = [\n\"1%\",\n\"1 permille\"]",
+            "sweep.toml:5: links.air.loss",
+            "\"1%\"",
+        ),
+        ("key", "\"links.air.lost\" = [1]", "sweep.toml:3: links.air.lost", "expected one of"),
+        (
+            "link",
+            "\"links.wind.loss\" = [\"1%\"]",
+            "sweep.toml:3: vary.links.wind.loss",
+            "no \"wind\" among its links",
+        ),
+        ("table", "\"seeds.count\" = [1]", "sweep.toml:3: vary.seeds.count", "no table"),
+        ("entry", "\"schemes.9.label\" = [\"x\"]", "sweep.toml:3: vary.schemes.9.label", "number of one"),
+        ("empty", "\"links.air.loss\" = []", "sweep.toml:3: vary.links.air.loss", "an empty list"),
+        ("nothing", "", "sweep.toml:2: vary", "nothing to vary"),
+        ("list", "\"links.air.loss\" = \"1%\"", "sweep.toml:3: vary.links.air.loss", "a list of values"),
+        (
+            "meaning",
+            "\"flows.download.to\" = [\"phone\", \"ap\"]",
+            "sweep.toml:3: flows.download.to",
+            "is a router",
+        ),
+        ("many", &many, "sweep.toml:2: vary", "more than 100000 points"),
+    ] {
+        let folder = Folder::new(name, &format!("scenario = \"good.toml\"\n[vary]\n{vary}\n"));
+        let error = folder.read().err().unwrap_or_else(|| panic!("{name} is right?"));
+        assert!(error.starts_with(place) && error.contains(says), "{name}: {error}");
+    }
+    let absent = Folder::new("absent", "scenario = \"bad.toml\"\n[vary]\nseeds = [1]\n").read().err();
+    let absent = absent.expect("there is no such scenario");
+    assert!(
+        absent.starts_with("sweep.toml:1: scenario: ") && absent.contains("bad.toml: it cannot"),
+        "{absent}"
+    );
+}

@@ -1,0 +1,57 @@
+//! The text of a file, before there is a document: its reading, its lines.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use super::error::ScenarioError;
+
+/// Reads a scenario or a sweep: one longer than this is none.
+pub(super) fn read_file(path: &Path) -> Result<String, ScenarioError> {
+    read_text(path, 16 << 20)
+}
+
+/// Reads a text file of bounded length.
+pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioError> {
+    let error = |problem: String| ScenarioError::of_file(path.display().to_string(), problem);
+    let cannot = |problem: std::io::Error| error(format!("it cannot be read: {problem}"));
+    let mut octets = Vec::new();
+    // One octet more than is allowed tells a file that is too long from one that just fits.
+    File::open(path).map_err(cannot)?.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
+    if octets.len() as u64 > largest {
+        return Err(error(format!("it is longer than {} MiB", largest >> 20)));
+    }
+    String::from_utf8(octets).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = line_at(error.as_bytes(), good);
+        ScenarioError {
+            line: Some(line),
+            ..ScenarioError::of_file(path.display().to_string(), "it is not a text in UTF-8")
+        }
+    })
+}
+
+/// The line, from 1, of an octet.
+pub(super) fn line_at(text: &[u8], offset: usize) -> usize {
+    text.iter().take(offset).filter(|octet| **octet == b'\n').count() + 1
+}
+
+/// The key that is being written where the syntax goes wrong, from the text itself: there is no document yet.
+pub(super) fn key_in_text(text: &str, offset: usize) -> String {
+    let known = |key: &str| {
+        let key = key.trim();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.\"' ".contains(c);
+        (!key.is_empty() && key.len() <= 200 && key.chars().all(plain)).then(|| key.to_owned())
+    };
+    let header =
+        |line: &str| known(line.trim().trim_start_matches('[').split(']').next().unwrap_or_default());
+    let start = text.as_bytes().iter().take(offset).rposition(|octet| *octet == b'\n').map_or(0, |at| at + 1);
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    if line.trim_start().starts_with('[') {
+        return header(line).unwrap_or_default();
+    }
+    let table = text.get(..start).unwrap_or_default();
+    let table = table.lines().rev().find(|line| line.trim_start().starts_with('[')).and_then(header);
+    let key = line.split_once('=').and_then(|(key, _)| known(key));
+    [table, key].into_iter().flatten().collect::<Vec<_>>().join(".")
+}

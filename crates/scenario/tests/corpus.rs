@@ -1,0 +1,26 @@
+//! Replays the corpus of the fuzz target of this crate.
+
+#[path = "../../../fuzz/src/scenario.rs"]
+mod targets;
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_scenarios() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/scenario");
+    let mut count = 0;
+    for entry in fs::read_dir(corpus).expect("the corpus is committed") {
+        let path = entry.expect("a readable directory").path();
+        name_in_case_of_failure(&path);
+        targets::scenario(&fs::read(path).expect("a readable file"));
+        count += 1;
+    }
+    assert!(count >= 10, "{count} files in the corpus");
+}
+
+/// Names the file at hand; the test harness shows it if the test fails.
+#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
+fn name_in_case_of_failure(path: &Path) {
+    println!("{}", path.display());
+}

@@ -1,0 +1,35 @@
+//! Replays the corpora of the fuzz targets of data files.
+
+#[path = "../../../fuzz/src/datafile.rs"]
+mod targets;
+
+use std::fs;
+use std::path::Path;
+
+fn replay(target: &str, body: fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let mut count = 0;
+    for entry in fs::read_dir(corpus).expect("the corpus is committed") {
+        let path = entry.expect("a readable directory").path();
+        name_in_case_of_failure(&path);
+        body(&fs::read(path).expect("a readable file"));
+        count += 1;
+    }
+    assert!(count >= 6, "{count} files in the corpus of {target}");
+}
+
+/// Names the file at hand; the test harness shows it if the test fails.
+#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
+fn name_in_case_of_failure(path: &Path) {
+    println!("{}", path.display());
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_data_files() {
+    replay("datafile", targets::datafile);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_link_states() {
+    replay("state_trace", targets::state_trace);
+}

@@ -1,0 +1,131 @@
+//! Every file in `scenarios/` is read and built under every scheme that it names, and the JSON schema there is that of the code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lasthop_packet::Instant;
+use lasthop_scenario::file::schema::scenario_schema;
+use lasthop_scenario::{Overrides, Scenario, Sweep, file};
+
+fn scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// Every TOML file below a folder, sorted.
+fn toml_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable entry").path();
+        if path.is_dir() {
+            files.extend(toml_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A trace of about 6 Mbit/s, for the scenarios that want one.
+fn with_a_trace() -> Overrides {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two-a-tick.trace");
+    let times: Vec<String> = (1..=100).flat_map(|tick| [tick * 4; 2]).map(|ms| ms.to_string()).collect();
+    fs::write(&path, times.join("\n")).expect("a writable folder for tests");
+    Overrides { trace: Some(path) }
+}
+
+fn read(path: &Path) -> Scenario {
+    let wants_a_trace = fs::read_to_string(path).expect("a readable file").contains("--trace");
+    let overrides = if wants_a_trace { with_a_trace() } else { Overrides::default() };
+    file::read(path, &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A few simulated seconds under every scheme: nothing is lost sight of.
+fn try_out(scenario: &Scenario) {
+    for scheme in &scenario.schemes {
+        let mut built = scenario.build(scheme, 1).expect("reading has built it once");
+        built.world.run(Instant::from_secs(3), true);
+        let octets: u64 = built.flows.iter().map(|flow| built.world.outcome(*flow).octets).sum();
+        assert!(octets > 0, "{}: {scheme:?} moves nothing in three seconds", scenario.name);
+    }
+}
+
+#[test]
+fn every_scenario_runs_under_every_scheme_that_it_names() {
+    let (sweeps, scenarios): (Vec<_>, Vec<_>) =
+        toml_files(&scenarios()).into_iter().partition(|path| path.to_string_lossy().contains(".sweep."));
+    assert!(scenarios.len() >= 8, "{scenarios:?}");
+    for path in scenarios {
+        try_out(&read(&path));
+    }
+    assert!(!sweeps.is_empty());
+    for path in sweeps {
+        let sweep = Sweep::read(&path, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
+        for point in sweep.points() {
+            try_out(&point.unwrap_or_else(|error| panic!("{error}")).scenario);
+        }
+    }
+}
+
+#[test]
+fn every_scenario_names_its_schema_for_editors() {
+    for path in toml_files(&scenarios()) {
+        if path.to_string_lossy().contains(".sweep.") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a readable file");
+        let schema = text.lines().next().and_then(|line| line.strip_prefix("#:schema "));
+        let schema = schema.unwrap_or_else(|| panic!("{} does not begin with #:schema", path.display()));
+        let folder = path.parent().expect("a file is in a folder");
+        assert!(folder.join(schema).exists(), "{}: there is no {schema}", path.display());
+    }
+}
+
+#[test]
+fn the_schema_in_the_repository_is_that_of_the_code() {
+    let path = scenarios().join("scenario.schema.json");
+    let mut schema = serde_json::to_string_pretty(&scenario_schema()).expect("a JSON value");
+    schema.push('\n');
+    if std::env::var_os("LASTHOP_WRITE_SCHEMA").is_some() {
+        fs::write(&path, &schema).expect("a writable repository");
+    }
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        stored == schema,
+        "scenarios/scenario.schema.json is stale: LASTHOP_WRITE_SCHEMA=1 cargo test -p lasthop-scenario --test files"
+    );
+}
+
+#[test]
+fn what_the_schema_refers_to_is_there() {
+    let schema = scenario_schema();
+    let text = schema.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1) {
+        let pointer = reference.split('"').next().expect("split yields at least one piece");
+        assert!(schema.pointer(pointer).is_some(), "{pointer}");
+    }
+}
+
+#[test]
+fn measured_traces_fit_the_measured_link() {
+    // Beside the project, wherever that is checked out.
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().skip(3);
+    let folder = above.map(|folder| folder.join("shared/traces")).find(|folder| folder.is_dir());
+    let Some(folder) = folder else {
+        skipped_loudly();
+        return;
+    };
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable entry").path();
+        if path.extension().is_some_and(|extension| extension == "up" || extension == "down") {
+            let overrides = Overrides { trace: Some(path) };
+            let scenario = file::read(&scenarios().join("measured-link.toml"), &overrides);
+            try_out(&scenario.unwrap_or_else(|error| panic!("{error}")));
+        }
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skipped_loudly() {
+    eprintln!("SKIPPED: there are no measured traces in ../shared/traces");
+}

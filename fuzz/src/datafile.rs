@@ -1,0 +1,84 @@
+//! Targets of `lasthop_scenario::datafile`, the thesis's own input format.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lasthop_packet::Instant;
+use lasthop_scenario::Link;
+use lasthop_scenario::datafile;
+use lasthop_sim::wireless::StateTrace;
+use lasthop_sim::{Interest, Observer, StateSource, TraceEvent};
+
+/// A data file is refused with a short message about one of its lines, or can be built and run.
+pub fn datafile(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let file = match datafile::parse(text, "datafile.dat", Path::new("/nowhere")) {
+        Ok(file) => file,
+        Err(error) => {
+            let lines = text.lines().count().max(1);
+            assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)), "{error}");
+            let message = error.to_string();
+            assert!(message.len() < 2000 && !message.contains(char::is_control), "{message}");
+            return;
+        }
+    };
+    let scenario = &file.scenario;
+    let mut built = scenario.build(&scenario.schemes[0], 1).expect("what was read can be built");
+    for _ in 0..200 {
+        match built.world.next_event_at() {
+            Some(at) if at < Instant::from_secs(10) => built.world.advance_to(at),
+            _ => break,
+        }
+    }
+    assert!(built.world.accounts().balance());
+}
+
+/// A trace of link states is refused with its line, or can be followed; what a run under it records makes the same run again.
+pub fn state_trace(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let trace = match StateTrace::parse(text) {
+        Ok(trace) => trace,
+        Err(error) => {
+            assert!((1..=text.lines().count()).contains(&error.line), "{error}");
+            return;
+        }
+    };
+    let (recorded, hash) = follow(&trace);
+    let again = StateTrace::parse(&recorded).expect("our own format");
+    assert_eq!(follow(&again), (recorded, hash));
+}
+
+const NETWORK: &str = include_str!("../corpus/datafile/manual");
+
+/// Runs a network for a while under a trace: the states that were seen, and the number of events that there were.
+fn follow(trace: &StateTrace) -> (String, u64) {
+    let mut file = datafile::parse(NETWORK, "datafile.dat", Path::new("/nowhere")).expect("a good file");
+    for link in &mut file.scenario.links {
+        if let Link::Wireless { config, .. } = &mut link.link {
+            config.channel.source = StateSource::Trace(Arc::new(trace.clone()));
+        }
+    }
+    let mut built = file.scenario.build(&file.scenario.schemes[0], 1).expect("it can be built");
+    let states = States::default();
+    built.world.observe(Box::new(states.clone()));
+    built.world.run(Instant::from_secs(10), false);
+    assert!(built.world.accounts().balance());
+    let recorded = states.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    (recorded, built.world.counters().events)
+}
+
+/// Lines of the states seen.
+#[derive(Clone, Default)]
+struct States(Arc<Mutex<String>>);
+
+impl Observer for States {
+    fn interest(&self) -> Interest {
+        Interest::CHANNEL
+    }
+
+    fn on_event(&mut self, _now: Instant, event: &TraceEvent<'_>) {
+        if let TraceEvent::ChannelState { at, good, .. } = *event {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(&StateTrace::line(at, good));
+        }
+    }
+}
