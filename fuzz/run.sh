@@ -8,9 +8,15 @@ if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
     exit 0
 fi
 for target in $(cargo +nightly fuzz list); do
-    echo "fuzzing $target for $seconds s"
-    # What is found along the way goes to a scratch corpus; the committed one is only read.
+    # What is found along the way goes to a scratch corpus; the committed one is only read. The fuzzer talks a lot: its words are
+    # shown where it fails.
     scratch=$(mktemp -d)
-    cargo +nightly fuzz run "$target" "$scratch" "corpus/$target" -- -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0
-    rm -rf "$scratch"
+    if cargo +nightly fuzz run "$target" "$scratch" "corpus/$target" -- \
+        -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 >"$scratch.log" 2>&1; then
+        echo "$target: $(grep -oE 'Done [0-9]+ runs in [0-9]+ second' "$scratch.log" | tail -1)s, nothing found"
+    else
+        tail -60 "$scratch.log" >&2
+        exit 1
+    fi
+    rm -rf "$scratch" "$scratch.log"
 done

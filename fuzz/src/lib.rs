@@ -2,6 +2,7 @@
 //!
 //! | module | targets | replayed without cargo-fuzz by |
 //! |---|---|---|
+//! | [`capacity`] | `capacity_trace` | `crates/sim/tests/corpus.rs` |
 //! | [`packet`] | `packet_parse`, `quotation` | `crates/packet/tests/corpus.rs` |
 //! | [`scenario`] | `scenario` | `crates/scenario/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/datafile_corpus.rs` |
@@ -10,6 +11,7 @@
 //! small files in `corpus/<target>/`. The crate under test replays them in its ordinary tests, with this module included by its
 //! path. Only files that somebody named are committed; what a run of the fuzzer finds has a hash for a name and is ignored.
 
+pub mod capacity;
 pub mod datafile;
 pub mod packet;
 pub mod scenario;
