@@ -1,4 +1,4 @@
-//! Floor 4: runs, comparisons, sweeps, paper reproductions.
+//! Floor 5: runs, comparisons, sweeps, paper reproductions.
 //!
 //! | module | what is in it |
 //! |---|---|

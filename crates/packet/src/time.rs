@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A point in time, in nanoseconds since the start of the run; covers 584 years.
 ///
-/// Nothing on floors 0 to 2 reads a clock: an `Instant` is always handed in.
+/// Nothing on floors 0 to 3 reads a clock: an `Instant` is always handed in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 

@@ -1,4 +1,4 @@
-//! Floor 2: every scheme, once, as a pure state machine.
+//! Floor 3: every scheme, once, as a pure state machine.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Floor 2: the packet-level simulator. It knows packets, agents and TCP endpoints, and no scheme.
+//! Floor 3: the packet-level simulator. It knows packets, agents and TCP endpoints, and no scheme.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -81,7 +81,7 @@ pub struct Connection {
 
     flight: Flight,
     buffer: SendBuffer,
-    /// Where our FIN stands, once the application has closed and all data has a number.
+    /// The application has closed: FIN follows the last octet of data.
     close_requested: bool,
     /// Initial send sequence number.
     iss: Seq,

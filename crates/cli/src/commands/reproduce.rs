@@ -11,7 +11,7 @@ use crate::progress::Bar;
 /// What `reproduce` can be told.
 #[derive(Args)]
 #[command(
-    after_help = "A row agrees if our mean lies within its tolerance. Where rows disagree, docs/validation.md says why."
+    after_help = "A row agrees if our mean lies within its tolerance. Where rows disagree, docs/src/validation.md says why."
 )]
 pub struct Arguments {
     /// The paper

@@ -11,13 +11,13 @@ use crate::id::HopId;
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stay {
-    /// Mean of the exponential distribution of how long a stay lasts. A state with a mean of zero is never entered.
+    /// Mean of the exponential distribution of how long a stay lasts. A bad state with a mean of zero is never entered.
     pub mean: Duration,
-    /// The probability that a transmission that starts in this state is lost.
+    /// The probability that a transmission within this state is lost; of one that meets both states the greater counts.
     pub loss: Probability,
 }
 
-/// An error process. A transmission's fate is decided by the state in which it starts, as in the thesis's own trace (B.4).
+/// An error process. A transmission's fate is decided by the worst state that it meets, be it for a part of its time only.
 #[derive(Clone, Debug)]
 pub struct ChannelConfig {
     /// The good state, in which a channel begins.
