@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_scenario::datafile::{self, DataFile};
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
+use lasthop_schemes::catalogue::{CATALOGUE, CatalogueError};
 
 use crate::failure::Failure;
 
@@ -34,6 +35,11 @@ pub enum Loaded {
 /// Reads a scenario, or a data file if its name ends in `.dat`.
 pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     if path.extension().is_some_and(|extension| extension == "dat") {
+        if choices.trace.is_some() {
+            return Err(Failure::usage(anyhow!(
+                "--trace is for scenarios; no link of a data file (.dat) follows one"
+            )));
+        }
         let data = datafile::read(path).map_err(Failure::usage)?;
         return Ok(Loaded::DataFile(Box::new(data)));
     }
@@ -41,20 +47,22 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     Ok(Loaded::Scenario(Box::new(scenario)))
 }
 
-/// Reads a scenario; a data file counts as one.
-pub fn scenario(path: &Path, choices: &Choices) -> Result<Scenario, Failure> {
-    Ok(match any(path, choices)? {
-        Loaded::Scenario(scenario) => *scenario,
-        Loaded::DataFile(data) => data.scenario,
-    })
-}
-
 /// The scheme of this name: one that the scenario names, with its settings there, or else one of the catalogue.
 pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> {
     if let Some(choice) = scenario.schemes.iter().find(|choice| choice.label == name) {
         return Ok(choice.clone());
     }
-    SchemeChoice::new(name, toml::Table::new()).map_err(Failure::usage)
+    SchemeChoice::new(name, toml::Table::new()).map_err(|error| match error {
+        CatalogueError::Unknown { .. } => {
+            let mut known: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+            known.push(SchemeChoice::NO_LOSS);
+            let labels = scenario.schemes.iter().map(|choice| choice.label.as_str());
+            let own: Vec<&str> = labels.filter(|label| !known.contains(label)).collect();
+            known.extend(own);
+            Failure::usage(anyhow!("there is no scheme {name:?}; there are: {}", known.join(", ")))
+        }
+        settings @ CatalogueError::Settings { .. } => Failure::usage(settings),
+    })
 }
 
 /// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among them; else the first takes its place.

@@ -1,4 +1,4 @@
-//! The `lasthop` command.
+//! Floor 6: the `lasthop` command.
 //!
 //! Exit codes: 0 success, 1 a failed run, 2 a usage or file error. Results go to standard output, everything else to standard
 //! error.
@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 ///
 /// Start with `lasthop compare scenarios/first-look.toml`.
 #[derive(Parser)]
-#[command(version, max_term_width = 110)]
+#[command(name = "lasthop", version, max_term_width = 110)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

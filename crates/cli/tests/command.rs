@@ -248,6 +248,25 @@ fn a_wrong_command_line_ends_with_2() {
 }
 
 #[test]
+fn a_scheme_that_cannot_work_is_refused_before_anything_is_written() {
+    let folder = Folder::new();
+    let scenario = repository().join("scenarios/snoop-uniform-loss.toml");
+    let scenario = scenario.to_str().expect("UTF-8");
+    let message = folder.refuse(&["run", scenario, "--scheme", "refined-icmp", "--out", "series"]);
+    assert!(message.contains("does not report the fate"), "{message}");
+    assert!(!folder.path("series").exists());
+}
+
+#[test]
+fn what_has_no_effect_on_a_data_file_is_refused() {
+    let folder = Folder::new();
+    let data = repository().join("scenarios/goel/appendix-b4/datafile.dat");
+    let data = data.to_str().expect("UTF-8");
+    assert!(folder.refuse(&["run", data, "--trace", "x"]).contains("--trace"));
+    assert!(folder.refuse(&["compare", data, "--seeds", "3"]).contains("random_seed"));
+}
+
+#[test]
 fn a_capture_of_any_link_is_one_that_tshark_finds_no_fault_with() {
     let folder = Folder::new().with("small.toml", SMALL);
     folder.succeed(&["run", "small.toml", "--scheme", "refined-icmp", "--pcap", "run.pcapng"]);

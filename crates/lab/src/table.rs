@@ -21,7 +21,7 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-/// The table of a comparison. Columns in which every row is zero are left out.
+/// The table of a comparison. A column that tells nothing in any row (no completion, no local retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
     type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
     let columns: [Column; 9] = [

@@ -51,8 +51,6 @@ pub mod octets {
     }
 
     /// Writes `"1024 B"`.
-    // By reference: serde's `with` calls it so.
-    #[allow(clippy::trivially_copy_pass_by_ref)]
     pub fn serialize<S: Serializer>(octets: &usize, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{octets} B"))
     }

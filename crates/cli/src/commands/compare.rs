@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::{compare, table};
 
 use crate::failure::Failure;
-use crate::load::{self, Choices};
+use crate::load::{self, Choices, Loaded};
 use crate::output;
 use crate::progress::Bar;
 
@@ -17,7 +18,7 @@ use crate::progress::Bar;
                         my-link.down\n  lasthop compare scenarios/first-look.toml --schemes none,snoop --seeds 5 --json"
 )]
 pub struct Arguments {
-    /// The scenario, a TOML file
+    /// The scenario, a TOML file, or a data file (.dat)
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
@@ -25,7 +26,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
     /// Run with this many seeds instead of the scenario's, 1, 2, 3 and so on
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
     /// Print one JSON document instead of the table
     #[arg(long)]
@@ -33,7 +34,15 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
-    let mut scenario = load::scenario(&arguments.scenario, &arguments.choices)?;
+    let mut scenario = match load::any(&arguments.scenario, &arguments.choices)? {
+        Loaded::Scenario(scenario) => *scenario,
+        // Every run would be the same, and an interval of no width would look like certainty.
+        Loaded::DataFile(_) if arguments.seeds.is_some() => {
+            let problem = "--seeds is for scenarios; in a data file (.dat) each link has its random_seed";
+            return Err(Failure::usage(anyhow!(problem)));
+        }
+        Loaded::DataFile(data) => data.scenario,
+    };
     if let Some(seeds) = arguments.seeds {
         scenario.seeds = (1..=seeds).collect();
     }

@@ -64,10 +64,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         None => scenario.schemes[scenario.baseline].clone(),
     };
     let seed = arguments.seed.unwrap_or(scenario.seeds[0]);
-    if let Some(out) = &arguments.out {
-        fs::create_dir_all(out)
-            .with_context(|| format!("--out {}: cannot make the directory", out.display()))
-            .map_err(Failure::Usage)?;
+    if arguments.out.is_some() && data.is_none() && scenario.measure.is_empty() {
+        output::complain("note: the scenario measures nothing (`measure`), so that --out has a summary only");
     }
     for note in data.into_iter().flat_map(|data| &data.notes) {
         output::complain(&format!("note: {note}"));
@@ -140,6 +138,12 @@ fn observers(
     built: &Built,
 ) -> Result<Vec<Box<dyn Observer>>, Failure> {
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+    // Not before the world is built: a scheme that cannot work here leaves nothing behind.
+    if let Some(out) = &arguments.out {
+        fs::create_dir_all(out)
+            .with_context(|| format!("--out {}: cannot make the directory", out.display()))
+            .map_err(Failure::Usage)?;
+    }
     if let Some(path) = &arguments.pcap {
         let file = create(path)?;
         observers.push(Box::new(Capture::new(file, built)?));

@@ -100,6 +100,9 @@ fn measure_cell(setting: &Setting, seeds: &[u64], progress: &dyn Progress) -> Re
     })
 }
 
+/// The schemes that reproductions name are there, and their settings have defaults.
+pub(super) const IN_CATALOGUE: &str = "the catalogue has the thesis's schemes";
+
 /// A scheme's runs, one a seed.
 pub(super) fn runs(
     scenario: &Scenario,
@@ -107,8 +110,7 @@ pub(super) fn runs(
     seeds: &[u64],
     progress: &dyn Progress,
 ) -> Result<Vec<RunSummary>, BuildError> {
-    // The names used here are in the catalogue: a test runs them all.
-    let scheme = SchemeChoice::new(scheme, toml::Table::new()).unwrap_or_else(|_| SchemeChoice::no_loss());
+    let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect(IN_CATALOGUE);
     seeds
         .par_iter()
         .map(|seed| {

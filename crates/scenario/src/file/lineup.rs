@@ -65,13 +65,17 @@ fn choice(reader: &Reader<'_>, index: &str, entry: SchemeEntry) -> Result<Scheme
     })?;
     match label {
         None => Ok(choice),
-        Some(label) if (1..=64).contains(&label.chars().count()) && !label.chars().any(char::is_control) => {
-            Ok(choice.labelled(label))
-        }
+        Some(label) if is_label(&label) => Ok(choice.labelled(label)),
         Some(_) => {
-            Err(reader.fail(&key(index, "label"), "expected a label of 1 to 64 characters on one line"))
+            let problem = "expected a label of 1 to 64 characters on one line, without commas";
+            Err(reader.fail(&key(index, "label"), problem))
         }
     }
+}
+
+/// Whether this can name a row; the command line has commas between labels.
+fn is_label(label: &str) -> bool {
+    (1..=64).contains(&label.chars().count()) && !label.chars().any(|c| c.is_control() || c == ',')
 }
 
 /// Which of several settings is wrong: each has a default, so the wrong one is wrong alone.

@@ -50,6 +50,7 @@ fn schemes_exist_once_and_can_work_where_they_would_sit() {
         ("label = \"s\"", "cache = 1", "1: schemes[1].cache", "unknown field"),
         ("label = \"s\"", "minimum-timeout = \"5\"", "1: schemes[1].minimum-timeout", "such as \"5 ms\""),
         ("label = \"s\"", "label = \"\"", "1: schemes[1].label", "1 to 64"),
+        ("label = \"s\"", "label = \"s, too\"", "1: schemes[1].label", "without commas"),
         ("label = \"s\"", "label = \"none\"", "1: schemes[1]", "another label"),
         (
             "schemes = [\"none\", { scheme = \"snoop\", label = \"s\" }]",
