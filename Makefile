@@ -19,9 +19,8 @@ unit:            ## unit, script, property and integration tests
 docs:            ## API documentation without a broken link
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
-first-look:      ## the README's first command, and what it prints as JSON
+first-look:      ## the README's first command
 	cargo run --release --locked --quiet -- compare scenarios/first-look.toml
-	cargo run --release --locked --quiet -- compare scenarios/first-look.toml --seeds 2 --json | python3 -m json.tool >/dev/null
 
 instructions:    ## instructions a packet, against the recorded bound (needs valgrind)
 	benches/instructions.sh
