@@ -189,6 +189,13 @@ pub fn format_duration(duration: Duration) -> String {
     format!("{nanos} ns")
 }
 
+/// A duration cut down to whole multiples of `tick`, as simulators that count ticks have it; as it is if `tick` is zero.
+pub fn cut_to_ticks(duration: Duration, tick: Duration) -> Duration {
+    let rest = duration.as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
+    // Less than the duration: it fits where that does.
+    u64::try_from(rest).map_or(duration, |rest| duration.saturating_sub(Duration::from_nanos(rest)))
+}
+
 /// Splits `"11 Mbit/s"` into number and unit and scales the number; `None` for an unknown unit or no plain number.
 fn quantity(text: &str, factor: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let text = text.trim();
@@ -245,6 +252,15 @@ mod tests {
         assert_eq!(Bitrate::mbps(1).transmission_time(1024), Duration::from_micros(8192));
         assert_eq!(Bitrate::mbps(11).transmission_time(1), Duration::from_nanos(728));
         assert_eq!(Bitrate::mbps(10).transmission_time(1 << 40), Duration::from_nanos((1u64 << 43) * 100));
+    }
+
+    #[test]
+    fn what_is_left_of_a_tick_is_cut_off_however_many_there_are() {
+        let (ms, ns) = (Duration::from_millis(1), Duration::from_nanos(1));
+        assert_eq!(cut_to_ticks(Duration::from_micros(8_999), ms), Duration::from_millis(8));
+        assert_eq!(cut_to_ticks(Duration::from_micros(999), ms), Duration::ZERO);
+        assert_eq!(cut_to_ticks(Duration::from_secs(100), ns), Duration::from_secs(100));
+        assert_eq!(cut_to_ticks(Duration::from_micros(7), Duration::ZERO), Duration::from_micros(7));
     }
 
     #[test]

@@ -56,12 +56,14 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::print_json(&comparison);
     }
-    let seeds = comparison.seeds.len();
+    let runs = match comparison.seeds.len() {
+        1 => "one run each".to_owned(),
+        seeds => format!("mean of {seeds} runs each, ± half the 95% confidence interval"),
+    };
     output::print(&format!(
-        "{}\n{}\nmean of {seeds} run{} each, ± half the 95% confidence interval; improvement over {:?}",
+        "{}\n{}\n{runs}; improvement over {:?}",
         load::title(&scenario),
         table::comparison(&comparison),
-        if seeds == 1 { "" } else { "s" },
         comparison.baseline,
     ))
 }

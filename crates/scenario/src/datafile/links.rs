@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, LinkLayer, QueueLimit, WiredConfig, WirelessConfig,
@@ -216,8 +217,7 @@ const ACK_OCTETS: u32 = 14;
 /// Stop-and-wait, with eight attempts after the first. The sender waits one tick longer than an acknowledgment takes: at 1 Mbit/s and
 /// 1 ms an attempt that fails takes 11 ms and one that succeeds 10 ms, as in appendix B.4.
 fn link_layer(link: &CommonAttributes) -> LinkLayer {
-    let exact = link.rate.transmission_time(u64::from(ACK_OCTETS));
-    let ack_time = Duration::from_millis(exact.as_millis() as u64);
+    let ack_time = cut_to_ticks(link.rate.transmission_time(u64::from(ACK_OCTETS)), CLOCK);
     let timeout = link.latency * 2 + ack_time + CLOCK;
     LinkLayer {
         feedback: Feedback::Acknowledged { timeout, ack_octets: ACK_OCTETS },

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{
@@ -283,8 +284,6 @@ fn default_timeout(
         Capacity::Trace(_) => None,
     };
     let slowest: Bitrate = rate(forward)?.min(rate(backward)?);
-    let exact = slowest.transmission_time(ack_octets);
-    let cut = exact.as_nanos().checked_div(clock.as_nanos());
-    let transmission = cut.map_or(exact, |ticks| clock * u32::try_from(ticks).unwrap_or(u32::MAX));
+    let transmission = cut_to_ticks(slowest.transmission_time(ack_octets), clock);
     Some(delay * 2 + transmission + Duration::from_millis(1))
 }

@@ -14,7 +14,7 @@ use super::tables::{Kind, LinkTable, Medium, NodeTable, RoleName, ScenarioFile};
 use super::trace::Traces;
 use super::{Overrides, lineup, link, traffic};
 use crate::build::BuildError;
-use crate::model::{NodeModel, Scenario};
+use crate::model::{LinkModel, NodeModel, Scenario};
 
 /// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
 const MOST_NODES: usize = 2_000;
@@ -56,6 +56,7 @@ pub(super) fn read(
     let links = reader.in_order("links", file.links, MOST_LINKS)?;
     let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
     let links = links.collect::<Result<Vec<_>, _>>()?;
+    reader.refuse_parallel(&links)?;
     let flows = reader.in_order("flows", file.flows, MOST_FLOWS)?;
     if flows.is_empty() {
         return Err(reader.fail(&["flows"], "no flows; expected at least one"));
@@ -204,6 +205,21 @@ impl Reader<'_> {
             nodes.push(NodeModel { name, kind, role, processing_delay, buffer });
         }
         Ok(nodes)
+    }
+
+    /// Of two links between the same nodes the second would never carry anything.
+    fn refuse_parallel(&self, links: &[LinkModel]) -> Result<(), ScenarioError> {
+        let mut joined = BTreeMap::new();
+        for link in links {
+            let (first, second) = link.ends;
+            if let Some(other) = joined.insert((first.min(second), first.max(second)), link.name()) {
+                let problem = format!(
+                    "link {other:?} joins these two nodes already; routes count hops and would never use another"
+                );
+                return Err(self.fail(&["links", link.name(), "between"], problem));
+            }
+        }
+        Ok(())
     }
 
     /// A trace on the command line is for a link that follows one.

@@ -16,6 +16,12 @@ fn a_link_joins_two_nodes_that_exist() {
             "there are: ap, phone, server",
         ),
         ("[\"ap\", \"phone\"]", "[\"ap\", \"ap\"]", "14: links.air.between", "to itself"),
+        (
+            "[\"ap\", \"phone\"]",
+            "[\"ap\", \"server\"]",
+            "14: links.air.between",
+            "link \"wire\" joins these two",
+        ),
     ]);
 }
 
@@ -30,7 +36,12 @@ fn a_flow_joins_two_hosts_that_are_connected() {
         ),
         ("to = \"phone\"", "to = \"nobody\"", "22: flows.download.to", "there is no node \"nobody\""),
         ("to = \"phone\"", "to = \"server\"", "22: flows.download.to", "to itself"),
-        ("[\"ap\", \"phone\"]", "[\"ap\", \"server\"]", "22: flows.download.to", "no way"),
+        (
+            "[links.air]\nkind = \"wireless\"\nbetween = [\"ap\", \"phone\"]",
+            "[nodes.far]\nkind = \"host\"\n[links.air]\nkind = \"wireless\"\nbetween = [\"ap\", \"far\"]",
+            "24: flows.download.to",
+            "no way",
+        ),
         ("to = \"phone\"", "to = \"phone\"\nsize = \"0 B\"", "23: flows.download.size", "above zero"),
         (
             "to = \"phone\"",
