@@ -60,10 +60,13 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         1 => "one run each".to_owned(),
         seeds => format!("mean of {seeds} runs each, ± half the 95% confidence interval"),
     };
+    let baseline = match comparison.rows.len() {
+        1 => String::new(),
+        _ => format!("; improvement over {:?}", comparison.baseline),
+    };
     output::print(&format!(
-        "{}\n{}\n{runs}; improvement over {:?}",
+        "{}\n{}\n{runs}{baseline}",
         load::title(&scenario),
         table::comparison(&comparison),
-        comparison.baseline,
     ))
 }
