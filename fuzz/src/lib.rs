@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`capacity`] | `capacity_trace` | `crates/sim/tests/corpus.rs` |
 //! | [`packet`] | `packet_parse`, `quotation` | `crates/packet/tests/corpus.rs` |
-//! | [`scenario`] | `scenario` | `crates/scenario/tests/corpus.rs` |
+//! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/datafile_corpus.rs` |
 //!
 //! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a few

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lasthop_packet::Instant;
-use lasthop_scenario::{Overrides, file};
+use lasthop_scenario::{Overrides, Sweep, file};
 
 /// A scenario either has an error with a place, or can be built and started.
 pub fn scenario(data: &[u8]) {
@@ -23,3 +23,25 @@ pub fn scenario(data: &[u8]) {
         }
     }
 }
+
+/// A sweep of a committed scenario either has an error with a place, or a first point that can be built.
+pub fn sweep(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    // A sweep may name any file; only the one that is committed for this is to be read.
+    if !text.contains("\"swept-scenario.toml\"") || text.contains('/') || text.contains('\\') {
+        return;
+    }
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join(SWEPT);
+    match Sweep::parse(text, "fuzz.toml", &base, &Overrides::default()) {
+        Err(error) => assert!(error.to_string().contains(".toml"), "{error}"),
+        Ok(sweep) => {
+            assert!((1..=100_000).contains(&sweep.len()));
+            if let Some(Ok(point)) = sweep.points().next() {
+                point.scenario.build(&point.scenario.schemes[0], 1).expect("reading has built it once");
+            }
+        }
+    }
+}
+
+/// Where the scenario stands that is swept: from the fuzz package, and from the crate whose tests replay the corpus.
+const SWEPT: &str = if cfg!(test) { "../../fuzz/corpus" } else { "corpus" };

@@ -1,4 +1,4 @@
-//! Replays the corpus of the fuzz target of this crate.
+//! Replays the corpora of the fuzz targets of this crate.
 
 #[path = "../../../fuzz/src/scenario.rs"]
 mod targets;
@@ -8,15 +8,24 @@ use std::path::Path;
 
 #[test]
 fn no_file_of_the_corpus_breaks_a_rule_of_scenarios() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/scenario");
+    replay("scenario", targets::scenario);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_sweeps() {
+    replay("sweep", targets::sweep);
+}
+
+fn replay(target: &str, body: fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut count = 0;
     for entry in fs::read_dir(corpus).expect("the corpus is committed") {
         let path = entry.expect("a readable directory").path();
         name_in_case_of_failure(&path);
-        targets::scenario(&fs::read(path).expect("a readable file"));
+        body(&fs::read(path).expect("a readable file"));
         count += 1;
     }
-    assert!(count >= 10, "{count} files in the corpus");
+    assert!(count >= 6, "{count} files in the corpus of {target}");
 }
 
 /// Names the file at hand; the test harness shows it if the test fails.

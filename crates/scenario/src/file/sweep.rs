@@ -83,17 +83,24 @@ impl Sweep {
     /// Reads a sweep and checks each value of each parameter, with the first of the others.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let text = read_file(path)?;
-        let name = path.display().to_string();
-        let document = Document::parse(&text, name.clone())?;
+        Self::parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), overrides)
+    }
+
+    /// Reads a sweep from text. `name` is what errors call its file; the scenario that it names is looked for in `base`.
+    pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let document = Document::parse(text, name.to_owned())?;
         let file: SweepFile = document.deserialize()?;
-        let scenario = path.parent().unwrap_or(Path::new("")).join(file.scenario);
+        let scenario = base.join(file.scenario);
         let scenario_text =
             read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
         let axes = axes(&document)?;
         let sweep = Self {
-            name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
-            file: name,
-            text,
+            name: Path::new(name)
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            file: name.to_owned(),
+            text: text.to_owned(),
             scenario,
             scenario_text,
             overrides: overrides.clone(),
