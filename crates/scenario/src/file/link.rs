@@ -257,14 +257,16 @@ fn link_layer(
             if !(1..=1500).contains(&ack_octets) {
                 return Err(reader.fail(&key("ack-size"), "expected \"1 B\" to \"1500 B\""));
             }
-            let default = default_timeout(directions, ack_octets, delay, clock);
-            if table.ack_timeout.is_none() && default.is_none() {
+            let way = acknowledgment_way(directions, ack_octets, delay, clock);
+            if table.ack_timeout.is_none() && way.is_none() {
                 let problem =
                     "ack-timeout is missing; expected one where the rate follows a trace, such as \"20 ms\"";
                 return Err(reader.fail(&["links", name, "link-layer"], problem));
             }
-            let (least, most) = (Duration::from_micros(1), Duration::from_secs(10));
-            let default = default.unwrap_or_default();
+            // A sender that stops waiting before an acknowledgment can be there repeats every frame.
+            let least = way.unwrap_or(delay * 2).max(Duration::from_micros(1));
+            let default = way.unwrap_or_default() + GUARD;
+            let most = Duration::from_secs(10).max(default);
             let timeout = reader.duration_in(&key("ack-timeout"), table.ack_timeout, default, least, most)?;
             Feedback::Acknowledged { timeout, ack_octets: ack_octets as u32 }
         }
@@ -272,8 +274,11 @@ fn link_layer(
     Ok(LinkLayer { feedback, retransmission_attempts })
 }
 
-/// What an acknowledgment takes, and the guard of 1 ms that the trace in appendix B.4 of the thesis shows; `None` where no rate is fixed.
-fn default_timeout(
+/// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix B.4 of the thesis shows.
+const GUARD: Duration = Duration::from_millis(1);
+
+/// From the end of a frame's transmission to the end of its acknowledgment's arrival; `None` where no rate is fixed.
+fn acknowledgment_way(
     (forward, backward): (&Direction, &Direction),
     ack_octets: u64,
     delay: Duration,
@@ -285,5 +290,5 @@ fn default_timeout(
     };
     let slowest: Bitrate = rate(forward)?.min(rate(backward)?);
     let transmission = cut_to_ticks(slowest.transmission_time(ack_octets), clock);
-    Some(delay * 2 + transmission + Duration::from_millis(1))
+    Some(delay * 2 + transmission)
 }

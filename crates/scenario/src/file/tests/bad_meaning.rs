@@ -132,6 +132,13 @@ fn what_would_not_end_or_mean_nothing_is_refused() {
             "16: links.air.link-layer.ack-size",
             "leave it out",
         ),
+        // 14 octets at 2 Mbit/s take 56 us.
+        (
+            "{ kind = \"stop-and-wait\" }",
+            "{ kind = \"stop-and-wait\", ack-timeout = \"55 us\" }",
+            "16: links.air.link-layer.ack-timeout",
+            "56 us",
+        ),
         ("window = \"64 KiB\"", "ack-delay = \"1 s\"", "24: tcp.ack-delay", "acks = \"delayed\""),
         ("window = \"64 KiB\"", "rto-min = \"5 s\"\nrto-max = \"4 s\"", "25: tcp.rto-max", "5 s to 3600 s"),
         ("[nodes.phone]", "[nodes.\"../phone\"]", "7: nodes.../phone", "letters, digits"),
