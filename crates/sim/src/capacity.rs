@@ -121,9 +121,7 @@ impl Pace {
         match self {
             Self::Fixed { rate, clock, last } => {
                 if last.0 != len {
-                    let exact = rate.transmission_time(len as u64);
-                    let ticks = exact.as_nanos().checked_div(clock.as_nanos());
-                    *last = (len, ticks.map_or(exact, |ticks| *clock * ticks as u32));
+                    *last = (len, time_at_fixed_rate(*rate, *clock, len));
                 }
                 start + last.1
             }
@@ -134,8 +132,16 @@ impl Pace {
     }
 }
 
+#[cold]
+fn time_at_fixed_rate(rate: Bitrate, clock: Duration, len: usize) -> Duration {
+    let exact = rate.transmission_time(len as u64);
+    let ticks = exact.as_nanos().checked_div(clock.as_nanos());
+    ticks.map_or(exact, |ticks| clock * ticks as u32)
+}
+
 /// As Mahimahi's link shell does it: an opportunity's octets go to as many packets as are waiting then, a packet may take several
 /// opportunities, and what nobody waits for is gone.
+#[cold]
 fn finish_on_trace(
     trace: &CapacityTrace,
     cycle: &mut u64,
