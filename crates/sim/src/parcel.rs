@@ -58,8 +58,8 @@ impl Parcels {
     pub(crate) fn insert(&mut self, make: impl FnOnce() -> Option<Packet>) -> Option<ParcelKey> {
         let key = self.vacant.last().copied().unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[key.0 as usize];
-        slot.packet = make();
-        slot.len = slot.packet.as_ref()?.len() as u32;
+        slot.packet = Some(make()?);
+        slot.len = slot.packet().len() as u32;
         self.vacant.pop();
         Some(key)
     }

@@ -7,7 +7,8 @@ use super::{Connection, Segment, State};
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
     //
-    // Inlined, with all that builds the packet, so that it is built where the caller wants it: it is large.
+    // Inlined, with all that builds the packet (no call may take its address), so that it is built where the caller wants it: it is
+    // large.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         if self.reset.is_some() {
@@ -38,7 +39,7 @@ impl Connection {
         segment
     }
 
-    #[cold]
+    #[inline]
     fn reset_segment(&mut self) -> Option<Packet> {
         let reset = self.reset.take()?;
         let flags = if reset.ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
