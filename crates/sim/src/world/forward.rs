@@ -66,7 +66,8 @@ impl World {
     }
 
     /// A parcel goes into the queue of an interface.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
     pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
         let len = self.parcels[key].len();
         let at = &self.nodes[node.index()];
