@@ -14,8 +14,22 @@ impl Connection {
         if self.reset.is_some() {
             return self.reset_segment();
         }
+        if self.is_idle() {
+            return None;
+        }
         let segment = self.next_segment(now)?;
         Some(self.segment(segment, now))
+    }
+
+    /// Whether there is nothing to send at a glance, as at a receiver that has just acknowledged.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.state == State::Established
+            && self.buffer.is_empty()
+            && !self.receive.ack_now
+            && !self.close_requested
+            && self.retransmit.is_empty()
+            && !self.retransmission_goes_alone
     }
 
     /// What to send now.
