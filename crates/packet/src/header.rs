@@ -22,6 +22,7 @@ pub struct Ip {
 
 impl Ip {
     /// A header between two addresses with a hop limit of 64.
+    #[inline]
     pub const fn new(source: IpAddr, destination: IpAddr) -> Self {
         Self { source, destination, hop_limit: 64, traffic_class: 0, identification: 0 }
     }
@@ -168,6 +169,7 @@ pub struct Tcp {
 
 impl Tcp {
     /// Octets of the header with its options.
+    #[inline]
     pub fn len(&self) -> usize {
         20 + self.options.len()
     }

@@ -50,12 +50,14 @@ pub(crate) struct Carried {
 
 impl Packet {
     /// A packet of our own making.
+    #[inline]
     pub const fn new(ip: Ip, transport: Transport, payload: Payload) -> Self {
         let carried = Carried { flow_label: 0, may_fragment: false, tcp_reserved: 0 };
         Self { ip, transport, payload, carried, original: None }
     }
 
     /// A TCP segment of our own making.
+    #[inline]
     pub const fn tcp_segment(ip: Ip, tcp: Tcp, payload: Payload) -> Self {
         Self::new(ip, Transport::Tcp(tcp), payload)
     }

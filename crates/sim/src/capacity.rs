@@ -92,15 +92,25 @@ impl CapacityTrace {
 /// A transmitter's place in its capacity.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    Fixed { rate: Bitrate, clock: Duration, last: (usize, Duration) },
-    Trace { trace: Arc<CapacityTrace>, cycle: u64, index: usize, left: u64 },
+    /// `last`: a length, and the nanoseconds that it takes.
+    Fixed {
+        rate: Bitrate,
+        clock: Duration,
+        last: (usize, u64),
+    },
+    Trace {
+        trace: Arc<CapacityTrace>,
+        cycle: u64,
+        index: usize,
+        left: u64,
+    },
 }
 
 impl Pace {
     /// `clock`: transmission times at a fixed rate are cut down to whole multiples of it, unless it is zero.
     pub(crate) fn new(capacity: &Capacity, clock: Duration) -> Self {
         match capacity {
-            Capacity::Fixed(rate) => Self::Fixed { rate: *rate, clock, last: (0, Duration::ZERO) },
+            Capacity::Fixed(rate) => Self::Fixed { rate: *rate, clock, last: (0, 0) },
             Capacity::Trace(trace) => {
                 Self::Trace { trace: Arc::clone(trace), cycle: 0, index: 0, left: OPPORTUNITY_OCTETS }
             }
@@ -121,11 +131,9 @@ impl Pace {
         match self {
             Self::Fixed { rate, clock, last } => {
                 if last.0 != len {
-                    let exact = rate.transmission_time(len as u64);
-                    let ticks = exact.as_nanos().checked_div(clock.as_nanos());
-                    *last = (len, ticks.map_or(exact, |ticks| *clock * ticks as u32));
+                    *last = (len, nanos(time_at_fixed_rate(*rate, *clock, len)));
                 }
-                start + last.1
+                start.after_nanos(last.1)
             }
             Self::Trace { trace, cycle, index, left } => {
                 finish_on_trace(trace, cycle, index, left, start, len as u64)
@@ -134,8 +142,21 @@ impl Pace {
     }
 }
 
+/// A duration in nanoseconds, at most those of [`Instant::MAX`].
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cold]
+fn time_at_fixed_rate(rate: Bitrate, clock: Duration, len: usize) -> Duration {
+    let exact = rate.transmission_time(len as u64);
+    let ticks = exact.as_nanos().checked_div(clock.as_nanos());
+    ticks.map_or(exact, |ticks| clock * ticks as u32)
+}
+
 /// As Mahimahi's link shell does it: an opportunity's octets go to as many packets as are waiting then, a packet may take several
 /// opportunities, and what nobody waits for is gone.
+#[cold]
 fn finish_on_trace(
     trace: &CapacityTrace,
     cycle: &mut u64,

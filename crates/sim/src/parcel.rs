@@ -56,16 +56,20 @@ impl Parcels {
     /// is large, and moves were a fifth of a run's time.
     #[inline]
     pub(crate) fn insert(&mut self, make: impl FnOnce() -> Option<Packet>) -> Option<ParcelKey> {
-        let Some(&key) = self.vacant.last() else {
-            self.vacant.push(ParcelKey(self.slots.len() as u32));
-            self.slots.push(Parcel { packet: None, len: 0, destination: NodeId(0) });
-            return self.insert(make);
-        };
+        let key = self.vacant.last().copied().unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[key.0 as usize];
-        slot.packet = make();
-        slot.len = slot.packet.as_ref()?.len() as u32;
+        slot.packet = Some(make()?);
+        slot.len = slot.packet().len() as u32;
         self.vacant.pop();
         Some(key)
+    }
+
+    #[cold]
+    fn add_slot(&mut self) -> ParcelKey {
+        let key = ParcelKey(self.slots.len() as u32);
+        self.slots.push(Parcel { packet: None, len: 0, destination: NodeId(0) });
+        self.vacant.push(key);
+        key
     }
 
     /// A second parcel like this one.

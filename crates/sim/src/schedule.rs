@@ -152,9 +152,14 @@ impl LazyTimer {
     pub(crate) fn follow(&mut self, deadline: Option<Instant>, event: Event, schedule: &mut Schedule) {
         let Some(deadline) = deadline else { return };
         if self.scheduled.is_none_or(|scheduled| deadline < scheduled) {
-            self.scheduled = Some(deadline);
-            schedule.push(deadline, event);
+            self.set(deadline, event, schedule);
         }
+    }
+
+    #[cold]
+    fn set(&mut self, deadline: Instant, event: Event, schedule: &mut Schedule) {
+        self.scheduled = Some(deadline);
+        schedule.push(deadline, event);
     }
 
     /// An event fired at `now`: whether it is the one that counts. An older one, overtaken by an earlier deadline, does not.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
-use crate::capacity::Pace;
+use crate::capacity::{Pace, nanos};
 use crate::config::{Direction, QueueLimit};
 use crate::id::{LinkId, NodeId};
 use crate::parcel::ParcelKey;
@@ -17,7 +17,8 @@ pub(crate) struct Pipe {
     pub(crate) link: LinkId,
     pub(crate) to: NodeId,
     pace: Pace,
-    delay: Duration,
+    /// Propagation, in nanoseconds.
+    delay: u64,
     limit: QueueLimit,
     loss: Probability,
     rng: Rng,
@@ -54,7 +55,7 @@ impl Pipe {
             link,
             to,
             pace: Pace::new(&direction.capacity, clock),
-            delay,
+            delay: nanos(delay),
             limit: direction.queue,
             loss: direction.loss,
             rng,
@@ -91,7 +92,7 @@ impl Pipe {
         if self.rng.happens(self.loss) {
             return Admission::Lost;
         }
-        let arrival = self.free_at + self.delay;
+        let arrival = self.free_at.after_nanos(self.delay);
         self.in_flight.push_back((arrival, key));
         Admission::Accepted((self.in_flight.len() == 1).then_some(arrival))
     }

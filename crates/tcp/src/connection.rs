@@ -130,6 +130,13 @@ struct Reset {
     ack: Option<Seq>,
 }
 
+/// What is decided about a segment before it is written.
+struct Segment {
+    seq: Seq,
+    flags: TcpFlags,
+    payload: Payload,
+}
+
 impl Connection {
     /// A connection that opens actively: its SYN is the first thing to transmit.
     pub fn connect(config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
@@ -352,7 +359,8 @@ impl Connection {
     }
 
     /// A segment with our addresses, ports, acknowledgment and window.
-    fn segment(&mut self, seq: Seq, flags: TcpFlags, payload: Payload, now: Instant) -> Packet {
+    #[inline]
+    fn segment(&mut self, Segment { seq, flags, payload }: Segment, now: Instant) -> Packet {
         let syn = flags.has(TcpFlags::SYN);
         let tcp = Tcp {
             source_port: self.local.1,
@@ -371,6 +379,7 @@ impl Connection {
         self.packet(self.remote, tcp, payload)
     }
 
+    #[inline]
     fn packet(&mut self, to: Endpoint, tcp: Tcp, payload: Payload) -> Packet {
         let mut ip = Ip::new(self.local.0, to.0);
         ip.identification = self.identification;

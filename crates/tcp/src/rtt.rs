@@ -19,6 +19,8 @@ pub struct RttEstimator {
     samples: u32,
     timed: Option<TimedSegment>,
     timeouts_in_a_row: u32,
+    /// What follows from `config`, `estimate` and `timeouts_in_a_row`: asked for at every ACK, changed by few.
+    rto: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +37,8 @@ struct TimedSegment {
 
 impl RttEstimator {
     /// No measurement yet.
-    pub const fn new(config: RtoConfig) -> Self {
-        Self {
+    pub fn new(config: RtoConfig) -> Self {
+        let mut estimator = Self {
             config,
             estimate: None,
             latest: None,
@@ -44,7 +46,10 @@ impl RttEstimator {
             samples: 0,
             timed: None,
             timeouts_in_a_row: 0,
-        }
+            rto: Duration::ZERO,
+        };
+        estimator.update_rto();
+        estimator
     }
 
     /// Starts timing the segment at `seq` unless one is being timed.
@@ -93,6 +98,7 @@ impl RttEstimator {
         self.total += rtt;
         self.samples += 1;
         self.timeouts_in_a_row = 0;
+        self.update_rto();
         rtt
     }
 
@@ -100,11 +106,13 @@ impl RttEstimator {
     pub fn back_off(&mut self) {
         self.timed = None;
         self.timeouts_in_a_row += 1;
+        self.update_rto();
     }
 
     /// The peer's window opened: what was backed off for window probes counts no longer.
-    pub const fn stop_probing(&mut self) {
+    pub fn stop_probing(&mut self) {
         self.timeouts_in_a_row = 0;
+        self.update_rto();
     }
 
     /// Time-outs since the last sample: how often RTO is doubled.
@@ -113,7 +121,12 @@ impl RttEstimator {
     }
 
     /// The retransmission time-out, backed off and within its bounds.
-    pub fn rto(&self) -> Duration {
+    #[inline]
+    pub const fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    fn update_rto(&mut self) {
         let rto = match self.estimate {
             None => self.config.initial,
             //= RFC 6298, section 2.3: RTO <- SRTT + max (G, K*RTTVAR), K = 4.
@@ -121,13 +134,13 @@ impl RttEstimator {
         };
         let rto = rto.max(self.config.minimum);
         let factor = 1u32 << self.timeouts_in_a_row.min(20);
-        rto.saturating_mul(factor).min(self.config.maximum)
+        self.rto = rto.saturating_mul(factor).min(self.config.maximum);
     }
 
     /// When a timer that is set now expires: after RTO, on a tick of the clock.
     #[inline]
     pub fn expiry(&self, now: Instant) -> Instant {
-        (now + self.rto()).round_up_to(self.config.granularity)
+        (now + self.rto).round_up_to(self.config.granularity)
     }
 
     /// The smoothed round-trip time.

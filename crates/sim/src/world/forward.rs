@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use lasthop_agent::Side;
 
-use super::{Egress, World};
+use super::{Egress, Interface, World};
 use crate::accounts::DropCause;
-use crate::id::{NodeId, PipeId};
+use crate::id::{HopId, NodeId, PipeId};
 use crate::observe::TraceEvent;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -41,7 +41,8 @@ impl World {
 
     /// A parcel at a node goes to its destination: here, or through the interface on the way. `through_agent` is false for what
     /// the interface's own agent sent.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
+    #[inline(always)]
     pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
         let destination = self.parcels[key].destination;
         if destination == node {
@@ -65,11 +66,13 @@ impl World {
     }
 
     /// A parcel goes into the queue of an interface.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
     pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
         let len = self.parcels[key].len();
-        let interface = self.nodes[node.index()].interfaces[interface];
-        if let Some(buffer) = self.nodes[node.index()].buffer
+        let at = &self.nodes[node.index()];
+        let interface = at.interfaces[interface];
+        if let Some(buffer) = at.buffer
             && self.would_wait(interface.egress)
             && self.queued_octets(node) + len as u64 > buffer
         {
@@ -88,19 +91,29 @@ impl World {
                 Admission::Full => self.drop_parcel(node, key, DropCause::QueueFull),
                 Admission::Lost => self.drop_parcel(node, key, DropCause::WiredLoss),
             },
-            Egress::Hop(hop) => {
-                let waits = self.would_wait(interface.egress);
-                if self.hops[hop.index()].push(key, len, self.now, waits) {
-                    self.use_medium(self.hops[hop.index()].medium);
-                } else {
-                    self.drop_parcel(node, key, DropCause::QueueFull);
-                }
-            }
+            Egress::Hop(hop) => self.transmit_on_air(node, hop, key),
         }
         if self.wants(crate::Interest::QUEUES) {
-            let (packets, octets) = self.queue(interface.egress);
-            self.emit(&TraceEvent::Queue { node, link: interface.link, packets, octets });
+            self.tell_queue(node, interface);
         }
+    }
+
+    fn transmit_on_air(&mut self, node: NodeId, id: HopId, key: ParcelKey) {
+        let len = self.parcels[key].len();
+        let waits = self.would_wait(Egress::Hop(id));
+        let hop = &mut self.hops[id.index()];
+        if hop.push(key, len, self.now, waits) {
+            let medium = hop.medium;
+            self.use_medium(medium);
+        } else {
+            self.drop_parcel(node, key, DropCause::QueueFull);
+        }
+    }
+
+    #[cold]
+    fn tell_queue(&mut self, node: NodeId, interface: Interface) {
+        let (packets, octets) = self.queue(interface.egress);
+        self.emit(&TraceEvent::Queue { node, link: interface.link, packets, octets });
     }
 
     /// Whether a packet that is sent now would have to wait for its transmission.
@@ -128,6 +141,7 @@ impl World {
         }
     }
 
+    #[cold]
     pub(super) fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
         let packet = self.parcels.take(key);
         self.drop_packet(node, cause, &packet);
@@ -149,7 +163,8 @@ impl World {
     }
 
     /// A parcel has come in at a node, and past its agent: it takes the node's processing delay unless this is its destination.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
     pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {
         let node = &mut self.nodes[id.index()];
         if node.processing_delay.is_zero() || self.parcels[key].destination == id {

@@ -28,7 +28,6 @@ impl HostedConnection {
 
 impl World {
     /// A packet for a host: to the endpoint that it is for.
-    #[inline]
     pub(super) fn deliver_to_host(&mut self, node: NodeId, key: ParcelKey) {
         let packet = self.parcels[key].packet();
         let is_icmp = matches!(packet.transport(), Transport::Icmp(_));

@@ -2,15 +2,39 @@
 
 use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
-use super::{Connection, Reset, State};
+use super::{Connection, Segment, State};
 
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
+    //
+    // Inlined, with all that builds the packet (no call may take its address), so that it is built where the caller wants it: it is
+    // large.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(reset) = self.reset.take() {
-            return Some(self.reset_segment(reset));
+        if self.reset.is_some() {
+            return self.reset_segment();
         }
-        let packet = match self.state {
+        if self.is_idle() {
+            return None;
+        }
+        let segment = self.next_segment(now)?;
+        Some(self.segment(segment, now))
+    }
+
+    /// Whether there is nothing to send at a glance, as at a receiver that has just acknowledged.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.state == State::Established
+            && self.buffer.is_empty()
+            && !self.receive.ack_now
+            && !self.close_requested
+            && self.retransmit.is_empty()
+            && !self.retransmission_goes_alone
+    }
+
+    /// What to send now.
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        let segment = match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent => return self.transmit_syn(now),
             State::SynReceived => self.transmit_syn(now),
@@ -20,17 +44,18 @@ impl Connection {
                 retransmission => retransmission,
             },
         };
-        if packet.is_none() && self.receive.ack_now {
+        if segment.is_none() && self.receive.ack_now {
             // The number is behind all that was sent, not SND.NXT: after a time-out that lies where the peer has been already,
             // and the peer would answer the ACK instead of reading it.
-            return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY, now));
+            return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY));
         }
-        self.retransmission_goes_alone &= packet.is_some();
-        packet
+        self.retransmission_goes_alone &= segment.is_some();
+        segment
     }
 
-    #[cold]
-    fn reset_segment(&mut self, reset: Reset) -> Packet {
+    #[inline]
+    fn reset_segment(&mut self) -> Option<Packet> {
+        let reset = self.reset.take()?;
         let flags = if reset.ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
         let tcp = Tcp {
             source_port: self.local.1,
@@ -40,10 +65,11 @@ impl Connection {
             flags,
             ..Tcp::default()
         };
-        self.packet(reset.to, tcp, Payload::EMPTY)
+        Some(self.packet(reset.to, tcp, Payload::EMPTY))
     }
 
-    fn transmit_syn(&mut self, now: Instant) -> Option<Packet> {
+    #[cold]
+    fn transmit_syn(&mut self, now: Instant) -> Option<Segment> {
         if self.flight.nxt != self.iss {
             return None;
         }
@@ -61,19 +87,21 @@ impl Connection {
         self.flight.max = self.iss + 1;
         self.timers.retransmit = Some(self.rtt.expiry(now));
         self.receive.ack_now = false;
-        Some(self.segment(self.iss, flags, Payload::EMPTY, now))
+        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY })
     }
 
-    fn transmit_retransmission(&mut self, now: Instant) -> Option<Packet> {
-        let seq = loop {
-            if self.retransmit.is_empty() {
-                return None;
-            }
+    #[inline]
+    fn transmit_retransmission(&mut self, now: Instant) -> Option<Segment> {
+        while !self.retransmit.is_empty() {
             let seq = self.retransmit.remove(0);
             if self.flight.is_outstanding(seq) {
-                break seq;
+                return Some(self.retransmission(seq, now));
             }
-        };
+        }
+        None
+    }
+
+    fn retransmission(&mut self, seq: Seq, now: Instant) -> Segment {
         self.rtt.stop_timing();
         let position = u64::from(seq - self.flight.una);
         let payload = self.buffer.slice(position, self.segment_room().min(self.flight.max - seq));
@@ -81,20 +109,16 @@ impl Connection {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }
         self.stats.retransmits += 1;
-        let mut packet = self.data_segment(seq, payload, now);
+        let mut segment = self.data_segment(seq, payload);
         // The last segment carries the FIN along if that is out already.
-        let ends_at_fin = position + packet.payload().len() as u64 == self.buffer.len();
-        if self.fin_sent()
-            && ends_at_fin
-            && let Some(tcp) = packet.tcp_mut()
-        {
-            tcp.flags = tcp.flags.with(TcpFlags::FIN);
+        if self.fin_sent() && position + segment.payload.len() as u64 == self.buffer.len() {
+            segment.flags = segment.flags.with(TcpFlags::FIN);
         }
-        Some(packet)
+        segment
     }
 
     #[inline]
-    fn transmit_new(&mut self, now: Instant) -> Option<Packet> {
+    fn transmit_new(&mut self, now: Instant) -> Option<Segment> {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
         let window = self.flight.window();
@@ -114,13 +138,13 @@ impl Connection {
         let payload = self.buffer.slice(u64::from(in_flight), len);
         self.flight.nxt += len;
         self.account_for(seq, now);
-        Some(self.data_segment(seq, payload, now))
+        Some(self.data_segment(seq, payload))
     }
 
     /// One octet into a closed window each time that the persist timer expires (RFC 9293, section 3.8.6.1). It stays what is to
     /// be sent next, and no retransmission timer runs for it: that the peer does not take it is no loss.
     #[cold]
-    fn window_probe(&mut self, now: Instant) -> Option<Packet> {
+    fn window_probe(&mut self, now: Instant) -> Option<Segment> {
         self.timers.retransmit = None;
         if self.timers.persist.is_none() {
             self.timers.persist = Some(self.rtt.expiry(now));
@@ -131,10 +155,10 @@ impl Connection {
         let seq = self.flight.nxt;
         self.flight.max = self.flight.max.later(seq + 1);
         let payload = self.buffer.slice(0, 1);
-        Some(self.data_segment(seq, payload, now))
+        Some(self.data_segment(seq, payload))
     }
 
-    fn transmit_fin(&mut self, now: Instant) -> Option<Packet> {
+    fn transmit_fin(&mut self, now: Instant) -> Option<Segment> {
         let data_end = self.flight.una + self.buffer.len() as u32;
         if !self.close_requested || self.flight.nxt != data_end {
             return None;
@@ -149,7 +173,7 @@ impl Connection {
         let seq = self.flight.nxt;
         self.flight.nxt += 1;
         self.account_for(seq, now);
-        Some(self.segment_and_ack(seq, TcpFlags::FIN.with(TcpFlags::ACK), Payload::EMPTY, now))
+        Some(self.segment_and_ack(seq, TcpFlags::FIN.with(TcpFlags::ACK), Payload::EMPTY))
     }
 
     /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts the timer.
@@ -183,20 +207,19 @@ impl Connection {
         if self.negotiated.timestamps { 3 } else { 4 }
     }
 
-    fn data_segment(&mut self, seq: Seq, payload: Payload, now: Instant) -> Packet {
+    #[inline]
+    fn data_segment(&mut self, seq: Seq, payload: Payload) -> Segment {
         let is_last = u64::from(seq - self.flight.una) + payload.len() as u64 == self.buffer.len();
         let flags = if is_last { TcpFlags::ACK.with(TcpFlags::PSH) } else { TcpFlags::ACK };
-        self.segment_and_ack(seq, flags, payload, now)
+        self.segment_and_ack(seq, flags, payload)
     }
 
-    fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload, now: Instant) -> Packet {
-        self.owe_nothing();
-        self.segment(seq, flags, payload, now)
-    }
-
-    fn owe_nothing(&mut self) {
+    /// A segment that acknowledges: nothing more is owed.
+    #[inline]
+    fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload) -> Segment {
         self.receive.acknowledged();
         self.timers.delayed_ack = None;
+        Segment { seq, flags, payload }
     }
 
     /// Whether our FIN has a sequence number.
@@ -207,6 +230,7 @@ impl Connection {
         )
     }
 
+    #[inline]
     pub(super) fn options(&self, syn: bool, now: Instant) -> TcpOptions {
         let mut options = TcpOptions::default();
         let answering = self.state == State::SynReceived;
@@ -233,6 +257,7 @@ impl Connection {
 }
 
 /// The timestamp clock: milliseconds, from 1 on so that an echo of 0 means none.
+#[inline]
 pub(super) const fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
