@@ -172,6 +172,7 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
             ("control_messages", counters.control_messages),
             ("local_retransmits", counters.local_retransmits),
             ("duplicate_acks_suppressed", counters.duplicate_acks_suppressed),
+            ("agents_at_bound", counters.reports_at_bound),
             ("packets_originated", accounts.originated),
             ("packets_consumed", accounts.consumed),
             ("packets_absorbed", accounts.absorbed),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Instant};
 use thiserror::Error;
 
@@ -149,9 +150,7 @@ pub(crate) fn nanos(duration: Duration) -> u64 {
 
 #[cold]
 fn time_at_fixed_rate(rate: Bitrate, clock: Duration, len: usize) -> Duration {
-    let exact = rate.transmission_time(len as u64);
-    let ticks = exact.as_nanos().checked_div(clock.as_nanos());
-    ticks.map_or(exact, |ticks| clock * ticks as u32)
+    cut_to_ticks(rate.transmission_time(len as u64), clock)
 }
 
 /// As Mahimahi's link shell does it: an opportunity's octets go to as many packets as are waiting then, a packet may take several

@@ -24,7 +24,11 @@ pub struct Flow {
     /// The simulated stream that it carries.
     pub(crate) stream: u32,
     pub(crate) received: u64,
-    pub(crate) completed_at: Option<Instant>,
+    /// Octets after which nothing more is to be expected: its size, or what was sent until the application stopped.
+    pub(crate) expected: Option<u64>,
+    /// When the last of them arrived.
+    pub(crate) done_at: Option<Instant>,
+    /// Whether the application stopped before the end.
     pub(crate) stopped: bool,
     /// An octet arrived that was not the one sent: a broken simulation.
     pub(crate) corrupted: bool,
@@ -44,14 +48,20 @@ impl Flow {
         };
         self.corrupted |= !right;
         self.received += payload.len() as u64;
-        if self.completed_at.is_none() && self.size.is_some_and(|size| self.received >= size) {
-            self.completed_at = Some(now);
+        self.note_if_done(now);
+    }
+
+    /// Notes the time if nothing more is to be expected of it.
+    #[inline]
+    pub(crate) fn note_if_done(&mut self, now: Instant) {
+        if self.done_at.is_none() && self.expected.is_some_and(|expected| self.received >= expected) {
+            self.done_at = Some(now);
         }
     }
 
     /// Whether nothing more is to be expected of it.
     pub(crate) const fn is_done(&self) -> bool {
-        self.completed_at.is_some() || self.stopped
+        self.done_at.is_some()
     }
 }
 
@@ -62,9 +72,9 @@ pub struct FlowOutcome {
     pub name: String,
     /// Octets that the receiving application got, in order and once.
     pub octets: u64,
-    /// From the flow's start to the arrival of its last octet; `None` if it did not end.
+    /// From the flow's start to the arrival of its last octet; `None` if it did not end, or was stopped before its end.
     pub completion: Option<std::time::Duration>,
-    /// Octets times eight over the time from start to completion, or to the end of the run.
+    /// Octets times eight over the time from its start to its last octet, or to the end of the run.
     pub goodput_bps: f64,
     /// What the sending endpoint did.
     pub sender: Stats,

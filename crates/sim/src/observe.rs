@@ -241,7 +241,7 @@ impl TraceEvent<'_> {
     }
 }
 
-/// A hash over all that happens: two runs with the same hash were the same run.
+/// A hash over times, packets' headers and frames' fates: two runs that differ in any of them have, but for chance, different hashes.
 #[derive(Clone, Debug)]
 pub struct TraceHash(u64);
 

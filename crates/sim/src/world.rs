@@ -125,6 +125,8 @@ pub struct Counters {
     pub local_retransmits: u64,
     /// Duplicate ACKs that agents suppressed.
     pub duplicate_acks_suppressed: u64,
+    /// Times that an agent let something pass untouched because a table or cache of its was full.
+    pub reports_at_bound: u64,
 }
 
 impl World {
@@ -184,12 +186,12 @@ impl World {
     pub fn outcome(&self, id: FlowId) -> FlowOutcome {
         let flow = self.flow(id);
         let sender = &self.connections[flow.sender.index()].tcp;
-        let end = flow.completed_at.unwrap_or(self.now);
+        let end = flow.done_at.unwrap_or(self.now);
         let seconds = end.since(flow.start).as_secs_f64();
         FlowOutcome {
             name: flow.name.clone(),
             octets: flow.received,
-            completion: flow.completed_at.map(|at| at.since(flow.start)),
+            completion: flow.done_at.filter(|_| !flow.stopped).map(|at| at.since(flow.start)),
             goodput_bps: if seconds > 0.0 { flow.received as f64 * 8.0 / seconds } else { 0.0 },
             sender: *sender.stats(),
             rtt_mean_s: sender.rtt().mean().map(|mean| mean.as_secs_f64()),

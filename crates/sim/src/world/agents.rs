@@ -108,7 +108,7 @@ impl World {
             Report::LocalRetransmit { .. } => self.counters.local_retransmits += 1,
             Report::DuplicateAckSuppressed { .. } => self.counters.duplicate_acks_suppressed += 1,
             Report::ControlMessage { .. } => self.counters.control_messages += 1,
-            Report::AtBound { .. } => {}
+            Report::AtBound { .. } => self.counters.reports_at_bound += 1,
         }
     }
 }

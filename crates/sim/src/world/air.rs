@@ -174,7 +174,8 @@ impl World {
         if sending.transmissions <= layer.retransmission_attempts {
             return;
         }
-        self.counters.frames_given_up += 1;
+        // Without a link layer there is nobody to give up: that loss is in the accounts.
+        self.counters.frames_given_up += u64::from(layer.reports_fate());
         self.report_fate(from, link, sending, Fate::GivenUp);
         self.give_up(id, sending, channel);
     }

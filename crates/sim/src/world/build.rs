@@ -219,11 +219,12 @@ impl World {
             to: config.to,
             start: config.start.max(self.now),
             size: config.size,
+            expected: config.size,
             opening: config.opening,
             sender,
             stream: id.index() as u32 + 1,
             received: 0,
-            completed_at: None,
+            done_at: None,
             stopped: false,
             corrupted: false,
         });

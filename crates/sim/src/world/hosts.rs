@@ -78,9 +78,13 @@ impl World {
             hosted.tcp.close();
         }
         if !was_done && self.flows[flow.index()].is_done() {
-            self.unfinished -= 1;
-            self.emit(&TraceEvent::FlowCompleted { flow });
+            self.on_flow_done(flow);
         }
+    }
+
+    fn on_flow_done(&mut self, flow: FlowId) {
+        self.unfinished -= 1;
+        self.emit(&TraceEvent::FlowCompleted { flow });
     }
 
     /// Sends what an endpoint has to send, and follows its deadline.
@@ -143,11 +147,10 @@ impl World {
             tcp.close();
         }
         self.emit(&TraceEvent::FlowStarted { flow: id });
-        if size == Some(0) {
-            // There is no last octet whose arrival would complete it.
-            self.flows[id.index()].completed_at = Some(self.now);
-            self.unfinished -= 1;
-            self.emit(&TraceEvent::FlowCompleted { flow: id });
+        // There is no last octet of nothing whose arrival would complete it.
+        self.flows[id.index()].note_if_done(self.now);
+        if self.flows[id.index()].is_done() {
+            self.on_flow_done(id);
         }
         self.pump(sender);
     }
@@ -158,13 +161,19 @@ impl World {
             return;
         }
         flow.stopped = true;
-        self.unfinished -= 1;
-        let sender = flow.sender;
-        let opening = flow.opening;
+        let (sender, opening) = (flow.sender, flow.opening);
         let tcp = &mut self.connections[sender.index()].tcp;
         tcp.discard_unsent();
         if opening == Opening::Handshake {
             tcp.close();
+        }
+        // What was sent is still to arrive.
+        let expected = tcp.stats().octets_acknowledged + tcp.unacknowledged();
+        let flow = &mut self.flows[id.index()];
+        flow.expected = Some(expected);
+        flow.note_if_done(self.now);
+        if flow.is_done() {
+            self.on_flow_done(id);
         }
         self.pump(sender);
     }

@@ -122,3 +122,25 @@ fn a_flow_of_nothing_is_complete_and_a_flow_stopped_before_its_start_sends_nothi
         assert_eq!((world.outcome(id).octets, world.outcome(id).intact), (0, true));
     }
 }
+
+#[test]
+fn a_stopped_flow_delivers_what_was_sent_and_its_goodput_ends_with_the_last_octet() {
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
+    world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(8000), 100));
+    let endless = flow(&mut world, (ends[0], ends[1]), None);
+    let id = world.add_flow(lasthop_sim::FlowConfig { stop: Some(ms(850)), ..endless });
+    world.run(Instant::from_secs(100), true);
+    let done = world.now();
+    assert!(done > ms(850) && done < ms(1100), "the last octets are still on their way at the stop: {done}");
+    let outcome = world.outcome(id);
+    assert_eq!(outcome.octets, outcome.sender.segments_sent * 1000);
+    world.run(Instant::from_secs(100), false);
+    assert_eq!(
+        world.outcome(id).goodput_bps.to_bits(),
+        outcome.goodput_bps.to_bits(),
+        "waiting changes nothing"
+    );
+    assert_eq!(world.outcome(id).completion, None, "an endless flow does not complete");
+    assert!(outcome.intact && world.accounts().balance());
+}
