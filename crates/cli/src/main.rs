@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// TCP acceleration for wireless last hops: every published scheme, compared on your link.
+/// TCP acceleration for wireless last hops: published schemes, compared on your link.
 ///
 /// Start with `lasthop compare scenarios/first-look.toml`.
 #[derive(Parser)]

@@ -60,8 +60,8 @@ pub(super) fn with_traces(draft: Draft, name: &str, directory: &Path) -> Result<
             return problem(mode.line, "simulator.read_from_trace", found);
         }
     }
-    let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    scenario.name = stem.unwrap_or_default();
+    // Every data file is called datafile.dat: where it lies tells it from others.
+    scenario.name = name.to_owned();
     Ok(DataFile { scenario, print_interval, notes, recorded_link, directory: directory.to_owned() })
 }
 
