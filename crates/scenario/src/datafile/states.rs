@@ -61,7 +61,7 @@ pub(super) fn with_traces(draft: Draft, name: &str, directory: &Path) -> Result<
         }
     }
     // Every data file is called datafile.dat: where it lies tells it from others.
-    scenario.name = name.to_owned();
+    name.clone_into(&mut scenario.name);
     Ok(DataFile { scenario, print_interval, notes, recorded_link, directory: directory.to_owned() })
 }
 
