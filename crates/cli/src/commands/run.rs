@@ -41,7 +41,7 @@ pub struct Arguments {
     /// Write what the scenario measures as files into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write every packet at every interface as pcapng (in Wireshark, filter by frame.interface_name: each link is captured at both ends)
+    /// Write every packet at every interface as pcapng (in Wireshark, filter by `frame.interface_name`: each link is captured at both ends)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Data files only: print these kinds of events, comma-separated, or "all" or "none"; by default what the thesis's sample has
