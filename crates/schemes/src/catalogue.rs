@@ -96,7 +96,7 @@ pub enum CatalogueError {
     /// There is no scheme of that name.
     #[error("there is no scheme {name:?}; there are: {}", names())]
     Unknown {
-        /// The name asked for.
+        /// The name asked for, cut to 40 characters.
         name: String,
     },
     /// Its settings are wrong.
@@ -129,7 +129,7 @@ pub fn find(name: &str) -> Result<&'static Scheme, CatalogueError> {
     CATALOGUE
         .iter()
         .find(|scheme| scheme.name == name)
-        .ok_or_else(|| CatalogueError::Unknown { name: name.to_owned() })
+        .ok_or_else(|| CatalogueError::Unknown { name: name.chars().take(40).collect() })
 }
 
 fn names() -> String {
