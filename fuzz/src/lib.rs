@@ -5,7 +5,7 @@
 //! | [`capacity`] | `capacity_trace` | `crates/sim/tests/corpus.rs` |
 //! | [`packet`] | `packet_parse`, `quotation` | `crates/packet/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
-//! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/datafile_corpus.rs` |
+//! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
 //!
 //! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a few
 //! small files in `corpus/<target>/`. The crate under test replays them in its ordinary tests, with this module included by its

@@ -1,19 +1,31 @@
 //! Replays the corpora of the fuzz targets of this crate.
 
+#[path = "../../../fuzz/src/datafile.rs"]
+mod datafile;
 #[path = "../../../fuzz/src/scenario.rs"]
-mod targets;
+mod scenario;
 
 use std::fs;
 use std::path::Path;
 
 #[test]
 fn no_file_of_the_corpus_breaks_a_rule_of_scenarios() {
-    replay("scenario", targets::scenario);
+    replay("scenario", scenario::scenario);
 }
 
 #[test]
 fn no_file_of_the_corpus_breaks_a_rule_of_sweeps() {
-    replay("sweep", targets::sweep);
+    replay("sweep", scenario::sweep);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_data_files() {
+    replay("datafile", datafile::datafile);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_link_states() {
+    replay("state_trace", datafile::state_trace);
 }
 
 fn replay(target: &str, body: fn(&[u8])) {
