@@ -35,7 +35,7 @@ pub trait Agent: Send {
         LinkSenses::empty()
     }
 
-    /// How many packets the agent absorbed and still holds to send on; the world's account of packets includes them.
+    /// How many packets the agent holds to send on, of those that it absorbed or made; a world reports them beside its accounts.
     fn held(&self) -> u64 {
         0
     }
@@ -78,8 +78,6 @@ pub enum Verdict {
 pub enum DropReason {
     /// A duplicate ACK that the sender must not see: the loss is repaired locally.
     DuplicateAck,
-    /// A control message that was for this agent.
-    Consumed,
     /// There is no room for it.
     Full,
 }

@@ -177,6 +177,7 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
             ("packets_consumed", accounts.consumed),
             ("packets_absorbed", accounts.absorbed),
             ("packets_in_transit", accounts.in_transit),
+            ("packets_held_by_agents", built.world.held_by_agents()),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );

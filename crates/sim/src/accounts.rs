@@ -31,7 +31,6 @@ impl DropCause {
             Self::NoRoute => "no route",
             Self::NoListener => "no listener",
             Self::Agent(DropReason::DuplicateAck) => "duplicate ACK suppressed",
-            Self::Agent(DropReason::Consumed) => "consumed by an agent",
             Self::Agent(DropReason::Full) => "no room in an agent",
         }
     }

@@ -21,9 +21,6 @@ pub trait CongestionControl: Send {
 
     /// The retransmission timer expired: sets cwnd and ssthresh.
     fn on_timeout(&mut self, flight: &mut Flight);
-
-    /// The name that scenarios use.
-    fn name(&self) -> &'static str;
 }
 
 /// What one ACK of new data says.

@@ -35,9 +35,6 @@ pub trait LossRecovery: Send {
 
     /// Whether a loss is being recovered from.
     fn is_recovering(&self) -> bool;
-
-    /// The name that scenarios use.
-    fn name(&self) -> &'static str;
 }
 
 /// What follows from an ACK of new data.

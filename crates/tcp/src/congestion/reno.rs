@@ -26,8 +26,4 @@ impl CongestionControl for Reno {
         flight.ssthresh = flight.half_window();
         flight.cwnd = flight.mss;
     }
-
-    fn name(&self) -> &'static str {
-        "reno"
-    }
 }

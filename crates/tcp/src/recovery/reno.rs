@@ -58,8 +58,4 @@ impl LossRecovery for FastRecovery {
     fn is_recovering(&self) -> bool {
         self.cwnd_afterwards.is_some()
     }
-
-    fn name(&self) -> &'static str {
-        "reno"
-    }
 }
