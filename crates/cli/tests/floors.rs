@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. DESIGN.md gives agent and tcp one floor; tcp uses the agent crate's `Deadline`, so it stands above.
-const FLOORS: [(&str, u32); 8] = [
+const FLOORS: [(&str, u32); 9] = [
     ("lasthop-packet", 0),
     ("lasthop-agent", 1),
     ("lasthop-tcp", 2),
@@ -14,6 +14,7 @@ const FLOORS: [(&str, u32); 8] = [
     ("lasthop-sim", 3),
     ("lasthop-scenario", 4),
     ("lasthop-lab", 5),
+    ("lasthop-live", 5),
     ("lasthop-cli", 6),
 ];
 

@@ -1,6 +1,7 @@
 //! The packet: parsed and owned, with the octets that it came in beside it.
 
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 
 use bytes::Bytes;
 
@@ -34,6 +35,8 @@ pub struct Packet {
     carried: Carried,
     /// The octets as they came; `None` for a packet of our own making or once edited.
     original: Option<Bytes>,
+    /// Payload octets of each segment, for a super-packet of several.
+    segment_size: Option<NonZeroU16>,
 }
 
 /// Header fields that no agent looks at, kept so that an edited packet still has them. The default is that of a packet of our
@@ -53,7 +56,7 @@ impl Packet {
     #[inline]
     pub const fn new(ip: Ip, transport: Transport, payload: Payload) -> Self {
         let carried = Carried { flow_label: 0, may_fragment: false, tcp_reserved: 0 };
-        Self { ip, transport, payload, carried, original: None }
+        Self { ip, transport, payload, carried, original: None, segment_size: None }
     }
 
     /// A TCP segment of our own making.
@@ -70,7 +73,7 @@ impl Packet {
         carried: Carried,
         original: Bytes,
     ) -> Self {
-        Self { ip, transport, payload, carried, original: Some(original) }
+        Self { ip, transport, payload, carried, original: Some(original), segment_size: None }
     }
 
     /// What the headers said beyond `ip` and `transport`.
@@ -127,7 +130,29 @@ impl Packet {
         self.original.as_ref()
     }
 
-    /// Octets on the wire, IP header included.
+    /// The payload octets of each TCP segment but the last, if this is a super-packet: what segmentation offload (GSO) has not
+    /// yet cut into segments, or receive offload (GRO) has put together. `None` for an ordinary packet. Its headers are those of
+    /// the first segment.
+    #[inline]
+    pub const fn segment_size(&self) -> Option<NonZeroU16> {
+        self.segment_size
+    }
+
+    /// Makes it a super-packet of segments of this size, or an ordinary packet.
+    pub const fn set_segment_size(&mut self, size: Option<NonZeroU16>) {
+        self.segment_size = size;
+    }
+
+    /// How many packets it is on the wire; 1 or more.
+    #[inline]
+    pub fn segments(&self) -> u32 {
+        match self.segment_size {
+            Some(size) => (self.payload.len() as u32).div_ceil(u32::from(size.get())).max(1),
+            None => 1,
+        }
+    }
+
+    /// Octets on the wire, IP header included; a super-packet's headers count once.
     #[inline]
     pub fn len(&self) -> usize {
         if let Some(original) = &self.original {
@@ -182,5 +207,24 @@ impl FlowKey {
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn a_super_packet_counts_its_segments() {
+        let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let payload = Payload::Stream { stream: 1, offset: 0, len: 2897 };
+        let mut packet = Packet::tcp_segment(ip, Tcp::default(), payload);
+        assert_eq!(packet.segments(), 1);
+        packet.set_segment_size(NonZeroU16::new(1448));
+        assert_eq!(packet.segments(), 3);
+        packet.set_payload(Payload::EMPTY);
+        assert_eq!(packet.segments(), 1);
     }
 }

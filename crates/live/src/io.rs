@@ -1,0 +1,58 @@
+//! Ports: where frames come from and go to.
+
+use std::io;
+
+use lasthop_agent::Side;
+use lasthop_packet::Instant;
+
+use crate::frame::Frame;
+
+/// A port by its place in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(pub u16);
+
+/// A network interface of the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The interface's name.
+    pub name: String,
+    /// Which side of the agents it is.
+    pub side: Side,
+    /// Whether frames on it start with an Ethernet header.
+    pub ethernet: bool,
+}
+
+/// Takes frames out of the kernel's path and puts frames into it.
+///
+/// A frame that is received from a port was on its way *in* by that port, and the kernel has let go of it. A frame that is sent with
+/// a port *goes on as if it had come in by that port*: the kernel then routes, bridges or translates it as ever. So a frame that an agent
+/// forwards is sent with the port that it was received from, and a copy that an agent makes with the port that the
+/// flow's own frames come in by.
+pub trait PacketIo {
+    /// The ports; a [`PortId`] is an index.
+    fn ports(&self) -> &[Port];
+
+    /// Takes what is there, at most some tens of frames, into `frames`. Does not wait.
+    fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
+
+    /// Sends a frame on as if it had come in by `port`. One that the kernel has no room for is lost, as on any link, and the
+    /// return value says so.
+    fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent>;
+
+    /// Waits until a frame is there, `until` comes, or somebody calls; at most for as long as the backend's heartbeat allows.
+    fn wait(&mut self, until: Option<Instant>) -> io::Result<()>;
+
+    /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 100 ms, frames go
+    /// past us.
+    fn heartbeat(&mut self, now: Instant);
+}
+
+/// What became of a frame given to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Sent {
+    /// It went on.
+    Whole,
+    /// The kernel had no room for it, or did not take it.
+    Lost,
+}

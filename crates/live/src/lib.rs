@@ -1,0 +1,18 @@
+//! Floor 5: real packets. The same agents and the same models as in the simulator, on a Linux kernel's own traffic.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`clock`] | the one place that reads a clock |
+//! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
+//! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
+//! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
+//!
+//! This is the only crate with system calls, a clock, and unsafe code.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("lasthop-live speaks to a Linux kernel");
+
+pub mod clock;
+pub mod frame;
+pub mod io;
+pub mod namespace;

@@ -1,0 +1,120 @@
+//! Hosts of our own: network namespaces without a name, which vanish with the last process and descriptor in them, whatever ends us.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use thiserror::Error;
+
+/// A network namespace, open as long as this value lives.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+    file: OwnedFd,
+}
+
+/// What `ip` would not do.
+#[derive(Debug, Error)]
+pub enum IpError {
+    /// It could not be started.
+    #[error("cannot run `ip` (from the package iproute2): {0}")]
+    Start(#[source] io::Error),
+    /// It refused.
+    #[error("`ip` in {namespace}: {message}, in: {commands}")]
+    Refused {
+        /// Where.
+        namespace: String,
+        /// What it said.
+        message: String,
+        /// What it was told.
+        commands: String,
+    },
+}
+
+impl Namespace {
+    /// A new, empty namespace with its loopback device up. Needs `CAP_SYS_ADMIN`.
+    pub fn new(name: impl Into<String>) -> io::Result<Self> {
+        let made = thread::spawn(|| {
+            // SAFETY: only this thread's network namespace changes, and no file descriptor table is unshared.
+            #[expect(unsafe_code, reason = "rustix marks unshare unsafe because of UnshareFlags::FILES")]
+            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)?;
+            current_file()
+        });
+        let file = made.join().map_err(|_| io::Error::other("a thread that made a namespace panicked"))??;
+        let namespace = Self { name: name.into(), file };
+        namespace.ip(&["link set lo up"]).map_err(io::Error::other)?;
+        Ok(namespace)
+    }
+
+    /// The namespace that this thread is in.
+    pub fn current(name: impl Into<String>) -> io::Result<Self> {
+        Ok(Self { name: name.into(), file: current_file()? })
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A path by which other programs reach it while we live, as in `ip link set eth0 netns PATH`.
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+    }
+
+    /// Runs `work` in this namespace, on a thread of its own. Sockets, devices and processes made there stay there.
+    pub fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
+        thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                self.move_into()?;
+                Ok(work())
+            });
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Moves the calling thread into this namespace, for good.
+    pub fn move_into(&self) -> io::Result<()> {
+        Ok(move_into_link_name_space(self.file.as_fd(), Some(LinkNameSpaceType::Network))?)
+    }
+
+    /// Has `ip` do these, in order, as `ip -batch` does; returns what it printed.
+    pub fn ip(&self, commands: &[&str]) -> Result<String, IpError> {
+        let refused = |message: String| IpError::Refused {
+            namespace: self.name.clone(),
+            message,
+            commands: commands.join("; "),
+        };
+        let output = self
+            .enter(|| {
+                let mut child = Command::new("ip")
+                    .args(["-batch", "-"])
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()?;
+                if let Some(mut stdin) = child.stdin.take() {
+                    // It may end at the first error and read no further; its status says so.
+                    let _ = stdin.write_all((commands.join("\n") + "\n").as_bytes());
+                }
+                child.wait_with_output()
+            })
+            .and_then(|output| output)
+            .map_err(IpError::Start)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(refused(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ")))
+    }
+
+    /// Writes a setting below `/proc/sys/net`, such as `ipv4/ip_forward`.
+    pub fn sysctl(&self, key: &str, value: &str) -> io::Result<()> {
+        self.enter(|| fs::write(format!("/proc/sys/net/{key}"), value))?
+    }
+}
+
+fn current_file() -> io::Result<OwnedFd> {
+    Ok(fs::File::open("/proc/thread-self/ns/net")?.into())
+}
