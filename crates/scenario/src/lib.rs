@@ -17,4 +17,4 @@ pub mod model;
 pub use build::{BuildError, Built};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{Overrides, Point, ScenarioError, Sweep};
-pub use model::{FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice};
+pub use model::{FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, Trial};

@@ -32,6 +32,21 @@ pub struct Scenario {
     pub seeds: Vec<u64>,
     /// The time series to write where the user asks for files.
     pub measure: Vec<Measure>,
+    /// How the flows run between real hosts.
+    pub trial: Trial,
+}
+
+/// How `lasthop try` runs a scenario's flows between real hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Congestion controls of the hosts' kernel to run each flow with; never empty.
+    pub congestion: Vec<String>,
+    /// How long a flow runs at most, its settling included.
+    pub duration: Duration,
+    /// How much of the start of a flow without a size does not count; less than `duration`.
+    pub settle: Duration,
+    /// Settings of the hosts' kernels: paths below `/proc/sys/net`, and what to write there.
+    pub sysctl: Vec<(String, String)>,
 }
 
 /// A time series.
@@ -52,6 +67,17 @@ pub enum Measure {
     Channel,
     /// Transmissions of frames on wireless links, and their fates.
     Frames,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            congestion: vec!["cubic".to_owned()],
+            duration: Duration::from_secs(12),
+            settle: Duration::from_secs(2),
+            sysctl: Vec::new(),
+        }
+    }
 }
 
 /// A node.

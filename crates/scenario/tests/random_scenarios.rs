@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_agent::{LinkSenses, Stack};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
-use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};
+use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, Trial};
 use lasthop_schemes::catalogue::{Place, find};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
@@ -113,6 +113,7 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         baseline: 0,
         seeds: vec![1],
         measure: Vec::new(),
+        trial: Trial::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_scenario::datafile::CLOCK;
-use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};
+use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, Trial};
 use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, WiredConfig,
     WirelessConfig,
@@ -100,6 +100,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         baseline: 0,
         seeds: vec![1],
         measure: Vec::new(),
+        trial: Trial::default(),
     }
 }
 

@@ -12,7 +12,7 @@ use super::error::ScenarioError;
 use super::quantity::Text;
 use super::tables::{Kind, LinkTable, Medium, NodeTable, RoleName, ScenarioFile};
 use super::trace::Traces;
-use super::{Overrides, lineup, link, traffic};
+use super::{Overrides, lineup, link, traffic, trial};
 use crate::build::BuildError;
 use crate::model::{LinkModel, NodeModel, Scenario};
 
@@ -76,6 +76,7 @@ pub(super) fn read(
         schemes,
         seeds: lineup::seeds(&reader, file.seeds)?,
         measure: file.measure,
+        trial: trial::read(&reader, file.r#try)?,
     };
     reader.try_to_build(&scenario)?;
     Ok(scenario)
