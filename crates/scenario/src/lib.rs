@@ -14,7 +14,7 @@ pub mod datafile;
 pub mod file;
 pub mod model;
 
-pub use build::{BuildError, Built};
+pub use build::{BuildError, Built, BuiltLinks};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{Overrides, Point, ScenarioError, Sweep};
 pub use model::{FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, Trial};

@@ -156,6 +156,9 @@ pub struct FlowModel {
 pub struct SchemeChoice {
     /// The row's name: the scheme's, unless the scenario gives another.
     pub label: String,
+    /// The scheme's name in the catalogue; `None` for the reference without loss.
+    scheme: Option<&'static str>,
+    settings: toml::Table,
     placement: Option<Arc<dyn Placement>>,
 }
 
@@ -165,7 +168,7 @@ impl SchemeChoice {
 
     /// The reference: the same network and traffic without any scheme and without any loss on its links.
     pub fn no_loss() -> Self {
-        Self { label: Self::NO_LOSS.to_owned(), placement: None }
+        Self { label: Self::NO_LOSS.to_owned(), scheme: None, settings: toml::Table::new(), placement: None }
     }
 
     /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
@@ -174,7 +177,12 @@ impl SchemeChoice {
             return Ok(Self::no_loss());
         }
         let scheme = find(name)?;
-        Ok(Self { label: scheme.name.to_owned(), placement: Some(Arc::from(scheme.configure(settings)?)) })
+        Ok(Self {
+            label: scheme.name.to_owned(),
+            scheme: Some(scheme.name),
+            settings: settings.clone(),
+            placement: Some(Arc::from(scheme.configure(settings)?)),
+        })
     }
 
     /// The same under another label.
@@ -182,6 +190,11 @@ impl SchemeChoice {
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
+    }
+
+    /// The scheme's name in the catalogue, and the settings that it was given; `None` for the reference without loss.
+    pub fn scheme(&self) -> Option<(&'static str, &toml::Table)> {
+        Some((self.scheme?, &self.settings))
     }
 
     /// What it places; `None` for the reference without loss.
