@@ -10,6 +10,23 @@ use crate::flight::Flight;
 
 pub use reno::Reno;
 
+/// The congestion controls that there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// [`Reno`].
+    #[default]
+    Reno,
+}
+
+impl Congestion {
+    /// One for a new connection.
+    pub fn begin(self) -> Box<dyn CongestionControl> {
+        match self {
+            Self::Reno => Box::new(Reno),
+        }
+    }
+}
+
 /// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`]; what duplicate ACKs mean is
 /// the business of [`crate::LossRecovery`].
 pub trait CongestionControl: Send {

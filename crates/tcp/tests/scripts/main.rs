@@ -11,6 +11,7 @@ mod handshake_active;
 mod handshake_passive;
 mod icmp;
 mod karn;
+mod newreno;
 mod reassembly;
 mod receive_window;
 mod reset;
