@@ -22,6 +22,8 @@ pub struct Config {
     pub congestion: Congestion,
     /// What duplicate ACKs mean.
     pub recovery: Recovery,
+    /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042).
+    pub limited_transmit: bool,
     /// Initial cwnd in segments: 1 in 4.3BSD Reno, up to 10 today (RFC 6928).
     pub initial_window: u32,
     /// Initial ssthresh in octets: 65,535 in 4.3BSD; "arbitrarily high" in RFC 5681.
@@ -45,6 +47,7 @@ impl Default for Config {
             sack: false,
             congestion: Congestion::Reno,
             recovery: Recovery::Reno,
+            limited_transmit: false,
             initial_window: 1,
             initial_ssthresh: 65_535,
             ack_policy: AckPolicy::EverySegment,

@@ -231,6 +231,8 @@ pub(super) struct TcpTable {
     pub(super) congestion: Option<CongestionName>,
     /// Loss recovery: what duplicate ACKs mean; default "reno".
     pub(super) recovery: Option<RecoveryName>,
+    /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
+    pub(super) limited_transmit: Option<bool>,
 }
 
 /// When the receiver acknowledges data in order.
@@ -249,6 +251,8 @@ pub(super) enum Acks {
 pub(super) enum CongestionName {
     /// Slow start and congestion avoidance by the number of ACKs (RFC 2001).
     Reno,
+    /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC 3465).
+    RenoAbc,
 }
 
 /// What duplicate ACKs mean.

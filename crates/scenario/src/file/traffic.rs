@@ -79,6 +79,7 @@ impl Layers<'_> {
         let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
         let congestion = self.get(|tcp| tcp.congestion).map_or(default.congestion, |name| match name {
             CongestionName::Reno => Congestion::Reno,
+            CongestionName::RenoAbc => Congestion::RenoAbc,
         });
         let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, |name| match name {
             RecoveryName::Reno => Recovery::Reno,
@@ -91,6 +92,7 @@ impl Layers<'_> {
             sack: self.get(|tcp| tcp.sack).unwrap_or(default.sack),
             congestion,
             recovery,
+            limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
             initial_window,
             initial_ssthresh,
             ack_policy: self.ack_policy()?,
