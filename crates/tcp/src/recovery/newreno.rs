@@ -116,3 +116,26 @@ impl LossRecovery for NewReno {
         self.cwnd_afterwards.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Congestion;
+
+    #[test]
+    fn what_was_acknowledged_long_ago_bars_nothing_after_the_numbers_have_wrapped() {
+        let (cwnd, ssthresh, peer_window) = (10_000, 10_000, 65_535);
+        let seq = Seq(1000);
+        let mut flight = Flight { una: seq, nxt: seq, max: seq, peer_window, mss: 1000, cwnd, ssthresh };
+        let mut congestion = Congestion::Reno.begin();
+        let mut recovery = NewReno::default();
+        recovery.on_timeout(&mut flight);
+        for _ in 0..3 {
+            flight.una += 1 << 30;
+            assert_eq!(recovery.on_new_ack(1 << 30, &mut flight), AfterAck::Open);
+        }
+        flight.max = flight.una + 10_000;
+        let lost = recovery.on_duplicate_ack(DUPLICATE_ACK_THRESHOLD, &mut flight, congestion.as_mut());
+        assert_eq!(lost, Some(flight.una));
+    }
+}
