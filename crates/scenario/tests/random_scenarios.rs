@@ -12,7 +12,7 @@ use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, StateSource,
     Stay, WiredConfig, WirelessConfig, World,
 };
-use lasthop_tcp::{AckPolicy, Config};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
 const SCHEMES: [&str; 4] = ["none", "snoop", "simple-icmp", "refined-icmp"];
 
@@ -178,6 +178,9 @@ fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
         window: mss * (2 + rng.below(60) as u32),
         timestamps: rng.below(2) == 0,
         sack: rng.below(2) == 0,
+        congestion: if rng.below(2) == 0 { Congestion::Reno } else { Congestion::RenoAbc },
+        recovery: if rng.below(2) == 0 { Recovery::Reno } else { Recovery::NewReno },
+        limited_transmit: rng.below(2) == 0,
         ack_policy: [AckPolicy::EverySegment, AckPolicy::Delayed(Duration::from_millis(200))]
             [rng.below(2) as usize],
         ..Config::default()

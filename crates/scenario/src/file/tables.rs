@@ -245,8 +245,12 @@ pub(super) struct TcpTable {
     pub(super) clock_granularity: Option<Text<Duration>>,
     /// Time-outs in a row after which the connection is given up, 1 to 1,000; default 15.
     pub(super) max_timeouts: Option<u32>,
-    /// Congestion control, and the loss recovery that goes with it; default "reno".
-    pub(super) congestion: Option<Congestion>,
+    /// Congestion control: how the congestion window grows and shrinks; default "reno".
+    pub(super) congestion: Option<CongestionName>,
+    /// Loss recovery: what duplicate ACKs mean; default "reno".
+    pub(super) recovery: Option<RecoveryName>,
+    /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
+    pub(super) limited_transmit: Option<bool>,
 }
 
 /// When the receiver acknowledges data in order.
@@ -259,9 +263,22 @@ pub(super) enum Acks {
     Delayed,
 }
 
-/// Congestion control.
+/// How the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Congestion {
+pub(super) enum CongestionName {
+    /// Slow start and congestion avoidance by the number of ACKs (RFC 2001).
     Reno,
+    /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC 3465).
+    RenoAbc,
+}
+
+/// What duplicate ACKs mean.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RecoveryName {
+    /// Fast recovery that is over with the first ACK of new data; a second loss in a window mostly waits for a time-out (RFC 2001).
+    Reno,
+    /// Fast recovery from all losses in a window, one a round trip (RFC 6582).
+    NewReno,
 }

@@ -50,7 +50,13 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ("window = \"64 KiB\"", "segment = \"70000 B\"", "24: tcp.segment", "65495 B"),
         ("window = \"64 KiB\"", "rto-min = \"0 s\"", "24: tcp.rto-min", "1 ms to 3600 s"),
         ("window = \"64 KiB\"", "initial-window = 0", "24: tcp.initial-window", "1 to 1000"),
-        ("window = \"64 KiB\"", "congestion = \"cubic\"", "24: tcp.congestion", "expected `reno`"),
+        (
+            "window = \"64 KiB\"",
+            "congestion = \"cubic\"",
+            "24: tcp.congestion",
+            "expected `reno` or `reno-abc`",
+        ),
+        ("window = \"64 KiB\"", "recovery = \"sack\"", "24: tcp.recovery", "expected `reno` or `newreno`"),
     ]);
 }
 
