@@ -1,6 +1,6 @@
 //! Wireless links at work: exchanges on a medium.
 
-use lasthop_agent::{Fate, LinkEvent, Side};
+use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
 use lasthop_packet::{Instant, Packet, Seq};
 
 use super::{ChannelOfLink, World};
@@ -210,13 +210,19 @@ impl World {
     }
 
     fn report_fate(&mut self, node: crate::NodeId, link: LinkId, sending: Sending, fate: Fate) {
-        self.tell_agent(node, link, sending.key, |packet| LinkEvent::Frame {
-            packet,
-            fate,
-            transmissions: sending.transmissions,
-            queueing: sending.queueing,
-            air_time: sending.air_time,
-        });
+        if self.wants(crate::Interest::FATES) && self.reports_fate(link) {
+            let event = TraceEvent::FrameFate {
+                link,
+                from: node,
+                event: frame(self.parcels[sending.key].packet(), sending, fate),
+            };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        self.tell_agent(node, link, sending.key, |packet| frame(packet, sending, fate));
+    }
+
+    fn reports_fate(&self, link: LinkId) -> bool {
+        self.links[link.index()].senses.is_some_and(|senses| senses.contains(LinkSenses::FRAME_FATE))
     }
 
     /// Turns the channel bad if this is a packet that it is to lose.
@@ -266,4 +272,10 @@ impl World {
             self.emit(&TraceEvent::ChannelState { link, at, good });
         }
     }
+}
+
+/// What a link layer has to tell of a frame.
+const fn frame(packet: &Packet, sending: Sending, fate: Fate) -> LinkEvent<'_> {
+    let Sending { transmissions, queueing, air_time, .. } = sending;
+    LinkEvent::Frame { packet, fate, transmissions, queueing, air_time }
 }

@@ -1,7 +1,6 @@
 //! Short ways to say what a world is.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
@@ -97,16 +96,16 @@ pub fn arrived(world: &mut World, node: NodeId) -> Vec<u32> {
 
 /// Hashes all that happens in a world from now on.
 pub fn hash(world: &mut World) -> impl Fn() -> u64 + use<> {
-    struct Shared(Rc<RefCell<TraceHash>>);
+    struct Shared(Arc<Mutex<TraceHash>>);
     impl Observer for Shared {
         fn interest(&self) -> Interest {
-            self.0.borrow().interest()
+            self.0.lock().expect("nobody panics").interest()
         }
         fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-            self.0.borrow_mut().on_event(now, event);
+            self.0.lock().expect("nobody panics").on_event(now, event);
         }
     }
-    let hash = Rc::new(RefCell::new(TraceHash::new()));
-    world.observe(Box::new(Shared(Rc::clone(&hash))));
-    move || hash.borrow().value()
+    let hash = Arc::new(Mutex::new(TraceHash::new()));
+    world.observe(Box::new(Shared(Arc::clone(&hash))));
+    move || hash.lock().expect("nobody panics").value()
 }
