@@ -41,6 +41,7 @@ pub fn world(seed: u64, direction: &Direction, delay: Duration) -> (World, [Node
         forward: direction.clone(),
         backward: direction.clone(),
         delay,
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::ZERO,
         seed: None,
     };

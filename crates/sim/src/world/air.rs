@@ -41,7 +41,7 @@ impl World {
         }
         let hop = &mut self.hops[id.index()];
         let lost = self.channels[channel].channel.loses(finish) | hop.losses.happens(hop.loss);
-        let (from, to, delay, feedback) = (hop.from, hop.to, hop.delay, hop.layer.feedback);
+        let (from, to, feedback) = (hop.from, hop.to, hop.layer.feedback);
         hop.sending = Some(sending);
         self.counters.frames_sent += 1;
         self.counters.frames_lost += u64::from(lost);
@@ -69,7 +69,6 @@ impl World {
             self.schedule.push(over, Event::ExchangeOver(medium));
             return;
         }
-        let arrival = finish + delay;
         let key = match feedback {
             // The sender keeps the frame until it is confirmed; the copy is on its way.
             Feedback::Acknowledged { .. } | Feedback::Immediate => {
@@ -82,6 +81,7 @@ impl World {
             sending.copied = key != sending.key;
             sending.confirmed = !matches!(feedback, Feedback::Acknowledged { .. });
         }
+        let arrival = hop.arrival(finish);
         hop.in_flight.push_back(InFlight { arrival, key, number: sending.number });
         if hop.in_flight.len() == 1 {
             self.schedule.push(arrival, Event::FrameArrival(id));
@@ -248,7 +248,7 @@ impl World {
     }
 
     /// Brings a channel's state up to now.
-    fn look_at_channel(&mut self, channel: usize) {
+    pub(super) fn look_at_channel(&mut self, channel: usize) {
         let ChannelOfLink { link, channel } = &mut self.channels[channel];
         let (link, now, observers) = (*link, self.now, &mut self.observers);
         let wanted = self.interest.contains(crate::Interest::CHANNEL);

@@ -37,6 +37,7 @@ pub fn wired(name: &str, direction: &Direction, delay_ms: u64) -> WiredConfig {
         forward: direction.clone(),
         backward: direction.clone(),
         delay: Duration::from_millis(delay_ms),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::ZERO,
         seed: None,
     }
@@ -49,6 +50,7 @@ pub fn wireless(name: &str, direction: &Direction, link_layer: LinkLayer) -> Wir
         forward: direction.clone(),
         backward: direction.clone(),
         delay: Duration::from_millis(1),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::ZERO,
         channel: ChannelConfig::PERFECT,
         link_layer,
