@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`clock`] | the one place that reads a clock |
+//! | [`emulator`] | the simulator paced by the clock, between real hosts |
 //! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
@@ -13,6 +14,7 @@
 compile_error!("lasthop-live speaks to a Linux kernel");
 
 pub mod clock;
+pub mod emulator;
 pub mod frame;
 pub mod io;
 pub mod namespace;

@@ -134,6 +134,7 @@ fn wired(rng: &mut Rng) -> WiredConfig {
         forward: direction(rng),
         backward: direction(rng),
         delay: Duration::from_millis(rng.below(150)),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::ZERO,
         seed: None,
     }
@@ -160,6 +161,7 @@ fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig 
         forward: direction(rng),
         backward: direction(rng),
         delay: Duration::from_millis(1),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::from_millis(rng.below(2)),
         channel,
         link_layer: LinkLayer { feedback, retransmission_attempts: rng.below(9) as u32 },

@@ -118,6 +118,15 @@ impl Pace {
         }
     }
 
+    /// The pace of another capacity with the same clock.
+    pub(crate) fn replaced(&self, capacity: &Capacity) -> Self {
+        let clock = match self {
+            Self::Fixed { clock, .. } => *clock,
+            Self::Trace { .. } => Duration::ZERO,
+        };
+        Self::new(capacity, clock)
+    }
+
     /// The time that `len` octets take at a fixed rate, whatever the clock makes of it.
     pub(crate) fn exact_time(&self, len: usize) -> Duration {
         match self {
