@@ -6,6 +6,7 @@
 //! | [`emulator`] | the simulator paced by the clock, between real hosts |
 //! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
+//! | [`trial`] | a scenario between real hosts on this machine alone |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
 //!
 //! This is the only crate with system calls, a clock, and unsafe code.
@@ -18,3 +19,9 @@ pub mod emulator;
 pub mod frame;
 pub mod io;
 pub mod namespace;
+pub mod trial;
+
+/// Whether this process may make hosts and devices: everything here but the memory backend takes root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

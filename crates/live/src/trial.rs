@@ -9,6 +9,7 @@
 //!
 //! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they vanish.
 
+mod gateway;
 pub mod latency;
 pub mod plan;
 pub mod site;
@@ -18,7 +19,6 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
-use lasthop_agent::Side;
 use lasthop_scenario::{FlowModel, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
@@ -58,7 +58,9 @@ pub enum TrialError {
         error: io::Error,
     },
     /// The kernel does not have a congestion control.
-    #[error("the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion")]
+    #[error(
+        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
+    )]
     Congestion(String),
     /// The gateway would not start.
     #[error("the gateway: {0}")]
@@ -103,7 +105,12 @@ pub struct Outcome {
 }
 
 /// Runs one case: builds the hosts, runs its flow, and takes everything down.
-pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool, progress: &AtomicU64) -> Result<Outcome, TrialError> {
+pub fn run(
+    scenario: &Scenario,
+    case: &Case,
+    stop: &AtomicBool,
+    progress: &AtomicU64,
+) -> Result<Outcome, TrialError> {
     let edge = edge(scenario)?;
     let flow = &scenario.flows[case.flow_index];
     let scheme = &scenario.schemes[case.scheme_index];
@@ -120,7 +127,9 @@ pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool, progress: &Atomi
     let running = Emulator::new(built.world, emulated).spawn(emulator::Options::default());
     let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
     let gateway = match scheme.scheme() {
-        Some((name, settings)) if name != "none" => Some(gateway(scenario, edge, &site, name, settings)?),
+        Some((name, settings)) if name != "none" => {
+            Some(gateway::attach(scenario, edge, &site, name, settings)?)
+        }
         _ => None,
     };
     let busy_before = gateway.as_ref().map(|gateway| gateway.busy());

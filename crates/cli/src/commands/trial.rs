@@ -90,7 +90,10 @@ fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
     for name in &arguments.flows {
         if !scenario.flows.iter().any(|flow| flow.name == *name) {
             let known: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
-            return Err(Failure::usage(anyhow!("there is no flow {name:?}; there are: {}", known.join(", "))));
+            return Err(Failure::usage(anyhow!(
+                "there is no flow {name:?}; there are: {}",
+                known.join(", ")
+            )));
         }
     }
     if !arguments.flows.is_empty() {
@@ -114,7 +117,9 @@ fn run_all(
     thread::scope(|scope| {
         for _ in 0..jobs.min(cases.len()) {
             scope.spawn(|| {
-                while let Some((index, case)) = next_of(cases, &next).filter(|_| !stop.load(Ordering::Relaxed)) {
+                while let Some((index, case)) =
+                    next_of(cases, &next).filter(|_| !stop.load(Ordering::Relaxed))
+                {
                     match trial::run(scenario, case, stop, &AtomicU64::new(0)) {
                         Ok(outcome) => lock(&outcomes).push((index, outcome)),
                         Err(error) => {
@@ -181,8 +186,7 @@ struct Row {
 impl Report {
     fn new(scenario: &Scenario, runs: Vec<Outcome>) -> Self {
         let baseline = scenario.schemes[scenario.baseline].label.clone();
-        let mut rows: Vec<Row> =
-            runs.chunks(scenario.seeds.len()).filter_map(Row::new).collect();
+        let mut rows: Vec<Row> = runs.chunks(scenario.seeds.len()).filter_map(Row::new).collect();
         let references: Vec<Option<f64>> = rows
             .iter()
             .map(|row| {
@@ -241,7 +245,10 @@ impl Report {
             1 => "one run each".to_owned(),
             seeds => format!("medians of {seeds} runs each (least to most)"),
         };
-        remarks += &format!("; improvement over {:?}; latency of a small packet beside the flow, both ways", self.baseline);
+        remarks += &format!(
+            "; improvement over {:?}; latency of a small packet beside the flow, both ways",
+            self.baseline
+        );
         let corrupted = self.runs.iter().filter(|run| !run.intact).count();
         if corrupted > 0 {
             remarks += &format!("\n{corrupted} transfers arrived CORRUPTED");

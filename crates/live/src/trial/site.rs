@@ -37,7 +37,11 @@ pub struct End {
 /// Both ends of every link.
 pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
     scenario.links.iter().enumerate().flat_map(|(link, model)| {
-        [model.ends.0, model.ends.1].into_iter().enumerate().map(move |(place, node)| End { link, node, place })
+        [model.ends.0, model.ends.1].into_iter().enumerate().map(move |(place, node)| End {
+            link,
+            node,
+            place,
+        })
     })
 }
 
@@ -52,9 +56,8 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
     if scenario.nodes.len() > MOST_NODES {
         return Err(TrialError::Unsuitable(format!("it has more than {MOST_NODES} nodes")));
     }
-    let mut edges = (0..scenario.nodes.len()).filter(|node| {
-        scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge
-    });
+    let mut edges = (0..scenario.nodes.len())
+        .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
     let edge = edges.next().ok_or_else(|| {
         TrialError::Unsuitable("it has no edge: a router with a wired and a wireless link".to_owned())
     })?;

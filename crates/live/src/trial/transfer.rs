@@ -56,7 +56,8 @@ pub struct Transferred {
 impl Transfer<'_> {
     /// Runs it to its end.
     pub fn run(&self) -> io::Result<Transferred> {
-        let (listening, opening) = if self.receiver_opens { (self.from, self.to) } else { (self.to, self.from) };
+        let (listening, opening) =
+            if self.receiver_opens { (self.from, self.to) } else { (self.to, self.from) };
         let listener = listening.0.enter(|| TcpListener::bind((listening.1, self.port)))??;
         // An accepted connection has the congestion control of the socket that listens.
         set_tcp_congestion(&listener, self.congestion)?;
@@ -93,7 +94,9 @@ impl Transfer<'_> {
                     stream.set_nonblocking(false)?;
                     return Ok(stream);
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    thread::sleep(Duration::from_millis(1))
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -38,7 +38,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
     let name_of_link = name.to_owned();
     let link = match table.kind {
         Medium::Wired => {
-            Link::Wired(WiredConfig { name: name_of_link, forward, backward, delay, clock, seed: None })
+            Link::Wired(WiredConfig { name: name_of_link, forward, backward, delay, jitter: lasthop_sim::Jitter::None, clock, seed: None })
         }
         Medium::Wireless => {
             if let (Some(Text(Mac::Ideal)), None) = (table.mac, &table.cell) {
@@ -60,6 +60,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
                 forward,
                 backward,
                 delay,
+                jitter: lasthop_sim::Jitter::None,
                 clock,
                 channel,
                 link_layer,
