@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`error`] | [`ScenarioError`]: file, line, key, and what was expected |
 //! | [`sweep`] | [`Sweep`]: a scenario with swept parameters |
+//! | [`Settings`] | a scenario of which single keys are set anew while it runs |
 //! | [`schema`] | the JSON schema of the format |
 //! | `tables` | the tables of a file, as serde reads them |
 //! | `choice` | keys that take a string or a table, a number or a list |
@@ -23,6 +24,7 @@ mod link;
 mod quantity;
 mod reader;
 pub mod schema;
+mod settings;
 pub mod sweep;
 mod tables;
 mod text;
@@ -37,6 +39,7 @@ use std::path::{Path, PathBuf};
 use crate::model::Scenario;
 
 pub use error::ScenarioError;
+pub use settings::Settings;
 pub use sweep::{Point, Sweep};
 
 use document::Document;
