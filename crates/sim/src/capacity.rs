@@ -11,7 +11,7 @@ use thiserror::Error;
 pub const OPPORTUNITY_OCTETS: u64 = 1500;
 
 /// A rate that stays, or one that follows a trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// So many bits a second.
     Fixed(Bitrate),

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | [`error`] | [`ScenarioError`]: file, line, key, and what was expected |
 //! | [`sweep`] | [`Sweep`]: a scenario with swept parameters |
+//! | [`Settings`] | a scenario of which single keys are set anew while it runs |
 //! | [`schema`] | the JSON schema of the format |
 //! | `tables` | the tables of a file, as serde reads them |
 //! | `choice` | keys that take a string or a table, a number or a list |
 //! | `quantity` | values that are written as text |
-//! | `setting` | a key with a value from the command line |
+//! | `overrides` | a key with a value from the command line |
 //! | `document` | where each key stands in its file |
 //! | `text` | files before they are parsed, their lines |
 //! | `reader`, `link`, `traffic`, `trial`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
@@ -21,10 +22,11 @@ mod document;
 pub mod error;
 mod lineup;
 mod link;
+mod overrides;
 mod quantity;
 mod reader;
 pub mod schema;
-mod setting;
+mod settings;
 pub mod sweep;
 mod tables;
 mod text;
@@ -40,6 +42,7 @@ use std::path::{Path, PathBuf};
 use crate::model::Scenario;
 
 pub use error::ScenarioError;
+pub use settings::Settings;
 pub use sweep::{Point, Sweep};
 
 use document::Document;
@@ -66,8 +69,8 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioErro
 /// Reads a scenario from text. `name` is what errors call the file, and without its extension the scenario's name unless it has
 /// one; files that the scenario names are looked for in `base`.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    let settings = setting::as_toml(&overrides.settings)?;
+    let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = Document::parse(text, name.to_owned())?;
-    setting::apply(&settings, &mut document)?;
+    overrides::apply(&settings, &mut document)?;
     reader::read(&document, base, overrides, &Traces::default())
 }

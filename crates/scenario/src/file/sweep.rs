@@ -11,7 +11,7 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::text::read_file;
 use super::trace::Traces;
-use super::{Overrides, reader, setting};
+use super::{Overrides, overrides, reader};
 use crate::model::Scenario;
 
 /// More points than this are a mistake.
@@ -147,10 +147,10 @@ impl Sweep {
 
     /// The scenario with the chosen value of each parameter.
     fn at(&self, choice: &[usize]) -> Result<Point, ScenarioError> {
-        let settings = setting::as_toml(&self.overrides.settings)?;
+        let settings = overrides::as_toml(&self.overrides.settings)?;
         let sweep = Document::parse(&self.text, self.file.clone())?;
         let mut document = Document::parse(&self.scenario_text, self.scenario.display().to_string())?;
-        setting::apply(&settings, &mut document)?;
+        overrides::apply(&settings, &mut document)?;
         for key in INSTEAD {
             document.replace_from(&sweep, &[key], &[key])?;
         }

@@ -39,7 +39,8 @@ pub(super) struct ScenarioFile {
     pub(super) nodes: BTreeMap<String, NodeTable>,
     /// Links by name; at most 5,000.
     pub(super) links: BTreeMap<String, LinkTable>,
-    /// TCP transfers by name; 1 to 5,000.
+    /// TCP transfers by name; 1 to 5,000, or none beside external nodes.
+    #[serde(default)]
     pub(super) flows: BTreeMap<String, FlowTable>,
     /// TCP's settings for all flows.
     #[serde(default)]
@@ -68,7 +69,8 @@ pub(super) struct TryTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct NodeTable {
-    /// A host has TCP endpoints; both forward what is for others.
+    /// A host has TCP endpoints; both hosts and routers forward what is for others. An external node is a real host's place in
+    /// `lasthop emulate`.
     pub(super) kind: Kind,
     /// What the node is to a scheme. Default: a host with a wireless link is a mobile host, one without a fixed host; a router
     /// with wireless links only is a relay, any other an edge.
@@ -85,6 +87,7 @@ pub(super) struct NodeTable {
 pub(super) enum Kind {
     Host,
     Router,
+    External,
 }
 
 /// What a node is to a scheme.
@@ -116,6 +119,11 @@ pub(super) struct LinkTable {
     pub(super) loss: Option<Text<Probability>>,
     /// Propagation delay, at most "1 h"; default "0 s".
     pub(super) delay: Option<Text<Duration>>,
+    /// By how much the delay varies from packet to packet, at most `delay`; packets stay in order. Not with a "stop-and-wait" link
+    /// layer. Default "0 s".
+    pub(super) jitter: Option<Text<Duration>>,
+    /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default "uniform".
+    pub(super) jitter_distribution: Option<JitterDistribution>,
     /// Transmission times are cut down to whole multiples of this, "1 ms" to "1 s", as in simulators that count so; default exact.
     pub(super) clock: Option<Text<Duration>>,
     /// What is different from the first node to the second.
@@ -132,6 +140,16 @@ pub(super) struct LinkTable {
     pub(super) cell: Option<String>,
     /// How the medium of a cell is shared: "ideal", in turn and without collisions.
     pub(super) mac: Option<Text<Mac>>,
+}
+
+/// How a delay varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum JitterDistribution {
+    /// Every delay within `jitter` of the mean is as likely.
+    Uniform,
+    /// Normally, cut at three deviations and at a delay of zero.
+    Normal,
 }
 
 /// What kind of link.

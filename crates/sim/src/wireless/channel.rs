@@ -18,7 +18,7 @@ pub struct Stay {
 }
 
 /// An error process. A transmission's fate is decided by the worst state that it meets, be it for a part of its time only.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChannelConfig {
     /// The good state, in which a channel begins.
     pub good: Stay,
@@ -47,7 +47,7 @@ impl ChannelConfig {
 }
 
 /// What moves a channel between its states.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateSource {
     /// Exponential stays.
     Markov,

@@ -1,40 +1,107 @@
-//! Keys with values from the command line.
+//! Keys that are set anew while a scenario runs, and the nodes and delays that only real packets need.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use super::GOOD;
-use crate::Scenario;
-use crate::file::{Overrides, ScenarioError, parse};
+use lasthop_sim::world::{Change, Way};
+use lasthop_sim::{Jitter, NodeKind};
 
-fn with(settings: &[&str]) -> Result<Scenario, ScenarioError> {
-    let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    parse(GOOD, "x.toml", Path::new("."), &Overrides { settings, ..Overrides::default() })
+use super::{GOOD, check, error, read};
+use crate::file::{Overrides, Settings};
+use crate::model::Link;
+
+fn settings() -> Settings {
+    Settings::parse(GOOD.to_owned(), "x.toml".to_owned(), PathBuf::new(), &Overrides::default())
+        .expect("a good file")
 }
 
 #[test]
-fn a_setting_takes_the_place_of_the_files_value_and_needs_no_quotes() {
-    let scenario =
-        with(&["duration=7 s", "seeds=[4, 5]", "try.congestion=[\"reno\", \"bbr\"]"]).expect("good");
-    assert_eq!(scenario.duration.as_secs(), 7);
-    assert_eq!(scenario.seeds, [4, 5]);
-    assert_eq!(scenario.trial.congestion, ["reno", "bbr"]);
-    assert_eq!(with(&["duration=7 s", "duration = \"8 s\""]).expect("good").duration.as_secs(), 8);
+fn what_is_set_becomes_changes_of_links() {
+    let mut settings = settings();
+    let before = settings.set(&[("air.rate", "5 Mbit/s"), ("air.forward.loss", "2%")]).expect("good values");
+    let changes = before.changes_of_links(settings.scenario());
+    let [
+        (1, Way::Forward, Change::Capacity(_)),
+        (1, Way::Forward, Change::Loss(loss)),
+        (1, Way::Backward, Change::Capacity(_)),
+    ] = changes.as_slice()
+    else {
+        panic!("{changes:?}")
+    };
+    assert!((loss.value() - 0.02).abs() < 1e-12);
+
+    let before = settings.set(&[("wire.delay", "\"7 ms\""), ("wire.jitter", "1 ms")]).expect("good values");
+    let changes = before.changes_of_links(settings.scenario());
+    let [(0, Way::Both, Change::Delay(delay, Jitter::Uniform(jitter)))] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((*delay, *jitter), (Duration::from_millis(7), Duration::from_millis(1)));
+    let channel = "{ good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }";
+    let before = settings.set(&[("air.channel", channel), ("air.queue", "7 packets")]).expect("good values");
+    assert_eq!(before.changes_of_links(settings.scenario()).len(), 3, "what was set before stays");
 }
 
 #[test]
-fn a_wrong_setting_says_which() {
-    for (setting, problem) in [
-        ("duration", "has no ="),
-        ("duration=soon", "--set"),
-        ("links.nonesuch.loss=3%", "no \"nonesuch\" among its links"),
-        ("=3", "--set"),
-        ("try.settle=1 h", "less than try.duration"),
-        ("try.duration=0 s", "out of range"),
-        ("try.congestion=[]", "expected 1 to"),
-        ("try.congestion=[\"../x\"]", "congestion control"),
-        ("try.sysctl={ \"ipv4..x\" = \"1\" }", "below net."),
+fn a_wrong_setting_changes_nothing_and_says_why() {
+    let mut settings = settings();
+    for (key, value, says) in [
+        ("moon.rate", "1 Mbit/s", "there are: wire, air"),
+        ("air", "1 Mbit/s", "expected LINK.KEY"),
+        ("air.link-layer", "none", "cannot be changed"),
+        ("air.between", "[]", "cannot be changed"),
+        ("air.rate", "fast", "set:1: links.air.rate: "),
+        ("wire.jitter", "1 ms", "out of range"),
+        ("wire.channel.good.mean", "1 s", "wired"),
     ] {
-        let error = with(&[setting]).expect_err(setting).to_string();
-        assert!(error.contains(problem), "{setting}: {error}");
+        let error = settings.set(&[("air.loss", "9%"), (key, value)]).map(drop).expect_err("wrong");
+        assert!(error.to_string().contains(says), "{key}={value}: {error}");
     }
+    let before = settings.set(&[("air.queue", "9 packets")]).expect("a good value");
+    assert_eq!(before.changes_of_links(settings.scenario()).len(), 2, "no loss was set");
+}
+
+#[test]
+fn a_file_with_external_nodes_needs_no_flows() {
+    let (network, _) = GOOD.split_once("[flows.download]").expect("it has one");
+    let external = network.replace("kind = \"host\"", "kind = \"external\"");
+    let scenario = read(&external).unwrap_or_else(|error| panic!("{error}"));
+    assert!(scenario.flows.is_empty() && scenario.nodes[0].kind == NodeKind::External);
+    assert!(error(network).contains("no flows"));
+    let with_flow = GOOD.replacen("kind = \"host\"", "kind = \"external\"", 1);
+    assert!(error(&with_flow).contains("\"server\" is an external node; expected a host"));
+}
+
+#[test]
+fn jitter_is_at_most_the_delay_and_not_for_a_link_layer_that_waits() {
+    let jitter = |text: &str| {
+        let link = format!("rate = \"10 Mbit/s\"\n{text}");
+        read(&GOOD.replacen("rate = \"10 Mbit/s\"", &link, 1)).map(|scenario| match &scenario.links[0].link {
+            Link::Wired(config) => config.jitter,
+            Link::Wireless { config, .. } => config.jitter,
+        })
+    };
+    let two = Duration::from_millis(2);
+    assert_eq!(jitter("delay = \"5 ms\"\njitter = \"2 ms\""), Ok(Jitter::Uniform(two)));
+    let normal = "delay = \"5 ms\"\njitter = \"2 ms\"\njitter-distribution = \"normal\"";
+    assert_eq!(jitter(normal), Ok(Jitter::Normal(two)));
+    check(&[
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\njitter = \"1 ms\"",
+            "16: links.air.jitter",
+            "0 s to 0 s",
+        ),
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\ndelay = \"1 ms\"\njitter = \"1 ms\"",
+            "17: links.air.jitter",
+            "stop-and-wait",
+        ),
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\njitter-distribution = \"normal\"",
+            "16: links.air.jitter-distribution",
+            "there is no jitter",
+        ),
+    ]);
 }

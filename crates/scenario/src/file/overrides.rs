@@ -4,7 +4,7 @@ use super::document::Document;
 use super::error::ScenarioError;
 
 /// What errors call it.
-const SOURCE: &str = "--set";
+pub(super) const SOURCE: &str = "--set";
 
 /// Settings as lines of TOML: a value that is none in TOML is taken as a string, so that a shell needs no quotes.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<String>, ScenarioError> {
