@@ -1,6 +1,9 @@
 //! Ports: where frames come from and go to.
 
+pub mod memory;
+
 use std::io;
+use std::time::Duration;
 
 use lasthop_agent::Side;
 use lasthop_packet::Instant;
@@ -46,6 +49,9 @@ pub trait PacketIo {
     /// past us.
     fn heartbeat(&mut self, now: Instant);
 }
+
+/// The longest that [`PacketIo::wait`] waits: a fifth of what it takes for the heartbeat to go stale.
+pub const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// What became of a frame given to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
