@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`clock`] | the one place that reads a clock |
 //! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
+//! | [`gateway`] | agents on a Linux access point's own traffic |
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
 //!
@@ -14,5 +15,6 @@ compile_error!("lasthop-live speaks to a Linux kernel");
 
 pub mod clock;
 pub mod frame;
+pub mod gateway;
 pub mod io;
 pub mod namespace;

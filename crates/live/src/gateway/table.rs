@@ -1,6 +1,5 @@
 //! The connections: found in constant time, bounded, and forgotten in order of idleness.
 
-use std::hash::BuildHasher;
 use std::time::Duration;
 
 use ahash::RandomState;
@@ -97,7 +96,10 @@ impl ConnectionTable {
     /// Where this connection is.
     pub fn find(&self, key: FlowKey) -> Option<Place> {
         let hash = self.hasher.hash_one(key);
-        self.places.find(hash, |place| self.entries[*place as usize].connection.key == key).copied().map(Place)
+        self.places
+            .find(hash, |place| self.entries[*place as usize].connection.key == key)
+            .copied()
+            .map(Place)
     }
 
     /// The connection there.
@@ -172,7 +174,9 @@ impl ConnectionTable {
         self.capacity = capacity;
         while self.len() > capacity {
             let oldest = self.lists.iter().filter(|list| list.oldest != NONE);
-            let Some(list) = oldest.min_by_key(|list| self.entries[list.oldest as usize].moved) else { return };
+            let Some(list) = oldest.min_by_key(|list| self.entries[list.oldest as usize].moved) else {
+                return;
+            };
             self.forget(list.oldest);
         }
         let more = capacity - self.len();
