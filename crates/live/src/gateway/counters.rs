@@ -51,6 +51,8 @@ pub struct Passed {
     pub table_full: u64,
     /// Its connection was set aside.
     pub aside: u64,
+    /// The gateway was told to drain, and passes everything on.
+    pub drained: u64,
     /// Only one direction of its connection was seen so far.
     pub one_way: u64,
     /// Its rule's agent has panicked, now or too often before.
@@ -60,24 +62,8 @@ pub struct Passed {
 impl Passed {
     /// All of them.
     pub const fn sum(&self) -> u64 {
-        let Self {
-            not_understood,
-            wrong_checksum,
-            not_tcp,
-            unwanted,
-            table_full,
-            aside,
-            one_way,
-            broken_agent,
-        } = self;
-        *not_understood
-            + *wrong_checksum
-            + *not_tcp
-            + *unwanted
-            + *table_full
-            + *aside
-            + *one_way
-            + *broken_agent
+        let Self { not_understood, wrong_checksum, not_tcp, unwanted, table_full, aside, drained, one_way, broken_agent } = self;
+        *not_understood + *wrong_checksum + *not_tcp + *unwanted + *table_full + *aside + *drained + *one_way + *broken_agent
     }
 
     pub(super) const fn count(&mut self, why: &Untouched) {

@@ -41,6 +41,8 @@ pub struct Engine {
     counters: Counters,
     /// What rules counted that are there no more.
     retired: RuleCounters,
+    /// All traffic passes untouched, until the next reload.
+    is_drained: bool,
 }
 
 /// What the engine wants done, in order. Owned by the caller, who empties it.
@@ -73,6 +75,7 @@ impl Engine {
             outbox: Outbox::default(),
             counters: Counters::default(),
             retired: RuleCounters::default(),
+            is_drained: false,
         }
     }
 
@@ -126,8 +129,9 @@ impl Engine {
         }
     }
 
-    /// Has every agent send on what it holds. The engine may be called on as before.
+    /// Has every agent send on what it holds. From then on all traffic passes untouched, until the next reload.
     pub fn drain(&mut self, now: Instant, out: &mut Outgoing) {
+        self.is_drained = true;
         for index in 0..self.rules.len() {
             self.drain_rule(index, now, out);
         }
@@ -159,6 +163,7 @@ impl Engine {
         match rule {
             None => passed.unwanted += 1,
             Some(_) if self.connections.at(place).aside.is_some() => passed.aside += 1,
+            Some(_) if self.is_drained => passed.drained += 1,
             Some(_) if !is_two_way && !flags.has(TcpFlags::SYN) => passed.one_way += 1,
             Some(rule) => return self.ask(usize::from(rule), in_hand, place, now, out),
         }

@@ -8,7 +8,7 @@
 //! | `tables` | the tables of a file, as serde reads them |
 //! | `choice` | keys that take a string or a table, a number or a list |
 //! | `quantity` | values that are written as text |
-//! | `document` | where each key stands in its file |
+//! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
 //! | `reader`, `link`, `traffic`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
@@ -16,7 +16,7 @@
 //! through the JSON schema.
 
 mod choice;
-mod document;
+pub mod document;
 pub mod error;
 mod lineup;
 mod link;
@@ -38,6 +38,7 @@ use crate::model::Scenario;
 
 pub use error::ScenarioError;
 pub use sweep::{Point, Sweep};
+pub use text::read_file;
 
 use document::Document;
 use trace::Traces;
@@ -53,7 +54,7 @@ pub struct Overrides {
 ///
 /// What it returns is ready to run: it has been built once under each of its schemes.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    let text = text::read_file(path)?;
+    let text = read_file(path)?;
     let document = Document::parse(&text, path.display().to_string())?;
     let base = path.parent().unwrap_or(Path::new(""));
     reader::read(&document, base, overrides, &Traces::default())

@@ -41,6 +41,7 @@ impl Engine {
             self.rules.push(rule);
         }
         self.traffic = plan.traffic.clone();
+        self.is_drained = false;
         self.stepping_aside = plan.stepping_aside;
         self.connections.set_bounds(plan.flows, plan.idle);
         let (traffic, rules) = (&self.traffic, &self.rules);

@@ -19,6 +19,8 @@ pub struct EngineReport {
     pub agents: RuleCounters,
     /// Packets that agents hold to send on.
     pub held: u64,
+    /// Whether all traffic passes untouched, because it was told to drain.
+    pub drained: bool,
     /// Connections now.
     pub connections: usize,
     /// The most there may be.
@@ -81,6 +83,7 @@ impl Engine {
             counters: self.counters,
             agents: rules.iter().fold(self.retired, |sum, rule| sum.plus(rule.counters)),
             held: rules.iter().map(|rule| rule.held).sum(),
+            drained: self.is_drained,
             connections: self.connections.len(),
             most_connections: self.connections.capacity(),
             rules,
