@@ -39,6 +39,13 @@ pub trait Agent: Send {
     fn held(&self) -> u64 {
         0
     }
+
+    /// Sends on everything that it holds, in order, because it will not be called again or is to be taken out of the path.
+    ///
+    /// The law: afterwards [`Agent::held`] is 0, and the agent may be called on as before.
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
 }
 
 /// The two sides of an agent.

@@ -61,14 +61,17 @@ impl<S> FlowTable<S> {
         Ok(evicted)
     }
 
-    /// Takes out the flow that must go before another fits: none unless the table is full and the idlest is past its grace.
-    /// For schemes that keep accounts of what a flow holds; others leave it to [`FlowTable::insert`].
-    pub fn make_room(&mut self, now: Instant) -> Option<(FlowKey, S)> {
-        let (last_used, idlest) = self.idlest()?;
-        if self.flows.len() < self.capacity || now.since(last_used) < self.grace {
-            return None;
-        }
+    /// Takes out the flow that must go before another fits.
+    fn make_room(&mut self, now: Instant) -> Option<(FlowKey, S)> {
+        let idlest = self.next_to_go(now)?;
         self.remove(idlest).map(|state| (idlest, state))
+    }
+
+    /// The flow that must go before another fits: none unless the table is full and the idlest is past its grace. For schemes
+    /// that have something to put in order first; others leave it to [`FlowTable::insert`].
+    pub fn next_to_go(&self, now: Instant) -> Option<FlowKey> {
+        let (last_used, idlest) = self.idlest()?;
+        (self.flows.len() >= self.capacity && now.since(last_used) >= self.grace).then_some(idlest)
     }
 
     /// The flow that has been idle longest and when it was last used, to the second.

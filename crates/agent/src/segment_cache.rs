@@ -75,6 +75,13 @@ impl<N> SegmentCache<N> {
         self.segments.get_mut(at).filter(|cached| cached.seq == seq)
     }
 
+    /// The segment that `seq` lies in. Where segments overlap, the one that starts last.
+    pub fn covering(&self, seq: Seq) -> Option<&Cached<N>> {
+        let at = self.segments.partition_point(|cached| !cached.seq.after(seq));
+        let cached = self.segments.get(at.checked_sub(1)?)?;
+        cached.end.after(seq).then_some(cached)
+    }
+
     /// The number of segments that start at or after `seq`.
     pub fn count_from(&self, seq: Seq) -> usize {
         self.segments.len() - self.position(seq)
@@ -117,7 +124,10 @@ impl<N> SegmentCache<N> {
     /// Forgets the segments that end at or before `ack`, and says what was noted on them, in sequence order.
     pub fn remove_acknowledged(&mut self, ack: Seq) -> impl Iterator<Item = Cached<N>> + '_ {
         std::iter::from_fn(move || {
-            let first = self.segments.front()?;
+            let Some(first) = self.segments.front() else {
+                self.shrink();
+                return None;
+            };
             if first.end.after(ack) {
                 return None;
             }
@@ -130,6 +140,14 @@ impl<N> SegmentCache<N> {
     pub fn clear(&mut self) {
         self.segments.clear();
         self.octets = 0;
+    }
+
+    /// Gives memory back once nothing is held: an idle flow is to cost little. Whoever fills it again pays a few allocations for
+    /// many segments.
+    fn shrink(&mut self) {
+        if self.segments.capacity() > 16 {
+            self.segments = VecDeque::new();
+        }
     }
 
     /// The index of the first segment that does not come before `seq`. New data belongs at the end, so look there first.
@@ -189,6 +207,29 @@ mod tests {
         let start = Seq(u32::MAX - 149);
         assert!(cache.insert(segment(start, 100), ()) && cache.insert(segment(start + 200, 100), ()));
         assert_eq!([0, 1, 200, 201].map(|offset| cache.count_from(start + offset)), [2, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_segment_is_found_by_any_octet_of_it() {
+        let mut cache = SegmentCache::new(4);
+        let start = Seq(u32::MAX - 149);
+        assert!(cache.insert(segment(start, 100), ()) && cache.insert(segment(start + 200, 100), ()));
+        let found = |offset: u32| cache.covering(start + offset).map(|cached| cached.seq - start);
+        assert_eq!(
+            [0, 99, 100, 199, 200, 299, 300].map(found),
+            [Some(0), Some(0), None, None, Some(200), Some(200), None]
+        );
+        assert!(cache.covering(Seq(start.0 - 1)).is_none());
+    }
+
+    #[test]
+    fn an_empty_cache_holds_no_memory() {
+        let mut cache = SegmentCache::new(1000);
+        for number in 0..100 {
+            assert!(cache.insert(segment(Seq(number * 100), 100), ()));
+        }
+        cache.remove_acknowledged(Seq(10_000)).for_each(drop);
+        assert_eq!(cache.segments.capacity(), 0);
     }
 
     #[test]

@@ -98,4 +98,73 @@ impl Agent for Stack {
     fn held(&self) -> u64 {
         self.agents.iter().map(|agent| agent.held()).sum()
     }
+
+    /// What one agent lets go of passes through the others, which may take hold of it: so it goes on until all are empty. Each
+    /// round carries what is held past at least one agent, towards either side; two rounds an agent are enough for agents that do
+    /// not send a packet back to where it came from.
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        for _ in 0..2 * self.agents.len() {
+            if self.held() == 0 {
+                return;
+            }
+            for index in 0..self.agents.len() {
+                self.call(index, cx, |agent, cx| agent.drain(cx));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lasthop_packet::{Instant, Ip, Payload, Rng, Tcp};
+
+    use super::*;
+
+    /// Holds everything until it is drained.
+    #[derive(Default)]
+    struct Keeper {
+        kept: Vec<(Side, Packet)>,
+    }
+
+    impl Agent for Keeper {
+        fn on_packet(&mut self, packet: &mut Packet, from: Side, _cx: &mut Context<'_>) -> Verdict {
+            self.kept.push((from.opposite(), packet.clone()));
+            Verdict::Absorb
+        }
+
+        fn held(&self) -> u64 {
+            self.kept.len() as u64
+        }
+
+        fn drain(&mut self, cx: &mut Context<'_>) {
+            for (to, packet) in self.kept.drain(..) {
+                cx.send(to, packet);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stack_is_drained_in_both_directions_and_in_order() {
+        let keepers = (0..3).map(|_| Box::<Keeper>::default() as Box<dyn Agent>).collect();
+        let mut stack = Stack::new(keepers);
+        let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
+        let host = Ipv4Addr::LOCALHOST.into();
+        for port in 0..4 {
+            let from = if port % 2 == 0 { Side::Core } else { Side::Radio };
+            let tcp = Tcp { source_port: port, ..Tcp::default() };
+            let mut packet = Packet::tcp_segment(Ip::new(host, host), tcp, Payload::EMPTY);
+            let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
+            assert_eq!(stack.on_packet(&mut packet, from, &mut cx), Verdict::Absorb);
+        }
+        assert_eq!(stack.held(), 4);
+        stack.drain(&mut Context::new(Instant::ZERO, &mut rng, &mut outbox));
+        assert_eq!(stack.held(), 0);
+        let ports = |side: Side| -> Vec<u16> {
+            let sent = outbox.packets.iter().filter(|(to, _)| *to == side);
+            sent.filter_map(|(_, packet)| packet.tcp().map(|tcp| tcp.source_port)).collect()
+        };
+        assert_eq!((ports(Side::Radio), ports(Side::Core)), (vec![0, 2], vec![1, 3]));
+    }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use lasthop_agent::Side;
-use lasthop_packet::Instant;
+use lasthop_packet::{FlowKey, Instant};
 
 use crate::frame::Frame;
 
@@ -48,6 +48,12 @@ pub trait PacketIo {
     /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 100 ms, frames go
     /// past us.
     fn heartbeat(&mut self, now: Instant);
+
+    /// Tells the kernel side that the frames of a connection need not come here any more, whichever of its directions `flow` is. A
+    /// hint: they may still come.
+    fn set_aside(&mut self, flow: FlowKey) {
+        let _ = flow;
+    }
 }
 
 /// The longest that [`PacketIo::wait`] waits: a fifth of what it takes for the heartbeat to go stale.

@@ -5,6 +5,7 @@
 //! | [`clock`] | the one place that reads a clock |
 //! | [`emulator`] | the simulator paced by the clock, between real hosts |
 //! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
+//! | [`gateway`] | agents on a Linux access point's own traffic |
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
 //! | [`trial`] | a scenario between real hosts on this machine alone |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
@@ -17,6 +18,7 @@ compile_error!("lasthop-live speaks to a Linux kernel");
 pub mod clock;
 pub mod emulator;
 pub mod frame;
+pub mod gateway;
 pub mod io;
 pub mod namespace;
 pub mod trial;

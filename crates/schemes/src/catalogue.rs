@@ -157,7 +157,7 @@ pub static CATALOGUE: &[Scheme] = &[
         advice: "Helps where single segments are lost behind a long wired path. Plain TCP's time-outs remain where whole windows are \
                  lost; on a very short path at very high loss its local timer is no faster than the sender, and the copies cost \
                  air time.",
-        configure: |settings| with_settings(settings, |settings: snoop::Settings| Box::new(settings)),
+        configure: |settings| Ok(Box::new(snoop::Settings::read(settings)?)),
         schema: schema::<snoop::Settings>,
     },
     Scheme {

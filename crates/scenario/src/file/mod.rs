@@ -10,7 +10,7 @@
 //! | `choice` | keys that take a string or a table, a number or a list |
 //! | `quantity` | values that are written as text |
 //! | `overrides` | a key with a value from the command line |
-//! | `document` | where each key stands in its file |
+//! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
 //! | `reader`, `link`, `traffic`, `trial`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
@@ -18,7 +18,7 @@
 //! through the JSON schema.
 
 mod choice;
-mod document;
+pub mod document;
 pub mod error;
 mod lineup;
 mod link;
@@ -44,6 +44,7 @@ use crate::model::Scenario;
 pub use error::ScenarioError;
 pub use settings::Settings;
 pub use sweep::{Point, Sweep};
+pub use text::read_file;
 
 use document::Document;
 use trace::Traces;
@@ -61,7 +62,7 @@ pub struct Overrides {
 ///
 /// What it returns is ready to run: it has been built once under each of its schemes.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    let text = text::read_file(path)?;
+    let text = read_file(path)?;
     let base = path.parent().unwrap_or(Path::new(""));
     parse(&text, &path.display().to_string(), base, overrides)
 }

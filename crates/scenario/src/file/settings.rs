@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::ScenarioError;
-use super::{Overrides, overrides, text};
+use super::{Overrides, overrides};
 use crate::model::Scenario;
 
 /// A scenario file with what was set since. The file itself is read once.
@@ -23,7 +23,7 @@ const OF_A_LINK: [&str; 8] =
 impl Settings {
     /// Reads a scenario file, as [`super::read`] does.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        let text = text::read_file(path)?;
+        let text = super::read_file(path)?;
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
         Self::parse(text, path.display().to_string(), base, overrides)
     }

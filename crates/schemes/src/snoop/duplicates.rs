@@ -3,6 +3,7 @@
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::flow::Flow;
+use super::hearing::reports_duplicate_data;
 use super::settings::Settings;
 
 /// What is to be done with duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
@@ -62,7 +63,7 @@ impl Flow {
         let window_changed = tcp.window != self.window;
         self.window = tcp.window;
         if self.last_ack != Some(tcp.ack) {
-            self.advance(tcp.ack, now);
+            self.advance(tcp.ack, settings, now);
             self.note_hole(tcp);
             return AckEffect::Advanced;
         }
@@ -79,15 +80,17 @@ impl Flow {
     }
 
     /// A new ACK: forgets what it covers, and measures the round-trip time if none of that left twice.
-    fn advance(&mut self, ack: Seq, now: Instant) {
+    fn advance(&mut self, ack: Seq, settings: &Settings, now: Instant) {
         let (mut sent, mut ambiguous) = (None, false);
         for cached in self.cache.remove_acknowledged(ack) {
             sent = Some(cached.notes.sent);
             ambiguous |= cached.notes.ambiguous;
         }
-        if let Some(sent) = sent.filter(|_| !ambiguous) {
-            self.rtt.measure(now.since(sent));
+        self.sample = sent.filter(|_| !ambiguous);
+        if let Some(sent) = self.sample {
+            self.rtt.measure(now.since(sent), settings.timer);
         }
+        self.expiries = 0;
         if let Some(first) = self.cache.first_mut().filter(|first| first.seq.before(ack)) {
             // Acknowledged in part: what is missing of it now is another hole.
             first.notes.local = 0;
@@ -149,6 +152,11 @@ impl Flow {
         }
     }
 
+    /// When what the last ACK measured the round-trip time with had left.
+    pub fn take_sample(&mut self) -> Option<Instant> {
+        self.sample.take()
+    }
+
     /// Whether the sender's FIN is acknowledged: there is nothing left to repair, ever.
     pub fn is_finished(&self) -> bool {
         self.fin.zip(self.last_ack).is_some_and(|(fin, ack)| !fin.after(ack))
@@ -162,15 +170,4 @@ fn may_be_duplicate(tcp: &Tcp) -> bool {
         && tcp.window != 0
         && tcp.options.unknown.is_none()
         && !reports_duplicate_data(tcp)
-}
-
-/// Whether the first block says that data came twice (RFC 2883, section 4): below the acknowledgment, or inside the second.
-fn reports_duplicate_data(tcp: &Tcp) -> bool {
-    match *tcp.options.sack.as_slice() {
-        [] => false,
-        [(left, _)] => left.before(tcp.ack),
-        [(left, right), (outer_left, outer_right), ..] => {
-            left.before(tcp.ack) || (!left.before(outer_left) && !right.after(outer_right))
-        }
-    }
 }

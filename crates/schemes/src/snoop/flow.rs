@@ -1,13 +1,16 @@
 //! One direction of a connection, from the core to the radio side: its cache, and what its packets and its timer do.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use lasthop_agent::SegmentCache;
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::duplicates::Duplicates;
+use super::pieces::{cut, is_repairable, stamp};
 use super::rtt::HopRtt;
-use super::settings::Settings;
+use super::scoreboard::Scoreboard;
+use super::settings::{LossDetection, Settings};
 
 /// Further apart than this, two numbers cannot belong to the same window (RFC 7323, section 2.2).
 const LARGEST_WINDOW: u32 = 1 << 30;
@@ -32,8 +35,26 @@ pub struct Flow {
     /// Cached packets from here on are counted as those that elicit duplicate ACKs (snoop.cc, `expNextAck_`).
     pub(super) count_from: Seq,
     pub(super) rtt: HopRtt,
+    /// When what measured the round-trip time last had left.
+    pub(super) sample: Option<Instant>,
+    /// What was delivered and what was lost, where that is to be told by SACK.
+    pub(super) board: Option<Box<Scoreboard>>,
+    /// Packets that wait for room in the local window, in order.
+    pub(super) held: VecDeque<Packet>,
+    /// Their octets, headers included.
+    pub(super) held_octets: usize,
+    /// The number behind what is held, or the highest that passed.
+    pub(super) arrived: Seq,
+    /// When a packet was last dropped to slow the sender down.
+    pub(super) signalled: Option<Instant>,
+    /// When the timer was last started: what it waits for.
+    pub(super) timing_since: Instant,
+    /// How often the timer expired since the last progress.
+    pub(super) expiries: u32,
     /// The latest TSval that the receiver may have taken over.
     highest_tsval: Option<Seq>,
+    /// Whether copies carry it.
+    monotone_timestamps: bool,
 }
 
 /// What is noted on a cached packet.
@@ -71,30 +92,40 @@ impl Flow {
             duplicates: Duplicates::default(),
             count_from: seq,
             rtt: HopRtt::new(settings.initial_srtt, settings.initial_rttvar),
+            sample: None,
+            board: match settings.loss_detection {
+                LossDetection::DuplicateAcks => None,
+                LossDetection::Sack => Some(Box::new(Scoreboard::new(settings.reordering))),
+            },
+            held: VecDeque::new(),
+            held_octets: 0,
+            arrived: seq,
+            signalled: None,
+            timing_since: Instant::ZERO,
+            expiries: 0,
             highest_tsval: None,
+            monotone_timestamps: settings.monotone_timestamps,
         }
     }
 
-    /// Takes note of a packet with sequence space from the core side (`snoop_data`). `room` is what the caches of all flows
-    /// may still take, in octets.
+    /// Takes note of a packet with sequence space that goes to the radio side (`snoop_data`). `room` is what the caches of all
+    /// flows may still take, in octets.
     pub fn on_data(&mut self, packet: &Packet, settings: &Settings, room: usize, now: Instant) -> DataEffect {
         let Some(tcp) = packet.tcp() else { return DataEffect::default() };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
-        if self.is_out_of_reach(seq) || self.is_out_of_reach(end) {
-            // Another connection on the same ports, whose SYN went another way.
-            *self = Self::new(settings, seq);
-        }
         self.note_timestamp(tcp);
         if tcp.flags.has(TcpFlags::FIN) {
             self.fin = Some(end);
         }
         let late = seq.before(self.highest);
         self.highest = self.highest.later(end);
+        self.arrived = self.arrived.later(end);
         if self.last_ack.is_some_and(|ack| !end.after(ack)) {
             // The receiver has it; its own duplicate ACK will tell the sender.
             return DataEffect::default();
         }
-        if late && self.mark_retransmitted_by_sender(seq, end, now) {
+        let is_known = late && self.mark_retransmitted_by_sender(seq, end, now);
+        if is_known {
             return DataEffect { restart_timer: true, at_bound: None };
         }
         if !is_repairable(tcp) {
@@ -115,7 +146,10 @@ impl Flow {
         }
         let notes = Notes { sent: now, local: 0, by_sender: false, ambiguous: late };
         self.cache.insert(packet.clone(), notes);
-        if late {
+        if let Some(board) = &mut self.board {
+            board.note_segment(segment_octets(packet));
+            board.transmit(seq, end, now, late);
+        } else if late {
             self.fill_in(seq);
         }
         DataEffect { restart_timer: late, at_bound: None }
@@ -133,6 +167,11 @@ impl Flow {
 
     /// Marks what is cached of `[seq, end)` as retransmitted by the sender; whether there was any.
     fn mark_retransmitted_by_sender(&mut self, seq: Seq, end: Seq, now: Instant) -> bool {
+        let splits = self.ranges_allowed();
+        if let Some(board) = &mut self.board {
+            self.expiries = 0;
+            return board.retransmitted_by_sender(seq, end, now, splits);
+        }
         let mut found = false;
         for cached in self.cache.iter_mut().filter(|cached| cached.seq.before(end) && cached.end.after(seq)) {
             cached.notes = Notes { sent: now, local: 0, by_sender: true, ambiguous: true };
@@ -159,6 +198,7 @@ impl Flow {
 
     /// What the local timer retransmits: the packet that the receiver waits for, if it is cached and the window is open.
     pub fn on_timer(&mut self, limit: u32, now: Instant) -> Option<Packet> {
+        self.expiries = self.expiries.saturating_add(1);
         let first = self.cache.first()?;
         if self.last_ack.is_some_and(|ack| first.seq.after(ack) || self.window == 0) {
             return None;
@@ -183,15 +223,48 @@ impl Flow {
         if from != first.seq || to != first.end {
             cut(&mut copy, from, to, first.end);
         }
-        if let Some(highest) = self.highest_tsval {
-            stamp(&mut copy, highest);
-        }
+        self.stamp(&mut copy);
         Some(copy)
+    }
+
+    /// Gives a packet that others may have overtaken the highest TSval that went to the receiver.
+    pub(super) fn stamp(&self, packet: &mut Packet) {
+        if let Some(highest) = self.highest_tsval.filter(|_| self.monotone_timestamps) {
+            stamp(packet, highest);
+        }
     }
 
     /// The local time-out now.
     pub fn timeout(&self, settings: &Settings) -> Duration {
-        self.rtt.timeout(settings.minimum_timeout)
+        let is_single = match &self.board {
+            Some(board) => board.unsacked() <= u64::from(board.segment()),
+            None => self.cache.len() <= 1,
+        };
+        self.rtt.timeout(settings, self.expiries, is_single)
+    }
+
+    /// Octets that are taken to be on the hop. What a timer has waited for in vain twice is not: it would keep others from being
+    /// sent for as long as the receiver is silent.
+    pub fn in_flight(&self) -> u64 {
+        match &self.board {
+            _ if self.expiries >= 2 => 0,
+            Some(board) => board.in_flight(),
+            None => self.cache.octets() as u64,
+        }
+    }
+
+    /// Whether the timer has something to wait for.
+    pub fn needs_timer(&self) -> bool {
+        match &self.board {
+            Some(board) => board.unsacked() > 0 || !self.held.is_empty(),
+            None => !self.cache.is_empty() || !self.held.is_empty(),
+        }
+    }
+
+    /// How many pieces the account may be divided into: in proportion to what is cached, or a receiver that acknowledges single
+    /// octets would make us keep more about the data than data.
+    pub(super) fn ranges_allowed(&self) -> usize {
+        2 * self.cache.len() + self.cache.octets() / 512 + 16
     }
 
     /// Octets in the cache.
@@ -204,6 +277,11 @@ impl Flow {
         self.cache.is_empty()
     }
 
+    /// Whether a packet belongs to another connection on the same ports, whose SYN went another way.
+    pub fn is_another(&self, seq: Seq, end: Seq) -> bool {
+        self.is_out_of_reach(seq) || self.is_out_of_reach(end)
+    }
+
     /// Whether a number is so far from the data seen and cached that it cannot belong to it.
     fn is_out_of_reach(&self, seq: Seq) -> bool {
         let far = |other: Seq| seq.offset_from(other).unsigned_abs() > LARGEST_WINDOW;
@@ -211,30 +289,7 @@ impl Flow {
     }
 }
 
-/// Whether a copy may be sent. Not with urgent data, whose pointer is relative to the segment, nor with options that are not
-/// understood: a signature or a mapping in them would not fit a copy that is cut or stamped anew.
-const fn is_repairable(tcp: &Tcp) -> bool {
-    !tcp.flags.has(TcpFlags::URG) && tcp.options.unknown.is_none()
-}
-
-/// Cuts a segment that ends at `end` down to `[from, to)`.
-fn cut(packet: &mut Packet, from: Seq, to: Seq, end: Seq) {
-    let Some(tcp) = packet.tcp_mut() else { return };
-    let (front, back) = (from - tcp.seq, to - tcp.seq);
-    tcp.seq = from;
-    if to != end {
-        tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::FIN.0);
-    }
-    packet.set_payload(packet.payload().slice(front as usize, back as usize));
-}
-
-/// Raises the TSval of a copy to the highest that went to the receiver, or it would fail PAWS (RFC 7323, section 5.3).
-fn stamp(packet: &mut Packet, highest: Seq) {
-    let older = |tcp: &Tcp| tcp.options.timestamps.is_some_and(|own| Seq(own.value).before(highest));
-    if packet.tcp().is_some_and(older)
-        && let Some(tcp) = packet.tcp_mut()
-        && let Some(timestamps) = &mut tcp.options.timestamps
-    {
-        timestamps.value = highest.0;
-    }
+/// Octets of the segments that a packet consists of.
+fn segment_octets(packet: &Packet) -> u32 {
+    packet.segment_size().map_or(packet.payload().len() as u32, |size| u32::from(size.get()))
 }

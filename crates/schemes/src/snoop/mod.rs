@@ -106,10 +106,16 @@
 
 pub mod duplicates;
 pub mod flow;
+pub mod hearing;
+pub mod holding;
+pub mod hop;
+pub mod pieces;
 pub mod rtt;
+pub mod scoreboard;
 pub mod settings;
 #[cfg(test)]
 mod tests;
+pub mod withholding;
 
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Agent, Context, Deadline, DropReason, FlowTable, Report, Side, TimerHeap, Verdict};
@@ -117,43 +123,67 @@ use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use duplicates::AckEffect;
 use flow::Flow;
+use holding::Hops;
+use hop::Hop;
+use scoreboard::Progress;
 pub use settings::Settings;
+use withholding::Telling;
 
-/// The Snoop agent, for an access point. It needs nothing of the link layer and holds no packets, only copies.
+/// The Snoop agent, for an access point. It needs nothing of the link layer.
 #[derive(Debug)]
 pub struct Snoop {
     settings: Settings,
     /// By the direction from the core to the radio side.
     flows: FlowTable<Flow>,
+    /// Where connections have a local window: one for each mobile host.
+    hops: Hops,
     /// The local timer of each flow.
     timers: TimerHeap<FlowKey>,
     /// Octets in the caches of all flows.
     octets: usize,
+    /// Packets that wait for room in a local window.
+    held: u64,
 }
 
 impl Snoop {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.flows, settings.eviction_grace);
-        Self { settings, flows, timers: TimerHeap::new(), octets: 0 }
+        Self { settings, flows, hops: Hops::new(), timers: TimerHeap::new(), octets: 0, held: 0 }
     }
 
-    /// Caches data that passes from the core side.
-    fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
-        let now = cx.now();
-        let Some(tcp) = packet.tcp() else { return };
-        if self.flows.peek(key).is_none() && (packet.payload().is_empty() || !self.admit(key, tcp.seq, cx)) {
-            return;
+    /// Decides what becomes of a packet from the core side.
+    fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
+        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        if seq != end && self.flows.peek(key).is_some_and(|flow| flow.is_another(seq, end)) {
+            self.forget(key, cx);
         }
-        let Some(flow) = self.flows.touch(key, now) else { return };
+        if self.flows.peek(key).is_none() && (packet.payload().is_empty() || !self.admit(key, seq, cx)) {
+            return Verdict::Forward;
+        }
+        let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
         if packet.segment_len() == 0 {
-            flow.note_timestamp(tcp);
-            return;
+            // At once, whatever waits: it acknowledges data of the other direction.
+            if let Some(tcp) = packet.tcp() {
+                flow.note_timestamp(tcp);
+            }
+            return Verdict::Forward;
         }
+        self.hold_or_pass(packet, key, cx)
+    }
+
+    /// Caches data that leaves towards the radio side.
+    fn on_leaving(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+        let now = cx.now();
         let room = self.settings.cached_octets_in_all.saturating_sub(self.octets);
-        let before = flow.octets();
-        let effect = flow.on_data(packet, &self.settings, room, now);
+        let settings = &self.settings;
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let (before, was_in_flight) = (flow.octets(), flow.in_flight());
+        let effect = flow.on_data(packet, settings, room, now);
         self.octets = self.octets - before + flow.octets();
+        let in_flight = flow.in_flight();
+        self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(bound) = effect.at_bound {
             cx.report(Report::AtBound { bound });
         }
@@ -164,32 +194,83 @@ impl Snoop {
 
     /// Makes a flow; `false` if there is no room for it.
     fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
-        if let Some((idlest, flow)) = self.flows.make_room(cx.now()) {
-            self.timers.clear(idlest);
-            self.octets -= flow.octets();
+        if let Some(idlest) = self.flows.next_to_go(cx.now()) {
+            self.forget(idlest, cx);
         }
         let admitted = self.flows.insert(key, Flow::new(&self.settings, seq), cx.now()).is_ok();
         if !admitted {
             cx.report(Report::AtBound { bound: "connections" });
+        } else if self.settings.local_window {
+            self.hops.entry(key.destination.0).or_insert_with(|| Hop::new(cx.now())).flows += 1;
         }
         admitted
     }
 
+    /// Keeps the account of the hop that a flow goes over.
+    fn count_in_flight(&mut self, key: FlowKey, before: u64, after: u64) {
+        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+            hop.in_flight = hop.in_flight - before + after;
+        }
+    }
+
     /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
-    fn on_radio(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let now = cx.now();
         let Some(flow) = self.flows.touch(key, now) else { return Verdict::Forward };
-        let before = flow.octets();
-        let effect = flow.on_ack(packet, &self.settings, now);
-        self.octets = self.octets - before + flow.octets();
+        let (before, was_in_flight) = (flow.octets(), flow.in_flight());
+        let (verdict, progress) = if flow.board.is_some() {
+            Self::on_radio_by_sack(&self.settings, flow, packet, cx)
+        } else {
+            let effect = flow.on_ack(packet, &self.settings, now);
+            let progress = Progress { delivered: (before - flow.octets()) as u64, sent: flow.take_sample() };
+            return self.on_radio_by_duplicates(packet, key, effect, (before, was_in_flight, progress), cx);
+        };
+        self.settle(key, before, was_in_flight, progress, cx);
+        verdict
+    }
+
+    /// Repairs what an ACK shows to be lost, and edits the ACK.
+    fn on_radio_by_sack(
+        settings: &Settings,
+        flow: &mut Flow,
+        packet: &mut Packet,
+        cx: &mut Context<'_>,
+    ) -> (Verdict, Progress) {
+        let now = cx.now();
+        let heard = flow.hear(packet, settings, now);
+        while let Some(copy) = flow.next_repair(settings, now) {
+            if let Some(tcp) = copy.tcp() {
+                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::DuplicateAck });
+            }
+            cx.send(Side::Radio, copy);
+        }
+        let telling =
+            if settings.withholding { flow.withhold(packet, &heard, settings, now) } else { Telling::All };
+        let verdict = match (telling, packet.tcp()) {
+            (Telling::Nothing, Some(tcp)) => {
+                cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
+                Verdict::Drop(DropReason::DuplicateAck)
+            }
+            _ => Verdict::Forward,
+        };
+        (verdict, heard.progress)
+    }
+
+    /// Does what snoop.cc does on an ACK.
+    fn on_radio_by_duplicates(
+        &mut self,
+        packet: &Packet,
+        key: FlowKey,
+        effect: AckEffect,
+        (before, was_in_flight, progress): (usize, u64, Progress),
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        let now = cx.now();
         match effect {
             AckEffect::None => Verdict::Forward,
-            AckEffect::Advanced if flow.is_finished() => {
-                self.forget(key);
-                Verdict::Forward
-            }
             AckEffect::Advanced => {
                 self.restart_timer(key, now);
+                self.settle(key, before, was_in_flight, progress, cx);
                 Verdict::Forward
             }
             AckEffect::Same => {
@@ -202,7 +283,7 @@ impl Snoop {
                 if repair && !self.repair(key, Cause::DuplicateAck, cx) {
                     return Verdict::Forward;
                 }
-                match packet.tcp().filter(|_| suppress) {
+                match packet.tcp().filter(|_| suppress && self.settings.withholding) {
                     Some(tcp) => {
                         cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
                         Verdict::Drop(DropReason::DuplicateAck)
@@ -213,16 +294,43 @@ impl Snoop {
         }
     }
 
+    /// What follows from an ACK: accounts, the timer, and packets that there is room for now.
+    fn settle(
+        &mut self,
+        key: FlowKey,
+        before: usize,
+        was_in_flight: u64,
+        progress: Progress,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(flow) = self.flows.peek(key) else { return };
+        let (octets, in_flight, is_finished) = (flow.octets(), flow.in_flight(), flow.is_finished());
+        self.octets = self.octets - before + octets;
+        self.count_in_flight(key, was_in_flight, in_flight);
+        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+            hop.on_delivery(progress.delivered, progress.sent, cx.now(), &self.settings);
+        }
+        if is_finished {
+            self.forget(key, cx);
+        } else if self.flows.peek(key).is_some_and(|flow| flow.board.is_some()) {
+            self.follow_timer(key);
+        }
+        self.release(key.destination.0, cx);
+    }
+
     /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is not to be done.
     fn repair(&mut self, key: FlowKey, cause: Cause, cx: &mut Context<'_>) -> bool {
         let now = cx.now();
         let limit = self.settings.local_retransmissions;
         // Not a use of the flow: else an agent that talks to itself would keep it from being idle.
         let Some(flow) = self.flows.peek_mut(key) else { return false };
+        let was_in_flight = flow.in_flight();
         let copy = match cause {
             Cause::DuplicateAck => flow.repair(limit, now),
             Cause::Timer => flow.on_timer(limit, now),
         };
+        let in_flight = flow.in_flight();
+        self.count_in_flight(key, was_in_flight, in_flight);
         let Some(copy) = copy else { return false };
         if let Some(tcp) = copy.tcp() {
             cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
@@ -232,20 +340,79 @@ impl Snoop {
         true
     }
 
-    /// Starts the timer of a flow, or clears it if nothing is cached.
-    fn restart_timer(&mut self, key: FlowKey, now: Instant) {
-        match self.flows.peek(key).filter(|flow| !flow.is_empty()) {
-            Some(flow) => self.timers.set(key, now + flow.timeout(&self.settings)),
-            None => self.timers.clear(key),
+    /// The timer of a flow expired.
+    fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        if flow.board.is_none() {
+            if !self.repair(key, Cause::Timer, cx) {
+                self.flush(key, cx);
+            }
+            self.release(key.destination.0, cx);
+            return;
+        }
+        // Timers are lazy: progress only moves what they wait for.
+        if flow.timing_since + flow.timeout(&self.settings) > now {
+            self.follow_timer(key);
+            return;
+        }
+        let was_in_flight = flow.in_flight();
+        let copies = flow.probe(&self.settings, now);
+        let (in_flight, has_given_up) =
+            (flow.in_flight(), flow.expiries > self.settings.local_retransmissions);
+        self.count_in_flight(key, was_in_flight, in_flight);
+        for copy in copies.into_iter().flatten() {
+            if let Some(tcp) = copy.tcp() {
+                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::Timer });
+            }
+            cx.send(Side::Radio, copy);
+        }
+        if has_given_up {
+            self.flush(key, cx);
+        } else {
+            self.release(key.destination.0, cx);
+            self.follow_timer(key);
         }
     }
 
-    /// Forgets a flow and its cache.
-    fn forget(&mut self, key: FlowKey) {
-        if let Some(flow) = self.flows.remove(key) {
-            self.timers.clear(key);
-            self.octets -= flow.octets();
+    /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.
+    fn restart_timer(&mut self, key: FlowKey, now: Instant) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        flow.timing_since = now;
+        match flow.needs_timer() {
+            true => self.timers.set(key, now + flow.timeout(&self.settings)),
+            false => self.timers.clear(key),
         }
+    }
+
+    /// Has the timer of a flow run if there is something to wait for. One that runs and is due too early is left alone.
+    fn follow_timer(&mut self, key: FlowKey) {
+        let Some(flow) = self.flows.peek(key) else { return };
+        if !flow.needs_timer() {
+            self.timers.clear(key);
+            return;
+        }
+        let due = flow.timing_since + flow.timeout(&self.settings);
+        if self.timers.due(key).is_none_or(|running| running > due) {
+            self.timers.set(key, due);
+        }
+    }
+
+    /// Forgets a flow and its cache; what it holds is sent.
+    fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        self.flush(key, cx);
+        let Some(flow) = self.flows.remove(key) else { return };
+        self.timers.clear(key);
+        self.octets -= flow.octets();
+        self.count_in_flight(key, flow.in_flight(), 0);
+        let host = key.destination.0;
+        if let Some(hop) = self.hops.get_mut(&host) {
+            hop.flows -= 1;
+            if hop.flows == 0 {
+                self.hops.remove(&host);
+            }
+        }
+        self.release(host, cx);
     }
 
     /// When the idlest flow is to be forgotten.
@@ -262,14 +429,11 @@ impl Agent for Snoop {
             Side::Radio => key.reversed(),
         };
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
-            self.forget(key);
+            self.forget(key, cx);
             return Verdict::Forward;
         }
         match from {
-            Side::Core => {
-                self.on_core(packet, key, cx);
-                Verdict::Forward
-            }
+            Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),
         }
     }
@@ -282,10 +446,21 @@ impl Agent for Snoop {
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.timers.pop_due(cx.now()) {
-            self.repair(key, Cause::Timer, cx);
+            self.on_timer(key, cx);
         }
         while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
-            self.forget(key);
+            self.forget(key, cx);
+        }
+    }
+
+    fn held(&self) -> u64 {
+        self.held
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let holding: Vec<FlowKey> = self.hops.values().flat_map(|hop| hop.turns.iter().copied()).collect();
+        for key in holding {
+            self.flush(key, cx);
         }
     }
 }

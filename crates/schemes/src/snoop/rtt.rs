@@ -2,27 +2,45 @@
 
 use std::time::Duration;
 
-/// Smoothed round-trip time and deviation, as snoop.cc keeps them.
+use super::settings::{Settings, Timer};
+
+/// However often a timer backs off, it does not wait longer than this.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Smoothed round-trip time, deviation, and the least that was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct HopRtt {
     srtt: Duration,
     rttvar: Duration,
+    least: Option<Duration>,
 }
 
 impl HopRtt {
     /// An estimate before the first measurement.
     pub const fn new(srtt: Duration, rttvar: Duration) -> Self {
-        Self { srtt, rttvar }
+        Self { srtt, rttvar, least: None }
+    }
+
+    /// The least round-trip time measured; zero before the first measurement.
+    pub fn least(&self) -> Duration {
+        self.least.unwrap_or_default()
     }
 
     /// Takes a measurement, from a packet that was sent once.
-    ///
-    /// With g = 1/8: srtt = g srtt + (1 - g) rtt, and rttvar = (1 - g) rttvar + g |rtt - srtt| with the new srtt
-    /// (`snoop_rtt`). The weights of srtt are the other way round than Jacobson's; so they are in snoop.cc.
-    pub fn measure(&mut self, rtt: Duration) {
+    pub fn measure(&mut self, rtt: Duration, timer: Timer) {
         if rtt.is_zero() {
             return;
         }
+        match timer {
+            Timer::Published => self.measure_as_published(rtt),
+            Timer::Hop => self.measure_as_rfc_6298(rtt),
+        }
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    /// With g = 1/8: srtt = g srtt + (1 - g) rtt, and rttvar = (1 - g) rttvar + g |rtt - srtt| with the new srtt
+    /// (`snoop_rtt`). The weights of srtt are the other way round than Jacobson's; so they are in snoop.cc.
+    fn measure_as_published(&mut self, rtt: Duration) {
         // A measurement is at most the age of a cached packet, but nothing here may overflow, whatever the clock says.
         self.srtt = (self.srtt / 8).saturating_add(rtt / 8 * 7);
         let deviation = rtt.abs_diff(self.srtt);
@@ -33,9 +51,28 @@ impl HopRtt {
         };
     }
 
-    /// How long to wait for an ACK: srtt + 4 rttvar, at least `minimum`. It does not back off.
-    pub fn timeout(&self, minimum: Duration) -> Duration {
-        self.srtt.saturating_add(self.rttvar.saturating_mul(4)).max(minimum)
+    //= RFC 6298, section 2.2 and 2.3: the first measurement R gives SRTT <- R, RTTVAR <- R/2; later ones RTTVAR <- 3/4 RTTVAR +
+    //= 1/4 |SRTT - R'|, then SRTT <- 7/8 SRTT + 1/8 R'.
+    fn measure_as_rfc_6298(&mut self, rtt: Duration) {
+        if self.least.is_none() {
+            (self.srtt, self.rttvar) = (rtt, rtt / 2);
+            return;
+        }
+        self.rttvar = (self.rttvar / 4 * 3).saturating_add(self.srtt.abs_diff(rtt) / 4);
+        self.srtt = (self.srtt / 8 * 7).saturating_add(rtt / 8);
+    }
+
+    /// How long to wait for an ACK: srtt + 4 rttvar, at least the minimum. The published timer does not back off; the other doubles
+    /// with each expiry since the last progress, and waits for a delayed ACK where `is_single`, only one segment is outstanding.
+    pub fn timeout(&self, settings: &Settings, expiries: u32, is_single: bool) -> Duration {
+        let plain = self.srtt.saturating_add(self.rttvar.saturating_mul(4)).max(settings.minimum_timeout);
+        match settings.timer {
+            Timer::Published => plain,
+            Timer::Hop => {
+                let once = if is_single { plain.saturating_add(settings.delayed_ack) } else { plain };
+                once.saturating_mul(1 << expiries.min(16)).min(LONGEST.max(once))
+            }
+        }
     }
 }
 
@@ -43,23 +80,46 @@ impl HopRtt {
 mod tests {
     use super::*;
 
-    const MINIMUM: Duration = Duration::from_millis(100);
+    const MILLI: Duration = Duration::from_millis(1);
 
     #[test]
-    fn the_timeout_is_srtt_and_four_deviations() {
-        let mut rtt = HopRtt::new(Duration::from_millis(100), Duration::from_millis(250));
-        assert_eq!(rtt.timeout(MINIMUM), Duration::from_millis(1100));
-        rtt.measure(Duration::from_millis(20));
+    fn the_published_timeout_is_srtt_and_four_deviations() {
+        let settings = Settings::published();
+        let mut rtt = HopRtt::new(100 * MILLI, 250 * MILLI);
+        assert_eq!(rtt.timeout(&settings, 3, true), 1100 * MILLI);
+        rtt.measure(20 * MILLI, Timer::Published);
         // srtt = 100 / 8 + 20 * 7 / 8 = 30; rttvar = (30 - 20) / 8 + 250 * 7 / 8 = 220.
-        assert_eq!(rtt.timeout(MINIMUM), Duration::from_millis(30 + 4 * 220));
+        assert_eq!(rtt.timeout(&settings, 0, false), (30 + 4 * 220) * MILLI);
     }
 
     #[test]
     fn the_timeout_has_a_floor_and_nothing_overflows() {
-        let mut rtt = HopRtt::new(Duration::from_millis(1), Duration::ZERO);
-        assert_eq!(rtt.timeout(MINIMUM), MINIMUM);
-        rtt.measure(Duration::MAX);
-        rtt.measure(Duration::MAX);
-        assert!(rtt.timeout(MINIMUM) > Duration::from_secs(1 << 60));
+        for (settings, timer) in
+            [(Settings::published(), Timer::Published), (Settings::default(), Timer::Hop)]
+        {
+            let mut rtt = HopRtt::new(MILLI, Duration::ZERO);
+            assert_eq!(rtt.timeout(&settings, 0, false), settings.minimum_timeout);
+            for _ in 0..3 {
+                rtt.measure(Duration::MAX, timer);
+            }
+            assert!(rtt.timeout(&settings, 99, false) > Duration::from_secs(1 << 60));
+        }
+    }
+
+    #[test]
+    fn the_hops_timeout_backs_off_and_waits_for_a_delayed_ack_of_a_single_segment() {
+        let settings = Settings::default();
+        let mut rtt = HopRtt::new(50 * MILLI, 25 * MILLI);
+        assert_eq!(rtt.timeout(&settings, 0, false), 150 * MILLI);
+        rtt.measure(16 * MILLI, Timer::Hop);
+        assert_eq!(rtt.timeout(&settings, 0, false), 48 * MILLI, "R + 4 R / 2");
+        assert_eq!(rtt.timeout(&settings, 0, true), 88 * MILLI);
+        assert_eq!(rtt.timeout(&settings, 2, false), 192 * MILLI);
+        assert_eq!(rtt.timeout(&settings, 20, false), LONGEST);
+        for _ in 0..200 {
+            rtt.measure(8 * MILLI, Timer::Hop);
+        }
+        assert_eq!(rtt.timeout(&settings, 0, false), 20 * MILLI);
+        assert_eq!(rtt.least(), 8 * MILLI);
     }
 }

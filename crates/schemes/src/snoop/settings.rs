@@ -7,16 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{DurationText, OctetsText};
 
-/// The settings of [`Snoop`](super::Snoop). The defaults are those of the authors' ns-2 code where it has the quantity.
+/// The settings of [`Snoop`](super::Snoop). The defaults are those for the TCP of today; `preset = "published"` has those of the
+/// paper and of the authors' ns-2 code instead, and every key that is given beside it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
+    /// Where the other settings have their defaults from; default "today". "published": loss-detection = "duplicate-acks",
+    /// timer = "published", local-window = false, minimum-timeout = "100 ms", initial-srtt = "100 ms", initial-rttvar = "250 ms",
+    /// cached-packets = 100, cached-octets = "1 MiB".
+    pub preset: Preset,
     /// Connections at a time, 0 or more; default 10,000. At the bound the one that has been idle longest makes room if it is
     /// past `eviction-grace`, else the new one passes untouched. Ours: snoop.cc has no bound.
     pub flows: usize,
-    /// Cached packets of one connection, 0 or more; default 100 (snoop.h, `SNOOP_MAXWIND`). At the bound packets pass uncached.
+    /// Cached packets of one connection, 0 or more; default 4096, more than the octets allow; published 100 (snoop.h,
+    /// `SNOOP_MAXWIND`). A super-packet counts as one. At the bound packets pass uncached.
     pub cached_packets: usize,
-    /// Cached octets of one connection, headers included; default 1 MiB. At the bound packets pass uncached. Ours.
+    /// Cached octets of one connection, headers included; default 4 MiB, 30 times what a path of 20 Mbit/s and 54 ms holds;
+    /// published 1 MiB. At the bound packets pass uncached. Ours.
     #[serde(with = "crate::settings::octets")]
     #[schemars(with = "OctetsText")]
     pub cached_octets: usize,
@@ -24,20 +31,65 @@ pub struct Settings {
     #[serde(with = "crate::settings::octets")]
     #[schemars(with = "OctetsText")]
     pub cached_octets_in_all: usize,
-    /// The least local time-out; default 100 ms (snoop.h, `SNOOP_MIN_TIMO`; ns-default.tcl, `snoopTick_`).
+    /// How a loss shows; default "sack".
+    pub loss_detection: LossDetection,
+    /// With "sack": so many later segments may overtake one before it counts as lost, 0 to 64; default 1. A hop is first in, first
+    /// out, so 0 would do; 1 costs a segment's time and covers link layers that swap neighbours. It doubles when a repair turns out
+    /// to have been needless. Ours; RACK has a quarter of a round trip (RFC 8985, section 6.2), DupThresh is 3 (RFC 6675).
+    pub reordering: u32,
+    /// How the local timer runs; default "hop".
+    pub timer: Timer,
+    /// The least local time-out; default 20 ms; published 100 ms (snoop.h, `SNOOP_MIN_TIMO`; ns-default.tcl, `snoopTick_`).
     #[serde(with = "crate::settings::duration")]
     #[schemars(with = "DurationText")]
     pub minimum_timeout: Duration,
+    /// With timer = "hop": how much longer it waits where a single segment is outstanding, whose ACK the receiver may delay;
+    /// default 40 ms (Linux, `TCP_DELACK_MIN`; the worst case that RFC 9293, section 3.8.6.3, allows is 500 ms).
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub delayed_ack: Duration,
     /// Local retransmissions of one packet, 0 or more; default 10 (snoop.h, `SNOOP_MAX_RXMIT`).
     pub local_retransmissions: u32,
-    /// Duplicate ACKs that pass before one triggers a local retransmission, 0 or more; default 1 (snoop.cc, `RTX_THRESH`). The
-    /// paper has 0: the first one triggers it.
+    /// With "duplicate-acks": duplicate ACKs that pass before one triggers a local retransmission, 0 or more; default 1 (snoop.cc,
+    /// `RTX_THRESH`). The paper has 0: the first one triggers it.
     pub duplicates_passed: u32,
-    /// The round-trip time over the wireless hop before the first measurement; default 100 ms (ns-default.tcl, `srtt_`).
+    /// Whether the sender is kept from hearing of losses that are repaired; default true. With "duplicate-acks": the duplicate ACKs
+    /// that are expected. With "sack": duplicate ACKs, and SACK blocks above the first hole that we repair.
+    pub withholding: bool,
+    /// With "sack": how long a loss is kept from the sender at most, from when it was found; default 100 ms, half of the least
+    /// RTO of Linux (`TCP_RTO_MIN`), so that the sender hears of what we cannot repair before its timer expires. Ours.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub longest_withholding: Duration,
+    /// Whether copies carry the highest TSval that went to the receiver, or PAWS may refuse them (RFC 7323, section 5.3); default
+    /// true. Ours.
+    pub monotone_timestamps: bool,
+    /// Whether packets wait here and not in the queue behind: it is kept short, so that a repair takes about one short round trip
+    /// over the hop; default true; published false. Ours.
+    pub local_window: bool,
+    /// With a local window: how long packets are to wait in the queue behind; default 8 ms, enough to keep a hop busy whose
+    /// ACKs come in bunches of some milliseconds. More raises the latency of everything beside, less idles the hop.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub local_delay: Duration,
+    /// With a local window: its least size in segments, 2 or more; default 10, an initial window (RFC 6928).
+    pub least_window: u32,
+    /// With a local window: how long packets of a connection wait here before one is dropped to slow the sender down; default
+    /// 60 ms. Twice as long is the most; what is beyond is dropped. Enough for Reno to keep a path of 54 ms busy, and as long as
+    /// 128 KiB take at 20 Mbit/s. Ours.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub held_delay: Duration,
+    /// With a local window: octets of a connection that wait here at most, headers included; default 4 MiB. Ours.
+    #[serde(with = "crate::settings::octets")]
+    #[schemars(with = "OctetsText")]
+    pub held_octets: usize,
+    /// The round-trip time over the wireless hop before the first measurement; default 50 ms; published 100 ms (ns-default.tcl,
+    /// `srtt_`).
     #[serde(with = "crate::settings::duration")]
     #[schemars(with = "DurationText")]
     pub initial_srtt: Duration,
-    /// Its deviation before the first measurement; default 250 ms (ns-default.tcl, `rttvar_`).
+    /// Its deviation before the first measurement; default 25 ms; published 250 ms (ns-default.tcl, `rttvar_`).
     #[serde(with = "crate::settings::duration")]
     #[schemars(with = "DurationText")]
     pub initial_rttvar: Duration,
@@ -51,18 +103,95 @@ pub struct Settings {
     pub eviction_grace: Duration,
 }
 
+/// A set of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// For senders and receivers with SACK, timestamps and segmentation offload.
+    #[default]
+    Today,
+    /// As the authors' ns-2 code has it.
+    Published,
+}
+
+/// How a loss on the hop shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// By duplicate ACKs, counted in packets: one hole at a time.
+    DuplicateAcks,
+    /// By what the receiver's ACKs and SACK blocks say was delivered, against the order of sending: every hole, and lost copies too.
+    /// Of a receiver without SACK, by duplicate ACKs.
+    Sack,
+}
+
+/// How the local timer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// As in snoop.cc: without back-off, with its weights.
+    Published,
+    /// As in RFC 6298, with back-off, and longer where the receiver may delay its ACK. With "sack" it sends the last segment beside
+    /// the first, as a tail loss probe does (RFC 8985, section 7).
+    Hop,
+}
+
+impl Settings {
+    /// The behaviour of the authors' ns-2 code.
+    pub fn published() -> Self {
+        Self {
+            preset: Preset::Published,
+            cached_packets: 100,
+            cached_octets: 1 << 20,
+            loss_detection: LossDetection::DuplicateAcks,
+            timer: Timer::Published,
+            minimum_timeout: Duration::from_millis(100),
+            local_window: false,
+            initial_srtt: Duration::from_millis(100),
+            initial_rttvar: Duration::from_millis(250),
+            ..Self::default()
+        }
+    }
+
+    /// Reads settings: what is not given comes from the preset.
+    pub fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
+        let Self { preset, .. } = given.clone().try_into()?;
+        let mut all = match preset {
+            Preset::Today => return given.try_into(),
+            Preset::Published => {
+                toml::Table::try_from(Self::published()).map_err(serde::de::Error::custom)?
+            }
+        };
+        all.extend(given);
+        all.try_into()
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            preset: Preset::Today,
             flows: 10_000,
-            cached_packets: 100,
-            cached_octets: 1 << 20,
+            cached_packets: 4096,
+            cached_octets: 4 << 20,
             cached_octets_in_all: 64 << 20,
-            minimum_timeout: Duration::from_millis(100),
+            loss_detection: LossDetection::Sack,
+            reordering: 1,
+            timer: Timer::Hop,
+            minimum_timeout: Duration::from_millis(20),
+            delayed_ack: Duration::from_millis(40),
             local_retransmissions: 10,
             duplicates_passed: 1,
-            initial_srtt: Duration::from_millis(100),
-            initial_rttvar: Duration::from_millis(250),
+            withholding: true,
+            longest_withholding: Duration::from_millis(100),
+            monotone_timestamps: true,
+            local_window: true,
+            local_delay: Duration::from_millis(8),
+            least_window: 10,
+            held_delay: Duration::from_millis(60),
+            held_octets: 4 << 20,
+            initial_srtt: Duration::from_millis(50),
+            initial_rttvar: Duration::from_millis(25),
             idle_timeout: Duration::from_secs(300),
             eviction_grace: Duration::from_secs(10),
         }

@@ -40,7 +40,7 @@ struct Step {
 
 impl Bench {
     fn new() -> Self {
-        Self::with(Settings::default())
+        Self::with(Settings::published())
     }
 
     fn with(settings: Settings) -> Self {

@@ -45,7 +45,7 @@ fn an_ipv6_connection_is_served() {
 
 #[test]
 fn at_every_bound_packets_pass_and_it_is_reported() {
-    let defaults = Settings::default;
+    let defaults = Settings::published;
     let bounds = [
         (Settings { cached_packets: 2, ..defaults() }, "cached packets of a connection"),
         (Settings { cached_octets: 300, ..defaults() }, "cached octets of a connection"),
@@ -82,7 +82,7 @@ fn a_hundred_packets_of_a_connection_are_cached_by_default() {
 #[test]
 fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
     let other = |packet: Packet| packet.but(|tcp| tcp.source_port = 81);
-    let mut bench = Bench::with(Settings { flows: 1, ..Settings::default() });
+    let mut bench = Bench::with(Settings { flows: 1, ..Settings::published() });
     bench.burst(0, 1);
     assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::AtBound { bound: "connections" }]);
     assert_eq!(bench.cached(), [0]);
@@ -93,14 +93,23 @@ fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
 
 #[test]
 fn settings_are_read_with_their_units_and_unknown_keys_are_refused() {
-    let settings: Settings =
-        toml::from_str("cached-packets = 7\nminimum-timeout = \"40 ms\"").expect("well formed");
+    let read = |text: &str| Settings::read(toml::from_str(text).expect("well formed"));
     let expected =
         Settings { cached_packets: 7, minimum_timeout: Duration::from_millis(40), ..Settings::default() };
-    assert_eq!(settings, expected);
-    assert!(toml::from_str::<Settings>("cached-packet = 7").is_err());
-    assert!(toml::from_str::<Settings>("minimum-timeout = 40").is_err());
+    assert_eq!(read("cached-packets = 7\nminimum-timeout = \"40 ms\""), Ok(expected));
+    assert!(read("cached-packet = 7").is_err());
+    assert!(read("minimum-timeout = 40").is_err());
     let schema = serde_json::to_value(schemars::schema_for!(Settings)).expect("a schema is JSON");
-    assert_eq!(schema["properties"]["minimum-timeout"]["default"], "100 ms");
+    assert_eq!(schema["properties"]["minimum-timeout"]["default"], "20 ms");
     assert_eq!(schema["additionalProperties"], false);
+}
+
+#[test]
+fn a_preset_is_where_settings_come_from_that_are_not_given() {
+    let read = |text: &str| Settings::read(toml::from_str(text).expect("well formed"));
+    assert_eq!(read(""), Ok(Settings::default()));
+    assert_eq!(read("preset = \"published\""), Ok(Settings::published()));
+    let expected = Settings { cached_packets: 7, ..Settings::published() };
+    assert_eq!(read("preset = \"published\"\ncached-packets = 7"), Ok(expected));
+    assert!(read("preset = \"tomorrow\"").is_err() && read("preset = \"published\"\nx = 1").is_err());
 }

@@ -37,7 +37,7 @@ fn small() -> Settings {
         cached_octets: 60_000,
         cached_octets_in_all: 80_000,
         flows: 2,
-        ..Settings::default()
+        ..Settings::published()
     }
 }
 
@@ -71,7 +71,7 @@ proptest! {
         extra in 0u32..3,
     ) {
         // A receiver that loses what `lost` says, acknowledges each arrival and refuses by PAWS.
-        let mut bench = Bench::with(Settings { cached_packets: 20, ..Settings::default() });
+        let mut bench = Bench::with(Settings { cached_packets: 20, ..Settings::published() });
         let (mut next, mut recent, mut above) = (0u32, 0u32, Vec::new());
         let mut arrivals = lost.iter().enumerate().flat_map(|(segment, lost)| {
             let packet = data(segment as u32 * 100, 100).stamped(100 + segment as u32);

@@ -50,7 +50,7 @@ fn a_new_ack_and_a_sender_retransmission_start_the_timer_anew_and_new_data_does_
 #[test]
 fn only_packets_that_left_once_measure_the_round_trip_time() {
     let mut bench = Bench::new();
-    let timeout = |bench: &Bench| bench.flow().map(|flow| flow.timeout(&Settings::default()));
+    let timeout = |bench: &Bench| bench.flow().map(|flow| flow.timeout(&Settings::published()));
     bench.burst(0, 6);
     let untouched = timeout(&bench);
     bench.wait(5).core(&data(0, 100));

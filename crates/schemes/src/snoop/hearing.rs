@@ -1,0 +1,178 @@
+//! ACKs from the mobile host where losses are told by SACK: what was delivered, what is to be repaired, and with what.
+
+use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
+
+use super::flow::Flow;
+use super::pieces::cut;
+use super::scoreboard::{Progress, Range};
+use super::settings::Settings;
+
+/// What an ACK said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heard {
+    /// What it showed to be delivered.
+    pub progress: Progress,
+    /// It acknowledges more than the one before.
+    pub advanced: bool,
+    /// It has the number and the window of the one before, and nothing in it but an ACK and SACK blocks.
+    pub duplicate: bool,
+    /// It is one that we can make sense of: neither old nor about data that never passed.
+    pub understood: bool,
+}
+
+impl Flow {
+    /// Takes note of the acknowledgment in a packet from the radio side.
+    pub fn hear(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> Heard {
+        let nothing = Heard::default();
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return nothing };
+        if self.last_ack.is_some_and(|last| tcp.ack.before(last)) {
+            return nothing;
+        }
+        // Beyond what passed, the data took another way, or it is a lie. What passed is out of our hands in either case.
+        let understood = !tcp.ack.after(self.highest);
+        let ack = tcp.ack.earlier(self.highest);
+        let advanced = self.last_ack != Some(ack);
+        let is_bare = packet.payload().is_empty()
+            && tcp.flags == TcpFlags::ACK
+            && tcp.window == self.window
+            && tcp.options.unknown.is_none();
+        let duplicate = is_bare && !advanced && understood;
+        self.window = tcp.window;
+        let (splits, least) = (self.ranges_allowed(), self.rtt.least());
+        let Some(board) = &mut self.board else { return nothing };
+        let mut progress = Progress::default();
+        let blocks = tcp.options.sack.as_slice();
+        if advanced || !blocks.is_empty() {
+            let mut believed = [(Seq(0), Seq(0)); 4];
+            let mut count = 0;
+            for (left, right) in blocks.iter().filter(|(_, right)| !right.after(self.highest)) {
+                believed[count] = (*left, *right);
+                count += 1;
+            }
+            board.sack_seen |= count > 0;
+            progress = board.acknowledge(ack, &believed[..count], now, least, splits);
+        }
+        if advanced {
+            self.last_ack = Some(ack);
+            self.cache.remove_acknowledged(ack).for_each(drop);
+        }
+        if let Some(sent) = progress.sent {
+            self.rtt.measure(now.since(sent), settings.timer);
+        }
+        if progress.delivered > 0 {
+            self.expiries = 0;
+            self.timing_since = now;
+        }
+        if !board.sack_seen {
+            self.infer_from_duplicates(ack, advanced, duplicate, settings, now);
+        }
+        Heard { progress, advanced, duplicate, understood }
+    }
+
+    /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and a partial acknowledgment of
+    /// the next (RFC 6582, section 3.2). A lost copy is left to the timer.
+    fn infer_from_duplicates(
+        &mut self,
+        ack: Seq,
+        advanced: bool,
+        duplicate: bool,
+        settings: &Settings,
+        now: Instant,
+    ) {
+        let highest = self.highest;
+        let Some(board) = &mut self.board else { return };
+        let is_partial = advanced && board.recover.is_some_and(|recover| ack.before(recover));
+        if advanced {
+            board.duplicates = 0;
+            board.recover = board.recover.filter(|_| is_partial);
+        }
+        let Some(first) = board.range_at(ack).copied() else { return };
+        board.duplicates += u32::from(duplicate);
+        let is_hole = board.duplicates == settings.reordering + 1 && board.recover.is_none();
+        if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
+            board.recover.get_or_insert(highest);
+            self.lose_one_segment(first, now);
+        }
+    }
+
+    /// Takes the first segment of a range for lost, and no more: of a super-packet the rest may have come.
+    fn lose_one_segment(&mut self, range: Range, now: Instant) {
+        let splits = self.ranges_allowed();
+        let Some(board) = &mut self.board else { return };
+        let end = range.end.earlier(range.seq + board.segment());
+        board.split_at(end, splits);
+        board.mark_lost(range.seq, now);
+    }
+
+    /// The next copy that a loss calls for; `None` when all are repaired or cannot be.
+    pub fn next_repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
+        loop {
+            let board = self.board.as_mut()?;
+            let range = board.take_lost()?;
+            if range.copies >= settings.local_retransmissions {
+                continue;
+            }
+            let Some(cached) = self.cache.covering(range.seq) else { continue };
+            // A range reaches over the end of a packet only where a receiver has forgotten what it had SACKed.
+            let end = range.end.earlier(cached.end);
+            if end != range.end {
+                board.split_at(end, usize::MAX);
+            }
+            board.repaired(range.seq, now);
+            return self.copy(range.seq, end);
+        }
+    }
+
+    /// What the timer sends: the first segment that the receiver misses, and the last, whose SACK tells of all between.
+    pub fn probe(&mut self, settings: &Settings, now: Instant) -> [Option<Packet>; 2] {
+        self.expiries = self.expiries.saturating_add(1);
+        self.timing_since = now;
+        // Into a closed window probes are the sender's business.
+        let is_closed = self.last_ack.is_some() && self.window == 0;
+        if self.expiries > settings.local_retransmissions || is_closed {
+            return [None, None];
+        }
+        let Some(board) = &mut self.board else { return [None, None] };
+        let missing = |range: &&Range| range.state == super::scoreboard::State::InFlight;
+        let segment = board.segment();
+        let Some(first) = board.ranges().find(missing) else { return [None, None] };
+        let front = (first.seq, first.end.earlier(first.seq + segment));
+        let back = board.ranges().rev().find(missing).filter(|_| board.sack_seen).map(|last| {
+            let tail = (last.end - last.seq).min(segment);
+            (Seq(last.end.0.wrapping_sub(tail)), last.end)
+        });
+        let back = back.filter(|(seq, _)| !seq.before(front.1));
+        [Some(front), back].map(|piece| {
+            let (seq, end) = piece?;
+            let splits = self.ranges_allowed();
+            let board = self.board.as_mut()?;
+            board.split_at(seq, splits);
+            board.split_at(end, splits);
+            board.probed(seq, end, now);
+            self.copy(seq, end)
+        })
+    }
+
+    /// A copy of `[seq, end)` from the cache.
+    fn copy(&self, seq: Seq, end: Seq) -> Option<Packet> {
+        let cached = self.cache.covering(seq)?;
+        let end = end.earlier(cached.end);
+        let mut copy = cached.packet.clone();
+        if seq != cached.seq || end != cached.end {
+            cut(&mut copy, seq, end, cached.end);
+        }
+        self.stamp(&mut copy);
+        Some(copy)
+    }
+}
+
+/// Whether the first SACK block says that data came twice (RFC 2883, section 4): below the acknowledgment, or inside the second.
+pub fn reports_duplicate_data(tcp: &Tcp) -> bool {
+    match *tcp.options.sack.as_slice() {
+        [] => false,
+        [(left, _)] => left.before(tcp.ack),
+        [(left, right), (outer_left, outer_right), ..] => {
+            left.before(tcp.ack) || (!left.before(outer_left) && !right.after(outer_right))
+        }
+    }
+}

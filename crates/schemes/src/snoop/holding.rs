@@ -1,0 +1,141 @@
+//! Packets that wait for room in the local window: taken over, let go, and dropped where too many wait.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lasthop_agent::{Context, DropReason, Side, Verdict};
+use lasthop_packet::{FlowKey, Packet};
+
+use super::Snoop;
+use super::hop::Hop;
+use super::pieces::{size_of_segments, take_front};
+
+/// Between two packets that are dropped to slow a sender down: about a round trip, so that one loss is answered before the
+/// next (`CoDel`, RFC 8289, section 4.3).
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
+
+/// The hops by the mobile host's address.
+pub type Hops = BTreeMap<IpAddr, Hop>;
+
+impl Snoop {
+    /// Lets a packet with sequence space pass, or takes it over until there is room.
+    pub(super) fn hold_or_pass(
+        &mut self,
+        packet: &mut Packet,
+        key: FlowKey,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        let octets = packet.payload().len() as u32;
+        let segment = size_of_segments(packet).unwrap_or(octets);
+        let Some((flow, hop)) = self.flows.peek_mut(key).zip(self.hops.get_mut(&key.destination.0)) else {
+            self.on_leaving(packet, key, cx);
+            return Verdict::Forward;
+        };
+        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
+        // The sender's own repairs overtake what waits, as ours do.
+        let is_late = tcp.seq.before(flow.arrived);
+        hop.note_segment(segment, &self.settings);
+        if is_late || (flow.held.is_empty() && u64::from(octets) <= hop.room(&self.settings)) {
+            self.on_leaving(packet, key, cx);
+            return Verdict::Forward;
+        }
+        let patience = hop.patience(&self.settings);
+        let now = cx.now();
+        let is_overdue = flow.held_octets > patience
+            && flow.signalled.is_none_or(|last| now.since(last) >= BETWEEN_SIGNALS);
+        if is_overdue {
+            // One segment, uncached: the sender is to hear of it.
+            flow.signalled = Some(now);
+            if take_front(packet, segment).is_none() {
+                return Verdict::Drop(DropReason::Full);
+            }
+        }
+        let room = (2 * patience).saturating_sub(flow.held_octets);
+        let mut verdict = Verdict::Absorb;
+        if packet.len() > room {
+            let headers = packet.len() - packet.payload().len();
+            let fits = (room.saturating_sub(headers) as u32).checked_div(segment).unwrap_or(0) * segment;
+            verdict = Verdict::Drop(DropReason::Full);
+            match take_front(packet, fits) {
+                Some(front) => {
+                    *packet = front;
+                    verdict = Verdict::Absorb;
+                }
+                None => return verdict,
+            }
+        }
+        if let Some(tcp) = packet.tcp() {
+            flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
+        }
+        if flow.held.is_empty() {
+            hop.turns.push_back(key);
+        }
+        flow.held_octets += packet.len();
+        flow.held.push_back(packet.clone());
+        self.held += 1;
+        self.release(key.destination.0, cx);
+        self.follow_timer(key);
+        verdict
+    }
+
+    /// Sends what waits for a host, connection by connection, as long as there is room.
+    pub(super) fn release(&mut self, host: IpAddr, cx: &mut Context<'_>) {
+        loop {
+            let Some(hop) = self.hops.get_mut(&host) else { return };
+            let Some(key) = hop.turns.front().copied() else { return };
+            let room = hop.room(&self.settings);
+            let Some(flow) = self.flows.peek_mut(key).filter(|flow| !flow.held.is_empty()) else {
+                hop.turns.pop_front();
+                continue;
+            };
+            let Some(next) = flow.held.front_mut() else { return };
+            let octets = next.payload().len() as u32;
+            let segment = size_of_segments(next).unwrap_or(octets);
+            let Some(portion) = hop.portion(octets, segment, room) else { return };
+            let before = next.len();
+            let piece = take_front(next, portion);
+            flow.held_octets -= before;
+            let piece = match piece {
+                Some(piece) => {
+                    flow.held_octets += next.len();
+                    piece
+                }
+                None => {
+                    let Some(whole) = flow.held.pop_front() else { return };
+                    self.held -= 1;
+                    whole
+                }
+            };
+            let has_more = !flow.held.is_empty();
+            hop.turns.pop_front();
+            if has_more {
+                hop.turns.push_back(key);
+            }
+            self.send(piece, key, cx);
+        }
+    }
+
+    /// Sends all that a connection holds, room or not.
+    pub(super) fn flush(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        while let Some(packet) = self.flows.peek_mut(key).and_then(|flow| flow.held.pop_front()) {
+            self.held -= 1;
+            self.send(packet, key, cx);
+        }
+        if let Some(flow) = self.flows.peek_mut(key) {
+            flow.held_octets = 0;
+            flow.held = std::collections::VecDeque::new();
+        }
+        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+            hop.turns.retain(|turn| *turn != key);
+        }
+    }
+
+    fn send(&mut self, mut packet: Packet, key: FlowKey, cx: &mut Context<'_>) {
+        if let Some(flow) = self.flows.peek(key) {
+            flow.stamp(&mut packet);
+        }
+        self.on_leaving(&packet, key, cx);
+        cx.send(Side::Radio, packet);
+    }
+}

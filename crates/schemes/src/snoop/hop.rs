@@ -1,0 +1,240 @@
+//! The local window: how much may be on the hop towards one mobile host, all its connections together.
+//!
+//! The queue behind the agent is not seen, but the round-trip time over the hop tells how long it is. Once a round trip in which
+//! packets waited here, the window moves half of the way to where the queue would be as long as it is meant to be:
+//!
+//! > window <- (window + window (least + delay) / rtt) / 2
+//!
+//! That is FAST TCP (Jin, Wei, Low, INFOCOM 2004, equation 3, with gamma = 1/2), its alpha being rate times delay. It needs no
+//! estimate of the rate, and is stable where a rule that went all the way would swing, since the round-trip time answers a
+//! round trip late. The round-trip time of a round is its least sample: what a delayed ACK adds does not count.
+//!
+//! Where no packets wait, the sender or its application limits, and the window stays as it is.
+//!
+//! *The least round-trip time* is sought anew after 10 s without a sample as small: for about a round trip the window is half of
+//! what the hop holds without a queue (as in BBR's ProbeRTT). So it follows a path that has become longer, and cannot creep up.
+//!
+//! *A queue that is not ours* (an upload that delays the ACKs, another sender behind us) does not go away when the window
+//! shrinks. If halving the window has left three quarters of the delay, that is taken for the path's, and the window is restored:
+//! else it would shrink to nothing beside whoever fills the queue.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use lasthop_packet::{FlowKey, Instant};
+
+use super::settings::Settings;
+
+/// The least round-trip time is sought anew after this time (BBR, `ProbeRTTInterval`; Linux `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
+const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
+
+/// Samples that make a new least round-trip time: more than one, because the receiver may delay an ACK.
+const SAMPLES: u32 = 4;
+
+/// Larger than any hop's content; keeps arithmetic in bounds.
+const LARGEST_WINDOW: u64 = 1 << 40;
+
+/// The hop to one mobile host.
+#[derive(Debug)]
+pub struct Hop {
+    /// Octets of payload that may be on the hop.
+    window: u64,
+    /// Octets that are taken to be there.
+    pub in_flight: u64,
+    /// Connections to this host.
+    pub flows: usize,
+    /// Those with packets that wait, in the order of their turns.
+    pub turns: VecDeque<FlowKey>,
+    /// The largest segment of any connection to this host.
+    segment: u32,
+    least: Option<Duration>,
+    least_since: Instant,
+    /// Octets a second that the hop delivered lately; 0 before it is known.
+    rate: u64,
+    round: Round,
+    drain: Option<Drain>,
+    shrinking: Option<Shrinking>,
+}
+
+/// A round trip: from its start until something is acknowledged that left after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    start: Instant,
+    delivered: u64,
+    least: Option<Duration>,
+    /// Packets waited here when it began.
+    is_limited: bool,
+}
+
+/// A search for the least round-trip time.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    /// It ends by then, whatever comes.
+    until: Instant,
+    /// Samples of what left after this count; `None` while the queue is being drained.
+    since: Option<Instant>,
+    samples: u32,
+    least: Option<Duration>,
+}
+
+/// A window that shrinks: what it was at first, and the queueing delay.
+#[derive(Clone, Copy, Debug)]
+struct Shrinking {
+    window: u64,
+    queueing: Duration,
+}
+
+impl Hop {
+    /// A hop that nothing is known of. It starts with twice the least window, and that doubles with each round trip.
+    pub fn new(now: Instant) -> Self {
+        Self {
+            window: 0,
+            in_flight: 0,
+            flows: 0,
+            turns: VecDeque::new(),
+            segment: 0,
+            least: None,
+            least_since: now,
+            rate: 0,
+            round: Round { start: now, ..Round::default() },
+            drain: None,
+            shrinking: None,
+        }
+    }
+
+    /// A segment of so many octets is to pass.
+    pub fn note_segment(&mut self, octets: u32, settings: &Settings) {
+        if octets > self.segment {
+            self.segment = octets;
+            self.window = self.window.max(2 * self.least_window(settings));
+        }
+    }
+
+    /// How many octets may be sent now.
+    pub fn room(&self, settings: &Settings) -> u64 {
+        self.window_now(settings).saturating_sub(self.in_flight)
+    }
+
+    /// How many of `octets` are worth sending with this much room: not a segment at a time where the window is large.
+    pub fn portion(&self, octets: u32, segment: u32, room: u64) -> Option<u32> {
+        let least = u64::from(octets).min((self.window / 8).max(u64::from(segment)));
+        let share = if self.turns.len() > 1 { (self.window / 4).max(u64::from(segment)) } else { u64::MAX };
+        if room < least && self.in_flight > 0 {
+            return None;
+        }
+        let room = room.max(least).min(share) as u32 / segment.max(1) * segment.max(1);
+        Some(octets.min(room.max(segment)))
+    }
+
+    /// The octets of one connection that may wait before it is told to slow down, and half of what may wait at all.
+    pub fn patience(&self, settings: &Settings) -> usize {
+        let shared = self.rate / (self.turns.len().max(1) as u64);
+        let octets = shared as u128 * settings.held_delay.as_micros() / 1_000_000;
+        let least = u64::from(self.segment) * u64::from(settings.least_window);
+        let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(least) };
+        octets.min(settings.held_octets as u64 / 2) as usize
+    }
+
+    /// Takes note of what an ACK showed: octets delivered, when the latest of them left, and what that makes the round trip.
+    pub fn on_delivery(&mut self, delivered: u64, sent: Option<Instant>, now: Instant, settings: &Settings) {
+        self.round.delivered += delivered;
+        let Some(sent) = sent else { return };
+        let rtt = now.since(sent);
+        if rtt.is_zero() {
+            return;
+        }
+        if self.least.is_none_or(|least| rtt <= least) {
+            (self.least, self.least_since) = (Some(rtt), now);
+        }
+        self.round.least = Some(self.round.least.map_or(rtt, |least| least.min(rtt)));
+        if self.drain.is_some() {
+            self.on_sample_while_draining(rtt, sent, now, settings);
+        }
+        if sent >= self.round.start {
+            self.end_round(now, settings);
+        }
+    }
+
+    fn end_round(&mut self, now: Instant, settings: &Settings) {
+        let Round { start, delivered, least, is_limited } = self.round;
+        let waits = !self.turns.is_empty();
+        self.round = Round { start: now, is_limited: waits, ..Round::default() };
+        if self.drain.is_some() {
+            return;
+        }
+        let nanos = now.since(start).as_nanos().max(1);
+        let rate = (u128::from(delivered) * 1_000_000_000 / nanos).min(u128::from(LARGEST_WINDOW)) as u64;
+        if !(is_limited && waits) {
+            // The sender limits: the hop may be faster than that.
+            self.rate = self.rate.max(rate);
+            return;
+        }
+        self.rate = if self.rate == 0 { rate } else { (3 * self.rate + rate) / 4 };
+        if let Some((rtt, floor)) = least.zip(self.least) {
+            self.adjust(rtt, floor, now, settings);
+        }
+        if now.since(self.least_since) > LEAST_RTT_LASTS {
+            let until = now + 4 * self.target(settings) + Duration::from_millis(100);
+            self.drain = Some(Drain { until, since: None, samples: 0, least: None });
+        }
+    }
+
+    /// Moves the window half of the way to where the round-trip time would be the target.
+    fn adjust(&mut self, rtt: Duration, least: Duration, now: Instant, settings: &Settings) {
+        let target = self.target(settings);
+        let scaled = u128::from(self.window) * target.as_nanos() / rtt.as_nanos().max(1);
+        let wanted = (scaled.min(u128::from(LARGEST_WINDOW)) as u64).min(4 * self.window);
+        let window = u64::midpoint(self.window, wanted).max(self.least_window(settings));
+        let queueing = rtt.saturating_sub(least);
+        if rtt <= target + settings.local_delay / 4 {
+            self.shrinking = None;
+        } else {
+            let first = *self.shrinking.get_or_insert(Shrinking { window: self.window, queueing });
+            let is_small = window <= first.window / 2 || window <= self.least_window(settings);
+            if is_small && queueing > first.queueing / 4 * 3 && first.window > window {
+                // Not our queue.
+                self.least = Some(rtt.saturating_sub(settings.local_delay / 2));
+                self.least_since = now;
+                self.window = first.window;
+                self.shrinking = None;
+                return;
+            }
+        }
+        self.window = window;
+    }
+
+    fn on_sample_while_draining(&mut self, rtt: Duration, sent: Instant, now: Instant, settings: &Settings) {
+        let is_drained = self.in_flight <= self.window_now(settings);
+        let Some(drain) = &mut self.drain else { return };
+        match drain.since {
+            None if is_drained => drain.since = Some(now),
+            Some(since) if sent >= since => {
+                drain.samples += 1;
+                drain.least = Some(drain.least.map_or(rtt, |least| least.min(rtt)));
+            }
+            _ => {}
+        }
+        if drain.samples >= SAMPLES || now >= drain.until {
+            self.least = drain.least.or(self.least);
+            self.least_since = now;
+            self.drain = None;
+        }
+    }
+
+    /// The window, and while the hop is being drained half of what it holds without a queue.
+    fn window_now(&self, settings: &Settings) -> u64 {
+        let Some(least) = self.least.filter(|_| self.drain.is_some()) else { return self.window };
+        let without_queue =
+            u128::from(self.window) * least.as_nanos() / self.target(settings).as_nanos().max(1);
+        (without_queue as u64 / 2).max(4 * u64::from(self.segment))
+    }
+
+    /// The round-trip time that is aimed at.
+    fn target(&self, settings: &Settings) -> Duration {
+        self.least.unwrap_or_default().saturating_add(settings.local_delay)
+    }
+
+    fn least_window(&self, settings: &Settings) -> u64 {
+        u64::from(settings.least_window.max(2)) * u64::from(self.segment)
+    }
+}
