@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`clock`] | the one place that reads a clock |
+//! | [`device`] | TUN and TAP devices, and network interfaces by name |
 //! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
@@ -12,7 +13,9 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-live speaks to a Linux kernel");
 
+mod buffer;
 pub mod clock;
+pub mod device;
 pub mod frame;
 pub mod io;
 pub mod namespace;
