@@ -3,6 +3,7 @@
 mod devices;
 pub mod divert;
 pub mod memory;
+pub mod policy;
 pub mod selection;
 
 use std::io;

@@ -2,8 +2,10 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -14,7 +16,9 @@ use lasthop_live::clock;
 use lasthop_live::frame::{Frame, LinkHeader};
 use lasthop_live::io::{PacketIo, Port, Sent};
 use lasthop_live::namespace::Namespace;
-use lasthop_packet::{Packet, Transport};
+use lasthop_packet::wire::emit;
+use lasthop_packet::{Ip, Packet, Payload, SackBlocks, Tcp, Transport};
+use rustix::net::{AddressFamily, Protocol, RawProtocol, SocketFlags, SocketType, socket_with};
 
 pub const SERVER: &str = "10.77.1.2:5000";
 pub const SERVER_V6: &str = "[fd77:1::2]:5000";
@@ -104,6 +108,173 @@ impl Hosts {
     }
 }
 
+impl Hosts {
+    /// Whoever goes from the client to the server has the gateway's address; `false`, said loudly, if `nft` is not there.
+    pub fn masquerade(&self) -> bool {
+        let rule = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }; \
+                    add rule ip nat out oifname core masquerade";
+        let nft = self.gateway.enter(|| Command::new("nft").arg(rule).output()).expect("enter");
+        let works = nft.is_ok_and(|output| output.status.success());
+        if !works {
+            eprintln!("SKIPPED: address translation needs nft");
+        }
+        works
+    }
+
+    /// Traffic that is not TCP, both ways.
+    pub fn ping_and_datagram(&self) {
+        let socket = |host: &Namespace| host.enter(|| UdpSocket::bind("0.0.0.0:7000")).expect("enter").expect("bind");
+        let (server, client) = (socket(&self.server), socket(&self.client));
+        client.send_to(b"datagram", "10.77.1.2:7000").expect("it is sent");
+        server.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let (_, from) = server.recv_from(&mut [0; 100]).expect("it arrives");
+        server.send_to(b"answer", from).expect("it is sent");
+        client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        client.recv_from(&mut [0; 100]).expect("the answer arrives");
+        // No port has a listener: an ICMP error comes back.
+        client.send_to(b"datagram", "10.77.1.2:7001").expect("it is sent");
+        client.recv_from(&mut [0; 100]).ok();
+    }
+
+    /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was sent.
+    pub fn send_tagged(&self, tags: &[u8]) {
+        let address = |octets: [u8; 4]| IpAddr::from(octets);
+        let tcp = Tcp { source_port: 1, destination_port: 2, ..Tcp::default() };
+        let ip = Ip::new(address([10, 99, 0, 1]), address([10, 99, 0, 2]));
+        let segment = emit(&Packet::tcp_segment(ip, tcp, Payload::Stream { stream: 1, offset: 0, len: 50 }));
+        let frame = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], tags, &[8, 0], &segment].concat();
+        let (from, to) = (raw_socket(&self.server), raw_socket(&self.client));
+        rustix::io::write(&from, &frame).expect("it is sent");
+        // The socket strips the outer tag, which the kernel keeps beside the frame.
+        let stripped = [&frame[..12], &frame[16..]].concat();
+        let deadline = Instant::now() + PATIENCE;
+        let mut came = [0; 2000];
+        loop {
+            match rustix::io::read(&to, &mut came) {
+                Ok(len) if came[..len] == frame || came[..len] == stripped => return,
+                Ok(_) => {}
+                Err(_) => thread::sleep(Duration::from_millis(1)),
+            }
+            assert!(Instant::now() < deadline, "it does not arrive");
+        }
+    }
+
+    /// Another process of this test's program in the gateway, which runs the test of this name.
+    pub fn child(&self, test: &str, ask: &str) -> Child {
+        let spawn = || {
+            Command::new(std::env::current_exe().expect("we run"))
+                .args([test, "--exact", "--ignored", "--nocapture"])
+                .env(CHILD, ask)
+                .stdout(Stdio::piped())
+                .spawn()
+        };
+        let mut process = self.gateway.enter(spawn).expect("enter").expect("it starts");
+        let mut lines = BufReader::new(process.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.contains("ready") {
+            line.clear();
+            assert!(lines.read_line(&mut line).expect("it talks") > 0, "it ended");
+        }
+        Child { process, lines, seen: 0 }
+    }
+}
+
+const CHILD: &str = "LASTHOP_TEST_CHILD";
+
+/// A loop in a process of its own.
+pub struct Child {
+    process: std::process::Child,
+    lines: BufReader<ChildStdout>,
+    seen: u64,
+}
+
+impl Child {
+    /// kill -9
+    pub fn kill(&mut self) {
+        self.process.kill().expect("it is ours");
+        self.process.wait().expect("it ends");
+        let lines = self.lines.by_ref().lines().map_while(Result::ok);
+        self.seen = lines.filter_map(|line| line.trim().parse().ok()).last().unwrap_or(0);
+    }
+
+    /// Frames that it had seen.
+    pub const fn has_seen(&self) -> u64 {
+        self.seen
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What a test asks of this process, if it is a child.
+pub fn asked_of_child() -> Option<String> {
+    std::env::var(CHILD).ok()
+}
+
+/// Runs until it is killed, and says now and then how many frames it has seen.
+#[allow(clippy::print_stdout, reason = "the parent listens")]
+pub fn be_child(io: &mut dyn PacketIo) {
+    let seen = Seen::default();
+    io.heartbeat(clock::now());
+    println!("\nready");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                println!("{}", Seen::count(&seen.frames));
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        seen.run(io, None);
+    });
+}
+
+/// A socket for whole frames of the host's one interface.
+#[allow(unsafe_code, reason = "rustix has no address type for packet sockets")]
+fn raw_socket(host: &Namespace) -> OwnedFd {
+    let open = || {
+        let protocol = Protocol::from_raw(RawProtocol::new(u32::from(3_u16.to_be())).expect("not zero"));
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(protocol)).expect("root");
+        let index = lasthop_live::device::Interface::named("eth").expect("it is there").index();
+        let address = libc::sockaddr_ll {
+            sll_family: libc::AF_PACKET as u16,
+            sll_protocol: 3_u16.to_be(),
+            sll_ifindex: index.cast_signed(),
+            sll_hatype: 0,
+            sll_pkttype: 0,
+            sll_halen: 0,
+            sll_addr: [0; 8],
+        };
+        // SAFETY: a whole structure of the kind and length that the kernel expects.
+        let result = unsafe {
+            libc::bind(
+                socket.as_raw_fd(),
+                std::ptr::from_ref(&address).cast(),
+                size_of_val(&address) as libc::socklen_t,
+            )
+        };
+        assert_eq!(result, 0, "bind");
+        socket
+    };
+    host.enter(open).expect("enter")
+}
+
+/// Takes the SACK blocks out of an acknowledgment.
+pub fn without_sack(packet: &mut Packet) -> bool {
+    let is_acknowledgment = packet.payload().is_empty();
+    match packet.tcp_mut() {
+        Some(tcp) if is_acknowledgment => {
+            tcp.options.sack = SackBlocks::NONE;
+            true
+        }
+        _ => false,
+    }
+}
+
 const PATIENCE: Duration = Duration::from_secs(4);
 
 fn pattern(octets: usize) -> Vec<u8> {
@@ -125,6 +296,16 @@ impl Flow {
         let (server, _) = listener.accept().expect("a connection");
         client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         Self { server, client }
+    }
+
+    /// Something goes both ways.
+    pub fn exchange(&mut self) {
+        for (from, to) in [(&mut self.server, &mut self.client)] {
+            from.write_all(b"question").expect("it is sent");
+            to.read_exact(&mut [0; 8]).expect("it arrives");
+            to.write_all(b"answer").expect("it is sent");
+            from.read_exact(&mut [0; 6]).expect("it arrives");
+        }
     }
 
     /// Sends without a pause for so long; the longest time in which nothing came, and how much came.
