@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`clock`] | the one place that reads a clock |
+//! | [`device`] | TUN and TAP devices, and network interfaces by name |
 //! | [`emulator`] | the simulator paced by the clock, between real hosts |
 //! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
 //! | [`gateway`] | agents on a Linux access point's own traffic |
@@ -15,7 +16,9 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-live speaks to a Linux kernel");
 
+mod buffer;
 pub mod clock;
+pub mod device;
 pub mod emulator;
 pub mod frame;
 pub mod gateway;
