@@ -14,6 +14,8 @@ pub mod config;
 pub mod connection;
 pub mod counters;
 pub mod engine;
+pub mod notify;
+pub mod packet_loop;
 pub mod plan;
 pub mod reaction;
 pub mod rule;
