@@ -7,7 +7,8 @@
 //!
 //! That is FAST TCP (Jin, Wei, Low, INFOCOM 2004, equation 3, with gamma = 1/2), its alpha being rate times delay. It needs no
 //! estimate of the rate, and is stable where a rule that went all the way would swing, since the round-trip time answers a
-//! round trip late. The round-trip time of a round is its least sample: what a delayed ACK adds does not count.
+//! round trip late. The round-trip time of a round is that of the first packet
+//! that left in it, when the window was full.
 //!
 //! Where no packets wait, the sender or its application limits, and the window stays as it is.
 //!
@@ -61,7 +62,6 @@ pub struct Hop {
 struct Round {
     start: Instant,
     delivered: u64,
-    least: Option<Duration>,
     /// Packets waited here when it began.
     is_limited: bool,
 }
@@ -146,17 +146,17 @@ impl Hop {
         if self.least.is_none_or(|least| rtt <= least) {
             (self.least, self.least_since) = (Some(rtt), now);
         }
-        self.round.least = Some(self.round.least.map_or(rtt, |least| least.min(rtt)));
         if self.drain.is_some() {
             self.on_sample_while_draining(rtt, sent, now, settings);
         }
         if sent >= self.round.start {
-            self.end_round(now, settings);
+            self.end_round(rtt, now, settings);
         }
     }
 
-    fn end_round(&mut self, now: Instant, settings: &Settings) {
-        let Round { start, delivered, least, is_limited } = self.round;
+    /// A round ended with a sample of this round-trip time: it left when the window was full, if the round is limited.
+    fn end_round(&mut self, rtt: Duration, now: Instant, settings: &Settings) {
+        let Round { start, delivered, is_limited } = self.round;
         let waits = !self.turns.is_empty();
         self.round = Round { start: now, is_limited: waits, ..Round::default() };
         if self.drain.is_some() {
@@ -170,8 +170,8 @@ impl Hop {
             return;
         }
         self.rate = if self.rate == 0 { rate } else { (3 * self.rate + rate) / 4 };
-        if let Some((rtt, floor)) = least.zip(self.least) {
-            self.adjust(rtt, floor, now, settings);
+        if let Some(least) = self.least {
+            self.adjust(rtt, least, now, settings);
         }
         if now.since(self.least_since) > LEAST_RTT_LASTS {
             let until = now + 4 * self.target(settings) + Duration::from_millis(100);
