@@ -62,7 +62,7 @@ pub struct Hop {
 struct Round {
     start: Instant,
     delivered: u64,
-    /// Packets waited here when it began.
+    /// Packets waited here when it began and have waited since.
     is_limited: bool,
 }
 
@@ -126,18 +126,19 @@ impl Hop {
         Some(octets.min(room.max(segment)))
     }
 
-    /// The octets of one connection that may wait before it is told to slow down, and half of what may wait at all.
+    /// The octets of one connection that may wait before it is told to slow down.
     pub fn patience(&self, settings: &Settings) -> usize {
         let shared = self.rate / (self.turns.len().max(1) as u64);
         let octets = shared as u128 * settings.held_delay.as_micros() / 1_000_000;
         let least = u64::from(self.segment) * u64::from(settings.least_window);
         let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(least) };
-        octets.min(settings.held_octets as u64 / 2) as usize
+        octets.min(settings.held_octets as u64) as usize
     }
 
     /// Takes note of what an ACK showed: octets delivered, when the latest of them left, and what that makes the round trip.
     pub fn on_delivery(&mut self, delivered: u64, sent: Option<Instant>, now: Instant, settings: &Settings) {
         self.round.delivered += delivered;
+        self.round.is_limited &= !self.turns.is_empty();
         let Some(sent) = sent else { return };
         let rtt = now.since(sent);
         if rtt.is_zero() {
@@ -164,7 +165,7 @@ impl Hop {
         }
         let nanos = now.since(start).as_nanos().max(1);
         let rate = (u128::from(delivered) * 1_000_000_000 / nanos).min(u128::from(LARGEST_WINDOW)) as u64;
-        if !(is_limited && waits) {
+        if !is_limited {
             // The sender limits: the hop may be faster than that.
             self.rate = self.rate.max(rate);
             return;
