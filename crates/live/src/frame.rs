@@ -1,8 +1,19 @@
 //! What crosses a port: the octets of a frame, and what the kernel says about them that is not in the octets.
 
+mod link_header;
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroU16;
 
 use bytes::Bytes;
+use lasthop_packet::wire::{
+    ParseError, emit, emit_for_offload, header_checksum_is_right, parse, transport_checksum_is_right,
+};
+use lasthop_packet::{Packet, TcpFlags, Transport};
+use thiserror::Error;
+
+pub use link_header::LinkHeader;
 
 /// A frame as it came from a port, or as it is to leave by one.
 ///
@@ -34,4 +45,124 @@ pub enum Checksum {
         /// Where the sum belongs, from `start`.
         offset: u16,
     },
+}
+
+/// Why a frame is not for agents. It is sent on as it came.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Untouched {
+    /// Another protocol, or more VLAN tags than two.
+    #[error("there is no IP packet behind the link header")]
+    NotIp,
+    /// The octets of the IP packet are not whole, or it is above 65,535 octets.
+    #[error(transparent)]
+    Malformed(#[from] ParseError),
+    /// [`Transport::Opaque`].
+    #[error("the packet is of a kind that no agent understands")]
+    Opaque,
+    /// An edit would hide the damage from the receiver.
+    #[error("a checksum is wrong")]
+    WrongChecksum,
+    /// The kernel wants a checksum or segments in a place that is not the packet's own: a tunnel, or a super-packet of UDP.
+    #[error("the packet has offloads that are not plain TCP's or UDP's")]
+    OddOffload,
+}
+
+/// Why a packet cannot become a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a packet of {len} octets does not fit in the length field of IP: an agent joined too much")]
+pub struct TooLarge {
+    /// Octets of the packet.
+    pub len: usize,
+}
+
+/// Where the TCP checksum stands in its header.
+const TCP_CHECKSUM: u16 = 16;
+/// Where the UDP checksum stands in its header.
+const UDP_CHECKSUM: u16 = 6;
+
+impl Frame {
+    /// A frame of these octets about which nobody said anything.
+    pub const fn plain(octets: Bytes) -> Self {
+        Self { octets, checksum: Checksum::Unchecked, segment_size: None, first_segment_cwr: false }
+    }
+
+    /// Finds the IP packet, behind an Ethernet header if the port has one. The packet shares the octets' memory. Checksums that
+    /// nobody vouches for are verified here, so that an edited packet may leave with a right one.
+    pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
+        let link = if ethernet {
+            LinkHeader::ethernet(&self.octets).ok_or(Untouched::NotIp)?
+        } else {
+            LinkHeader::NONE
+        };
+        let mut packet = parse(self.octets.slice(link.len()..))?;
+        let checksum_at = match packet.transport() {
+            Transport::Tcp(_) => Some(TCP_CHECKSUM),
+            Transport::Udp(_) => Some(UDP_CHECKSUM),
+            Transport::Icmp(_) => None,
+            Transport::Opaque { .. } => return Err(Untouched::Opaque),
+        };
+        if self.segment_size.is_some() && packet.tcp().is_none() {
+            return Err(Untouched::OddOffload);
+        }
+        let is_right = match self.checksum {
+            Checksum::Right => true,
+            Checksum::Unchecked => transport_checksum_is_right(&packet),
+            Checksum::Partial { start, offset } => {
+                let transport_at = link.len() + packet.ip().len();
+                if usize::from(start) != transport_at || Some(offset) != checksum_at {
+                    return Err(Untouched::OddOffload);
+                }
+                true
+            }
+        };
+        // The stack looks at the IP header only behind us, whatever the network card checked.
+        if !is_right || !header_checksum_is_right(&packet) {
+            return Err(Untouched::WrongChecksum);
+        }
+        packet.set_segment_size(self.segment_size);
+        Ok((link, packet))
+    }
+
+    /// The frame of a packet behind a link header. `original` is the frame that the packet was parsed from, if it is at hand.
+    ///
+    /// A packet that nobody edited is its original frame again, padding and all. Every other TCP segment gets new octets with a right
+    /// IPv4 header checksum and a TCP checksum that the kernel or a network card completes, and leaves as a super-packet if its
+    /// payload is more than one segment. Other packets get complete checksums.
+    pub fn of(packet: &Packet, link: &LinkHeader, original: Option<&Self>) -> Result<Self, TooLarge> {
+        if let Some(frame) = original
+            && frame.is_of(packet, link)
+        {
+            return Ok(frame.clone());
+        }
+        let too_large = TooLarge { len: packet.len() };
+        let link = link.announcing(packet.ip().source.is_ipv4());
+        let Some(tcp) = packet.tcp() else {
+            if packet.len() > usize::from(u16::MAX) {
+                return Err(too_large);
+            }
+            return Ok(Self::plain([link.octets(), &emit(packet)].concat().into()));
+        };
+        let octets = emit_for_offload(packet, link.octets()).ok_or(too_large)?;
+        let segment_size =
+            packet.segment_size().filter(|size| packet.payload().len() > usize::from(size.get()));
+        let has_cwr = tcp.flags.has(TcpFlags::CWR);
+        let first_only = original.is_none_or(|frame| frame.segment_size.is_none() || frame.first_segment_cwr);
+        Ok(Self {
+            octets: octets.into(),
+            checksum: Checksum::Partial {
+                start: (link.len() + packet.ip().len()) as u16,
+                offset: TCP_CHECKSUM,
+            },
+            segment_size,
+            first_segment_cwr: segment_size.is_some() && has_cwr && first_only,
+        })
+    }
+
+    /// Whether the packet was parsed from this frame, behind this link header, and not edited.
+    fn is_of(&self, packet: &Packet, link: &LinkHeader) -> bool {
+        let behind_link = self.octets.get(link.len()..).unwrap_or_default();
+        packet.original().is_some_and(|octets| octets.as_ptr() == behind_link.as_ptr())
+            && packet.segment_size() == self.segment_size
+            && self.octets.starts_with(link.octets())
+    }
 }

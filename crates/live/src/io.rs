@@ -1,11 +1,21 @@
 //! Ports: where frames come from and go to.
 
+mod devices;
+pub mod divert;
+pub mod memory;
+pub mod policy;
+pub mod selection;
+
 use std::io;
+use std::time::Duration;
 
 use lasthop_agent::Side;
-use lasthop_packet::Instant;
+use lasthop_packet::{FlowKey, Instant};
 
 use crate::frame::Frame;
+
+pub use devices::Waker;
+pub use selection::Selection;
 
 /// A port by its place in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +55,16 @@ pub trait PacketIo {
     /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 100 ms, frames go
     /// past us.
     fn heartbeat(&mut self, now: Instant);
+
+    /// Says that agents have no more use for this connection. A backend that can lets both directions pass from now on, until
+    /// a new connection opens between the same addresses and ports. Frames of it that are on their way still come.
+    fn set_aside(&mut self, flow: FlowKey) {
+        let _ = flow;
+    }
 }
+
+/// The longest that [`PacketIo::wait`] waits: a fifth of what it takes for the heartbeat to go stale.
+pub const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// What became of a frame given to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,9 +18,9 @@ pub(crate) mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use checksum::checksums_are_right;
-pub use emit::emit;
+pub use checksum::{checksums_are_right, header_checksum_is_right, transport_checksum_is_right};
 pub(crate) use emit::headers;
+pub use emit::{emit, emit_for_offload};
 pub(crate) use options::Layout;
 pub use parse::{ParseError, parse};
 

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use etherparse::checksum::Sum16BitWords;
 
 use super::emit::{destination_v4, destination_v6};
-use super::{PROTOCOL_ICMP, PROTOCOL_TCP, PROTOCOL_UDP, parse};
+use super::{PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP, parse};
 use crate::header::Ip;
-use crate::packet::Transport;
+use crate::packet::{Packet, Transport};
 
 /// Whether the IPv4 header checksum and the transport checksum of this packet are right, as its receiver would check them. A UDP
 /// checksum of zero means "none" over IPv4 (RFC 768) and is wrong over IPv6 (RFC 8200, section 8.1). Of an opaque packet only
@@ -17,35 +17,64 @@ pub fn checksums_are_right(octets: &[u8]) -> bool {
     let Ok(packet) = parse(Bytes::copy_from_slice(octets)) else {
         return false;
     };
-    let is_v4 = packet.ip().source.is_ipv4();
-    let header_len = if is_v4 { usize::from(octets[0] & 0x0f) * 4 } else { 40 };
-    let (header, body) = octets[..packet.len()].split_at(header_len);
-    let header_is_right = !is_v4 || internet_checksum(header) == 0;
+    header_checksum_is_right(&packet) && transport_checksum_is_right(&packet)
+}
 
+/// Whether the IPv4 header checksum is right in the octets that the packet came in. IPv6 has none, and a packet that was edited
+/// or is of our own making gets a right one when it is written: both are right.
+pub fn header_checksum_is_right(packet: &Packet) -> bool {
+    packet.original().is_none_or(|octets| !is_v4(packet) || internet_checksum(header_and_body(octets).0) == 0)
+}
+
+/// The same of the transport checksum, with the rules of [`checksums_are_right`].
+pub fn transport_checksum_is_right(packet: &Packet) -> bool {
+    let Some(octets) = packet.original() else { return true };
+    let body = header_and_body(octets).1;
     let protocol = match packet.transport() {
         Transport::Tcp(_) => PROTOCOL_TCP,
-        Transport::Udp(_) if body[6..8] == [0, 0] => return header_is_right && is_v4,
+        Transport::Udp(_) if body[6..8] == [0, 0] => return is_v4(packet),
         Transport::Udp(_) => PROTOCOL_UDP,
-        Transport::Icmp(_) if is_v4 => PROTOCOL_ICMP,
-        Transport::Icmp(_) => super::PROTOCOL_ICMPV6,
-        Transport::Opaque { .. } => return header_is_right,
+        Transport::Icmp(_) if is_v4(packet) => PROTOCOL_ICMP,
+        Transport::Icmp(_) => PROTOCOL_ICMPV6,
+        Transport::Opaque { .. } => return true,
     };
-    header_is_right && transport_checksum(packet.ip(), protocol, body) == 0
+    transport_checksum(packet.ip(), protocol, body) == 0
+}
+
+fn is_v4(packet: &Packet) -> bool {
+    packet.ip().source.is_ipv4()
+}
+
+/// The IP header of a packet that was parsed, and what follows.
+pub(super) fn header_and_body(octets: &[u8]) -> (&[u8], &[u8]) {
+    let header_len = if octets[0] >> 4 == 4 { usize::from(octets[0] & 0x0f) * 4 } else { 40 };
+    octets.split_at(header_len)
 }
 
 /// The checksum of a transport header and what follows it, over whatever stands in the checksum field: write it there if that was
 /// zero; 0 if a right one stood there. ICMP over IPv4 has no pseudo header (RFC 792), all others have.
 pub(super) fn transport_checksum(ip: &Ip, protocol: u8, body: &[u8]) -> u16 {
-    let mut sum = Sum16BitWords::new();
-    if protocol != PROTOCOL_ICMP {
-        sum = match ip.source {
-            IpAddr::V4(source) => sum.add_4bytes(source.octets()).add_4bytes(destination_v4(ip).octets()),
-            IpAddr::V6(source) => sum.add_16bytes(source.octets()).add_16bytes(destination_v6(ip).octets()),
-        };
-        // IPv6 has a length of 32 bits (RFC 8200, section 8.1); IPv4 has 16, which is the same sum for all that fits.
-        sum = sum.add_4bytes((body.len() as u32).to_be_bytes()).add_2bytes([0, protocol]);
-    }
+    let sum = if protocol == PROTOCOL_ICMP {
+        Sum16BitWords::new()
+    } else {
+        pseudo_header(ip, protocol, body.len())
+    };
     finish(&sum.add_slice(body))
+}
+
+/// What stands in the checksum field where a network card is to do the rest: the pseudo header's sum, not complemented.
+pub(super) fn partial_checksum(ip: &Ip, protocol: u8, len: usize) -> u16 {
+    !finish(&pseudo_header(ip, protocol, len))
+}
+
+fn pseudo_header(ip: &Ip, protocol: u8, len: usize) -> Sum16BitWords {
+    let mut sum = Sum16BitWords::new();
+    let mut sum = match ip.source {
+        IpAddr::V4(source) => sum.add_4bytes(source.octets()).add_4bytes(destination_v4(ip).octets()),
+        IpAddr::V6(source) => sum.add_16bytes(source.octets()).add_16bytes(destination_v6(ip).octets()),
+    };
+    // IPv6 has a length of 32 bits (RFC 8200, section 8.1); IPv4 has 16, which is the same sum for all that fits.
+    sum.add_4bytes((len as u32).to_be_bytes()).add_2bytes([0, protocol])
 }
 
 /// The checksum of these octets: 0 if a right one is among them.

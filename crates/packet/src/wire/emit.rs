@@ -4,10 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use bytes::Bytes;
 
-use super::checksum::{internet_checksum, transport_checksum};
+use super::checksum::{internet_checksum, partial_checksum, transport_checksum};
 use super::{Layout, PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP};
 use crate::header::{Ip, Tcp};
 use crate::packet::{Carried, Packet, Transport};
+use crate::payload::Payload;
 
 /// The octets of a packet: as they came if it was parsed and nobody edited it, otherwise written anew with right lengths and
 /// checksums.
@@ -26,6 +27,35 @@ pub fn emit(packet: &Packet) -> Bytes {
     }
 }
 
+/// A TCP segment for somebody who will complete its checksum, such as a network card that also cuts it into segments: behind
+/// `link_header`, the packet as [`emit`] writes it, but with only the pseudo header's sum in the checksum field. The IPv4 header
+/// checksum is complete. One that came with whatever checksum and was not edited is the same otherwise.
+///
+/// `None` if it is not TCP, or too large for the length field: more than 65,535 octets (and so for IPv6 too, where 40 more would fit,
+/// because the kernel's own limit for a super-packet is that).
+pub fn emit_for_offload(packet: &Packet, link_header: &[u8]) -> Option<Vec<u8>> {
+    packet.tcp()?;
+    if packet.len() > usize::from(u16::MAX) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(link_header.len() + packet.len());
+    out.extend_from_slice(link_header);
+    if let Some(original) = packet.original() {
+        out.extend_from_slice(original);
+    } else {
+        write_headers(packet, &mut out);
+        match packet.payload() {
+            Payload::Bytes(octets) => out.extend_from_slice(octets),
+            stream @ Payload::Stream { .. } => out.extend_from_slice(&stream.octets()),
+        }
+    }
+    let ip_len = packet.ip().len();
+    let checksum = partial_checksum(packet.ip(), PROTOCOL_TCP, packet.len() - ip_len);
+    let at = link_header.len() + ip_len + 16;
+    out[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+    Some(out)
+}
+
 /// The IP and transport header as [`emit`] writes them; of an opaque packet only the IP header.
 pub(crate) fn headers(packet: &Packet) -> Vec<u8> {
     let mut octets = match packet.original() {
@@ -37,26 +67,31 @@ pub(crate) fn headers(packet: &Packet) -> Vec<u8> {
 }
 
 fn write(packet: &Packet) -> Vec<u8> {
-    let len = packet.len();
-    let ip_len = packet.ip().len();
-    let mut out = Vec::with_capacity(len);
-    match packet.ip().source {
-        IpAddr::V4(source) => write_ipv4(packet, source, len, &mut out),
-        IpAddr::V6(source) => write_ipv6(packet, source, len - ip_len, &mut out),
-    }
-    let checksum_at = write_transport(packet, &mut out);
+    let mut out = Vec::with_capacity(packet.len());
+    let checksum_at = write_headers(packet, &mut out);
     out.extend_from_slice(&packet.payload().octets());
 
     if let Some(at) = checksum_at {
-        let checksum = transport_checksum(packet.ip(), protocol(packet), &out[ip_len..]);
+        let checksum = transport_checksum(packet.ip(), protocol(packet), &out[packet.ip().len()..]);
         let checksum = if checksum == 0 && protocol(packet) == PROTOCOL_UDP { 0xffff } else { checksum };
         out[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
     }
     out
 }
 
+/// Appends the IP header and the transport header with a checksum of zero; returns where in `out` that checksum belongs.
+fn write_headers(packet: &Packet, out: &mut Vec<u8>) -> Option<usize> {
+    let len = packet.len();
+    match packet.ip().source {
+        IpAddr::V4(source) => write_ipv4(packet, source, len, out),
+        IpAddr::V6(source) => write_ipv6(packet, source, len - packet.ip().len(), out),
+    }
+    write_transport(packet, out)
+}
+
 fn write_ipv4(packet: &Packet, source: Ipv4Addr, len: usize, out: &mut Vec<u8>) {
     let ip = packet.ip();
+    let start = out.len();
     let flags: u16 = if packet.carried().may_fragment { 0 } else { 0x4000 };
     out.extend_from_slice(&[0x45, ip.traffic_class]);
     out.extend_from_slice(&length_field(len));
@@ -65,8 +100,8 @@ fn write_ipv4(packet: &Packet, source: Ipv4Addr, len: usize, out: &mut Vec<u8>) 
     out.extend_from_slice(&[ip.hop_limit, protocol(packet), 0, 0]);
     out.extend_from_slice(&source.octets());
     out.extend_from_slice(&destination_v4(ip).octets());
-    let checksum = internet_checksum(out);
-    out[10..12].copy_from_slice(&checksum.to_be_bytes());
+    let checksum = internet_checksum(&out[start..]);
+    out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
 }
 
 fn write_ipv6(packet: &Packet, source: Ipv6Addr, behind_header: usize, out: &mut Vec<u8>) {

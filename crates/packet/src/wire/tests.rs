@@ -228,3 +228,21 @@ fn a_super_packet_has_a_length_field_of_zero() {
         assert!(matches!(parse(octets), Err(ParseError::LengthUnstated { .. })));
     }
 }
+
+#[test]
+fn a_segment_for_a_network_card_has_only_the_pseudo_header_summed() {
+    for (addresses, ip_len) in [(V4, 20), (V6, 40)] {
+        let made = Packet::tcp_segment(Ip::new(addresses.0, addresses.1), Tcp::default(), stream(9));
+        let complete = emit(&made);
+        let came = parse(complete.clone()).unwrap();
+        for packet in [made, came] {
+            let mut octets = emit_for_offload(&packet, &[1, 2, 3]).expect("it is small");
+            assert_eq!(octets[..3], [1, 2, 3]);
+            let sum = checksum::internet_checksum(&octets[3 + ip_len..]);
+            octets[3 + ip_len + 16..][..2].copy_from_slice(&sum.to_be_bytes());
+            assert_eq!(octets[3..], complete[..]);
+        }
+    }
+    let too_large = Packet::tcp_segment(Ip::new(V4.0, V4.1), Tcp::default(), stream(65_496));
+    assert_eq!(emit_for_offload(&too_large, &[]), None);
+}

@@ -10,8 +10,8 @@ use super::error::ScenarioError;
 use super::text::{key_in_text, line_at};
 
 /// A TOML file, parsed, with the place of every key and value.
-#[derive(Clone)]
-pub(super) struct Document<'t> {
+#[derive(Clone, Debug)]
+pub struct Document<'t> {
     name: String,
     text: &'t str,
     root: Spanned<DeTable<'t>>,
@@ -19,7 +19,7 @@ pub(super) struct Document<'t> {
     replaced: Vec<Replaced>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Replaced {
     path: Vec<String>,
     file: String,
@@ -27,6 +27,7 @@ struct Replaced {
 }
 
 impl<'t> Document<'t> {
+    /// Parses a scenario or a sweep, which is never empty.
     pub(super) fn parse(text: &'t str, name: String) -> Result<Self, ScenarioError> {
         if text.trim().is_empty() {
             return Err(ScenarioError::of_file(
@@ -34,6 +35,11 @@ impl<'t> Document<'t> {
                 "the file is empty; expected a scenario with nodes, links and flows",
             ));
         }
+        Self::parse_toml(text, name)
+    }
+
+    /// Parses a TOML file; `name` is what errors call it.
+    pub fn parse_toml(text: &'t str, name: String) -> Result<Self, ScenarioError> {
         match DeTable::parse(text) {
             Ok(root) => Ok(Self { name, text, root, replaced: Vec::new() }),
             Err(error) => {
@@ -54,7 +60,7 @@ impl<'t> Document<'t> {
     }
 
     /// Reads the whole file as `T`.
-    pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
         T::deserialize(toml::de::Deserializer::from(self.root.clone())).map_err(|error| {
             let path = error.span().map(|span| self.path_at(&span)).unwrap_or_default();
             let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -67,7 +73,7 @@ impl<'t> Document<'t> {
     }
 
     /// An error about the key at this path, or about the innermost table on the way to it that the file has.
-    pub(super) fn error(&self, path: &[&str], problem: impl Into<String>) -> ScenarioError {
+    pub fn error(&self, path: &[&str], problem: impl Into<String>) -> ScenarioError {
         let (file, line) = self.place(path);
         ScenarioError {
             file: file.to_owned(),
@@ -82,6 +88,16 @@ impl<'t> Document<'t> {
         let (first, rest) = path.split_first()?;
         let value = self.root.get_ref().get(*first)?;
         rest.iter().try_fold(value, |value, step| child(value.get_ref(), step).map(|(_, value)| value))
+    }
+
+    /// What is wrong with setting the key at this path from outside, if it is in a node, link or flow that the file does not have.
+    pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
+        match *path {
+            [kind @ ("nodes" | "links" | "flows"), name, ..] if self.get(&[kind, name]).is_none() => {
+                Some(format!("the scenario has no {name:?} among its {kind}"))
+            }
+            _ => None,
+        }
     }
 
     /// The text that stands at a value of this file.

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::error::ScenarioError;
 
 /// Reads a scenario or a sweep: one longer than this is none.
-pub(super) fn read_file(path: &Path) -> Result<String, ScenarioError> {
+pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
     read_text(path, 16 << 20)
 }
 

@@ -1,0 +1,221 @@
+//! The daemon's configuration file: TOML, read into what is ready to run.
+
+mod recipe;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lasthop_agent::LinkSenses;
+use lasthop_scenario::file::document::Document;
+use lasthop_scenario::file::read_file;
+
+use super::plan::{Plan, SteppingAside};
+use super::selector::Selector;
+use super::table::IdleTimes;
+use tables::{GatewayFile, PortsTable, SelectorTable, SteppingAsideTable};
+
+pub use lasthop_scenario::file::ScenarioError as ConfigError;
+pub use tables::{Backend, LogFormat, LogLevel};
+
+/// Where the control socket is unless a file says otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
+/// The example file: every key with its default and what it is for.
+pub const DEFAULT_FILE: &str = include_str!("../../../../packaging/gateway.toml");
+
+const MOST_FLOWS: usize = 1_000_000;
+const MOST_RULES: usize = 64;
+const LONGEST_IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// A configuration that was read and found right.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How frames are taken out of the kernel's path.
+    pub backend: Backend,
+    /// Interfaces to the wired network; `None` to find them.
+    pub core: Option<Vec<String>>,
+    /// Interfaces to the wireless hop; `None` to find them.
+    pub radio: Option<Vec<String>>,
+    /// What the engine is to do.
+    pub plan: Plan,
+    /// Where Prometheus may ask; `None` for nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// The control socket; `None` for none.
+    pub control: Option<PathBuf>,
+    /// The least level that is logged.
+    pub log_level: LogLevel,
+    /// How it is logged.
+    pub log_format: LogFormat,
+}
+
+/// Reads a file. `senses` is what the gateway's link layer has to offer: a scheme that needs more is refused.
+pub fn read(path: &Path, senses: LinkSenses) -> Result<Config, ConfigError> {
+    parse(&read_file(path)?, &path.display().to_string(), senses)
+}
+
+/// Reads a text; `name` is what errors call it.
+pub fn parse(text: &str, name: &str, senses: LinkSenses) -> Result<Config, ConfigError> {
+    let document = Document::parse_toml(text, name.to_owned())?;
+    let file: GatewayFile = document.deserialize()?;
+    let reader = Reader { document: &document, senses };
+    let flows = reader.in_range(&["bounds", "flows"], file.bounds.flows, 1, MOST_FLOWS)?;
+    reader.in_range(&["bounds", "octets-per-flow"], file.bounds.octets_per_flow, 0, 1 << 40)?;
+    reader.in_range(&["bounds", "octets-in-all"], file.bounds.octets_in_all, 0, 1 << 40)?;
+    reader.in_range(&["rule"], file.rule.len(), 1, MOST_RULES)?;
+    reader.check_ports(&file.ports)?;
+    let plan = Plan {
+        traffic: reader.selector(&["traffic"], file.traffic.selector())?,
+        rules: recipe::rules(&reader, &file.rule, &file.bounds)?,
+        flows,
+        idle: reader.idle(&file.idle)?,
+        stepping_aside: reader.stepping_aside(&file.stepping_aside)?,
+        seed: 1,
+    };
+    Ok(Config {
+        backend: file.backend,
+        core: file.ports.core,
+        radio: file.ports.radio,
+        plan,
+        metrics: reader.listen(&file.metrics.listen)?,
+        control: reader.socket(&file.control.socket)?,
+        log_level: file.log.level,
+        log_format: file.log.format,
+    })
+}
+
+/// The JSON schema of the file, for editors.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(GatewayFile).to_value()
+}
+
+/// What reading needs to know.
+struct Reader<'a> {
+    document: &'a Document<'a>,
+    senses: LinkSenses,
+}
+
+impl Reader<'_> {
+    fn fail(&self, key: &[&str], problem: impl Into<String>) -> ConfigError {
+        self.document.error(key, problem)
+    }
+
+    fn in_range<T: PartialOrd + std::fmt::Display>(
+        &self,
+        key: &[&str],
+        value: T,
+        least: T,
+        most: T,
+    ) -> Result<T, ConfigError> {
+        if (&least..=&most).contains(&&value) {
+            return Ok(value);
+        }
+        Err(self.fail(key, format!("{value} is out of range; expected {least} to {most}")))
+    }
+
+    fn check_ports(&self, ports: &PortsTable) -> Result<(), ConfigError> {
+        let lists = [("core", &ports.core), ("radio", &ports.radio)];
+        let mut seen: Vec<&str> = Vec::new();
+        for (side, names) in lists {
+            let Some(names) = names else { continue };
+            if names.is_empty() {
+                return Err(self.fail(&["ports", side], "no interface; leave the key out to have them found"));
+            }
+            for (index, name) in names.iter().enumerate() {
+                let key = ["ports", side, &index.to_string()];
+                // What Linux takes for a name (IFNAMSIZ, and `dev_valid_name`).
+                let is_odd = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
+                if name.is_empty() || name.len() > 15 || name.chars().any(is_odd) {
+                    return Err(self.fail(&key, "expected the name of an interface, such as \"wlan0\""));
+                }
+                if seen.contains(&name.as_str()) {
+                    return Err(
+                        self.fail(&key, format!("{name} is named twice; expected each interface once"))
+                    );
+                }
+                seen.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn selector(&self, at: &[&str], table: SelectorTable) -> Result<Selector, ConfigError> {
+        let prefixes = |key: &str, texts: &[String]| {
+            tables::prefixes(texts).map_err(|(index, problem)| {
+                let index = index.to_string();
+                self.fail(&[at, &[key, &index]].concat(), problem)
+            })
+        };
+        Ok(Selector {
+            prefixes: prefixes("prefixes", &table.prefixes)?,
+            exclude_prefixes: prefixes("exclude-prefixes", &table.exclude_prefixes)?,
+            ports: table.ports.into_iter().map(|entry| entry.0).collect(),
+            exclude_ports: table.exclude_ports.into_iter().map(|entry| entry.0).collect(),
+        })
+    }
+
+    fn idle(&self, table: &tables::IdleTable) -> Result<IdleTimes, ConfigError> {
+        let check = |key: &str, time: Duration, least: Duration| {
+            if (least..=LONGEST_IDLE).contains(&time) {
+                return Ok(time);
+            }
+            let shown = lasthop_packet::units::format_duration;
+            let range = format!("expected {} to {}", shown(least), shown(LONGEST_IDLE));
+            Err(self.fail(&["idle", key], format!("{} is out of range; {range}", shown(time))))
+        };
+        let second = Duration::from_secs(1);
+        Ok(IdleTimes {
+            by_state: [
+                check("opening", table.opening, second)?,
+                check("established", table.established, second)?,
+                check("half-closed", table.half_closed, second)?,
+                check("closing", table.closing, second)?,
+            ],
+            grace: check("grace", table.grace, Duration::ZERO)?,
+        })
+    }
+
+    fn stepping_aside(&self, table: &SteppingAsideTable) -> Result<SteppingAside, ConfigError> {
+        let key = |key| ["stepping-aside", key];
+        let losses = self.in_range(&key("unresponsive-losses"), table.unresponsive_losses, 1, 100)?;
+        Ok(SteppingAside {
+            one_way_packets: self.in_range(&key("one-way-packets"), table.one_way_packets, 1, 1_000_000)?,
+            one_way_time: table.one_way_time,
+            unresponsive_losses: table.unresponsive.then_some(losses),
+        })
+    }
+
+    fn listen(&self, text: &str) -> Result<Option<SocketAddr>, ConfigError> {
+        let key = ["metrics", "listen"];
+        if text == "off" {
+            return Ok(None);
+        }
+        let address: SocketAddr = text.parse().map_err(|_| {
+            let problem = format!("{text:?} is no address and port; expected \"127.0.0.1:9477\" or \"off\"");
+            self.fail(&key, problem)
+        })?;
+        if !address.ip().is_loopback() {
+            return Err(self.fail(
+                &key,
+                format!(
+                    "{} is not a loopback address; the figures name every peer's load, so they are served on this machine only: \
+                     expected 127.0.0.1 or [::1], with a proxy in front where others are to read them",
+                    address.ip()
+                ),
+            ));
+        }
+        Ok(Some(address))
+    }
+
+    fn socket(&self, text: &str) -> Result<Option<PathBuf>, ConfigError> {
+        match text {
+            "off" => Ok(None),
+            // sockaddr_un has room for 107 octets.
+            path if path.starts_with('/') && path.len() <= 107 => Ok(Some(path.into())),
+            _ => Err(self
+                .fail(&["control", "socket"], "expected an absolute path of at most 107 octets, or \"off\"")),
+        }
+    }
+}

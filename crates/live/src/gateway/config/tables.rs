@@ -1,0 +1,360 @@
+//! The tables of a configuration file, as serde reads them. `packaging/gateway.toml` shows and explains each key.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use lasthop_schemes::settings::{DurationText, OctetsText};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::gateway::selector::{PortRange, Prefix};
+
+/// A lasthop gateway. Every key has a default; an empty file is a gateway that finds its interfaces by itself and runs Snoop for
+/// all TCP but ssh.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GatewayFile {
+    /// How frames are taken out of the kernel's path. Default "auto": tc-bpf, or tun where the kernel lacks it.
+    pub backend: Backend,
+    /// Which interfaces.
+    pub ports: PortsTable,
+    /// Which traffic any rule is asked about. Everything that is not TCP passes untouched in any case.
+    pub traffic: TrafficTable,
+    /// The rules, 1 to 64; the first that matches a connection counts. Default: one that runs Snoop for all traffic.
+    pub rule: Vec<RuleTable>,
+    /// How much may be remembered.
+    pub bounds: BoundsTable,
+    /// How long a connection may be idle.
+    pub idle: IdleTable,
+    /// When connections are left alone that no agent does any good to.
+    pub stepping_aside: SteppingAsideTable,
+    /// Figures for Prometheus.
+    pub metrics: MetricsTable,
+    /// How `lasthop gateway status` and its like reach the daemon.
+    pub control: ControlTable,
+    /// The log, on standard error.
+    pub log: LogTable,
+}
+
+/// How frames are taken out of the kernel's path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// The best one that this kernel has.
+    #[default]
+    Auto,
+    /// tc filters that redirect to TAP devices.
+    TcBpf,
+    /// A TUN device and policy routing.
+    Tun,
+}
+
+/// Which interfaces.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PortsTable {
+    /// Interfaces to the wired network. Default: those with a default route, or the wired members of a bridge that has it.
+    pub core: Option<Vec<String>>,
+    /// Interfaces to the wireless hop. Default: every wireless one.
+    pub radio: Option<Vec<String>>,
+}
+
+/// Which connections. A key that is left out asks for nothing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SelectorTable {
+    /// TCP ports at either end: numbers, or ranges such as "8000-8099".
+    pub ports: Vec<PortEntry>,
+    /// Addresses at either end: prefixes such as "192.168.0.0/16".
+    pub prefixes: Vec<String>,
+    /// TCP ports that neither end may have.
+    pub exclude_ports: Vec<PortEntry>,
+    /// Addresses that neither end may have.
+    pub exclude_prefixes: Vec<String>,
+}
+
+/// Which traffic any rule is asked about.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TrafficTable {
+    /// TCP ports at either end: numbers, or ranges such as "8000-8099". Default: all.
+    pub ports: Vec<PortEntry>,
+    /// Addresses at either end: prefixes such as "192.168.0.0/16". Default: all.
+    pub prefixes: Vec<String>,
+    /// TCP ports that neither end may have. Default 22: whoever repairs a gateway over ssh does it without the gateway's help.
+    pub exclude_ports: Vec<PortEntry>,
+    /// Addresses that neither end may have. Default: none.
+    pub exclude_prefixes: Vec<String>,
+}
+
+/// A rule: which scheme for which traffic.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RuleTable {
+    /// The rule's name in tables and metrics. Default: its schemes' names.
+    pub name: Option<String>,
+    /// A scheme of `lasthop schemes` that places an agent at the edge, or "none" to leave the traffic alone.
+    pub scheme: Option<String>,
+    /// The scheme's settings; `lasthop schemes NAME` lists them.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub settings: toml::Table,
+    /// Instead of `scheme` and `settings`: several schemes on top of each other, the one nearest to the core side first.
+    pub stack: Option<Vec<LayerTable>>,
+    /// TCP ports at either end. Default: all.
+    pub ports: Vec<PortEntry>,
+    /// Addresses at either end. Default: all.
+    pub prefixes: Vec<String>,
+    /// TCP ports that neither end may have. Default: none.
+    pub exclude_ports: Vec<PortEntry>,
+    /// Addresses that neither end may have. Default: none.
+    pub exclude_prefixes: Vec<String>,
+}
+
+/// A scheme of a stack.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LayerTable {
+    /// A scheme that places an agent at the edge.
+    pub scheme: String,
+    /// Its settings.
+    #[serde(default)]
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub settings: toml::Table,
+}
+
+/// How much may be remembered.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BoundsTable {
+    /// Connections at a time, 1 to 1,000,000; default 10,000. What comes beyond passes untouched. Also the agents' `flows`, where
+    /// a scheme has that setting and its rule does not set it.
+    pub flows: usize,
+    /// Octets that an agent may keep of one connection; default 1 MiB. The agents' `cached-octets`.
+    #[serde(with = "lasthop_schemes::settings::octets")]
+    #[schemars(with = "OctetsText")]
+    pub octets_per_flow: usize,
+    /// Octets that all agents together may keep; default 64 MiB. The agents' `cached-octets-in-all`, in equal parts.
+    #[serde(with = "lasthop_schemes::settings::octets")]
+    #[schemars(with = "OctetsText")]
+    pub octets_in_all: usize,
+}
+
+/// How long a connection may be idle until it is forgotten. It goes on all the same, and is met anew with its next packet.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IdleTable {
+    /// After a SYN that nobody answers; default "30 s".
+    #[serde(with = "lasthop_schemes::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub opening: Duration,
+    /// While data may flow; default "10 min".
+    #[serde(with = "lasthop_schemes::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub established: Duration,
+    /// After one end's FIN; default "2 min".
+    #[serde(with = "lasthop_schemes::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub half_closed: Duration,
+    /// After both ends' FINs, or a reset; default "10 s".
+    #[serde(with = "lasthop_schemes::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub closing: Duration,
+    /// At the bound, a connection that was used within this time does not make room for a new one; default "10 s".
+    #[serde(with = "lasthop_schemes::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub grace: Duration,
+}
+
+/// When connections are left alone that no agent does any good to.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SteppingAsideTable {
+    /// Whether connections are left alone whose sender does not slow down on loss; default true.
+    pub unresponsive: bool,
+    /// Losses to which it did not answer, 1 to 100; default 8. A loss to which it does takes two of them away.
+    pub unresponsive_losses: u8,
+    /// A connection of which only one direction passes here is left alone after so many packets, 1 or more; default 32,
+    pub one_way_packets: u64,
+    /// and so much time; default "1 s".
+    #[serde(with = "lasthop_schemes::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub one_way_time: Duration,
+}
+
+/// Figures for Prometheus.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MetricsTable {
+    /// A loopback address and port, or "off"; default "127.0.0.1:9477". `GET /metrics` and `GET /healthz`.
+    pub listen: String,
+}
+
+/// The control socket.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ControlTable {
+    /// Its path, or "off"; default "/run/lasthop/gateway.sock".
+    pub socket: String,
+}
+
+/// The log.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LogTable {
+    /// The least level that is written; default "info".
+    pub level: LogLevel,
+    /// Lines for people, or a JSON document a line; default "text".
+    pub format: LogFormat,
+}
+
+/// Levels of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogLevel {
+    /// What ends the daemon or an agent.
+    Error,
+    /// What somebody should look at.
+    Warn,
+    /// Start, stop, reload.
+    #[default]
+    Info,
+    /// More than anybody wants.
+    Debug,
+}
+
+/// Formats of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// A JSON document a line.
+    Json,
+}
+
+/// `443` or `"8000-8099"`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortEntry(pub PortRange);
+
+impl TrafficTable {
+    pub(super) fn selector(&self) -> SelectorTable {
+        let Self { ports, prefixes, exclude_ports, exclude_prefixes } = self.clone();
+        SelectorTable { ports, prefixes, exclude_ports, exclude_prefixes }
+    }
+}
+
+impl RuleTable {
+    pub(super) fn selector(&self) -> SelectorTable {
+        let Self { ports, prefixes, exclude_ports, exclude_prefixes, .. } = self.clone();
+        SelectorTable { ports, prefixes, exclude_ports, exclude_prefixes }
+    }
+}
+
+impl Default for GatewayFile {
+    fn default() -> Self {
+        Self {
+            backend: Backend::Auto,
+            ports: PortsTable::default(),
+            traffic: TrafficTable::default(),
+            rule: vec![RuleTable { scheme: Some("snoop".to_owned()), ..RuleTable::default() }],
+            bounds: BoundsTable::default(),
+            idle: IdleTable::default(),
+            stepping_aside: SteppingAsideTable::default(),
+            metrics: MetricsTable::default(),
+            control: ControlTable::default(),
+            log: LogTable::default(),
+        }
+    }
+}
+
+impl Default for TrafficTable {
+    fn default() -> Self {
+        Self {
+            ports: Vec::new(),
+            prefixes: Vec::new(),
+            exclude_ports: vec![PortEntry(PortRange(22..=22))],
+            exclude_prefixes: Vec::new(),
+        }
+    }
+}
+
+impl Default for BoundsTable {
+    fn default() -> Self {
+        Self { flows: 10_000, octets_per_flow: 1 << 20, octets_in_all: 64 << 20 }
+    }
+}
+
+impl Default for IdleTable {
+    fn default() -> Self {
+        Self {
+            opening: Duration::from_secs(30),
+            established: Duration::from_secs(600),
+            half_closed: Duration::from_secs(120),
+            closing: Duration::from_secs(10),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Default for SteppingAsideTable {
+    fn default() -> Self {
+        Self {
+            unresponsive: true,
+            unresponsive_losses: 8,
+            one_way_packets: 32,
+            one_way_time: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Default for MetricsTable {
+    fn default() -> Self {
+        Self { listen: "127.0.0.1:9477".to_owned() }
+    }
+}
+
+impl Default for ControlTable {
+    fn default() -> Self {
+        Self { socket: super::DEFAULT_SOCKET.to_owned() }
+    }
+}
+
+impl<'de> Deserialize<'de> for PortEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl Visitor<'_> for Reading {
+            type Value = PortEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a port such as 443, or a range such as \"8000-8099\"")
+            }
+            fn visit_i64<E: Error>(self, port: i64) -> Result<PortEntry, E> {
+                self.visit_str(&port.to_string())
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<PortEntry, E> {
+                text.parse().map(PortEntry).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for PortEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Port".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [
+            { "type": "integer", "minimum": 1, "maximum": 65535 },
+            { "type": "string", "pattern": r"^\s*[0-9]+\s*(-\s*[0-9]+\s*)?$" },
+        ] })
+    }
+}
+
+/// Reads prefixes; the error is the place of the wrong one and a sentence.
+pub(super) fn prefixes(texts: &[String]) -> Result<Vec<Prefix>, (usize, String)> {
+    texts.iter().enumerate().map(|(index, text)| text.parse().map_err(|problem| (index, problem))).collect()
+}

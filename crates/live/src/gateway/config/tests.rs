@@ -1,0 +1,139 @@
+use std::net::IpAddr;
+
+use lasthop_agent::LinkSenses;
+use lasthop_packet::FlowKey;
+
+use super::*;
+
+fn read(text: &str) -> Result<Config, String> {
+    parse(text, "gateway.toml", LinkSenses::empty()).map_err(|error| error.to_string())
+}
+
+fn refused(text: &str) -> String {
+    read(text).map(|_| ()).expect_err("it is wrong")
+}
+
+#[test]
+fn the_packaged_file_says_what_an_empty_one_means() {
+    let document =
+        Document::parse_toml(DEFAULT_FILE, "packaging/gateway.toml".to_owned()).expect("it is TOML");
+    let mut packaged: GatewayFile = document.deserialize().expect("it is right");
+    let defaults = GatewayFile::default();
+    assert_eq!(std::mem::replace(&mut packaged.rule, defaults.rule.clone()), defaults.rule);
+    assert_eq!(packaged, defaults);
+    let packaged = read(DEFAULT_FILE).expect("it is right");
+    let empty = read("").expect("every key has a default");
+    assert_eq!(packaged.plan.rules[0].recipe, empty.plan.rules[0].recipe);
+    assert_eq!((empty.core, empty.metrics.map(|address| address.port())), (None, Some(9477)));
+}
+
+#[test]
+fn errors_name_line_key_and_what_was_expected() {
+    for (text, place, problem) in [
+        ("[bounds]\nflows = 0", "gateway.toml:2: bounds.flows: ", "expected 1 to 1000000"),
+        ("[bounds]\nflow = 1", "gateway.toml:2: bounds.flow: ", "unknown field"),
+        (
+            "[bounds]\n\noctets-in-all = \"3 apples\"",
+            "gateway.toml:3: bounds.octets-in-all: ",
+            "amount of data",
+        ),
+        ("backend = \"magic\"", "gateway.toml:1: backend: ", "`tc-bpf`"),
+        ("[ports]\nradio = [\"wlan0\", \"a/b\"]", "gateway.toml:2: ports.radio[1]: ", "such as \"wlan0\""),
+        (
+            "[ports]\ncore = [\"e\"]\nradio = [\"e\"]",
+            "gateway.toml:3: ports.radio[0]: ",
+            "each interface once",
+        ),
+        ("[ports]\ncore = []", "gateway.toml:2: ports.core: ", "leave the key out"),
+        ("[traffic]\nports = [0]", "gateway.toml:2: traffic.ports[0]: ", "a range such as"),
+        (
+            "[traffic]\nprefixes = [\"10.0.0.0/8\", \"x\"]",
+            "gateway.toml:2: traffic.prefixes[1]: ",
+            "is no prefix",
+        ),
+        ("[[rule]]\nports = [80]", "gateway.toml:1: rule[0]: ", "expected a scheme"),
+        ("[[rule]]\nscheme = \"snop\"", "gateway.toml:2: rule[0].scheme: ", "there is no scheme \"snop\""),
+        (
+            "[[rule]]\nscheme = \"snoop\"\n[rule.settings]\nflows = 3\nminimum-timeout = 5",
+            "gateway.toml:5: rule[0].settings.minimum-timeout: ",
+            "expected a string",
+        ),
+        (
+            "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"refined-icmp\"",
+            "gateway.toml:4: rule[1].scheme: ",
+            "does not report the fate of each frame",
+        ),
+        ("[[rule]]\nscheme = \"snoop\"\nstack = []", "gateway.toml:1: rule[0]: ", "or a stack"),
+        (
+            "[[rule]]\nstack = [{ scheme = \"snoop\" }, { scheme = \"x\" }]",
+            "gateway.toml:2: rule[0].stack[1].scheme: ",
+            "no scheme",
+        ),
+        ("rule = []", "gateway.toml:1: rule: ", "expected 1 to 64"),
+        ("[metrics]\nlisten = \"0.0.0.0:9477\"", "gateway.toml:2: metrics.listen: ", "loopback"),
+        ("[metrics]\nlisten = \"9477\"", "gateway.toml:2: metrics.listen: ", "or \"off\""),
+        ("[control]\nsocket = \"gateway.sock\"", "gateway.toml:2: control.socket: ", "absolute path"),
+        ("[idle]\nclosing = \"0 s\"", "gateway.toml:2: idle.closing: ", "expected 1 s to"),
+        ("[log]\nlevel = \"loud\"", "gateway.toml:2: log.level: ", "`warn`"),
+        (
+            "[stepping-aside]\nunresponsive-losses = 0",
+            "gateway.toml:2: stepping-aside.unresponsive-losses: ",
+            "1 to 100",
+        ),
+        ("[ports\n", "gateway.toml:1: ports: ", ""),
+    ] {
+        let error = refused(text);
+        assert!(error.starts_with(place) && error.contains(problem), "{text:?}\n  gives {error}");
+    }
+}
+
+#[test]
+fn bounds_reach_the_agents_unless_their_rules_say_otherwise() {
+    let text = r#"
+        [bounds]
+        flows = 77
+        octets-per-flow = "2 KiB"
+        octets-in-all = "1 MiB"
+        [[rule]]
+        scheme = "snoop"
+        ports = [443]
+        [[rule]]
+        scheme = "snoop"
+        settings = { flows = 5 }
+        [[rule]]
+        scheme = "none"
+    "#;
+    let plan = read(text).expect("it is right").plan;
+    let recipes: Vec<&str> = plan.rules.iter().map(|rule| rule.recipe.as_str()).collect();
+    assert_eq!(
+        recipes,
+        [
+            r#"snoop { cached-octets = "2048 B", cached-octets-in-all = "524288 B", flows = 77 }"#,
+            r#"snoop { cached-octets = "2048 B", cached-octets-in-all = "524288 B", flows = 5 }"#,
+            "none",
+        ]
+    );
+    assert_eq!(plan.rules.iter().map(|rule| rule.agent.is_some()).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(plan.flows, 77);
+}
+
+#[test]
+fn ssh_is_left_alone_unless_the_file_says_otherwise() {
+    let key = |port| {
+        let host = IpAddr::from([10, 0, 0, 1]);
+        FlowKey { source: (host, port), destination: (host, 50_000) }
+    };
+    let plain = read("").expect("right").plan.traffic;
+    assert!(plain.matches(key(443)) && !plain.matches(key(22)));
+    let all = read("[traffic]\nexclude-ports = []").expect("right").plan.traffic;
+    assert!(all.matches(key(22)));
+}
+
+#[test]
+fn the_schema_knows_every_key_of_the_packaged_file() {
+    let schema = schema();
+    let document = DEFAULT_FILE.parse::<toml::Table>().expect("it is TOML");
+    for key in document.keys() {
+        assert!(schema["properties"].get(key).is_some(), "{key}");
+    }
+}

@@ -1,0 +1,197 @@
+//! What the engine remembers of one TCP connection.
+
+use lasthop_agent::Side;
+use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
+use serde::Serialize;
+
+use super::reaction::Reaction;
+use crate::frame::LinkHeader;
+use crate::io::PortId;
+
+/// A TCP connection that crosses the gateway.
+#[derive(Debug)]
+pub struct Connection {
+    /// The direction from the core side to the radio side.
+    pub key: FlowKey,
+    /// When its first packet came.
+    pub opened: Instant,
+    /// When its last packet came.
+    pub last_used: Instant,
+    /// What came from the core side.
+    pub from_core: Direction,
+    /// What came from the radio side.
+    pub from_radio: Direction,
+    /// How far it is between its first SYN and its last FIN.
+    pub state: State,
+    /// The index of its rule; `None` if no rule wants it.
+    pub rule: Option<u16>,
+    /// Why no agent sees it any more; `None` where its rule's agent does.
+    pub aside: Option<Aside>,
+    /// Packets that an agent made for it.
+    pub sent_by_agent: u32,
+    /// Packets of it that an agent dropped or took over.
+    pub kept_by_agent: u32,
+    /// How its sender on the core side answers to loss.
+    pub reaction: Reaction,
+}
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+pub struct Direction {
+    /// How its latest packet came in; `None` before the first. Learned anew with each packet: a client that roams, or a route that
+    /// changes, changes it.
+    pub arrival: Option<Arrival>,
+    /// Packets on the wire: a super-packet counts its segments.
+    pub packets: u64,
+    /// Octets of IP packets.
+    pub octets: u64,
+    /// A FIN came.
+    pub finished: bool,
+}
+
+/// How a packet came in, and how one that is to look like it must go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The port.
+    pub port: PortId,
+    /// The link header, VLAN tags included.
+    pub link: LinkHeader,
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// A SYN came, and nothing but SYNs since.
+    Opening,
+    /// Data may flow, or did when we met it.
+    Established,
+    /// One end has sent its FIN.
+    HalfClosed,
+    /// Both ends have, or one has reset it.
+    Closing,
+}
+
+/// Why no agent sees a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aside {
+    /// Only one of its directions passes here.
+    OneWay,
+    /// Its sender does not slow down on loss: there is nothing to gain, and copies may do harm.
+    Unresponsive,
+    /// Somebody said so on the control socket.
+    Asked,
+}
+
+impl State {
+    /// Every state, in the order of [`State::index`].
+    pub const ALL: [Self; 4] = [Self::Opening, Self::Established, Self::HalfClosed, Self::Closing];
+
+    /// Its place in tables.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl Aside {
+    /// Its name in tables and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OneWay => "one-way",
+            Self::Unresponsive => "unresponsive",
+            Self::Asked => "asked",
+        }
+    }
+}
+
+impl Connection {
+    /// A connection whose first packet comes now.
+    pub fn new(key: FlowKey, rule: Option<u16>, state: State, now: Instant) -> Self {
+        Self {
+            key,
+            opened: now,
+            last_used: now,
+            from_core: Direction::default(),
+            from_radio: Direction::default(),
+            state,
+            rule,
+            aside: None,
+            sent_by_agent: 0,
+            kept_by_agent: 0,
+            reaction: Reaction::default(),
+        }
+    }
+
+    /// The connection that a TCP packet from this side belongs to.
+    pub fn key_of(packet: &Packet, from: Side) -> Option<FlowKey> {
+        let key = packet.flow_key()?;
+        Some(match from {
+            Side::Core => key,
+            Side::Radio => key.reversed(),
+        })
+    }
+
+    /// What came from this side.
+    pub const fn from(&self, side: Side) -> &Direction {
+        match side {
+            Side::Core => &self.from_core,
+            Side::Radio => &self.from_radio,
+        }
+    }
+
+    /// Whether both directions were seen. Before, an agent would have half of a connection to reason from.
+    pub const fn is_two_way(&self) -> bool {
+        self.from_core.arrival.is_some() && self.from_radio.arrival.is_some()
+    }
+
+    /// Takes note of a packet from a port on this side. Where the packet came in as the one before did, nothing is cloned.
+    pub fn note(&mut self, packet: &Packet, from: Side, port: PortId, link: &LinkHeader, now: Instant) {
+        let Some(flags) = packet.tcp().map(|tcp| tcp.flags) else { return };
+        self.last_used = now;
+        let direction = match from {
+            Side::Core => &mut self.from_core,
+            Side::Radio => &mut self.from_radio,
+        };
+        match &direction.arrival {
+            Some(arrival) if arrival.port == port && arrival.link == *link => {}
+            _ => direction.arrival = Some(Arrival { port, link: link.clone() }),
+        }
+        direction.packets += u64::from(packet.segments());
+        direction.octets += packet.len() as u64;
+        direction.finished |= flags.has(TcpFlags::FIN);
+        self.state = self.next_state(flags);
+        self.reaction.note(packet, from, now);
+    }
+
+    fn next_state(&self, flags: TcpFlags) -> State {
+        if flags.has(TcpFlags::RST) || (self.from_core.finished && self.from_radio.finished) {
+            return State::Closing;
+        }
+        match self.state {
+            State::Closing => State::Closing,
+            _ if self.from_core.finished || self.from_radio.finished => State::HalfClosed,
+            State::Opening if flags.has(TcpFlags::SYN) => State::Opening,
+            _ => State::Established,
+        }
+    }
+
+    /// What a TCP packet of a connection that nobody knows makes of it: a connection that was running before we were counts as
+    /// established.
+    pub fn first_state(flags: TcpFlags) -> State {
+        if flags.has(TcpFlags::SYN) { State::Opening } else { State::Established }
+    }
+
+    /// Whether this packet starts another connection between the same ports.
+    pub fn is_reopened_by(&self, flags: TcpFlags) -> bool {
+        flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK) && self.state != State::Opening
+    }
+
+    /// Starts over: another connection between the same ports. Where its packets come in is still known.
+    pub fn reopen(&mut self, rule: Option<u16>, now: Instant) {
+        let mut fresh = Self::new(self.key, rule, State::Opening, now);
+        fresh.from_core.arrival = self.from_core.arrival.take();
+        fresh.from_radio.arrival = self.from_radio.arrival.take();
+        *self = fresh;
+    }
+}

@@ -1,0 +1,269 @@
+//! The engine: frames in, agents, frames out. It reads no clock and touches no device.
+
+mod aside;
+mod reload;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use lasthop_agent::{LinkEvent, LinkSenses, Outbox, Side, Verdict};
+use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
+
+use super::connection::Connection;
+use super::counters::Counters;
+use super::plan::{Plan, SteppingAside};
+use super::rule::{Rule, RuleCounters};
+use super::selector::Selector;
+use super::table::{ConnectionTable, Place};
+use crate::frame::{Frame, LinkHeader};
+use crate::io::{Port, PortId};
+
+pub use report::{EngineReport, FlowReport, RuleReport};
+
+/// Connections that one call forgets at most, so that a call's work is bounded.
+const EXPIRED_A_FRAME: usize = 2;
+const EXPIRED_A_DEADLINE: usize = 256;
+
+/// Runs one agent a rule over the frames of a gateway's ports.
+///
+/// - What it does not understand, and what no rule wants, goes out again at once, in the same octets.
+/// - What an agent sends leaves before the packet in hand.
+/// - An agent sees the SYNs of a connection, and everything else only once both directions were seen here.
+/// - A panic in an agent costs its state, never a packet in hand and never the process.
+/// - Work and memory a frame are bounded, and nothing is allocated for a frame that is passed on.
+pub struct Engine {
+    ports: Vec<(Side, bool)>,
+    traffic: Selector,
+    rules: Vec<Rule>,
+    connections: ConnectionTable,
+    stepping_aside: SteppingAside,
+    outbox: Outbox,
+    counters: Counters,
+    /// What rules counted that are there no more.
+    retired: RuleCounters,
+    /// All traffic passes untouched, until the next reload.
+    is_drained: bool,
+}
+
+/// What the engine wants done, in order. Owned by the caller, who empties it.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    /// Frames to send, each with its port.
+    pub frames: Vec<(PortId, Frame)>,
+    /// Connections that need not come here any more, from core to radio.
+    pub set_aside: Vec<FlowKey>,
+}
+
+/// A frame in hand.
+struct InHand {
+    port: PortId,
+    side: Side,
+    link: LinkHeader,
+    frame: Frame,
+    packet: Packet,
+}
+
+impl Engine {
+    /// An engine for these ports.
+    pub fn new(ports: &[Port], plan: &Plan) -> Self {
+        Self {
+            ports: ports.iter().map(|port| (port.side, port.ethernet)).collect(),
+            traffic: plan.traffic.clone(),
+            rules: plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect(),
+            connections: ConnectionTable::new(plan.flows, plan.idle),
+            stepping_aside: plan.stepping_aside,
+            outbox: Outbox::default(),
+            counters: Counters::default(),
+            retired: RuleCounters::default(),
+            is_drained: false,
+        }
+    }
+
+    /// A frame came in by a port.
+    pub fn on_frame(&mut self, port: PortId, frame: Frame, now: Instant, out: &mut Outgoing) {
+        self.counters.received += 1;
+        self.counters.received_octets += frame.octets.len() as u64;
+        self.expire(EXPIRED_A_FRAME, now);
+        let Some(&(side, ethernet)) = self.ports.get(usize::from(port.0)) else {
+            self.counters.passed.not_understood += 1;
+            out.frames.push((port, frame));
+            return;
+        };
+        match frame.parse(ethernet) {
+            Ok((link, packet)) => self.on_packet(InHand { port, side, link, frame, packet }, now, out),
+            Err(why) => {
+                self.counters.passed.count(&why);
+                out.frames.push((port, frame));
+            }
+        }
+    }
+
+    /// The link layer saw something. Only for agents that ask for it.
+    pub fn on_link(&mut self, event: &LinkEvent<'_>, now: Instant, out: &mut Outgoing) {
+        let LinkEvent::Frame { packet, .. } = event;
+        // What this node transmits came from the core side.
+        let place = Connection::key_of(packet, Side::Core).and_then(|key| self.connections.find(key));
+        let Some(place) = place else { return };
+        let connection = self.connections.at(place);
+        let (Some(rule), None) = (connection.rule, connection.aside) else { return };
+        let rule = &mut self.rules[usize::from(rule)];
+        if rule.needs().contains(LinkSenses::FRAME_FATE) {
+            let _ = rule.call(now, &mut self.outbox, |agent, cx| agent.on_link(event, cx));
+            self.send_outbox(Some(place), out);
+        }
+    }
+
+    /// When [`Engine::on_deadline`] is next due.
+    pub fn deadline(&self) -> Option<Instant> {
+        let agents = self.rules.iter().filter_map(Rule::deadline);
+        agents.chain(self.connections.next_expiry()).min()
+    }
+
+    /// Does what is due. Early and repeated calls are harmless.
+    pub fn on_deadline(&mut self, now: Instant, out: &mut Outgoing) {
+        self.expire(EXPIRED_A_DEADLINE, now);
+        for index in 0..self.rules.len() {
+            if self.rules[index].call_if_due(now, &mut self.outbox) {
+                self.send_outbox(None, out);
+            }
+        }
+    }
+
+    /// Has every agent send on what it holds. From then on all traffic passes untouched, until the next reload.
+    pub fn drain(&mut self, now: Instant, out: &mut Outgoing) {
+        self.is_drained = true;
+        for index in 0..self.rules.len() {
+            self.drain_rule(index, now, out);
+        }
+    }
+
+    fn drain_rule(&mut self, index: usize, now: Instant, out: &mut Outgoing) {
+        let _ = self.rules[index].call(now, &mut self.outbox, |agent, cx| agent.drain(cx));
+        self.send_outbox(None, out);
+    }
+
+    fn on_packet(&mut self, in_hand: InHand, now: Instant, out: &mut Outgoing) {
+        let InHand { port, side, ref link, ref packet, .. } = in_hand;
+        let (Some(tcp), Some(key)) = (packet.tcp(), Connection::key_of(packet, side)) else {
+            self.counters.passed.not_tcp += 1;
+            out.frames.push((port, in_hand.frame));
+            return;
+        };
+        let flags = tcp.flags;
+        let Some(place) = self.meet(key, flags, now) else {
+            out.frames.push((port, in_hand.frame));
+            return;
+        };
+        let connection = self.connections.at_mut(place);
+        connection.note(packet, side, port, link, now);
+        let (rule, is_two_way) = (connection.rule, connection.is_two_way());
+        self.connections.used(place, now);
+        self.watch(place, now, out);
+        let passed = &mut self.counters.passed;
+        match rule {
+            None => passed.unwanted += 1,
+            Some(_) if self.connections.at(place).aside.is_some() => passed.aside += 1,
+            Some(_) if self.is_drained => passed.drained += 1,
+            Some(_) if !is_two_way && !flags.has(TcpFlags::SYN) => passed.one_way += 1,
+            Some(rule) => return self.ask(usize::from(rule), in_hand, place, now, out),
+        }
+        out.frames.push((port, in_hand.frame));
+    }
+
+    /// Finds the connection of a packet, or makes one. `None` if the packet is to pass without.
+    fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant) -> Option<Place> {
+        if let Some(place) = self.connections.find(key) {
+            if self.connections.at(place).is_reopened_by(flags) {
+                let rule = rule_for(&self.traffic, &self.rules, key);
+                self.connections.at_mut(place).reopen(rule, now);
+                self.counters.connections += 1;
+            }
+            return Some(place);
+        }
+        let rule = rule_for(&self.traffic, &self.rules, key);
+        // What ends a connection that we do not know begins none.
+        if rule.is_none() || flags.has(TcpFlags::RST) {
+            self.counters.passed.unwanted += 1;
+            return None;
+        }
+        let connection = Connection::new(key, rule, Connection::first_state(flags), now);
+        let Some((place, evicted)) = self.connections.insert(connection, now) else {
+            self.counters.passed.table_full += 1;
+            return None;
+        };
+        self.counters.connections += 1;
+        self.counters.evicted += u64::from(evicted.is_some());
+        Some(place)
+    }
+
+    /// Asks a rule's agent what becomes of the packet in hand, and does it.
+    fn ask(&mut self, rule: usize, in_hand: InHand, place: Place, now: Instant, out: &mut Outgoing) {
+        let InHand { port, side, link, frame, mut packet } = in_hand;
+        let asked = &mut self.rules[rule];
+        let verdict = asked.call(now, &mut self.outbox, |agent, cx| agent.on_packet(&mut packet, side, cx));
+        let Some(verdict) = verdict else {
+            self.counters.passed.broken_agent += 1;
+            out.frames.push((port, frame));
+            return;
+        };
+        asked.counters.count_verdict(verdict);
+        self.send_outbox(Some(place), out);
+        if verdict == Verdict::Forward {
+            // What an agent has made too large goes on as it came.
+            let edited = Frame::of(&packet, &link, Some(&frame));
+            self.counters.too_large += u64::from(edited.is_err());
+            out.frames.push((port, edited.unwrap_or(frame)));
+        } else {
+            let connection = self.connections.at_mut(place);
+            connection.kept_by_agent = connection.kept_by_agent.saturating_add(1);
+        }
+    }
+
+    /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from the other: by the port and with the
+    /// link header of its connection's own packets. One of no connection, such as an ICMP message, goes with `in_hand`'s.
+    fn send_outbox(&mut self, in_hand: Option<Place>, out: &mut Outgoing) {
+        if self.outbox.packets.is_empty() {
+            return;
+        }
+        let mut packets = std::mem::take(&mut self.outbox.packets);
+        for (to, packet) in packets.drain(..) {
+            let place = match Connection::key_of(&packet, to.opposite()) {
+                Some(key) => self.connections.find(key),
+                None => in_hand,
+            };
+            let Some(place) = place else {
+                self.counters.unaddressed += 1;
+                continue;
+            };
+            let connection = self.connections.at_mut(place);
+            connection.sent_by_agent = connection.sent_by_agent.saturating_add(1);
+            let Some(arrival) = &connection.from(to.opposite()).arrival else {
+                self.counters.unaddressed += 1;
+                continue;
+            };
+            match Frame::of(&packet, &arrival.link, None) {
+                Ok(frame) => out.frames.push((arrival.port, frame)),
+                Err(_) => self.counters.too_large += 1,
+            }
+        }
+        self.outbox.packets = packets;
+    }
+
+    fn expire(&mut self, most: usize, now: Instant) {
+        for _ in 0..most {
+            if self.connections.expire(now).is_none() {
+                return;
+            }
+            self.counters.expired += 1;
+        }
+    }
+}
+
+/// The first rule that wants a connection, unless it leaves it alone.
+fn rule_for(traffic: &Selector, rules: &[Rule], key: FlowKey) -> Option<u16> {
+    if !traffic.matches(key) {
+        return None;
+    }
+    let index = rules.iter().position(|rule| rule.traffic.matches(key))?;
+    (!rules[index].leaves_alone()).then_some(index as u16)
+}

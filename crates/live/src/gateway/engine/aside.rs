@@ -1,0 +1,57 @@
+//! Stepping aside: connections that no agent does any good to.
+
+use lasthop_packet::{FlowKey, Instant};
+
+use super::{Engine, Outgoing};
+use crate::gateway::connection::{Aside, Connection};
+use crate::gateway::table::Place;
+
+impl Engine {
+    /// Sets a connection aside, named from either of its ends. `false` if there is none.
+    pub fn set_aside(&mut self, flow: FlowKey, out: &mut Outgoing) -> bool {
+        let place = self.connections.find(flow).or_else(|| self.connections.find(flow.reversed()));
+        let Some(place) = place else { return false };
+        self.step_aside(place, Aside::Asked, out);
+        true
+    }
+
+    /// Looks whether a connection that was just used is one to set aside, or one to take back.
+    pub(super) fn watch(&mut self, place: Place, now: Instant, out: &mut Outgoing) {
+        let connection = self.connections.at_mut(place);
+        match connection.aside {
+            None if self.stepping_aside.is_one_way(connection, now) => {
+                self.step_aside(place, Aside::OneWay, out)
+            }
+            None if self.stepping_aside.is_unresponsive(connection) => {
+                self.step_aside(place, Aside::Unresponsive, out);
+            }
+            // The other direction has come after all.
+            Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
+            _ => {}
+        }
+    }
+
+    fn step_aside(&mut self, place: Place, why: Aside, out: &mut Outgoing) {
+        let connection = self.connections.at_mut(place);
+        connection.aside = Some(why);
+        match why {
+            Aside::OneWay => self.counters.aside_one_way += 1,
+            Aside::Unresponsive => self.counters.aside_unresponsive += 1,
+            Aside::Asked => self.counters.aside_asked += 1,
+        }
+        out.set_aside.push(connection.key);
+    }
+}
+
+impl super::SteppingAside {
+    fn is_one_way(&self, connection: &Connection, now: Instant) -> bool {
+        let packets = connection.from_core.packets + connection.from_radio.packets;
+        !connection.is_two_way()
+            && packets >= self.one_way_packets
+            && now.since(connection.opened) >= self.one_way_time
+    }
+
+    fn is_unresponsive(&self, connection: &Connection) -> bool {
+        self.unresponsive_losses.is_some_and(|losses| connection.reaction.points() >= losses)
+    }
+}

@@ -1,0 +1,139 @@
+//! What the engine tells about itself.
+
+use std::net::SocketAddr;
+
+use lasthop_packet::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::Engine;
+use crate::gateway::connection::{Aside, Connection, State};
+use crate::gateway::counters::Counters;
+use crate::gateway::rule::{Rule, RuleCounters};
+
+/// The state of the engine and what it counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EngineReport {
+    /// What it counted.
+    pub counters: Counters,
+    /// What all agents together did, those that are gone included.
+    pub agents: RuleCounters,
+    /// Packets that agents hold to send on.
+    pub held: u64,
+    /// Whether all traffic passes untouched, because it was told to drain.
+    pub drained: bool,
+    /// Connections now.
+    pub connections: usize,
+    /// The most there may be.
+    pub most_connections: usize,
+    /// The rules, in their order.
+    pub rules: Vec<RuleReport>,
+}
+
+/// A rule and what its agent did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleReport {
+    /// Its name.
+    pub name: String,
+    /// Its schemes and their settings.
+    pub recipe: String,
+    /// Whether its agent has panicked too often and its traffic passes untouched.
+    pub given_up: bool,
+    /// Packets that its agent holds.
+    pub held: u64,
+    /// What its agent did.
+    pub counters: RuleCounters,
+}
+
+/// A connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowReport {
+    /// Its end on the core side.
+    pub core: SocketAddr,
+    /// Its end on the radio side.
+    pub radio: SocketAddr,
+    /// How far it is.
+    pub state: String,
+    /// Its rule; empty if none wants it.
+    pub rule: String,
+    /// Why no agent sees it; empty where one does.
+    pub aside: String,
+    /// Packets that came from the core side.
+    pub packets_from_core: u64,
+    /// Octets of IP packets that came from the core side.
+    pub octets_from_core: u64,
+    /// Packets that came from the radio side.
+    pub packets_from_radio: u64,
+    /// Octets of IP packets that came from the radio side.
+    pub octets_from_radio: u64,
+    /// Packets that an agent made for it.
+    pub sent_by_agent: u32,
+    /// Packets of it that an agent kept.
+    pub kept_by_agent: u32,
+    /// Seconds since its first packet.
+    pub age_s: f64,
+    /// Seconds since its last packet.
+    pub idle_s: f64,
+}
+
+impl Engine {
+    /// Its state and counters.
+    pub fn report(&self) -> EngineReport {
+        let rules: Vec<RuleReport> = self.rules.iter().map(report_rule).collect();
+        EngineReport {
+            counters: self.counters,
+            agents: rules.iter().fold(self.retired, |sum, rule| sum.plus(rule.counters)),
+            held: rules.iter().map(|rule| rule.held).sum(),
+            drained: self.is_drained,
+            connections: self.connections.len(),
+            most_connections: self.connections.capacity(),
+            rules,
+        }
+    }
+
+    /// Its connections, at most so many.
+    pub fn flows(&self, most: usize, now: Instant) -> Vec<FlowReport> {
+        self.connections.iter().take(most).map(|connection| self.report_flow(connection, now)).collect()
+    }
+
+    fn report_flow(&self, connection: &Connection, now: Instant) -> FlowReport {
+        let Connection { key, from_core, from_radio, .. } = connection;
+        let rule = connection.rule.and_then(|rule| self.rules.get(usize::from(rule)));
+        FlowReport {
+            core: key.source.into(),
+            radio: key.destination.into(),
+            state: connection.state.name().to_owned(),
+            rule: rule.map(|rule| rule.name.clone()).unwrap_or_default(),
+            aside: connection.aside.map(Aside::name).unwrap_or_default().to_owned(),
+            packets_from_core: from_core.packets,
+            octets_from_core: from_core.octets,
+            packets_from_radio: from_radio.packets,
+            octets_from_radio: from_radio.octets,
+            sent_by_agent: connection.sent_by_agent,
+            kept_by_agent: connection.kept_by_agent,
+            age_s: now.since(connection.opened).as_secs_f64(),
+            idle_s: now.since(connection.last_used).as_secs_f64(),
+        }
+    }
+}
+
+fn report_rule(rule: &Rule) -> RuleReport {
+    RuleReport {
+        name: rule.name.clone(),
+        recipe: rule.recipe.clone(),
+        given_up: rule.is_given_up(),
+        held: rule.held(),
+        counters: rule.counters,
+    }
+}
+
+impl State {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Established => "established",
+            Self::HalfClosed => "half-closed",
+            Self::Closing => "closing",
+        }
+    }
+}

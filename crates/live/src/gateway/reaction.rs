@@ -1,0 +1,160 @@
+//! Whether a sender slows down on loss: what tells a connection that an agent can help from one that it cannot.
+//!
+//! An agent that repairs losses locally helps senders that take loss for congestion (Reno, CUBIC: a third to a tenth of the rate is
+//! left at 1 to 5% loss). A sender that does not (BBR) gains nothing, and the copies cost air time. Such a sender gives itself
+//! away without an experiment: some losses reach it even through an agent (a copy is lost, too; a time-out strikes first), it
+//! retransmits, and what it has in flight stays as it was. Reno halves it, CUBIC takes off 30% (RFC 9438, section 4.6).
+//!
+//! So: the octets in flight (highest sequence number seen less highest acknowledgment seen) are averaged over windows of two
+//! round-trip times. After a retransmission by the sender the window that it falls in and the next one are left out (recovery), and
+//! the one behind them is compared with the one before. At least [`KEPT`] of it left counts one point for "does not slow down";
+//! less takes two points away. Enough points, and the connection is set aside for good: a sender keeps its congestion control.
+//!
+//! What this does not mistake: a sender that is limited by its application has less in flight than its window, and a few losses in a
+//! row may not show; but each takes its part of a window that does not grow while it is not used (RFC 7661), so that they show
+//! before enough points come together. Flights of a few segments are not judged at all.
+//! A sender that starts over after a time-out looks responsive, and it is. What this cannot see: harm to a
+//! sender whose every loss is repaired; there is no sign of harm then, either.
+
+use std::time::Duration;
+
+use lasthop_agent::Side;
+use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
+
+/// What must be left of the flight for a sender to count as one that does not slow down. CUBIC leaves 0.7 and grows little within
+/// a window or two.
+const KEPT: f64 = 0.9;
+/// Flights below this are not judged: Reno would have made good for its loss by the time of judgement.
+const LEAST_FLIGHT: u32 = 24 * 1448;
+/// No window is shorter: delayed acknowledgments average out.
+const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
+
+/// What is known of how the sender on the core side answers to loss.
+#[derive(Debug, Default)]
+pub struct Reaction {
+    /// When the SYN of the radio side came, until something from the core side follows.
+    syn: Option<Instant>,
+    /// The round-trip time from here to the core side's end, from the handshake. A connection whose handshake was not seen is never
+    /// judged.
+    core_rtt: Option<Nanos>,
+    /// The least round-trip time from here to the radio side's end, of the samples in this window.
+    radio_rtt: Option<Nanos>,
+    /// A segment whose acknowledgment is awaited: its end, and when it came.
+    timed: Option<(Seq, Instant)>,
+    window: Nanos,
+    window_end: Instant,
+    /// Sum and number of the samples in this window.
+    sum: u64,
+    samples: u32,
+    /// Mean of the window before; 0 where there was none.
+    before: u32,
+    /// Behind the highest sequence number from the core side, and the highest acknowledgment of it; `None` before the first.
+    sent: Option<Seq>,
+    acknowledged: Option<Seq>,
+    /// The flight before a retransmission that is being judged.
+    judged: u32,
+    /// Windows until judgement; 0 where nothing is being judged.
+    windows_left: u8,
+    /// Points for "does not slow down".
+    points: u8,
+}
+
+/// Nanoseconds, at most four seconds: half the memory of a `Duration`.
+type Nanos = u32;
+
+fn nanos(time: Duration) -> Nanos {
+    u32::try_from(time.as_nanos()).unwrap_or(u32::MAX)
+}
+
+impl Reaction {
+    /// Points for "does not slow down on loss".
+    pub const fn points(&self) -> u8 {
+        self.points
+    }
+
+    /// Takes note of a packet of the connection.
+    pub fn note(&mut self, packet: &Packet, from: Side, now: Instant) {
+        let Some(tcp) = packet.tcp() else { return };
+        if from == Side::Radio && tcp.flags.has(TcpFlags::SYN) {
+            *self = Self { syn: Some(now), ..Self::default() };
+            return;
+        }
+        match from {
+            Side::Core => {
+                if let Some(syn) = self.syn.take() {
+                    self.core_rtt = Some(nanos(now.since(syn)));
+                }
+                if !packet.payload().is_empty() && self.core_rtt.is_some() {
+                    self.on_data(tcp.seq, tcp.seq + packet.segment_len(), now);
+                }
+            }
+            Side::Radio if tcp.flags.has(TcpFlags::ACK) => self.on_ack(tcp.ack, now),
+            Side::Radio => {}
+        }
+    }
+
+    fn on_ack(&mut self, ack: Seq, now: Instant) {
+        if self.acknowledged.is_none_or(|highest| ack.after(highest)) {
+            self.acknowledged = Some(ack);
+        }
+        if let Some((_, sent)) = self.timed.take_if(|(end, _)| !ack.before(*end)) {
+            let sample = nanos(now.since(sent));
+            self.radio_rtt = Some(self.radio_rtt.map_or(sample, |least| least.min(sample)));
+        }
+    }
+
+    fn on_data(&mut self, seq: Seq, end: Seq, now: Instant) {
+        let is_retransmission = self.sent.is_some_and(|sent| seq.before(sent));
+        if self.sent.is_none_or(|sent| end.after(sent)) {
+            self.sent = Some(end);
+        }
+        if self.timed.is_none() && !is_retransmission {
+            self.timed = Some((end, now));
+        }
+        let (Some(sent), Some(acknowledged)) = (self.sent, self.acknowledged) else { return };
+        let flight = sent - acknowledged;
+        // Half of the number space is more than any window: the numbers do not belong together.
+        if flight > 1 << 31 {
+            return;
+        }
+        if now >= self.window_end {
+            self.turn(now);
+        }
+        self.sum += u64::from(flight);
+        self.samples += 1;
+        if is_retransmission && self.windows_left == 0 && self.before >= LEAST_FLIGHT {
+            self.judged = self.before;
+            self.windows_left = 3;
+        }
+    }
+
+    /// Closes a window and opens the next.
+    fn turn(&mut self, now: Instant) {
+        let has_paused = now.since(self.window_end) > Duration::from_nanos(u64::from(self.window));
+        let mean = self.sum.checked_div(u64::from(self.samples)).unwrap_or(0) as u32;
+        let round_trip = self.core_rtt.unwrap_or(0).saturating_add(self.radio_rtt.take().unwrap_or(0));
+        self.window = round_trip.saturating_mul(2).max(nanos(SHORTEST_WINDOW));
+        self.window_end = now.after_nanos(u64::from(self.window));
+        (self.sum, self.samples) = (0, 0);
+        if has_paused {
+            // What it had in flight before the pause cannot be compared.
+            (self.before, self.windows_left) = (0, 0);
+            return;
+        }
+        self.before = mean;
+        if self.windows_left > 0 {
+            self.windows_left -= 1;
+            if self.windows_left == 0 {
+                self.judge(mean);
+            }
+        }
+    }
+
+    fn judge(&mut self, mean: u32) {
+        self.points = if f64::from(mean) >= KEPT * f64::from(self.judged) {
+            self.points.saturating_add(1)
+        } else {
+            self.points.saturating_sub(2)
+        };
+    }
+}

@@ -1,0 +1,202 @@
+//! A rule with its agent, and what happens when the agent breaks.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Report};
+use lasthop_packet::{Instant, Rng};
+use serde::Serialize;
+use tracing::{error, warn};
+
+use super::plan::{AgentMaker, RulePlan};
+use super::selector::Selector;
+
+/// So many panics
+const MOST_PANICS: usize = 5;
+/// within this time end a rule's agent for good: its traffic passes untouched until the next reload.
+const PANIC_WINDOW: Duration = Duration::from_secs(60);
+/// An agent whose deadline does not move is not asked more often.
+const LEAST_STEP: Duration = Duration::from_millis(1);
+
+/// A rule with its agent.
+pub(super) struct Rule {
+    pub(super) name: String,
+    pub(super) traffic: Selector,
+    pub(super) recipe: String,
+    maker: Option<AgentMaker>,
+    agent: Option<Box<dyn Agent>>,
+    needs: LinkSenses,
+    rng: Rng,
+    outbox: Outbox,
+    deadline: Option<Instant>,
+    panics: VecDeque<Instant>,
+    pub(super) counters: RuleCounters,
+}
+
+/// What a rule's agent did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RuleCounters {
+    /// Packets that it saw; a super-packet counts once.
+    pub seen: u64,
+    /// Of those, went on, edited or not.
+    pub forwarded: u64,
+    /// Of those, ended with it: duplicate ACKs for losses that it repairs.
+    pub dropped_duplicate_ack: u64,
+    /// Of those, ended with it because something was full.
+    pub dropped_full: u64,
+    /// Of those, taken over, to be sent later or in another shape.
+    pub absorbed: u64,
+    /// Packets that it made.
+    pub sent: u64,
+    /// Segments that it sent again from its cache, as it reports.
+    pub local_retransmits: u64,
+    /// Duplicate ACKs that it kept from senders, as it reports.
+    pub duplicate_acks_suppressed: u64,
+    /// Control messages that it sent, as it reports.
+    pub control_messages: u64,
+    /// Times that something passed untouched because a bound was reached, as it reports.
+    pub at_bound: u64,
+    /// Panics; after each the agent was made anew.
+    pub panics: u64,
+}
+
+impl Rule {
+    pub(super) fn new(plan: &RulePlan, seed: u64) -> Self {
+        let mut rule = Self {
+            name: plan.name.clone(),
+            traffic: plan.traffic.clone(),
+            recipe: plan.recipe.clone(),
+            maker: plan.agent.clone(),
+            agent: None,
+            needs: LinkSenses::empty(),
+            rng: Rng::named(seed, &plan.name),
+            outbox: Outbox::default(),
+            deadline: None,
+            panics: VecDeque::new(),
+            counters: RuleCounters::default(),
+        };
+        rule.make_agent();
+        rule
+    }
+
+    /// Takes over the name and the traffic of a plan with the same recipe.
+    pub(super) fn follow(&mut self, plan: &RulePlan) {
+        self.name.clone_from(&plan.name);
+        self.traffic = plan.traffic.clone();
+        if self.agent.is_none() {
+            self.panics.clear();
+            self.make_agent();
+        }
+    }
+
+    /// Whether it is there to have its traffic left alone.
+    pub(super) const fn leaves_alone(&self) -> bool {
+        self.maker.is_none()
+    }
+
+    /// Whether its agent has panicked too often.
+    pub(super) const fn is_given_up(&self) -> bool {
+        self.maker.is_some() && self.agent.is_none()
+    }
+
+    pub(super) fn needs(&self) -> LinkSenses {
+        self.needs
+    }
+
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Packets that the agent holds.
+    pub(super) fn held(&self) -> u64 {
+        let held = || self.agent.as_ref().map_or(0, |agent| agent.held());
+        catch_unwind(AssertUnwindSafe(held)).unwrap_or(0)
+    }
+
+    /// Calls the agent. `None` if there is none, or it panicked: then it is another one from now on, and nothing that it wanted to
+    /// send is sent. What it sends is in `outbox` afterwards.
+    pub(super) fn call<R>(
+        &mut self,
+        now: Instant,
+        outbox: &mut Outbox,
+        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> Option<R> {
+        let agent = self.agent.as_mut()?;
+        let (rng, own) = (&mut self.rng, &mut self.outbox);
+        // Nothing that the closure touches is looked at again after a panic: agent and outbox are thrown away.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let result = f(agent.as_mut(), &mut Context::new(now, rng, own));
+            (result, agent.deadline())
+        }));
+        let Ok((result, deadline)) = outcome else {
+            self.after_panic(now);
+            return None;
+        };
+        self.deadline = deadline.map(|deadline| deadline.at);
+        for report in self.outbox.reports.drain(..) {
+            self.counters.count(&report);
+        }
+        self.counters.sent += self.outbox.packets.len() as u64;
+        outbox.packets.append(&mut self.outbox.packets);
+        Some(result)
+    }
+
+    /// Calls the agent if its deadline has come. `false` if it has not, or there is no agent.
+    pub(super) fn call_if_due(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return false;
+        }
+        let called = self.call(now, outbox, |agent, cx| agent.on_deadline(cx)).is_some();
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.deadline = Some(now + LEAST_STEP);
+        }
+        called
+    }
+
+    fn after_panic(&mut self, now: Instant) {
+        self.counters.panics += 1;
+        self.panics.push_back(now);
+        while self.panics.front().is_some_and(|first| now.since(*first) > PANIC_WINDOW) {
+            self.panics.pop_front();
+        }
+        self.outbox = Outbox::default();
+        self.deadline = None;
+        // Dropping half-changed state may panic once more.
+        let broken = self.agent.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
+        if self.panics.len() >= MOST_PANICS {
+            error!(
+                rule = self.name,
+                "the agent panicked {MOST_PANICS} times in a minute; its traffic passes untouched"
+            );
+            return;
+        }
+        warn!(rule = self.name, "the agent panicked and starts anew; the packet in hand went on untouched");
+        self.make_agent();
+    }
+
+    fn make_agent(&mut self) {
+        let Some(maker) = &self.maker else { return };
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            let agent = maker();
+            let needs = agent.needs();
+            (agent, needs)
+        }));
+        match made {
+            Ok((agent, needs)) => (self.agent, self.needs) = (Some(agent), needs),
+            Err(_) => error!(rule = self.name, "no agent can be made; its traffic passes untouched"),
+        }
+    }
+}
+
+impl RuleCounters {
+    fn count(&mut self, report: &Report) {
+        match report {
+            Report::LocalRetransmit { .. } => self.local_retransmits += 1,
+            Report::DuplicateAckSuppressed { .. } => self.duplicate_acks_suppressed += 1,
+            Report::ControlMessage { .. } => self.control_messages += 1,
+            Report::AtBound { .. } => self.at_bound += 1,
+        }
+    }
+}

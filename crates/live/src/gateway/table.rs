@@ -1,0 +1,251 @@
+//! The connections: found in constant time, bounded, and forgotten in order of idleness.
+
+use std::time::Duration;
+
+use ahash::RandomState;
+use hashbrown::HashTable;
+use lasthop_packet::{FlowKey, Instant};
+
+use super::connection::{Connection, State};
+
+const NONE: u32 = u32::MAX;
+
+/// At most so many connections, and how long each may be idle.
+///
+/// Connections lie in one array; a hash table holds their places, and one list a state has them in order of use: the idlest is
+/// found, and forgotten, without a search. The hash is `ahash` with keys drawn at start: quick on short keys with and without AES
+/// instructions, and nobody outside can make connections collide on purpose.
+#[derive(Debug)]
+pub struct ConnectionTable {
+    places: HashTable<u32>,
+    hasher: RandomState,
+    entries: Vec<Entry>,
+    /// Places in `entries` that are free.
+    free: Vec<u32>,
+    /// Of each state, the idlest and the latest used.
+    lists: [List; State::ALL.len()],
+    capacity: usize,
+    idle: IdleTimes,
+}
+
+/// How long a connection may be idle before it is forgotten, and before it has to make room for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleTimes {
+    /// By [`State::index`].
+    pub by_state: [Duration; State::ALL.len()],
+    /// An established connection that was used within this time does not make room for a new one.
+    pub grace: Duration,
+}
+
+#[derive(Debug)]
+struct Entry {
+    connection: Connection,
+    /// When it last moved to the end of its list.
+    moved: Instant,
+    /// The list that it is in; `None` where the place is free.
+    listed: Option<State>,
+    older: u32,
+    newer: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    oldest: u32,
+    newest: u32,
+}
+
+/// A connection's place in the table, good until something is inserted or forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(u32);
+
+impl ConnectionTable {
+    /// An empty table. All its memory is reserved here, and becomes resident as it is used.
+    pub fn new(capacity: usize, idle: IdleTimes) -> Self {
+        Self {
+            places: HashTable::with_capacity(capacity),
+            hasher: RandomState::new(),
+            entries: Vec::with_capacity(capacity),
+            free: Vec::new(),
+            lists: [List { oldest: NONE, newest: NONE }; State::ALL.len()],
+            capacity,
+            idle,
+        }
+    }
+
+    /// Octets of memory that a connection takes here.
+    pub const fn octets_per_connection() -> usize {
+        // Its place in the hash table, at the least load of 7/16, and in the list of free places.
+        size_of::<Entry>() + 12 + 4
+    }
+
+    /// The number of connections.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The most connections that fit.
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Where this connection is.
+    pub fn find(&self, key: FlowKey) -> Option<Place> {
+        let hash = self.hasher.hash_one(key);
+        self.places
+            .find(hash, |place| self.entries[*place as usize].connection.key == key)
+            .copied()
+            .map(Place)
+    }
+
+    /// The connection there.
+    pub fn at(&self, place: Place) -> &Connection {
+        &self.entries[place.0 as usize].connection
+    }
+
+    /// The connection there, to change.
+    pub fn at_mut(&mut self, place: Place) -> &mut Connection {
+        &mut self.entries[place.0 as usize].connection
+    }
+
+    /// Puts the connection there, which was just used, where it belongs in order of idleness.
+    pub fn used(&mut self, place: Place, now: Instant) {
+        let entry = &mut self.entries[place.0 as usize];
+        // Order to the second will do, and spares the neighbours' cache lines.
+        let is_in_order = now.since(entry.moved) < Duration::from_secs(1);
+        if is_in_order && entry.listed == Some(entry.connection.state) {
+            return;
+        }
+        self.unlink(place.0);
+        self.link(place.0, now);
+    }
+
+    /// Adds a connection. `None` where the table is full of connections that are in use; `Some` has the connection that
+    /// made room, if one had to.
+    pub fn insert(&mut self, connection: Connection, now: Instant) -> Option<(Place, Option<FlowKey>)> {
+        let evicted = if self.len() >= self.capacity { Some(self.make_room(now)?) } else { None };
+        let hash = self.hasher.hash_one(connection.key);
+        let entry = Entry { connection, moved: now, listed: None, older: NONE, newer: NONE };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.entries[place as usize] = entry;
+                place
+            }
+            None => {
+                self.entries.push(entry);
+                (self.entries.len() - 1) as u32
+            }
+        };
+        let Self { places, entries, hasher, .. } = self;
+        places.insert_unique(hash, place, |place| hasher.hash_one(entries[*place as usize].connection.key));
+        self.link(place, now);
+        Some((Place(place), evicted))
+    }
+
+    /// Forgets one connection that has been idle for too long, if there is one.
+    pub fn expire(&mut self, now: Instant) -> Option<FlowKey> {
+        let due = |state: &State| self.expiry(*state).is_some_and(|at| at <= now);
+        let state = State::ALL.into_iter().find(due)?;
+        self.forget(self.lists[state.index()].oldest)
+    }
+
+    /// When [`ConnectionTable::expire`] next has something to do.
+    pub fn next_expiry(&self) -> Option<Instant> {
+        State::ALL.into_iter().filter_map(|state| self.expiry(state)).min()
+    }
+
+    /// Every connection, in the order of the array.
+    pub fn iter(&self) -> impl Iterator<Item = &Connection> {
+        self.entries.iter().filter(|entry| entry.listed.is_some()).map(|entry| &entry.connection)
+    }
+
+    /// Every connection, to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.entries.iter_mut().filter(|entry| entry.listed.is_some()).map(|entry| &mut entry.connection)
+    }
+
+    /// Sets new bounds. Where fewer connections fit than there are, the idlest are forgotten.
+    pub fn set_bounds(&mut self, capacity: usize, idle: IdleTimes) {
+        self.idle = idle;
+        self.capacity = capacity;
+        while self.len() > capacity {
+            let oldest = self.lists.iter().filter(|list| list.oldest != NONE);
+            let Some(list) = oldest.min_by_key(|list| self.entries[list.oldest as usize].moved) else {
+                return;
+            };
+            self.forget(list.oldest);
+        }
+        let more = capacity - self.len();
+        let Self { places, entries, hasher, .. } = self;
+        places.reserve(more, |place| hasher.hash_one(entries[*place as usize].connection.key));
+        entries.reserve(more);
+    }
+
+    fn expiry(&self, state: State) -> Option<Instant> {
+        let oldest = self.entries.get(self.lists[state.index()].oldest as usize)?;
+        Some(oldest.connection.last_used + self.idle.by_state[state.index()])
+    }
+
+    /// Forgets the connection that is most easily spared: one that is closing, one that nobody answered for a second, or the
+    /// one that has been idle longest, if that is past its grace.
+    fn make_room(&mut self, now: Instant) -> Option<FlowKey> {
+        let spared = [
+            (State::Closing, Duration::ZERO),
+            (State::Opening, Duration::from_secs(1)),
+            (State::HalfClosed, self.idle.grace),
+            (State::Established, self.idle.grace),
+        ];
+        let place = spared.into_iter().find_map(|(state, grace)| {
+            let oldest = self.lists[state.index()].oldest;
+            let entry = self.entries.get(oldest as usize)?;
+            (now.since(entry.connection.last_used) >= grace).then_some(oldest)
+        })?;
+        self.forget(place)
+    }
+
+    fn forget(&mut self, place: u32) -> Option<FlowKey> {
+        let key = self.entries.get(place as usize)?.connection.key;
+        self.unlink(place);
+        let hash = self.hasher.hash_one(key);
+        if let Ok(entry) = self.places.find_entry(hash, |other| *other == place) {
+            entry.remove();
+        }
+        self.free.push(place);
+        Some(key)
+    }
+
+    fn link(&mut self, place: u32, now: Instant) {
+        let entry = &mut self.entries[place as usize];
+        let state = entry.connection.state;
+        let list = &mut self.lists[state.index()];
+        entry.moved = now;
+        entry.listed = Some(state);
+        entry.newer = NONE;
+        entry.older = list.newest;
+        let older = std::mem::replace(&mut list.newest, place);
+        match older {
+            NONE => list.oldest = place,
+            older => self.entries[older as usize].newer = place,
+        }
+    }
+
+    fn unlink(&mut self, place: u32) {
+        let entry = &mut self.entries[place as usize];
+        let Some(state) = entry.listed.take() else { return };
+        let (older, newer) = (entry.older, entry.newer);
+        let list = &mut self.lists[state.index()];
+        match older {
+            NONE => list.oldest = newer,
+            older => self.entries[older as usize].newer = newer,
+        }
+        let list = &mut self.lists[state.index()];
+        match newer {
+            NONE => list.newest = older,
+            newer => self.entries[newer as usize].older = older,
+        }
+    }
+}
