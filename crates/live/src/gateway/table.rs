@@ -88,6 +88,12 @@ impl ConnectionTable {
         self.places.is_empty()
     }
 
+    /// Connections that there is memory for.
+    #[cfg(test)]
+    pub(super) fn reserved(&self) -> (usize, usize) {
+        (self.entries.capacity(), self.places.allocation_size())
+    }
+
     /// Whether no more fit.
     pub fn is_full(&self) -> bool {
         self.len() >= self.capacity
