@@ -5,3 +5,4 @@ pub mod reproduce;
 pub mod run;
 pub mod schemes;
 pub mod sweep;
+pub mod trial;

@@ -16,11 +16,14 @@ pub struct Choices {
     /// A measured capacity trace in the Mahimahi format, for every link direction of the scenario that follows one
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Put a value in the place of the scenario's; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
 }
 
 impl Choices {
     pub fn overrides(&self) -> Overrides {
-        Overrides { trace: self.trace.clone() }
+        Overrides { trace: self.trace.clone(), settings: self.settings.clone() }
     }
 }
 
@@ -39,6 +42,9 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
             return Err(Failure::usage(anyhow!(
                 "--trace is for scenarios; no link of a data file (.dat) follows one"
             )));
+        }
+        if !choices.settings.is_empty() {
+            return Err(Failure::usage(anyhow!("--set is for scenarios; edit a data file (.dat) itself")));
         }
         let data = datafile::read(path).map_err(Failure::usage)?;
         return Ok(Loaded::DataFile(Box::new(data)));

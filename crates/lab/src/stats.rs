@@ -53,6 +53,17 @@ fn half_width(deviations: impl Iterator<Item = f64>, runs: usize) -> Option<f64>
     Some(student_t_975(runs - 1) * libm::sqrt(variance / runs as f64))
 }
 
+/// The median of samples: of an even number, the mean of the two in the middle; `None` without any.
+pub fn median(samples: &[f64]) -> Option<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        1 => Some(sorted[middle]),
+        _ => Some(f64::midpoint(*sorted.get(middle.checked_sub(1)?)?, sorted[middle])),
+    }
+}
+
 fn mean(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
@@ -96,6 +107,14 @@ mod tests {
         assert_eq!(Estimate::of(&[7.0]), Some(Estimate { mean: 7.0, ci95: None }));
         assert_eq!(Estimate::of(&[]), None);
         assert!((student_t_975(31) - 2.0395).abs() < 1e-3 && (student_t_975(1000) - 1.9623).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_median_lies_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[9.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[9.0, 1.0, 2.0, 4.0]), Some(3.0));
     }
 
     #[test]

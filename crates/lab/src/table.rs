@@ -9,7 +9,7 @@ use crate::run::RunSummary;
 use crate::stats::Estimate;
 
 /// A table with a header, numbers to the right.
-fn table(header: &[&str]) -> Table {
+pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(UTF8_FULL_CONDENSED)

@@ -89,9 +89,10 @@ impl Frame {
     /// Finds the IP packet, behind an Ethernet header if the port has one. The packet shares the octets' memory. Checksums that
     /// nobody vouches for are verified here, so that an edited packet may leave with a right one.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
-        let link = match ethernet {
-            true => LinkHeader::ethernet(&self.octets).ok_or(Untouched::NotIp)?,
-            false => LinkHeader::NONE,
+        let link = if ethernet {
+            LinkHeader::ethernet(&self.octets).ok_or(Untouched::NotIp)?
+        } else {
+            LinkHeader::NONE
         };
         let mut packet = parse(self.octets.slice(link.len()..))?;
         let checksum_at = match packet.transport() {

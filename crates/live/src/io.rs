@@ -1,6 +1,10 @@
 //! Ports: where frames come from and go to.
 
+mod devices;
+pub mod divert;
 pub mod memory;
+pub mod policy;
+pub mod selection;
 
 use std::io;
 use std::time::Duration;
@@ -9,6 +13,9 @@ use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant};
 
 use crate::frame::Frame;
+
+pub use devices::Waker;
+pub use selection::Selection;
 
 /// A port by its place in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,8 +56,8 @@ pub trait PacketIo {
     /// past us.
     fn heartbeat(&mut self, now: Instant);
 
-    /// Tells the kernel side that the frames of a connection need not come here any more, whichever of its directions `flow` is. A
-    /// hint: they may still come.
+    /// Says that agents have no more use for this connection. A backend that can lets both directions pass from now on, until
+    /// a new connection opens between the same addresses and ports. Frames of it that are on their way still come.
     fn set_aside(&mut self, flow: FlowKey) {
         let _ = flow;
     }

@@ -3,9 +3,12 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`clock`] | the one place that reads a clock |
+//! | [`device`] | TUN and TAP devices, and network interfaces by name |
+//! | [`emulator`] | the simulator paced by the clock, between real hosts |
 //! | [`frame`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it |
 //! | [`gateway`] | agents on a Linux access point's own traffic |
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
+//! | [`trial`] | a scenario between real hosts on this machine alone |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
 //!
 //! This is the only crate with system calls, a clock, and unsafe code.
@@ -13,8 +16,17 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-live speaks to a Linux kernel");
 
+mod buffer;
 pub mod clock;
+pub mod device;
+pub mod emulator;
 pub mod frame;
 pub mod gateway;
 pub mod io;
 pub mod namespace;
+pub mod trial;
+
+/// Whether this process may make hosts and devices: everything here but the memory backend takes root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

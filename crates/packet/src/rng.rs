@@ -45,6 +45,12 @@ impl Rng {
         p > 0.0 && (p >= 1.0 || self.uniform() < p)
     }
 
+    /// A number from the normal distribution with mean 0 and deviation 1 (Box and Muller; one of the pair is not used).
+    pub fn normal(&mut self) -> f64 {
+        let (radius, angle) = (1.0 - self.uniform(), self.uniform());
+        libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * angle)
+    }
+
     /// A stay of exponential length with this mean.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         let nanos = -libm::log(1.0 - self.uniform()) * mean.as_nanos() as f64;
@@ -82,6 +88,15 @@ mod tests {
         let total: Duration = (0..100_000).map(|_| rng.exponential(mean)).sum();
         let measured = total.as_secs_f64() / 100_000.0;
         assert!((measured - 0.1).abs() < 0.001, "{measured}");
+    }
+
+    #[test]
+    fn normal_numbers_have_their_mean_and_deviation() {
+        let mut rng = Rng::named(7, "normal");
+        let numbers: Vec<f64> = (0..100_000).map(|_| rng.normal()).collect();
+        let mean = numbers.iter().sum::<f64>() / 1e5;
+        let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 1e5;
+        assert!(mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
     }
 
     #[test]

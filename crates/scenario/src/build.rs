@@ -6,12 +6,12 @@ use lasthop_packet::{Instant, Probability};
 use lasthop_schemes::catalogue::Place;
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
-    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, WiredConfig, WirelessConfig,
-    World,
+    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig,
+    WirelessConfig, World,
 };
 use thiserror::Error;
 
-use crate::model::{Link, Scenario, SchemeChoice};
+use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -23,6 +23,16 @@ pub struct Built {
     pub links: Vec<LinkId>,
     /// Its flows.
     pub flows: Vec<FlowId>,
+}
+
+/// A world of links between external nodes.
+pub struct BuiltLinks {
+    /// The world at time zero.
+    pub world: World,
+    /// The two ends of each link, in the scenario's order.
+    pub ends: Vec<(NodeId, NodeId)>,
+    /// The links.
+    pub links: Vec<LinkId>,
 }
 
 /// Why a scenario cannot run under a scheme.
@@ -67,7 +77,8 @@ impl Scenario {
                 })
             })
             .collect();
-        let links = self.add_links(&mut world, &nodes, scheme.placement().is_none());
+        let ends: Vec<_> = self.links.iter().map(|link| (nodes[link.ends.0], nodes[link.ends.1])).collect();
+        let links = self.add_links(&mut world, &ends, scheme.placement().is_none());
         self.attach_agents(&mut world, &nodes, &links, scheme)?;
         let mut flows = Vec::new();
         for flow in &self.flows {
@@ -95,27 +106,39 @@ impl Scenario {
         Ok(Built { world, nodes, links, flows })
     }
 
-    fn add_links(&self, world: &mut World, nodes: &[NodeId], without_loss: bool) -> Vec<LinkId> {
+    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes, flows and
+    /// schemes are the caller's.
+    pub fn build_links(&self, scheme: &SchemeChoice, seed: u64) -> BuiltLinks {
+        let mut world = World::new(seed);
+        let mut external = |link: &LinkModel, node: usize| {
+            let name = format!("{} of {}", self.nodes[node].name, link.name());
+            world.add_node(NodeConfig::new(name, NodeKind::External))
+        };
+        let ends = self.links.iter().map(|link| (external(link, link.ends.0), external(link, link.ends.1)));
+        let ends: Vec<_> = ends.collect();
+        let links = self.add_links(&mut world, &ends, scheme.placement().is_none());
+        BuiltLinks { world, ends, links }
+    }
+
+    /// Adds each link between its ends.
+    fn add_links(&self, world: &mut World, ends: &[(NodeId, NodeId)], without_loss: bool) -> Vec<LinkId> {
         let mut cells = BTreeMap::new();
         self.links
             .iter()
-            .map(|link| {
-                let (first, second) = (nodes[link.ends.0], nodes[link.ends.1]);
-                match &link.link {
-                    Link::Wired(config) if without_loss => {
-                        world.add_wired_link(first, second, &lossless_wired(config))
+            .zip(ends)
+            .map(|(link, &(first, second))| match &link.link {
+                Link::Wired(config) if without_loss => {
+                    world.add_wired_link(first, second, &lossless_wired(config))
+                }
+                Link::Wired(config) => world.add_wired_link(first, second, config),
+                Link::Wireless { config, cell } => {
+                    let medium =
+                        cell.as_ref().map(|cell| *cells.entry(cell).or_insert_with(|| world.add_medium()));
+                    let mut config = WirelessConfig { medium, ..config.clone() };
+                    if without_loss {
+                        config = lossless_wireless(config);
                     }
-                    Link::Wired(config) => world.add_wired_link(first, second, config),
-                    Link::Wireless { config, cell } => {
-                        let medium = cell
-                            .as_ref()
-                            .map(|cell| *cells.entry(cell).or_insert_with(|| world.add_medium()));
-                        let mut config = WirelessConfig { medium, ..config.clone() };
-                        if without_loss {
-                            config = lossless_wireless(config);
-                        }
-                        world.add_wireless_link(first, second, &config)
-                    }
+                    world.add_wireless_link(first, second, &config)
                 }
             })
             .collect()

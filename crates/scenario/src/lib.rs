@@ -6,15 +6,17 @@
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
 //! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`] |
+//! | [`change`] | what to tell a running world whose scenario has changed |
 //!
 //! Start with [`Scenario`] and [`file::read`].
 
 pub mod build;
+pub mod change;
 pub mod datafile;
 pub mod file;
 pub mod model;
 
-pub use build::{BuildError, Built};
+pub use build::{BuildError, Built, BuiltLinks};
 pub use datafile::{DataFile, DataFileError};
-pub use file::{Overrides, Point, ScenarioError, Sweep};
-pub use model::{FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice};
+pub use file::{Overrides, Point, ScenarioError, Settings, Sweep};
+pub use model::{FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, Trial};

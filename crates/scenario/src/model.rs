@@ -32,6 +32,21 @@ pub struct Scenario {
     pub seeds: Vec<u64>,
     /// The time series to write where the user asks for files.
     pub measure: Vec<Measure>,
+    /// How the flows run between real hosts.
+    pub trial: Trial,
+}
+
+/// How `lasthop try` runs a scenario's flows between real hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Congestion controls of the hosts' kernel to run each flow with; never empty.
+    pub congestion: Vec<String>,
+    /// How long a flow runs at most, its settling included.
+    pub duration: Duration,
+    /// How much of the start of a flow without a size does not count; less than `duration`.
+    pub settle: Duration,
+    /// Settings of the hosts' kernels: paths below `/proc/sys/net`, and what to write there.
+    pub sysctl: Vec<(String, String)>,
 }
 
 /// A time series.
@@ -52,6 +67,17 @@ pub enum Measure {
     Channel,
     /// Transmissions of frames on wireless links, and their fates.
     Frames,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            congestion: vec!["cubic".to_owned()],
+            duration: Duration::from_secs(12),
+            settle: Duration::from_secs(2),
+            sysctl: Vec::new(),
+        }
+    }
 }
 
 /// A node.
@@ -130,6 +156,9 @@ pub struct FlowModel {
 pub struct SchemeChoice {
     /// The row's name: the scheme's, unless the scenario gives another.
     pub label: String,
+    /// The scheme's name in the catalogue; `None` for the reference without loss.
+    scheme: Option<&'static str>,
+    settings: toml::Table,
     placement: Option<Arc<dyn Placement>>,
 }
 
@@ -139,7 +168,7 @@ impl SchemeChoice {
 
     /// The reference: the same network and traffic without any scheme and without any loss on its links.
     pub fn no_loss() -> Self {
-        Self { label: Self::NO_LOSS.to_owned(), placement: None }
+        Self { label: Self::NO_LOSS.to_owned(), scheme: None, settings: toml::Table::new(), placement: None }
     }
 
     /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
@@ -148,7 +177,12 @@ impl SchemeChoice {
             return Ok(Self::no_loss());
         }
         let scheme = find(name)?;
-        Ok(Self { label: scheme.name.to_owned(), placement: Some(Arc::from(scheme.configure(settings)?)) })
+        Ok(Self {
+            label: scheme.name.to_owned(),
+            scheme: Some(scheme.name),
+            settings: settings.clone(),
+            placement: Some(Arc::from(scheme.configure(settings)?)),
+        })
     }
 
     /// The same under another label.
@@ -156,6 +190,11 @@ impl SchemeChoice {
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
+    }
+
+    /// The scheme's name in the catalogue, and the settings that it was given; `None` for the reference without loss.
+    pub fn scheme(&self) -> Option<(&'static str, &toml::Table)> {
+        Some((self.scheme?, &self.settings))
     }
 
     /// What it places; `None` for the reference without loss.

@@ -31,7 +31,7 @@ fn with_a_trace() -> Overrides {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two-a-tick.trace");
     let times: Vec<String> = (1..=100).flat_map(|tick| [tick * 4; 2]).map(|ms| ms.to_string()).collect();
     fs::write(&path, times.join("\n")).expect("a writable folder for tests");
-    Overrides { trace: Some(path) }
+    Overrides { trace: Some(path), ..Overrides::default() }
 }
 
 fn read(path: &Path) -> Scenario {
@@ -40,8 +40,11 @@ fn read(path: &Path) -> Scenario {
     file::read(path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A few simulated seconds under every scheme: nothing is lost sight of.
+/// A few simulated seconds under every scheme: nothing is lost sight of. Without flows there is nothing to move: a link file.
 fn try_out(scenario: &Scenario) {
+    if scenario.flows.is_empty() {
+        return;
+    }
     for scheme in &scenario.schemes {
         let mut built = scenario.build(scheme, 1).expect("reading has built it once");
         built.world.run(Instant::from_secs(3), true);
@@ -118,7 +121,7 @@ fn measured_traces_fit_the_measured_link() {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable entry").path();
         if path.extension().is_some_and(|extension| extension == "up" || extension == "down") {
-            let overrides = Overrides { trace: Some(path) };
+            let overrides = Overrides { trace: Some(path), ..Overrides::default() };
             let scenario = file::read(&scenarios().join("measured-link.toml"), &overrides);
             try_out(&scenario.unwrap_or_else(|error| panic!("{error}")));
         }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use lasthop_agent::{LinkSenses, Stack};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
-use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};
+use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, Trial};
 use lasthop_schemes::catalogue::{Place, find};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, StateSource,
     Stay, WiredConfig, WirelessConfig, World,
 };
-use lasthop_tcp::{AckPolicy, Config};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
 const SCHEMES: [&str; 4] = ["none", "snoop", "simple-icmp", "refined-icmp"];
 
@@ -113,6 +113,7 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         baseline: 0,
         seeds: vec![1],
         measure: Vec::new(),
+        trial: Trial::default(),
     }
 }
 
@@ -133,6 +134,7 @@ fn wired(rng: &mut Rng) -> WiredConfig {
         forward: direction(rng),
         backward: direction(rng),
         delay: Duration::from_millis(rng.below(150)),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::ZERO,
         seed: None,
     }
@@ -159,6 +161,7 @@ fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig 
         forward: direction(rng),
         backward: direction(rng),
         delay: Duration::from_millis(1),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::from_millis(rng.below(2)),
         channel,
         link_layer: LinkLayer { feedback, retransmission_attempts: rng.below(9) as u32 },
@@ -177,6 +180,9 @@ fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
         window: mss * (2 + rng.below(60) as u32),
         timestamps: rng.below(2) == 0,
         sack: rng.below(2) == 0,
+        congestion: if rng.below(2) == 0 { Congestion::Reno } else { Congestion::RenoAbc },
+        recovery: if rng.below(2) == 0 { Recovery::Reno } else { Recovery::NewReno },
+        limited_transmit: rng.below(2) == 0,
         ack_policy: [AckPolicy::EverySegment, AckPolicy::Delayed(Duration::from_millis(200))]
             [rng.below(2) as usize],
         ..Config::default()

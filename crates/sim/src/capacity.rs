@@ -11,7 +11,7 @@ use thiserror::Error;
 pub const OPPORTUNITY_OCTETS: u64 = 1500;
 
 /// A rate that stays, or one that follows a trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// So many bits a second.
     Fixed(Bitrate),
@@ -116,6 +116,15 @@ impl Pace {
                 Self::Trace { trace: Arc::clone(trace), cycle: 0, index: 0, left: OPPORTUNITY_OCTETS }
             }
         }
+    }
+
+    /// The pace of another capacity with the same clock.
+    pub(crate) fn replaced(&self, capacity: &Capacity) -> Self {
+        let clock = match self {
+            Self::Fixed { clock, .. } => *clock,
+            Self::Trace { .. } => Duration::ZERO,
+        };
+        Self::new(capacity, clock)
     }
 
     /// The time that `len` octets take at a fixed rate, whatever the clock makes of it.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Probability};
+use lasthop_packet::{Instant, Probability, Rng};
 use lasthop_tcp::Extension;
 
 use crate::capacity::Capacity;
@@ -77,6 +77,30 @@ pub struct Direction {
     pub loss: Probability,
 }
 
+/// How a propagation delay varies from packet to packet. Packets stay in order: one that would overtake arrives with the one before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Jitter {
+    /// Not at all.
+    #[default]
+    None,
+    /// Uniformly, by at most this to either side.
+    Uniform(Duration),
+    /// Normally, with this standard deviation; cut at three deviations to either side.
+    Normal(Duration),
+}
+
+impl Jitter {
+    /// A delay that varies so around `mean`, in nanoseconds; never below zero.
+    pub(crate) fn draw(self, mean: u64, rng: &mut Rng) -> u64 {
+        let (spread, deviate) = match self {
+            Self::None => return mean,
+            Self::Uniform(spread) => (spread, 2.0 * rng.uniform() - 1.0),
+            Self::Normal(spread) => (spread, rng.normal().clamp(-3.0, 3.0)),
+        };
+        (mean as f64 + deviate * spread.as_nanos() as f64).max(0.0).round() as u64
+    }
+}
+
 /// A wired link: full duplex, each direction a FIFO queue, a rate and a propagation delay.
 #[derive(Clone, Debug)]
 pub struct WiredConfig {
@@ -88,6 +112,8 @@ pub struct WiredConfig {
     pub backward: Direction,
     /// Propagation delay.
     pub delay: Duration,
+    /// How it varies.
+    pub jitter: Jitter,
     /// Transmission times are cut down to whole multiples of this; zero keeps them exact. The thesis's simulator counts
     /// milliseconds.
     pub clock: Duration,
@@ -106,6 +132,8 @@ pub struct WirelessConfig {
     pub backward: Direction,
     /// Propagation delay.
     pub delay: Duration,
+    /// How it varies.
+    pub jitter: Jitter,
     /// See [`WiredConfig::clock`].
     pub clock: Duration,
     /// The error process, one for both directions.

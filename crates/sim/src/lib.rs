@@ -34,7 +34,7 @@ pub mod world;
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
 pub use config::{
-    Direction, FlowConfig, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig,
+    Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig,
 };
 pub use flow::{Flow, FlowOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId};

@@ -3,15 +3,15 @@
 use std::io;
 
 use bitflags::bitflags;
-use lasthop_agent::Report;
+use lasthop_agent::{LinkEvent, Report};
 use lasthop_packet::{Instant, Packet};
 use lasthop_tcp::Connection;
 
 use crate::accounts::DropCause;
 use crate::id::{FlowId, LinkId, NodeId};
 
-/// Somebody who wants to know what happens.
-pub trait Observer {
+/// Somebody who wants to know what happens. It goes where its world goes, be that another thread.
+pub trait Observer: Send {
     /// What it wants to know. Asked once.
     fn interest(&self) -> Interest;
 
@@ -49,6 +49,8 @@ bitflags! {
         const FLOWS = 1 << 8;
         /// Lengths of interfaces' queues.
         const QUEUES = 1 << 9;
+        /// What link layers learn of the fates of their frames, as agents hear of it.
+        const FATES = 1 << 10;
     }
 }
 
@@ -166,6 +168,16 @@ pub enum TraceEvent<'a> {
         /// The packet in it.
         packet: &'a Packet,
     },
+    /// A link layer that reports fates learned that of a frame: what an agent at the sending interface hears as a
+    /// [`lasthop_agent::LinkEvent`].
+    FrameFate {
+        /// The link.
+        link: LinkId,
+        /// The transmitting node.
+        from: NodeId,
+        /// What it learned.
+        event: LinkEvent<'a>,
+    },
     /// A link-layer acknowledgment is lost: the frame will be transmitted again, and dropped as a duplicate.
     LinkAckLost {
         /// The link.
@@ -233,6 +245,7 @@ impl TraceEvent<'_> {
             Self::InterfaceOut { .. } | Self::InterfaceIn { .. } => Interest::INTERFACES,
             Self::Queue { .. } => Interest::QUEUES,
             Self::Frame { .. } | Self::FrameGivenUp { .. } | Self::LinkAckLost { .. } => Interest::FRAMES,
+            Self::FrameFate { .. } => Interest::FATES,
             Self::ChannelState { .. } => Interest::CHANNEL,
             Self::Dropped { .. } => Interest::DROPS,
             Self::AgentReport { .. } => Interest::REPORTS,
@@ -277,7 +290,7 @@ impl Default for TraceHash {
 
 impl Observer for TraceHash {
     fn interest(&self) -> Interest {
-        Interest::all() - Interest::WINDOW - Interest::QUEUES
+        Interest::all() - Interest::WINDOW - Interest::QUEUES - Interest::FATES
     }
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
@@ -308,7 +321,10 @@ impl Observer for TraceHash {
             | TraceEvent::Loss { flow, .. } => {
                 self.mix(flow.index() as u64);
             }
-            TraceEvent::Window { .. } | TraceEvent::Queue { .. } | TraceEvent::AgentReport { .. } => {}
+            TraceEvent::Window { .. }
+            | TraceEvent::Queue { .. }
+            | TraceEvent::FrameFate { .. }
+            | TraceEvent::AgentReport { .. } => {}
         }
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
-use crate::capacity::{Pace, nanos};
-use crate::config::{Direction, QueueLimit};
+use crate::capacity::{Capacity, Pace, nanos};
+use crate::config::{Direction, Jitter, QueueLimit};
 use crate::id::{LinkId, NodeId};
 use crate::parcel::ParcelKey;
 
@@ -19,16 +19,30 @@ pub(crate) struct Pipe {
     pace: Pace,
     /// Propagation, in nanoseconds.
     delay: u64,
+    jitter: Jitter,
+    /// Its own stream, so that jitter changes nothing about which packets are lost.
+    variations: Rng,
+    /// Whether the delay varies, or was changed: only then can a packet catch up with the one before it.
+    has_varied: bool,
     limit: QueueLimit,
     loss: Probability,
     rng: Rng,
     /// When the transmitter is done with all that was queued.
     free_at: Instant,
-    /// When transmission starts, and the length, of packets that may still wait; cleaned when asked.
-    waiting: VecDeque<(Instant, u32)>,
+    /// Packets that may still wait; cleaned when asked.
+    waiting: VecDeque<Waiting>,
     waiting_octets: u64,
     /// Arrival and key of packets on their way.
     in_flight: VecDeque<(Instant, ParcelKey)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// When its transmission starts.
+    start: Instant,
+    len: u32,
+    /// It will not arrive.
+    lost: bool,
 }
 
 /// What becomes of a packet that is put into a pipe.
@@ -47,15 +61,18 @@ impl Pipe {
         link: LinkId,
         to: NodeId,
         direction: &Direction,
-        delay: Duration,
+        (delay, jitter): (Duration, Jitter),
         clock: Duration,
-        rng: Rng,
+        [rng, variations]: [Rng; 2],
     ) -> Self {
         Self {
             link,
             to,
             pace: Pace::new(&direction.capacity, clock),
             delay: nanos(delay),
+            jitter,
+            variations,
+            has_varied: jitter != Jitter::None,
             limit: direction.queue,
             loss: direction.loss,
             rng,
@@ -85,16 +102,83 @@ impl Pipe {
             if !self.limit.has_room(self.waiting.len(), self.waiting_octets, len) {
                 return Admission::Full;
             }
-            self.waiting.push_back((start, len as u32));
+            self.waiting.push_back(Waiting { start, len: len as u32, lost: false });
             self.waiting_octets += len as u64;
         }
         self.free_at = self.pace.finish(start, len);
         if self.rng.happens(self.loss) {
+            if start > now
+                && let Some(waiting) = self.waiting.back_mut()
+            {
+                waiting.lost = true;
+            }
             return Admission::Lost;
         }
-        let arrival = self.free_at.after_nanos(self.delay);
+        let mut arrival = self.free_at.after_nanos(self.delay);
+        if self.has_varied {
+            arrival = self.vary();
+        }
         self.in_flight.push_back((arrival, key));
         Admission::Accepted((self.in_flight.len() == 1).then_some(arrival))
+    }
+
+    /// The arrival of what leaves at `free_at`: not before what is on its way.
+    #[cold]
+    fn vary(&mut self) -> Instant {
+        let arrival = self.free_at.after_nanos(self.jitter.draw(self.delay, &mut self.variations));
+        self.in_flight.back().map_or(arrival, |(last, _)| arrival.max(*last))
+    }
+
+    /// When the first packet arrives.
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        self.in_flight.front().map(|(arrival, _)| *arrival)
+    }
+
+    /// What is put in from now on may be lost with this probability.
+    pub(crate) const fn set_loss(&mut self, loss: Probability) {
+        self.loss = loss;
+    }
+
+    /// From now on so much may wait; what waits already stays.
+    pub(crate) const fn set_limit(&mut self, limit: QueueLimit) {
+        self.limit = limit;
+    }
+
+    /// What starts its transmission from now on takes this pace.
+    pub(crate) fn set_capacity(&mut self, capacity: &Capacity, now: Instant) {
+        self.pace = self.pace.replaced(capacity);
+        self.repeat_queueing(self.delay, now);
+    }
+
+    /// What starts its transmission from now on has this delay, and what is put in from now on this jitter.
+    pub(crate) fn set_delay(&mut self, delay: Duration, jitter: Jitter, now: Instant) {
+        let old = std::mem::replace(&mut self.delay, nanos(delay));
+        self.jitter = jitter;
+        self.has_varied = true;
+        self.repeat_queueing(old, now);
+    }
+
+    /// Computes starts and arrivals of what waits once more. What varied in a packet's delay before does so again.
+    fn repeat_queueing(&mut self, old_delay: u64, now: Instant) {
+        self.forget_started(now);
+        let finishes: Vec<Instant> =
+            self.waiting.iter().skip(1).map(|next| next.start).chain([self.free_at]).collect();
+        let arriving = self.waiting.iter().filter(|waiting| !waiting.lost).count();
+        let mut index = self.in_flight.len() - arriving;
+        let Some(mut start) = self.waiting.front().map(|first| first.start) else { return };
+        for (waiting, old_finish) in self.waiting.iter_mut().zip(finishes) {
+            waiting.start = start;
+            start = self.pace.finish(start, waiting.len as usize);
+            if waiting.lost {
+                continue;
+            }
+            let delayed = self.in_flight[index].0.since(old_finish);
+            let own = self.delay.saturating_add(nanos(delayed)).saturating_sub(old_delay);
+            let before = index.checked_sub(1).map_or(Instant::ZERO, |before| self.in_flight[before].0);
+            self.in_flight[index].0 = start.after_nanos(own).max(before);
+            index += 1;
+        }
+        self.free_at = start;
     }
 
     /// The first packet arrives: its key, and when the next one does.
@@ -106,7 +190,7 @@ impl Pipe {
 
     #[inline]
     fn forget_started(&mut self, now: Instant) {
-        while let Some(&(start, len)) = self.waiting.front()
+        while let Some(&Waiting { start, len, .. }) = self.waiting.front()
             && start <= now
         {
             self.waiting.pop_front();
@@ -120,7 +204,6 @@ mod tests {
     use lasthop_packet::Bitrate;
 
     use super::*;
-    use crate::capacity::Capacity;
 
     fn pipe(queue: QueueLimit) -> Pipe {
         let direction =
@@ -129,9 +212,9 @@ mod tests {
             LinkId(0),
             NodeId(1),
             &direction,
-            Duration::from_millis(5),
+            (Duration::from_millis(5), Jitter::None),
             Duration::ZERO,
-            Rng::named(1, "pipe"),
+            [Rng::named(1, "pipe"), Rng::named(1, "jitter")],
         )
     }
 

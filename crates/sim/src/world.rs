@@ -5,6 +5,7 @@ mod air;
 mod build;
 mod forward;
 mod hosts;
+mod reconfigure;
 mod run;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::wired::Pipe;
 use crate::wireless::{Channel, Hop, Medium};
 
 pub use build::AttachError;
+pub use reconfigure::{Change, ChangeError, Way};
 
 /// A simulated network.
 ///

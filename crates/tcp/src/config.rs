@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use crate::congestion::Congestion;
+use crate::recovery::Recovery;
+
 /// Settings of one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -15,6 +18,12 @@ pub struct Config {
     /// Offer selective acknowledgments (RFC 2018): the receiver reports blocks; whether the sender uses them is its
     /// recovery's business.
     pub sack: bool,
+    /// How cwnd grows and shrinks.
+    pub congestion: Congestion,
+    /// What duplicate ACKs mean.
+    pub recovery: Recovery,
+    /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042).
+    pub limited_transmit: bool,
     /// Initial cwnd in segments: 1 in 4.3BSD Reno, up to 10 today (RFC 6928).
     pub initial_window: u32,
     /// Initial ssthresh in octets: 65,535 in 4.3BSD; "arbitrarily high" in RFC 5681.
@@ -36,6 +45,9 @@ impl Default for Config {
             window: 65_535,
             timestamps: false,
             sack: false,
+            congestion: Congestion::Reno,
+            recovery: Recovery::Reno,
+            limited_transmit: false,
             initial_window: 1,
             initial_ssthresh: 65_535,
             ack_policy: AckPolicy::EverySegment,

@@ -1,5 +1,6 @@
 //! How cwnd grows and shrinks. A file a flavour; none knows another.
 
+mod abc;
 mod reno;
 
 use std::time::Duration;
@@ -8,7 +9,28 @@ use lasthop_packet::Instant;
 
 use crate::flight::Flight;
 
+pub use abc::RenoAbc;
 pub use reno::Reno;
+
+/// The congestion controls that there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// [`Reno`]: counts ACKs.
+    #[default]
+    Reno,
+    /// [`RenoAbc`]: counts octets.
+    RenoAbc,
+}
+
+impl Congestion {
+    /// One for a new connection.
+    pub fn begin(self) -> Box<dyn CongestionControl> {
+        match self {
+            Self::Reno => Box::new(Reno),
+            Self::RenoAbc => Box::new(RenoAbc::default()),
+        }
+    }
+}
 
 /// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`]; what duplicate ACKs mean is
 /// the business of [`crate::LossRecovery`].

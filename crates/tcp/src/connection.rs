@@ -13,10 +13,10 @@ use lasthop_packet::{Instant, Packet};
 use lasthop_packet::{Ip, Payload, Seq, Tcp, TcpFlags};
 
 use crate::config::Config;
-use crate::congestion::{CongestionControl, Reno};
+use crate::congestion::CongestionControl;
 use crate::extension::Extension;
 use crate::flight::Flight;
-use crate::recovery::{FastRecovery, LossRecovery};
+use crate::recovery::LossRecovery;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -210,8 +210,8 @@ impl Connection {
             duplicate_acks: 0,
             window_told_at: Seq(0),
             unanswered: 0,
-            congestion: Box::new(Reno),
-            recovery: Box::new(FastRecovery::default()),
+            congestion: config.congestion.begin(),
+            recovery: config.recovery.begin(),
             extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
@@ -224,20 +224,6 @@ impl Connection {
             stats: Stats::default(),
             config,
         }
-    }
-
-    /// With another congestion control than Reno.
-    #[must_use]
-    pub fn with_congestion_control(mut self, congestion: Box<dyn CongestionControl>) -> Self {
-        self.congestion = congestion;
-        self
-    }
-
-    /// With another loss recovery than Reno's.
-    #[must_use]
-    pub fn with_recovery(mut self, recovery: Box<dyn LossRecovery>) -> Self {
-        self.recovery = recovery;
-        self
     }
 
     /// With a scheme's part of the sender.

@@ -5,8 +5,8 @@
 //! | [`connection`] | [`Connection`]: states, input, output, timers |
 //! | [`config`] | [`Config`]: what can be set, with the defaults and where they come from |
 //! | [`flight`] | [`Flight`]: the send variables, with cwnd and ssthresh |
-//! | [`congestion`] | [`CongestionControl`]: how cwnd grows and shrinks; a file a flavour |
-//! | [`recovery`] | [`LossRecovery`]: what duplicate ACKs mean; a file a flavour |
+//! | [`congestion`] | [`CongestionControl`]: how cwnd grows and shrinks; a file a flavour, [`Congestion`] to choose one |
+//! | [`recovery`] | [`LossRecovery`]: what duplicate ACKs mean; a file a flavour, [`Recovery`] to choose one |
 //! | [`rtt`] | round-trip time and RTO |
 //! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
 //! | [`extension`] | [`Extension`]: what a scheme changes in the sender |
@@ -26,9 +26,9 @@ pub mod rtt;
 pub mod send_buffer;
 
 pub use config::{AckPolicy, Config, RtoConfig};
-pub use congestion::CongestionControl;
+pub use congestion::{Congestion, CongestionControl};
 pub use connection::{Connection, State, Stats};
 pub use extension::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
 pub use flight::Flight;
-pub use recovery::LossRecovery;
+pub use recovery::{LossRecovery, Recovery};
 pub use rtt::RttEstimator;

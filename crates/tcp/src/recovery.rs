@@ -1,5 +1,6 @@
 //! What duplicate ACKs mean. A file a flavour; none knows another.
 
+mod newreno;
 mod reno;
 
 use lasthop_packet::Seq;
@@ -7,7 +8,28 @@ use lasthop_packet::Seq;
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
+pub use newreno::NewReno;
 pub use reno::FastRecovery;
+
+/// The loss recoveries that there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// [`FastRecovery`]: over with the first ACK of new data.
+    #[default]
+    Reno,
+    /// [`NewReno`]: goes on until all is acknowledged that was in flight.
+    NewReno,
+}
+
+impl Recovery {
+    /// One for a new connection.
+    pub fn begin(self) -> Box<dyn LossRecovery> {
+        match self {
+            Self::Reno => Box::new(FastRecovery::default()),
+            Self::NewReno => Box::new(NewReno::default()),
+        }
+    }
+}
 
 /// Duplicate ACKs in a row that mean a loss (RFC 5681, section 3.2).
 pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
@@ -22,8 +44,8 @@ pub trait LossRecovery: Send {
         congestion: &mut dyn CongestionControl,
     ) -> Option<Seq>;
 
-    /// New data was acknowledged; `flight.una` is the new value already.
-    fn on_new_ack(&mut self, flight: &mut Flight) -> AfterAck;
+    /// `acked` octets were newly acknowledged; `flight.una` is the new value already.
+    fn on_new_ack(&mut self, acked: u32, flight: &mut Flight) -> AfterAck;
 
     /// Goes into recovery on the word of a scheme that knows the loss was no congestion: cwnd becomes `cwnd` for its time and
     /// what it is now after it, ssthresh stays.
@@ -44,6 +66,6 @@ pub enum AfterAck {
     Open,
     /// Recovery has set the window itself.
     WindowSet,
-    /// Recovery goes on and this segment is lost too (a partial ACK).
+    /// Recovery goes on, has set the window, and this segment is lost too (a partial ACK).
     Retransmit(Seq),
 }

@@ -150,7 +150,7 @@ fn observers(
     }
     match (data, &arguments.out) {
         (Some(data), out) => {
-            let screen: Box<dyn Write> = Box::new(BufWriter::new(io::stdout()));
+            let screen: Box<dyn Write + Send> = Box::new(BufWriter::new(io::stdout()));
             observers.extend(data.observers(built, out.as_deref(), events, screen)?);
         }
         (None, Some(out)) => observers.extend(series::observers(scenario, built, out)?),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_scenario::datafile::CLOCK;
-use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice};
+use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, Trial};
 use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, WiredConfig,
     WirelessConfig,
@@ -63,6 +63,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                     forward: direction(8),
                     backward: direction(8),
                     delay: parameters.wired_delay,
+                    jitter: lasthop_sim::Jitter::None,
                     clock: CLOCK,
                     seed: None,
                 }),
@@ -75,6 +76,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                         forward: direction(1),
                         backward: direction(1),
                         delay: Duration::from_millis(1),
+                        jitter: lasthop_sim::Jitter::None,
                         clock: CLOCK,
                         channel: ChannelConfig::bursty(Duration::from_secs(5), parameters.mean_bad),
                         link_layer: LINK_LAYER,
@@ -100,6 +102,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         baseline: 0,
         seeds: vec![1],
         measure: Vec::new(),
+        trial: Trial::default(),
     }
 }
 

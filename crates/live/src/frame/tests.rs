@@ -11,9 +11,10 @@ const ETHERNET: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
 
 fn addresses(v6: bool) -> Ip {
     let address = |text: &str| text.parse::<IpAddr>().expect("an address");
-    match v6 {
-        true => Ip::new(address("2001:db8::1"), address("2001:db8::2")),
-        false => Ip::new(address("192.0.2.1"), address("198.51.100.7")),
+    if v6 {
+        Ip::new(address("2001:db8::1"), address("2001:db8::2"))
+    } else {
+        Ip::new(address("192.0.2.1"), address("198.51.100.7"))
     }
 }
 

@@ -40,14 +40,13 @@ pub fn emit_for_offload(packet: &Packet, link_header: &[u8]) -> Option<Vec<u8>> 
     }
     let mut out = Vec::with_capacity(link_header.len() + packet.len());
     out.extend_from_slice(link_header);
-    match packet.original() {
-        Some(original) => out.extend_from_slice(original),
-        None => {
-            write_headers(packet, &mut out);
-            match packet.payload() {
-                Payload::Bytes(octets) => out.extend_from_slice(octets),
-                stream @ Payload::Stream { .. } => out.extend_from_slice(&stream.octets()),
-            }
+    if let Some(original) = packet.original() {
+        out.extend_from_slice(original);
+    } else {
+        write_headers(packet, &mut out);
+        match packet.payload() {
+            Payload::Bytes(octets) => out.extend_from_slice(octets),
+            stream @ Payload::Stream { .. } => out.extend_from_slice(&stream.octets()),
         }
     }
     let ip_len = packet.ip().len();

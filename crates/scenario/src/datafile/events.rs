@@ -34,7 +34,12 @@ pub struct EventTrace {
 
 impl EventTrace {
     /// A trace of these kinds of events of a scenario that was just built.
-    pub fn new(built: &Built, kinds: EventKinds, print_interval: Duration, sink: Box<dyn Write>) -> Self {
+    pub fn new(
+        built: &Built,
+        kinds: EventKinds,
+        print_interval: Duration,
+        sink: Box<dyn Write + Send>,
+    ) -> Self {
         let names = Names::of(built);
         Self {
             periodic: Periodic::new(&names, print_interval),
@@ -165,6 +170,7 @@ impl Observer for EventTrace {
             | TraceEvent::InterfaceIn { .. }
             | TraceEvent::InterfaceOut { .. }
             | TraceEvent::Queue { .. }
+            | TraceEvent::FrameFate { .. }
             | TraceEvent::Window { .. } => {}
         }
     }
@@ -180,7 +186,7 @@ impl Observer for EventTrace {
 /// Where lines go, and which.
 struct Output {
     kinds: EventKinds,
-    sink: BufWriter<Box<dyn Write>>,
+    sink: BufWriter<Box<dyn Write + Send>>,
     error: Option<io::Error>,
 }
 

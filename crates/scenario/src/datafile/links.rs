@@ -38,6 +38,7 @@ impl Draft {
             forward: direction.clone(),
             backward: direction,
             delay: common.latency,
+            jitter: lasthop_sim::Jitter::None,
             clock: CLOCK,
             seed: Some(common.seed),
         });
@@ -84,6 +85,7 @@ impl Draft {
             forward: direction.clone(),
             backward: direction,
             delay: common.latency,
+            jitter: lasthop_sim::Jitter::None,
             clock: CLOCK,
             channel: ChannelConfig::bursty(
                 Duration::from_secs_f64(good.value),

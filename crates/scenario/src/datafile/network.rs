@@ -11,7 +11,7 @@ use super::block::Located;
 use super::error::Problem;
 use super::nodes::Sort;
 use super::syntax::Block;
-use crate::model::{FlowModel, NodeModel, Scenario, SchemeChoice};
+use crate::model::{FlowModel, NodeModel, Scenario, SchemeChoice, Trial};
 
 /// Routing keeps a table of all pairs of nodes.
 const MOST_NODES: usize = 2_000;
@@ -89,6 +89,7 @@ impl Draft {
             baseline: 0,
             seeds: vec![1],
             measure: Vec::new(),
+            trial: Trial::default(),
         };
         Ok(Self {
             scenario,

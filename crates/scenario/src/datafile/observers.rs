@@ -23,7 +23,7 @@ impl DataFile {
         built: &Built,
         out: Option<&Path>,
         events: EventKinds,
-        sink: Box<dyn Write>,
+        sink: Box<dyn Write + Send>,
     ) -> io::Result<Vec<Box<dyn Observer>>> {
         let mut observers: Vec<Box<dyn Observer>> = Vec::new();
         if let Some(directory) = out {

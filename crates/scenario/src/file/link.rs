@@ -7,15 +7,15 @@ use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, Feedback, LinkLayer, QueueLimit, StateSource, Stay, WiredConfig,
-    WirelessConfig,
+    Capacity, ChannelConfig, Direction, Feedback, Jitter, LinkLayer, QueueLimit, StateSource, Stay,
+    WiredConfig, WirelessConfig,
 };
 
 use super::choice::{LinkLayerEntry, LinkLayerKind};
 use super::error::ScenarioError;
 use super::quantity::{Mac, Octets, Rate, Text};
 use super::reader::{Key, LONGEST_DELAY, Reader};
-use super::tables::{ChannelTable, DirectionTable, LinkTable, Medium, StayTable};
+use super::tables::{ChannelTable, DirectionTable, JitterDistribution, LinkTable, Medium, StayTable};
 use super::text::read_text;
 use super::trace::LARGEST_TRACE;
 use crate::model::{Link, LinkModel};
@@ -32,14 +32,21 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
     }
     let none = Duration::ZERO;
     let delay = reader.duration_in(&["links", name, "delay"], table.delay, none, none, LONGEST_DELAY)?;
+    let jitter = jitter(reader, name, &table, delay)?;
     let clock = clock(reader, name, &table, delay)?;
     let forward = direction(reader, name, &table, "forward", &table.forward)?;
     let backward = direction(reader, name, &table, "backward", &table.backward)?;
     let name_of_link = name.to_owned();
     let link = match table.kind {
-        Medium::Wired => {
-            Link::Wired(WiredConfig { name: name_of_link, forward, backward, delay, clock, seed: None })
-        }
+        Medium::Wired => Link::Wired(WiredConfig {
+            name: name_of_link,
+            forward,
+            backward,
+            delay,
+            jitter,
+            clock,
+            seed: None,
+        }),
         Medium::Wireless => {
             if let (Some(Text(Mac::Ideal)), None) = (table.mac, &table.cell) {
                 return Err(reader.fail(
@@ -51,6 +58,10 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
                 Some(entry) => link_layer(reader, name, &entry, (&forward, &backward), delay, clock)?,
                 None => LinkLayer::UNRELIABLE,
             };
+            if jitter != Jitter::None && matches!(link_layer.feedback, Feedback::Acknowledged { .. }) {
+                let problem = "a \"stop-and-wait\" link layer knows how long an acknowledgment takes; expected no jitter with it";
+                return Err(reader.fail(&["links", name, "jitter"], problem));
+            }
             let channel = match table.channel {
                 Some(channel_table) => channel(reader, name, &channel_table)?,
                 None => ChannelConfig::PERFECT,
@@ -60,6 +71,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
                 forward,
                 backward,
                 delay,
+                jitter,
                 clock,
                 channel,
                 link_layer,
@@ -113,6 +125,25 @@ fn refuse_on_a_wired_link(reader: &Reader<'_>, name: &str, table: &LinkTable) ->
         }
     }
     Ok(())
+}
+
+fn jitter(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &LinkTable,
+    delay: Duration,
+) -> Result<Jitter, ScenarioError> {
+    let none = Duration::ZERO;
+    let spread = reader.duration_in(&["links", name, "jitter"], table.jitter, none, none, delay)?;
+    if table.jitter.is_none() && table.jitter_distribution.is_some() {
+        let problem = "there is no jitter; expected jitter = \"2 ms\" or so with it";
+        return Err(reader.fail(&["links", name, "jitter-distribution"], problem));
+    }
+    Ok(match table.jitter_distribution {
+        _ if spread.is_zero() => Jitter::None,
+        None | Some(JitterDistribution::Uniform) => Jitter::Uniform(spread),
+        Some(JitterDistribution::Normal) => Jitter::Normal(spread),
+    })
 }
 
 fn clock(

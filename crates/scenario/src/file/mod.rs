@@ -4,13 +4,15 @@
 //! |---|---|
 //! | [`error`] | [`ScenarioError`]: file, line, key, and what was expected |
 //! | [`sweep`] | [`Sweep`]: a scenario with swept parameters |
+//! | [`Settings`] | a scenario of which single keys are set anew while it runs |
 //! | [`schema`] | the JSON schema of the format |
 //! | `tables` | the tables of a file, as serde reads them |
 //! | `choice` | keys that take a string or a table, a number or a list |
 //! | `quantity` | values that are written as text |
+//! | `overrides` | a key with a value from the command line |
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
-//! | `reader`, `link`, `traffic`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
+//! | `reader`, `link`, `traffic`, `trial`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
 //! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
 //! through the JSON schema.
@@ -20,14 +22,17 @@ pub mod document;
 pub mod error;
 mod lineup;
 mod link;
+mod overrides;
 mod quantity;
 mod reader;
 pub mod schema;
+mod settings;
 pub mod sweep;
 mod tables;
 mod text;
 mod trace;
 mod traffic;
+mod trial;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +42,7 @@ use std::path::{Path, PathBuf};
 use crate::model::Scenario;
 
 pub use error::ScenarioError;
+pub use settings::Settings;
 pub use sweep::{Point, Sweep};
 pub use text::read_file;
 
@@ -48,6 +54,8 @@ use trace::Traces;
 pub struct Overrides {
     /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one; relative to the working directory.
     pub trace: Option<PathBuf>,
+    /// Keys with values to put in the place of the file's, such as `links.air.loss=3%`; later ones win.
+    pub settings: Vec<String>,
 }
 
 /// Reads a scenario file. Files that it names are looked for beside it.
@@ -55,14 +63,15 @@ pub struct Overrides {
 /// What it returns is ready to run: it has been built once under each of its schemes.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
     let text = read_file(path)?;
-    let document = Document::parse(&text, path.display().to_string())?;
     let base = path.parent().unwrap_or(Path::new(""));
-    reader::read(&document, base, overrides, &Traces::default())
+    parse(&text, &path.display().to_string(), base, overrides)
 }
 
 /// Reads a scenario from text. `name` is what errors call the file, and without its extension the scenario's name unless it has
 /// one; files that the scenario names are looked for in `base`.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    let document = Document::parse(text, name.to_owned())?;
+    let settings = overrides::as_toml(&overrides.settings)?;
+    let mut document = Document::parse(text, name.to_owned())?;
+    overrides::apply(&settings, &mut document)?;
     reader::read(&document, base, overrides, &Traces::default())
 }

@@ -12,7 +12,7 @@ use super::error::ScenarioError;
 use super::quantity::Text;
 use super::tables::{Kind, LinkTable, Medium, NodeTable, RoleName, ScenarioFile};
 use super::trace::Traces;
-use super::{Overrides, lineup, link, traffic};
+use super::{Overrides, lineup, link, traffic, trial};
 use crate::build::BuildError;
 use crate::model::{LinkModel, NodeModel, Scenario};
 
@@ -58,7 +58,7 @@ pub(super) fn read(
     let links = links.collect::<Result<Vec<_>, _>>()?;
     reader.refuse_parallel(&links)?;
     let flows = reader.in_order("flows", file.flows, MOST_FLOWS)?;
-    if flows.is_empty() {
+    if flows.is_empty() && !nodes.iter().any(|node| node.kind == NodeKind::External) {
         return Err(reader.fail(&["flows"], "no flows; expected at least one"));
     }
     let flows = flows.into_iter().map(|(name, table)| traffic::read(&reader, &name, &table, &file.tcp));
@@ -76,6 +76,7 @@ pub(super) fn read(
         schemes,
         seeds: lineup::seeds(&reader, file.seeds)?,
         measure: file.measure,
+        trial: trial::read(&reader, file.r#try)?,
     };
     reader.try_to_build(&scenario)?;
     Ok(scenario)
@@ -125,7 +126,10 @@ impl Reader<'_> {
     pub(super) fn host(&self, key: &Key<'_>, name: &str) -> Result<usize, ScenarioError> {
         match self.node(key, name)? {
             (index, NodeKind::Host) => Ok(index),
-            _ => Err(self.fail(key, format!("{name:?} is a router; expected a host"))),
+            (_, kind) => {
+                let kind = if kind == NodeKind::Router { "a router" } else { "an external node" };
+                Err(self.fail(key, format!("{name:?} is {kind}; expected a host")))
+            }
         }
     }
 
@@ -186,6 +190,7 @@ impl Reader<'_> {
             let kind = match table.kind {
                 Kind::Host => NodeKind::Host,
                 Kind::Router => NodeKind::Router,
+                Kind::External => NodeKind::External,
             };
             let role = table.role.map(|role| match role {
                 RoleName::FixedHost => Role::FixedHost,

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::text::read_file;
 use super::trace::Traces;
-use super::{Overrides, reader};
+use super::{Overrides, overrides, reader};
 use crate::model::Scenario;
 
 /// More points than this are a mistake.
@@ -147,8 +147,10 @@ impl Sweep {
 
     /// The scenario with the chosen value of each parameter.
     fn at(&self, choice: &[usize]) -> Result<Point, ScenarioError> {
+        let settings = overrides::as_toml(&self.overrides.settings)?;
         let sweep = Document::parse(&self.text, self.file.clone())?;
         let mut document = Document::parse(&self.scenario_text, self.scenario.display().to_string())?;
+        overrides::apply(&settings, &mut document)?;
         for key in INSTEAD {
             document.replace_from(&sweep, &[key], &[key])?;
         }
@@ -157,10 +159,7 @@ impl Sweep {
             let index = chosen.to_string();
             let place: Vec<&str> = axis.place.iter().map(String::as_str).chain([index.as_str()]).collect();
             let path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
-            if let [kind @ ("nodes" | "links" | "flows"), name, ..] = path[..]
-                && document.get(&[kind, name]).is_none()
-            {
-                let problem = format!("the scenario has no {name:?} among its {kind}");
+            if let Some(problem) = document.names_nothing(&path) {
                 return Err(sweep.error(&place, problem));
             }
             document.replace_from(&sweep, &place, &path)?;

@@ -39,18 +39,38 @@ pub(super) struct ScenarioFile {
     pub(super) nodes: BTreeMap<String, NodeTable>,
     /// Links by name; at most 5,000.
     pub(super) links: BTreeMap<String, LinkTable>,
-    /// TCP transfers by name; 1 to 5,000.
+    /// TCP transfers by name; 1 to 5,000, or none beside external nodes.
+    #[serde(default)]
     pub(super) flows: BTreeMap<String, FlowTable>,
     /// TCP's settings for all flows.
     #[serde(default)]
     pub(super) tcp: TcpTable,
+    /// How `lasthop try` runs the flows between real hosts.
+    #[serde(default)]
+    pub(super) r#try: TryTable,
+}
+
+/// How `lasthop try` runs the flows between real hosts, each flow by itself. The simulator does not look at it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TryTable {
+    /// Congestion controls of the hosts' kernel, a row of the table each; 1 to 20; default ["cubic"].
+    pub(super) congestion: Option<Vec<String>>,
+    /// How long a flow runs at most, its settling included, "1 s" to "1 h"; default "12 s".
+    pub(super) duration: Option<Text<Duration>>,
+    /// How much of the start of a flow without a size is left out of its goodput; less than `duration`; default "2 s".
+    pub(super) settle: Option<Text<Duration>>,
+    /// Settings of the hosts' kernels below `net.`, such as "ipv4.tcp_sack" = "0".
+    #[serde(default)]
+    pub(super) sysctl: BTreeMap<String, String>,
 }
 
 /// A node.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct NodeTable {
-    /// A host has TCP endpoints; both forward what is for others.
+    /// A host has TCP endpoints; both hosts and routers forward what is for others. An external node is a real host's place in
+    /// `lasthop emulate`.
     pub(super) kind: Kind,
     /// What the node is to a scheme. Default: a host with a wireless link is a mobile host, one without a fixed host; a router
     /// with wireless links only is a relay, any other an edge.
@@ -67,6 +87,7 @@ pub(super) struct NodeTable {
 pub(super) enum Kind {
     Host,
     Router,
+    External,
 }
 
 /// What a node is to a scheme.
@@ -98,6 +119,11 @@ pub(super) struct LinkTable {
     pub(super) loss: Option<Text<Probability>>,
     /// Propagation delay, at most "1 h"; default "0 s".
     pub(super) delay: Option<Text<Duration>>,
+    /// By how much the delay varies from packet to packet, at most `delay`; packets stay in order. Not with a "stop-and-wait" link
+    /// layer. Default "0 s".
+    pub(super) jitter: Option<Text<Duration>>,
+    /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default "uniform".
+    pub(super) jitter_distribution: Option<JitterDistribution>,
     /// Transmission times are cut down to whole multiples of this, "1 ms" to "1 s", as in simulators that count so; default exact.
     pub(super) clock: Option<Text<Duration>>,
     /// What is different from the first node to the second.
@@ -114,6 +140,16 @@ pub(super) struct LinkTable {
     pub(super) cell: Option<String>,
     /// How the medium of a cell is shared: "ideal", in turn and without collisions.
     pub(super) mac: Option<Text<Mac>>,
+}
+
+/// How a delay varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum JitterDistribution {
+    /// Every delay within `jitter` of the mean is as likely.
+    Uniform,
+    /// Normally, cut at three deviations and at a delay of zero.
+    Normal,
 }
 
 /// What kind of link.
@@ -227,8 +263,12 @@ pub(super) struct TcpTable {
     pub(super) clock_granularity: Option<Text<Duration>>,
     /// Time-outs in a row after which the connection is given up, 1 to 1,000; default 15.
     pub(super) max_timeouts: Option<u32>,
-    /// Congestion control, and the loss recovery that goes with it; default "reno".
-    pub(super) congestion: Option<Congestion>,
+    /// Congestion control: how the congestion window grows and shrinks; default "reno".
+    pub(super) congestion: Option<CongestionName>,
+    /// Loss recovery: what duplicate ACKs mean; default "reno".
+    pub(super) recovery: Option<RecoveryName>,
+    /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
+    pub(super) limited_transmit: Option<bool>,
 }
 
 /// When the receiver acknowledges data in order.
@@ -241,9 +281,22 @@ pub(super) enum Acks {
     Delayed,
 }
 
-/// Congestion control.
+/// How the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Congestion {
+pub(super) enum CongestionName {
+    /// Slow start and congestion avoidance by the number of ACKs (RFC 2001).
     Reno,
+    /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC 3465).
+    RenoAbc,
+}
+
+/// What duplicate ACKs mean.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RecoveryName {
+    /// Fast recovery that is over with the first ACK of new data; a second loss in a window mostly waits for a time-out (RFC 2001).
+    Reno,
+    /// Fast recovery from all losses in a window, one a round trip (RFC 6582).
+    NewReno,
 }

@@ -4,6 +4,8 @@ mod bad_keys;
 mod bad_meaning;
 mod bad_octets;
 mod good;
+mod overrides;
+mod settings;
 mod sweeps;
 
 use std::path::Path;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use lasthop_sim::Opening;
-use lasthop_tcp::config::{AckPolicy, RtoConfig};
+use lasthop_tcp::{AckPolicy, Congestion, Recovery, RtoConfig};
 
 use super::error::ScenarioError;
 use super::quantity::{Octets, Text, Window};
 use super::reader::{Key, Reader};
-use super::tables::{Acks, Congestion, FlowTable, OpeningName, TcpTable};
+use super::tables::{Acks, CongestionName, FlowTable, OpeningName, RecoveryName, TcpTable};
 use crate::model::FlowModel;
 
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
@@ -77,15 +77,22 @@ impl Layers<'_> {
         let initial_window =
             self.count("initial-window", |tcp| tcp.initial_window, default.initial_window)?;
         let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
-        // The only one there is, so far; a match, so that the next one cannot be forgotten here.
-        match self.get(|tcp| tcp.congestion).unwrap_or(Congestion::Reno) {
-            Congestion::Reno => {}
-        }
+        let congestion = self.get(|tcp| tcp.congestion).map_or(default.congestion, |name| match name {
+            CongestionName::Reno => Congestion::Reno,
+            CongestionName::RenoAbc => Congestion::RenoAbc,
+        });
+        let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, |name| match name {
+            RecoveryName::Reno => Recovery::Reno,
+            RecoveryName::NewReno => Recovery::NewReno,
+        });
         Ok(lasthop_tcp::Config {
             mss: mss as u32,
             window,
             timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
             sack: self.get(|tcp| tcp.sack).unwrap_or(default.sack),
+            congestion,
+            recovery,
+            limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
             initial_window,
             initial_ssthresh,
             ack_policy: self.ack_policy()?,

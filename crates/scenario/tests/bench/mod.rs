@@ -2,10 +2,9 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use lasthop_packet::Instant;
 use lasthop_scenario::datafile::{self, EventKinds};
@@ -14,11 +13,11 @@ use lasthop_sim::FlowOutcome;
 
 /// Writes where the test can read.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
+struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(octets);
+        self.0.lock().expect("nobody panics").extend_from_slice(octets);
         Ok(octets.len())
     }
 
@@ -58,7 +57,7 @@ impl Run {
         assert!(built.world.accounts().balance());
         let outcome = built.world.outcome(built.flows[0]);
         assert!(outcome.intact);
-        let octets = sink.0.borrow();
+        let octets = sink.0.lock().expect("nobody panics");
         let events = str::from_utf8(&octets).expect("text").lines().map(str::to_owned).collect();
         Self { events, out, outcome }
     }

@@ -237,7 +237,7 @@ impl Flow {
     /// The local time-out now.
     pub fn timeout(&self, settings: &Settings) -> Duration {
         let is_single = match &self.board {
-            Some(board) => board.unsacked() <= u64::from(board.segment()),
+            Some(board) => board.is_single(),
             None => self.cache.len() <= 1,
         };
         self.rtt.timeout(settings, self.expiries, is_single)

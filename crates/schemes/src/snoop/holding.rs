@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::{Context, DropReason, Side, Verdict};
+use lasthop_agent::{Context, DropReason, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet};
 
 use super::Snoop;
@@ -14,6 +14,10 @@ use super::pieces::{size_of_segments, take_front};
 /// Between two packets that are dropped to slow a sender down: about a round trip, so that one loss is answered before the
 /// next (`CoDel`, RFC 8289, section 4.3).
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
+
+/// Packets of a connection may wait so many times as long as it takes until one is dropped: a sender in slow start goes on
+/// doubling for a round trip after the drop, and to lose the better part of that window would cost it a time-out.
+const AT_MOST: usize = 4;
 
 /// The hops by the mobile host's address.
 pub type Hops = BTreeMap<IpAddr, Hop>;
@@ -42,16 +46,8 @@ impl Snoop {
         }
         let patience = hop.patience(&self.settings);
         let now = cx.now();
-        let is_overdue = flow.held_octets > patience
-            && flow.signalled.is_none_or(|last| now.since(last) >= BETWEEN_SIGNALS);
-        if is_overdue {
-            // One segment, uncached: the sender is to hear of it.
-            flow.signalled = Some(now);
-            if take_front(packet, segment).is_none() {
-                return Verdict::Drop(DropReason::Full);
-            }
-        }
-        let room = (2 * patience).saturating_sub(flow.held_octets);
+        let room =
+            patience.saturating_mul(AT_MOST).min(self.settings.held_octets).saturating_sub(flow.held_octets);
         let mut verdict = Verdict::Absorb;
         if packet.len() > room {
             let headers = packet.len() - packet.payload().len();
@@ -74,9 +70,30 @@ impl Snoop {
         flow.held_octets += packet.len();
         flow.held.push_back(packet.clone());
         self.held += 1;
+        if flow.held_octets > patience && flow.signalled.is_none_or(|last| now.since(last) >= BETWEEN_SIGNALS)
+        {
+            flow.signalled = Some(now);
+            self.signal(key, cx);
+        }
         self.release(key.destination.0, cx);
         self.follow_timer(key);
         verdict
+    }
+
+    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as can be, and to slow down.
+    fn signal(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let Some(first) = flow.held.front_mut() else { return };
+        let before = first.len();
+        let segment = size_of_segments(first).unwrap_or(u32::MAX);
+        flow.held_octets -= before;
+        if take_front(first, segment).is_some() {
+            flow.held_octets += first.len();
+        } else {
+            flow.held.pop_front();
+            self.held -= 1;
+        }
+        cx.report(Report::AtBound { bound: "time that packets wait" });
     }
 
     /// Sends what waits for a host, connection by connection, as long as there is room.

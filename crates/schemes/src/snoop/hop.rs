@@ -7,7 +7,8 @@
 //!
 //! That is FAST TCP (Jin, Wei, Low, INFOCOM 2004, equation 3, with gamma = 1/2), its alpha being rate times delay. It needs no
 //! estimate of the rate, and is stable where a rule that went all the way would swing, since the round-trip time answers a
-//! round trip late. The round-trip time of a round is its least sample: what a delayed ACK adds does not count.
+//! round trip late. The round-trip time of a round is that of the first packet
+//! that left in it, when the window was full.
 //!
 //! Where no packets wait, the sender or its application limits, and the window stays as it is.
 //!
@@ -61,8 +62,7 @@ pub struct Hop {
 struct Round {
     start: Instant,
     delivered: u64,
-    least: Option<Duration>,
-    /// Packets waited here when it began.
+    /// Packets waited here when it began and have waited since.
     is_limited: bool,
 }
 
@@ -126,18 +126,19 @@ impl Hop {
         Some(octets.min(room.max(segment)))
     }
 
-    /// The octets of one connection that may wait before it is told to slow down, and half of what may wait at all.
+    /// The octets of one connection that may wait before it is told to slow down.
     pub fn patience(&self, settings: &Settings) -> usize {
         let shared = self.rate / (self.turns.len().max(1) as u64);
         let octets = shared as u128 * settings.held_delay.as_micros() / 1_000_000;
         let least = u64::from(self.segment) * u64::from(settings.least_window);
         let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(least) };
-        octets.min(settings.held_octets as u64 / 2) as usize
+        octets.min(settings.held_octets as u64) as usize
     }
 
     /// Takes note of what an ACK showed: octets delivered, when the latest of them left, and what that makes the round trip.
     pub fn on_delivery(&mut self, delivered: u64, sent: Option<Instant>, now: Instant, settings: &Settings) {
         self.round.delivered += delivered;
+        self.round.is_limited &= !self.turns.is_empty();
         let Some(sent) = sent else { return };
         let rtt = now.since(sent);
         if rtt.is_zero() {
@@ -146,17 +147,17 @@ impl Hop {
         if self.least.is_none_or(|least| rtt <= least) {
             (self.least, self.least_since) = (Some(rtt), now);
         }
-        self.round.least = Some(self.round.least.map_or(rtt, |least| least.min(rtt)));
         if self.drain.is_some() {
             self.on_sample_while_draining(rtt, sent, now, settings);
         }
         if sent >= self.round.start {
-            self.end_round(now, settings);
+            self.end_round(rtt, now, settings);
         }
     }
 
-    fn end_round(&mut self, now: Instant, settings: &Settings) {
-        let Round { start, delivered, least, is_limited } = self.round;
+    /// A round ended with a sample of this round-trip time: it left when the window was full, if the round is limited.
+    fn end_round(&mut self, rtt: Duration, now: Instant, settings: &Settings) {
+        let Round { start, delivered, is_limited } = self.round;
         let waits = !self.turns.is_empty();
         self.round = Round { start: now, is_limited: waits, ..Round::default() };
         if self.drain.is_some() {
@@ -164,14 +165,14 @@ impl Hop {
         }
         let nanos = now.since(start).as_nanos().max(1);
         let rate = (u128::from(delivered) * 1_000_000_000 / nanos).min(u128::from(LARGEST_WINDOW)) as u64;
-        if !(is_limited && waits) {
+        if !is_limited {
             // The sender limits: the hop may be faster than that.
             self.rate = self.rate.max(rate);
             return;
         }
         self.rate = if self.rate == 0 { rate } else { (3 * self.rate + rate) / 4 };
-        if let Some((rtt, floor)) = least.zip(self.least) {
-            self.adjust(rtt, floor, now, settings);
+        if let Some(least) = self.least {
+            self.adjust(rtt, least, now, settings);
         }
         if now.since(self.least_since) > LEAST_RTT_LASTS {
             let until = now + 4 * self.target(settings) + Duration::from_millis(100);

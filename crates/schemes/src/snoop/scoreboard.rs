@@ -4,7 +4,7 @@
 //! Everything that leaves, first or again, gets serial numbers in sending order, one an octet. A wireless hop is first in,
 //! first out. So when an acknowledgment shows that an octet with serial number s was delivered, every outstanding octet that left
 //! before it is lost: also one that was itself a retransmission, at once. That is RACK (RFC 8985) with the sending order in place
-//! of times. A tolerance of some segments covers hops that reorder a little; it grows when a loss turns out to be none.
+//! of times. A tolerance of some segments covers hops that reorder a little; it grows where copies turn out to be needless.
 //!
 //! Cost: O(log n) for each block of an acknowledgment, and amortised O(1) for each transmission. Neighbouring ranges that were
 //! SACKed are one range, so that blocks which the receiver repeats cost nothing anew.
@@ -16,6 +16,9 @@ use lasthop_packet::{Instant, Seq};
 
 /// How many of our latest copies are remembered, to know the reports of duplicate data that they cause.
 const COPIES_REMEMBERED: usize = 8;
+
+/// What so many points for needless copies add to the tolerance is one segment.
+const NEEDLESS_A_SEGMENT: u32 = 8;
 
 /// The largest tolerance, in segments: a hop that reorders more is none that this can be used on.
 const LARGEST_TOLERANCE: u32 = 64;
@@ -100,8 +103,10 @@ pub struct Scoreboard {
     in_flight: u64,
     /// Octets in ranges that are not SACKed.
     unsacked: u64,
-    /// Segments that may overtake.
+    /// Segments that may overtake, on a hop where copies are needed.
     tolerance: u32,
+    /// Four points for each needless copy, less one for each that was needed.
+    needless: u32,
     /// Octets of the largest segment seen.
     segment: u32,
     /// Found lost, to be repaired.
@@ -127,7 +132,8 @@ impl Scoreboard {
             proved_for_certain: 0,
             in_flight: 0,
             unsacked: 0,
-            tolerance: reordering,
+            tolerance: reordering.min(LARGEST_TOLERANCE),
+            needless: 0,
             segment: 1,
             lost: VecDeque::new(),
             copies: [(Seq(0), Seq(0)); COPIES_REMEMBERED],
@@ -156,6 +162,12 @@ impl Scoreboard {
     /// Octets that the receiver is not known to have.
     pub const fn unsacked(&self) -> u64 {
         self.unsacked
+    }
+
+    /// Whether at most one segment is outstanding and no more was delivered above it: then its ACK may be delayed.
+    pub fn is_single(&self) -> bool {
+        let is_hole = self.ranges.back().is_some_and(|last| last.state == State::Sacked);
+        self.unsacked <= u64::from(self.segment) && !is_hole
     }
 
     /// All ranges in sequence order.
@@ -321,9 +333,13 @@ impl Scoreboard {
         self.copies.iter().any(|(seq, end)| !left.before(*seq) && !right.after(*end) && right.after(left))
     }
 
-    /// A copy turned out to be needless: more segments may overtake from now on.
-    fn tolerate_more(&mut self) {
-        self.tolerance = (self.tolerance * 2 + 1).min(LARGEST_TOLERANCE);
+    /// A copy turned out to be needless, or needed. A hop that reorders makes most of them needless; but also ACKs that are lost
+    /// with all they say of more holes than an option has blocks for make some. So one in five is borne.
+    fn judge_copy(&mut self, was_needless: bool) {
+        self.needless = match was_needless {
+            true => (self.needless + 4).min(NEEDLESS_A_SEGMENT * LARGEST_TOLERANCE),
+            false => self.needless.saturating_sub(1),
+        };
     }
 
     fn sack(
@@ -370,8 +386,11 @@ impl Scoreboard {
         progress.delivered += range.len();
         if range.copies > 0 && now.since(range.sent) < hop / 8 * 7 {
             // The copy cannot have been there and back: it was the original that came, late. Its serial number is gone.
-            self.tolerate_more();
+            self.judge_copy(true);
             return;
+        }
+        if range.copies > 0 {
+            self.judge_copy(false);
         }
         self.proved = self.proved.max(range.serial_end());
         if range.probed {
@@ -384,7 +403,8 @@ impl Scoreboard {
 
     /// Finds what is lost by what was delivered.
     fn judge(&mut self, now: Instant) {
-        let tolerance = u64::from(self.tolerance) * u64::from(self.segment);
+        let tolerance =
+            u64::from(self.tolerance + self.needless / NEEDLESS_A_SEGMENT) * u64::from(self.segment);
         while let Some(front) = self.sent.front().copied() {
             if front.serial + tolerance >= self.proved && front.serial >= self.proved_for_certain {
                 break;

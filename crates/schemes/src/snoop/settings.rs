@@ -34,8 +34,8 @@ pub struct Settings {
     /// How a loss shows; default "sack".
     pub loss_detection: LossDetection,
     /// With "sack": so many later segments may overtake one before it counts as lost, 0 to 64; default 1. A hop is first in, first
-    /// out, so 0 would do; 1 costs a segment's time and covers link layers that swap neighbours. It doubles when a repair turns out
-    /// to have been needless. Ours; RACK has a quarter of a round trip (RFC 8985, section 6.2), DupThresh is 3 (RFC 6675).
+    /// out, so 0 would do; 1 costs a segment's time and covers link layers that swap neighbours. It grows where many repairs
+    /// turn out to have been needless. Ours; RACK has a quarter of a round trip (RFC 8985, section 6.2), DupThresh is 3 (RFC 6675).
     pub reordering: u32,
     /// How the local timer runs; default "hop".
     pub timer: Timer,
@@ -74,8 +74,8 @@ pub struct Settings {
     pub local_delay: Duration,
     /// With a local window: its least size in segments, 2 or more; default 10, an initial window (RFC 6928).
     pub least_window: u32,
-    /// With a local window: how long packets of a connection wait here before one is dropped to slow the sender down; default
-    /// 60 ms. Twice as long is the most; what is beyond is dropped. Enough for Reno to keep a path of 54 ms busy, and as long as
+    /// With a local window: how long packets of a connection wait here before the first is dropped to slow the sender down, once
+    /// in 100 ms; default 60 ms. Four times as long is the most; what is beyond is dropped. Enough for Reno to keep a path of 54 ms busy, and as long as
     /// 128 KiB take at 20 Mbit/s. Ours.
     #[serde(with = "crate::settings::duration")]
     #[schemars(with = "DurationText")]

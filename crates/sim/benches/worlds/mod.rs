@@ -57,6 +57,7 @@ fn wireless_transfer(size: Option<u64>) -> (World, FlowId) {
             forward: direction(1, QueueLimit::Unlimited),
             backward: direction(1, QueueLimit::Unlimited),
             delay: Duration::from_millis(1),
+            jitter: lasthop_sim::Jitter::None,
             clock,
             channel: ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500)),
             link_layer: LinkLayer {
@@ -88,6 +89,7 @@ fn wired_link(name: &str, direction: &Direction, delay_ms: u64, clock: Duration)
         forward: direction.clone(),
         backward: direction.clone(),
         delay: Duration::from_millis(delay_ms),
+        jitter: lasthop_sim::Jitter::None,
         clock,
         seed: None,
     }

@@ -18,7 +18,7 @@ pub struct Stay {
 }
 
 /// An error process. A transmission's fate is decided by the worst state that it meets, be it for a part of its time only.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChannelConfig {
     /// The good state, in which a channel begins.
     pub good: Stay,
@@ -47,7 +47,7 @@ impl ChannelConfig {
 }
 
 /// What moves a channel between its states.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateSource {
     /// Exponential stays.
     Markov,
@@ -150,10 +150,11 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn new(config: ChannelConfig, mut stays: Rng, losses: Rng) -> Self {
+    /// One that begins good, at `start`. A trace's times count from the start of the run.
+    pub(crate) fn new(config: ChannelConfig, start: Instant, mut stays: Rng, losses: Rng) -> Self {
         let next_flip = match &config.source {
             StateSource::Markov if config.bad.mean.is_zero() => Instant::MAX,
-            StateSource::Markov => Instant::ZERO + stays.exponential(config.good.mean),
+            StateSource::Markov => start + stays.exponential(config.good.mean),
             StateSource::Trace(trace) => trace.flips.first().map_or(Instant::MAX, |(at, _)| *at),
             StateSource::Forced(_) => Instant::MAX,
         };
@@ -162,6 +163,16 @@ impl Channel {
             _ => Vec::new(),
         };
         Self { config, good: true, next_flip, position: 0, passings, forced_by: None, stays, losses }
+    }
+
+    /// Another one in its place, good from `start` on, which draws where this one left off.
+    pub(crate) fn replaced(&self, config: ChannelConfig, start: Instant) -> Self {
+        Self::new(config, start, self.stays.clone(), self.losses.clone())
+    }
+
+    /// Whether it was good when somebody last looked.
+    pub(crate) const fn is_good(&self) -> bool {
+        self.good
     }
 
     /// Whether it loses chosen packets.
@@ -248,7 +259,7 @@ mod tests {
     use super::*;
 
     fn channel(config: ChannelConfig) -> Channel {
-        Channel::new(config, Rng::named(1, "stays"), Rng::named(1, "losses"))
+        Channel::new(config, Instant::ZERO, Rng::named(1, "stays"), Rng::named(1, "losses"))
     }
 
     #[test]

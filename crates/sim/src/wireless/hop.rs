@@ -6,8 +6,8 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::LinkLayer;
-use crate::capacity::Pace;
-use crate::config::{Direction, QueueLimit};
+use crate::capacity::{Pace, nanos};
+use crate::config::{Direction, Jitter, QueueLimit};
 use crate::id::{LinkId, MediumId, NodeId};
 use crate::parcel::ParcelKey;
 
@@ -20,10 +20,12 @@ pub(crate) struct Hop {
     pub(crate) channel: usize,
     pub(crate) pace: Pace,
     pub(crate) delay: Duration,
+    pub(crate) jitter: Jitter,
+    variations: Rng,
     pub(crate) loss: Probability,
     pub(crate) losses: Rng,
     pub(crate) layer: LinkLayer,
-    limit: QueueLimit,
+    pub(crate) limit: QueueLimit,
     /// Packets that wait, with the time when they came and their length.
     queue: VecDeque<Waiting>,
     queued_octets: u64,
@@ -76,10 +78,10 @@ impl Hop {
         medium: MediumId,
         channel: usize,
         direction: &Direction,
-        delay: Duration,
+        (delay, jitter): (Duration, Jitter),
         clock: Duration,
         layer: LinkLayer,
-        losses: Rng,
+        [losses, variations]: [Rng; 2],
     ) -> Self {
         Self {
             link,
@@ -89,6 +91,8 @@ impl Hop {
             channel,
             pace: Pace::new(&direction.capacity, clock),
             delay,
+            jitter,
+            variations,
             loss: direction.loss,
             losses,
             layer,
@@ -113,6 +117,16 @@ impl Hop {
     /// Whether the receiver has not seen a frame of this number.
     pub(crate) const fn is_new(&self, number: u32) -> bool {
         number.wrapping_sub(self.expected).cast_signed() >= 0
+    }
+
+    /// When a frame arrives whose transmission ends at `finish`: not before what is in the air.
+    pub(crate) fn arrival(&mut self, finish: Instant) -> Instant {
+        let delay = match self.jitter {
+            Jitter::None => self.delay,
+            jitter => Duration::from_nanos(jitter.draw(nanos(self.delay), &mut self.variations)),
+        };
+        let arrival = finish + delay;
+        self.in_flight.back().map_or(arrival, |last| arrival.max(last.arrival))
     }
 
     /// Whether there is something to transmit.

@@ -1,6 +1,6 @@
 //! Wireless links at work: exchanges on a medium.
 
-use lasthop_agent::{Fate, LinkEvent, Side};
+use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
 use lasthop_packet::{Instant, Packet, Seq};
 
 use super::{ChannelOfLink, World};
@@ -41,7 +41,7 @@ impl World {
         }
         let hop = &mut self.hops[id.index()];
         let lost = self.channels[channel].channel.loses(finish) | hop.losses.happens(hop.loss);
-        let (from, to, delay, feedback) = (hop.from, hop.to, hop.delay, hop.layer.feedback);
+        let (from, to, feedback) = (hop.from, hop.to, hop.layer.feedback);
         hop.sending = Some(sending);
         self.counters.frames_sent += 1;
         self.counters.frames_lost += u64::from(lost);
@@ -69,7 +69,6 @@ impl World {
             self.schedule.push(over, Event::ExchangeOver(medium));
             return;
         }
-        let arrival = finish + delay;
         let key = match feedback {
             // The sender keeps the frame until it is confirmed; the copy is on its way.
             Feedback::Acknowledged { .. } | Feedback::Immediate => {
@@ -82,6 +81,7 @@ impl World {
             sending.copied = key != sending.key;
             sending.confirmed = !matches!(feedback, Feedback::Acknowledged { .. });
         }
+        let arrival = hop.arrival(finish);
         hop.in_flight.push_back(InFlight { arrival, key, number: sending.number });
         if hop.in_flight.len() == 1 {
             self.schedule.push(arrival, Event::FrameArrival(id));
@@ -210,13 +210,19 @@ impl World {
     }
 
     fn report_fate(&mut self, node: crate::NodeId, link: LinkId, sending: Sending, fate: Fate) {
-        self.tell_agent(node, link, sending.key, |packet| LinkEvent::Frame {
-            packet,
-            fate,
-            transmissions: sending.transmissions,
-            queueing: sending.queueing,
-            air_time: sending.air_time,
-        });
+        if self.wants(crate::Interest::FATES) && self.reports_fate(link) {
+            let event = TraceEvent::FrameFate {
+                link,
+                from: node,
+                event: frame(self.parcels[sending.key].packet(), sending, fate),
+            };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        self.tell_agent(node, link, sending.key, |packet| frame(packet, sending, fate));
+    }
+
+    fn reports_fate(&self, link: LinkId) -> bool {
+        self.links[link.index()].senses.is_some_and(|senses| senses.contains(LinkSenses::FRAME_FATE))
     }
 
     /// Turns the channel bad if this is a packet that it is to lose.
@@ -242,7 +248,7 @@ impl World {
     }
 
     /// Brings a channel's state up to now.
-    fn look_at_channel(&mut self, channel: usize) {
+    pub(super) fn look_at_channel(&mut self, channel: usize) {
         let ChannelOfLink { link, channel } = &mut self.channels[channel];
         let (link, now, observers) = (*link, self.now, &mut self.observers);
         let wanted = self.interest.contains(crate::Interest::CHANNEL);
@@ -266,4 +272,10 @@ impl World {
             self.emit(&TraceEvent::ChannelState { link, at, good });
         }
     }
+}
+
+/// What a link layer has to tell of a frame.
+const fn frame(packet: &Packet, sending: Sending, fate: Fate) -> LinkEvent<'_> {
+    let Sending { transmissions, queueing, air_time, .. } = sending;
+    LinkEvent::Frame { packet, fate, transmissions, queueing, air_time }
 }

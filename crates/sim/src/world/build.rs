@@ -98,7 +98,9 @@ impl World {
         {
             let pipe = PipeId::of(self.pipes.len());
             let rng = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
-            self.pipes.push(Pipe::new(link, to, direction, config.delay, config.clock, rng));
+            let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
+            let delay = (config.delay, config.jitter);
+            self.pipes.push(Pipe::new(link, to, direction, delay, config.clock, [rng, jitter]));
             self.add_interface(from, link, Egress::Pipe(pipe));
         }
         link
@@ -118,24 +120,27 @@ impl World {
         let stays = self.link_stream(config.seed, &format!("link {} stays", config.name));
         let losses = self.link_stream(config.seed, &format!("link {} losses", config.name));
         let channel = self.channels.len();
-        self.channels
-            .push(ChannelOfLink { link, channel: Channel::new(config.channel.clone(), stays, losses) });
+        self.channels.push(ChannelOfLink {
+            link,
+            channel: Channel::new(config.channel.clone(), Instant::ZERO, stays, losses),
+        });
         for (from, to, direction, name) in
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
         {
             let medium = config.medium.unwrap_or_else(|| self.add_medium());
             let hop = HopId::of(self.hops.len());
             let losses = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
+            let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
             self.hops.push(Hop::new(
                 link,
                 (from, to),
                 medium,
                 channel,
                 direction,
-                config.delay,
+                (config.delay, config.jitter),
                 config.clock,
                 config.link_layer,
-                losses,
+                [losses, jitter],
             ));
             self.media[medium.index()].add(from, hop);
             self.add_interface(from, link, Egress::Hop(hop));

@@ -151,6 +151,10 @@ impl World {
     pub(super) fn on_pipe_arrival(&mut self, id: PipeId) {
         let pipe = &mut self.pipes[id.index()];
         let (node, link) = (pipe.to, pipe.link);
+        // The link was changed, and the packet comes later than was planned; there is an event for that, too.
+        if pipe.next_arrival().is_none_or(|arrival| arrival > self.now) {
+            return;
+        }
         let Some((key, next)) = pipe.pop() else { return };
         if let Some(next) = next {
             self.schedule.push(next, Event::PipeArrival(id));

@@ -1,5 +1,7 @@
 //! The event loop, and the way to drive it from outside.
 
+use std::net::IpAddr;
+
 use lasthop_packet::{Instant, Packet};
 
 use super::World;
@@ -8,6 +10,9 @@ use crate::config::NodeKind;
 use crate::id::NodeId;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
+
+/// Addresses that a world knows at most: senders may make theirs up.
+const MOST_ADDRESSES: usize = 65_536;
 
 impl World {
     /// Runs until `end`, or until every flow is done if that is earlier and `stop_when_done` is set.
@@ -41,9 +46,29 @@ impl World {
         }
     }
 
+    /// As [`Self::inject`], for a packet that goes to `destination` whatever address it carries, by the shortest way: real hosts'
+    /// addresses are not the model's. While there are agents, the world remembers which end an address is behind: what an agent sends
+    /// carries such addresses, too.
+    pub fn inject_to(&mut self, node: NodeId, destination: NodeId, packet: Packet) {
+        if !self.agents.is_empty() {
+            self.learn(packet.ip().source, node);
+        }
+        if let Some(key) = self.parcels.insert(|| Some(packet)) {
+            self.accounts.originated += 1;
+            self.parcels[key].destination = destination;
+            self.route(node, key, true);
+        }
+    }
+
     /// Takes out what has arrived at an external node, with the times of arrival, in order.
     pub fn collect(&mut self, node: NodeId) -> Vec<(Instant, Packet)> {
         std::mem::take(&mut self.nodes[node.index()].arrived)
+    }
+
+    fn learn(&mut self, address: IpAddr, node: NodeId) {
+        if self.addresses.len() < MOST_ADDRESSES && self.resolve(address).is_none() {
+            self.addresses.insert(address, node);
+        }
     }
 
     #[inline]

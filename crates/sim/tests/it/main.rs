@@ -7,4 +7,5 @@ mod memory;
 mod outside;
 mod radio;
 mod random;
+mod reconfigure;
 mod support;

@@ -112,6 +112,7 @@ fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessCon
         forward: Direction { loss: Probability::ZERO, ..random_direction(rng) },
         backward: random_direction(rng),
         delay,
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::from_millis(rng.below(2)),
         channel,
         link_layer: LinkLayer { feedback, retransmission_attempts: attempts },

@@ -1,7 +1,6 @@
 //! Short ways to say what a world is.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
@@ -38,6 +37,7 @@ pub fn wired(name: &str, direction: &Direction, delay_ms: u64) -> WiredConfig {
         forward: direction.clone(),
         backward: direction.clone(),
         delay: Duration::from_millis(delay_ms),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::ZERO,
         seed: None,
     }
@@ -50,6 +50,7 @@ pub fn wireless(name: &str, direction: &Direction, link_layer: LinkLayer) -> Wir
         forward: direction.clone(),
         backward: direction.clone(),
         delay: Duration::from_millis(1),
+        jitter: lasthop_sim::Jitter::None,
         clock: Duration::ZERO,
         channel: ChannelConfig::PERFECT,
         link_layer,
@@ -97,16 +98,16 @@ pub fn arrived(world: &mut World, node: NodeId) -> Vec<u32> {
 
 /// Hashes all that happens in a world from now on.
 pub fn hash(world: &mut World) -> impl Fn() -> u64 + use<> {
-    struct Shared(Rc<RefCell<TraceHash>>);
+    struct Shared(Arc<Mutex<TraceHash>>);
     impl Observer for Shared {
         fn interest(&self) -> Interest {
-            self.0.borrow().interest()
+            self.0.lock().expect("nobody panics").interest()
         }
         fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-            self.0.borrow_mut().on_event(now, event);
+            self.0.lock().expect("nobody panics").on_event(now, event);
         }
     }
-    let hash = Rc::new(RefCell::new(TraceHash::new()));
-    world.observe(Box::new(Shared(Rc::clone(&hash))));
-    move || hash.borrow().value()
+    let hash = Arc::new(Mutex::new(TraceHash::new()));
+    world.observe(Box::new(Shared(Arc::clone(&hash))));
+    move || hash.lock().expect("nobody panics").value()
 }

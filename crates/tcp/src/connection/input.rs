@@ -193,10 +193,11 @@ impl Connection {
         let rtt = self.measure(tcp, now);
         // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2 and 5.3).
         self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
-        match self.recovery.on_new_ack(&mut self.flight) {
+        match self.recovery.on_new_ack(acked, &mut self.flight) {
             AfterAck::Open => self.congestion.on_ack(&AckSample { now, acked, rtt }, &mut self.flight),
-            AfterAck::WindowSet => {}
-            AfterAck::Retransmit(seq) => self.retransmit_at(seq),
+            AfterAck::Retransmit(seq) if seq.before(self.flight.nxt) => self.retransmit_at(seq),
+            // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
+            AfterAck::WindowSet | AfterAck::Retransmit(_) => {}
         }
         self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
         let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();

@@ -121,7 +121,7 @@ impl Connection {
     fn transmit_new(&mut self, now: Instant) -> Option<Segment> {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
-        let window = self.flight.window();
+        let window = self.window();
         let usable = window.saturating_sub(in_flight);
         let mss = self.segment_room();
         let len = u64::from(usable.min(mss)).min(unsent) as u32;
@@ -139,6 +139,23 @@ impl Connection {
         self.flight.nxt += len;
         self.account_for(seq, now);
         Some(self.data_segment(seq, payload))
+    }
+
+    /// What may be outstanding, in octets.
+    ///
+    //= RFC 3042, section 2: "The amount of outstanding data would remain less than or equal to the congestion window plus 2
+    //= segments."
+    #[inline]
+    fn window(&self) -> u32 {
+        let is_limited_transmit = self.duplicate_acks > 0
+            && self.config.limited_transmit
+            && self.flight.nxt == self.flight.max
+            && !self.recovery.is_recovering();
+        if !is_limited_transmit {
+            return self.flight.window();
+        }
+        let beyond = self.duplicate_acks.min(2) * self.flight.mss;
+        self.flight.cwnd.saturating_add(beyond).min(self.flight.peer_window)
     }
 
     /// One octet into a closed window each time that the persist timer expires (RFC 9293, section 3.8.6.1). It stays what is to

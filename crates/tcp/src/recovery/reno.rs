@@ -34,7 +34,7 @@ impl LossRecovery for FastRecovery {
         Some(flight.una)
     }
 
-    fn on_new_ack(&mut self, flight: &mut Flight) -> AfterAck {
+    fn on_new_ack(&mut self, _acked: u32, flight: &mut Flight) -> AfterAck {
         match self.cwnd_afterwards.take() {
             None => AfterAck::Open,
             Some(cwnd) => {

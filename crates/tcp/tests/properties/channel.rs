@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, TcpFlags};
-use lasthop_tcp::{AckPolicy, Config, Connection, RtoConfig, State};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, RtoConfig, State};
 use proptest::prelude::*;
 
 /// What the channel does to a packet.
@@ -37,8 +37,16 @@ fn config() -> impl Strategy<Value = Config> {
         Just(AckPolicy::Delayed(Duration::from_millis(200))),
     ];
     let granularity = prop_oneof![Just(0u64), Just(1), Just(10), Just(500)];
-    (1u32..2000, window, any::<(bool, bool)>(), 1u32..12, ack_policy, granularity).prop_map(
-        |(mss, window, (timestamps, sack), initial_window, ack_policy, granularity)| Config {
+    let flavour = (
+        prop_oneof![Just(Congestion::Reno), Just(Congestion::RenoAbc)],
+        prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno)],
+        any::<bool>(),
+    );
+    (1u32..2000, window, any::<(bool, bool)>(), 1u32..12, ack_policy, granularity, flavour).prop_map(
+        |(mss, window, (timestamps, sack), initial_window, ack_policy, granularity, flavour)| Config {
+            congestion: flavour.0,
+            recovery: flavour.1,
+            limited_transmit: flavour.2,
             mss: mss.max(88),
             window,
             timestamps,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_packet::{
     Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
 };
-use lasthop_tcp::{AckPolicy, Config, Connection, State};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, State};
 use proptest::prelude::*;
 
 const LOCAL: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 1);
@@ -137,9 +137,23 @@ proptest! {
         near_wrap in any::<bool>(),
         (mss, window, is_delayed) in (0u32..3000, 0u32..200_000, any::<bool>()),
         (timestamps, sack) in any::<(bool, bool)>(),
+        congestion in prop_oneof![Just(Congestion::Reno), Just(Congestion::RenoAbc)],
+        recovery in prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno)],
+        limited_transmit in any::<bool>(),
     ) {
         let ack_policy = if is_delayed { AckPolicy::Delayed(Duration::from_millis(100)) } else { AckPolicy::EverySegment };
-        let config = Config { mss, window, timestamps, sack, ack_policy, max_timeouts: 4, ..Config::default() };
+        let config = Config {
+            mss,
+            window,
+            timestamps,
+            sack,
+            congestion,
+            recovery,
+            limited_transmit,
+            ack_policy,
+            max_timeouts: 4,
+            ..Config::default()
+        };
         play(&config, open, seed, near_wrap)?;
     }
 }

@@ -1,6 +1,8 @@
 //! What a scheme can do to the sender.
 
-use lasthop_tcp::{Config, DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
+use lasthop_tcp::{
+    Config, DuplicateAckResponse, Extension, IcmpNotice, Recovery, SenderControl, TimeoutResponse,
+};
 
 use crate::script::{Script, config};
 
@@ -29,7 +31,10 @@ impl Extension for Scheme {
 }
 
 fn scheme(window: u32) -> Script {
-    let config = Config { initial_window: window, max_timeouts: 2, ..config() };
+    scheme_over(Config { initial_window: window, max_timeouts: 2, ..config() })
+}
+
+fn scheme_over(config: Config) -> Script {
     Script::established(config).dress(|c| c.with_extension(Some(Box::new(Scheme))))
 }
 
@@ -83,6 +88,33 @@ fn recovery_without_reduction_gives_the_window_back() {
         +0    > 5001:6001(1000)
         +0    cwnd 6000
         +10ms < . ack 5001
+        +0    > 6001:7001(1000)
+        +0    > 7001:8001(1000)
+        +0    > 8001:9001(1000)
+        +0    cwnd 5000 ssthresh 65535
+        ",
+    );
+}
+
+#[test]
+fn recovery_without_reduction_gives_the_window_back_after_a_second_loss_too() {
+    scheme_over(Config { initial_window: 5, recovery: Recovery::NewReno, ..config() }).run(
+        "
+        +0    write 9000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +0    > 4001:5001(1000)
+        +10ms < . ack 1
+        +0    < . ack 1
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +10ms < . ack 3001                 # NewReno's partial ACK
+        +0    > 3001:4001(1000)
+        +0    > 5001:6001(1000)
+        +0    cwnd 3000 ssthresh 65535
+        +10ms < . ack 6001
         +0    > 6001:7001(1000)
         +0    > 7001:8001(1000)
         +0    > 8001:9001(1000)

@@ -2,6 +2,7 @@
 
 mod acceptable_ack;
 mod advertised_window;
+mod byte_counting;
 mod close;
 mod congestion_avoidance;
 mod delayed_ack;
@@ -11,6 +12,8 @@ mod handshake_active;
 mod handshake_passive;
 mod icmp;
 mod karn;
+mod limited_transmit;
+mod newreno;
 mod reassembly;
 mod receive_window;
 mod reset;

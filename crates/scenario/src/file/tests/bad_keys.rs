@@ -50,7 +50,13 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ("window = \"64 KiB\"", "segment = \"70000 B\"", "24: tcp.segment", "65495 B"),
         ("window = \"64 KiB\"", "rto-min = \"0 s\"", "24: tcp.rto-min", "1 ms to 3600 s"),
         ("window = \"64 KiB\"", "initial-window = 0", "24: tcp.initial-window", "1 to 1000"),
-        ("window = \"64 KiB\"", "congestion = \"cubic\"", "24: tcp.congestion", "expected `reno`"),
+        (
+            "window = \"64 KiB\"",
+            "congestion = \"cubic\"",
+            "24: tcp.congestion",
+            "expected `reno` or `reno-abc`",
+        ),
+        ("window = \"64 KiB\"", "recovery = \"sack\"", "24: tcp.recovery", "expected `reno` or `newreno`"),
     ]);
 }
 
@@ -62,7 +68,7 @@ fn a_value_of_a_wrong_type_is_told_what_was_expected() {
         ("schemes = [\"none\"", "schemes = [7", "1: schemes[0]", "a scheme's name"),
         ("[\"ap\", \"phone\"]", "[\"ap\"]", "14: links.air.between", "2"),
         ("[\"ap\", \"phone\"]", "\"ap\"", "14: links.air.between", "array"),
-        ("kind = \"router\"", "kind = \"bridge\"", "6: nodes.ap.kind", "`host` or `router`"),
+        ("kind = \"router\"", "kind = \"bridge\"", "6: nodes.ap.kind", "`host`, `router`, `external`"),
         ("{ kind = \"stop-and-wait\" }", "\"go-back-n\"", "16: links.air.link-layer", "`stop-and-wait`"),
         ("seeds = 2", "measure = [\"cwnd\"]", "2: measure[0]", "`window`"),
     ]);

@@ -156,7 +156,7 @@ fn a_rate_that_follows_a_trace_needs_one_that_can_be_read() {
     let traced =
         GOOD.replace("rate = \"2 Mbit/s\"", "rate = \"trace\"").replace("stop-and-wait", "immediate");
     let error = |text: &str, trace: Option<PathBuf>| {
-        parse(text, "x.toml", Path::new("/nowhere"), &Overrides { trace })
+        parse(text, "x.toml", Path::new("/nowhere"), &Overrides { trace, ..Overrides::default() })
             .expect_err("no good trace")
             .to_string()
     };

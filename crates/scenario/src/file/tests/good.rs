@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::{Capacity, Feedback, Opening, QueueLimit};
-use lasthop_tcp::config::AckPolicy;
+use lasthop_tcp::{AckPolicy, Congestion, Recovery};
 
 use super::{GOOD, read};
 use crate::model::{Link, Measure};
@@ -78,12 +78,14 @@ fn a_stop_and_wait_sender_waits_by_default_as_the_thesis_has_it() {
 #[test]
 fn a_flow_has_its_own_tcp_over_that_of_all() {
     let text = format!(
-        "measure = [\"rtt\", \"queue\"]\n{GOOD}segment = \"1000 B\"\n[flows.download.tcp]\nwindow = \"42 segments\"\nacks = \"delayed\"\n"
+        "measure = [\"rtt\", \"queue\"]\n{GOOD}segment = \"1000 B\"\n[flows.download.tcp]\nwindow = \"42 segments\"\nacks = \"delayed\"\ncongestion = \"reno-abc\"\nrecovery = \"newreno\"\nlimited-transmit = true\n"
     );
     let scenario = good(&text);
     let flow = &scenario.flows[0];
     assert_eq!((flow.sender.mss, flow.sender.window), (1000, 42_000));
     assert_eq!(flow.receiver.ack_policy, AckPolicy::Delayed(Duration::from_millis(200)));
+    assert_eq!((flow.sender.congestion, flow.sender.recovery), (Congestion::RenoAbc, Recovery::NewReno));
+    assert!(flow.sender.limited_transmit);
     assert_eq!(scenario.measure, [Measure::Rtt, Measure::Queue]);
 }
 

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The gateway beside plain kernel routing and PEPsal, over veth with GSO: Gbit/s of one download (cubic), processor time of the process,
+# and the ratios. Each round measures all of them one after the other, so that a busy machine slows them alike; ratios are medians over the
+# rounds.                                        benches/gateway.sh [SECONDS] [ROUNDS];  PEPSAL=/path/to/pepsal to compare with it
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-4}
+rounds=${2:-5}
+pepsal=${PEPSAL:-$(command -v pepsal || true)}
+for needed in ip iperf3; do
+    command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
+done
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ -n "$pepsal" ] || echo "PEPsal is not here (PEPSAL=/path/to/pepsal): measured without it" >&2
+cargo build --release --locked --quiet -p lasthop-cli
+lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
+
+s=bench-s-$$ g=bench-g-$$ c=bench-c-$$
+scratch=$(mktemp -d)
+cleanup() {
+    kill $(jobs -p) 2> /dev/null || true
+    for host in $s $g $c; do
+        ip netns pids $host 2> /dev/null | xargs -r kill 2> /dev/null || true
+        ip netns delete $host 2> /dev/null || true
+    done
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+for host in $s $g $c; do ip netns add $host; ip -n $host link set lo up; done
+ip link add core netns $g type veth peer name eth0 netns $s
+ip link add radio netns $g type veth peer name eth0 netns $c
+ip -n $s address add 10.88.1.2/24 dev eth0; ip -n $g address add 10.88.1.1/24 dev core
+ip -n $c address add 10.88.2.2/24 dev eth0; ip -n $g address add 10.88.2.1/24 dev radio
+for end in "$s eth0" "$g core" "$g radio" "$c eth0"; do set -- $end; ip -n $1 link set $2 up; done
+ip -n $s route add default via 10.88.1.1; ip -n $c route add default via 10.88.2.1
+ip netns exec $g sysctl -qw net.ipv4.ip_forward=1
+ip netns exec $s iperf3 -s -D -I "$scratch/iperf3.pid" > /dev/null
+sleep 0.3
+
+cat > "$scratch/gateway.toml" << END
+[ports]
+core = ["core"]
+radio = ["radio"]
+[control]
+socket = "$scratch/gateway.sock"
+[metrics]
+listen = "off"
+[[rule]]
+scheme = "snoop"
+END
+
+download() { # Gbit/s
+    timeout $((seconds + 10)) ip netns exec $c iperf3 -c 10.88.1.2 -R -C cubic -t "$seconds" -O 1 -J |
+        python3 -c 'import json, sys; print("%.3f" % (json.load(sys.stdin)["end"]["sum_received"]["bits_per_second"] / 1e9))'
+}
+ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+# NAME PROCESS: a download and the share of a core that the process took, into a line of the results.
+measure() {
+    local before=0 after=0 gbits
+    [ "$2" = 0 ] || before=$(ticks "$2")
+    gbits=$(download)
+    [ "$2" = 0 ] || after=$(ticks "$2")
+    echo "$1 $gbits $(awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s=$((seconds + 1)) 'BEGIN { printf "%.2f", t / hz / s }')" |
+        tee -a "$scratch/results" >&2
+}
+with_gateway() { # BACKEND
+    sed -i '/^backend/d' "$scratch/gateway.toml"; sed -i "1i backend = \"$1\"" "$scratch/gateway.toml"
+    ip netns exec $g "$lasthop" gateway "$scratch/gateway.toml" 2> "$scratch/log" &
+    local process=$!
+    for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
+    kill -0 $process 2> /dev/null || { cat "$scratch/log" >&2; return; }
+    measure "lasthop/$1" $process
+    kill $process; wait $process || true
+}
+with_pepsal() {
+    ip -n $g rule add fwmark 1 lookup 100; ip -n $g route add local default dev lo table 100
+    for port in core radio; do
+        ip netns exec $g iptables -t mangle -A PREROUTING -i $port -p tcp -j TPROXY --on-port 5000 --tproxy-mark 1
+    done
+    ip netns exec $g "$pepsal" -p 5000 -f > "$scratch/pepsal" 2>&1 &
+    local process=$!
+    sleep 0.5
+    measure pepsal $process || true
+    kill $process; wait $process 2> /dev/null || true
+    ip netns exec $g iptables -t mangle -F
+    ip -n $g rule del fwmark 1 lookup 100; ip -n $g route flush table 100
+}
+for _ in $(seq "$rounds"); do
+    measure kernel 0
+    with_gateway tc-bpf
+    with_gateway tun
+    [ -z "$pepsal" ] || with_pepsal
+done
+python3 - "$scratch/results" << 'END'
+import statistics, sys
+rows = {}
+for line in open(sys.argv[1]):
+    name, gbits, cores = line.split()
+    rows.setdefault(name, []).append((float(gbits), float(cores)))
+print(f"{'':16}{'Gbit/s':>8}{'cores':>8}{'of kernel routing':>20}{'times PEPsal':>14}")
+for name, runs in rows.items():
+    ratio = lambda other: statistics.median(a[0] / b[0] for a, b in zip(runs, rows[other])) if other in rows else None
+    kernel, pepsal = ratio("kernel"), ratio("pepsal")
+    print(f"{name:16}{statistics.median(r[0] for r in runs):8.2f}{statistics.median(r[1] for r in runs):8.2f}"
+          f"{kernel:19.0%} " + (f"{pepsal:14.2f}" if pepsal else ""))
+END

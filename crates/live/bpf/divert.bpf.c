@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// The kernel's half of the gateway. Two programs:
+//
+//   lasthop_divert   at tc ingress of each real port: sends the TCP that the gateway wants to the port's TAP device
+//   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it came from
+//
+// Whatever happens to user space, traffic has to go on: a frame is diverted only while the heartbeat is young. What is passed
+// is passed with NEXT, so that other people's programs on the port still see it.
+//
+// Nothing is included, so that clang alone can compile this: the declarations below are the kernel's stable interface (linux/bpf.h).
+// Maps are of the old style, without BTF, for the sake of kernels that are built without it.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+struct __sk_buff {
+	u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
+	u32 ingress_ifindex, ifindex;
+};
+
+struct bpf_map_def {
+	u32 type, key_size, value_size, max_entries, map_flags;
+};
+
+static void *(*const lookup)(void *map, const void *key) = (void *)1;
+static long (*const delete)(void *map, const void *key) = (void *)3;
+static u64 (*const monotonic_ns)(void) = (void *)5;
+static long (*const redirect)(u32 ifindex, u64 flags) = (void *)23;
+static long (*const load)(const struct __sk_buff *skb, u32 offset, void *to, u32 len) = (void *)26;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BE16(x) ((u16)__builtin_bswap16(x))
+#else
+#define BE16(x) ((u16)(x))
+#endif
+
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, MAP_LPM_TRIE = 11 };
+enum { NO_PREALLOC = 1, MMAPABLE = 1 << 10 };
+
+// TC_ACT_UNSPEC and TCX_NEXT are the same: the next program decides.
+enum { NEXT = -1, SHOT = 2 };
+enum { INTO_INGRESS = 1 };
+
+// On a frame that is on its way back, between lasthop_restore and lasthop_divert. "lhop".
+#define MARK 0x6c686f70
+// Older than this, the heartbeat says that user space is dead, stopped, or too busy to be trusted.
+#define STALE_NS 100000000
+// What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
+#define LONGEST 65535
+
+// What user space reads; the same order there.
+enum { DIVERTED, RESTORED, STALE, EXCLUDED, ASIDE, COUNTERS };
+struct bpf_map_def SEC("maps") counters = {MAP_PERCPU_ARRAY, 4, 8, COUNTERS, 0};
+
+// When user space was last alive, in nanoseconds of the monotonic clock. It stores there without a system call.
+struct bpf_map_def SEC("maps") heartbeat = {MAP_ARRAY, 4, 8, 1, MMAPABLE};
+
+// Interface number of a port -> that of its TAP; and back.
+struct bpf_map_def SEC("maps") taps = {MAP_HASH, 4, 4, 64, 0};
+struct bpf_map_def SEC("maps") homes = {MAP_HASH, 4, 4, 64, 0};
+
+// Which of the maps below have anything in them.
+enum { SOME_PORTS = 1, ONLY_THESE_PORTS = 2, NOT_THESE_PREFIXES = 4, ONLY_THESE_PREFIXES = 8 };
+struct bpf_map_def SEC("maps") selection = {MAP_ARRAY, 4, 4, 1, 0};
+
+// TCP port in network order -> one of these.
+enum { INCLUDED = 1, NOT_INCLUDED = 2 };
+struct bpf_map_def SEC("maps") tcp_ports = {MAP_HASH, 2, 1, 1024, 0};
+
+// IPv4 is ::ffff:a.b.c.d here and everywhere below.
+struct address {
+	u8 octets[16];
+};
+struct prefix {
+	u32 len;
+	struct address address;
+};
+struct bpf_map_def SEC("maps") included = {MAP_LPM_TRIE, sizeof(struct prefix), 1, 1024, NO_PREALLOC};
+struct bpf_map_def SEC("maps") excluded = {MAP_LPM_TRIE, sizeof(struct prefix), 1, 1024, NO_PREALLOC};
+
+// Connections that user space has no use for, one entry a direction. When it is full, the least recently used comes back to us.
+struct flow {
+	struct address source, destination;
+	u16 source_port, destination_port;
+};
+struct bpf_map_def SEC("maps") aside = {MAP_LRU_HASH, sizeof(struct flow), 1, 16384, 0};
+
+struct ethernet {
+	u8 addresses[12];
+	u16 kind;
+};
+struct vlan_tag {
+	u16 identifier, kind;
+};
+struct ipv4 {
+	u8 version_and_words, traffic_class;
+	u16 len, identification, fragment;
+	u8 hops, protocol;
+	u16 checksum;
+	u8 source[4], destination[4];
+};
+struct ipv6 {
+	u32 class_and_label;
+	u16 len;
+	u8 protocol, hops;
+	struct address source, destination;
+};
+struct tcp {
+	u16 source, destination;
+	u32 seq, ack;
+	u8 words, flags;
+	u16 window, checksum, urgent;
+};
+enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
+enum { PROTOCOL_TCP = 6 };
+
+INLINE void count(u32 which)
+{
+	u64 *counter = lookup(&counters, &which);
+	if (counter)
+		*counter += 1;
+}
+
+INLINE void map_ipv4(struct address *to, const u8 *from)
+{
+	__builtin_memset(to, 0, 10);
+	to->octets[10] = to->octets[11] = 0xff;
+	__builtin_memcpy(&to->octets[12], from, 4);
+}
+
+// Finds the TCP header. Zero is no answer: fragments, IPv4 options, IPv6 extension headers and everything malformed are nothing
+// that an agent could edit.
+INLINE u32 find_tcp(struct __sk_buff *skb, struct flow *flow)
+{
+	struct ethernet ethernet;
+	u32 at = sizeof(ethernet);
+	u16 kind;
+
+	if (skb->len > LONGEST || load(skb, 0, &ethernet, sizeof(ethernet)))
+		return 0;
+	kind = ethernet.kind;
+	// One tag more may be beside the frame (vlan_tci). User space gets it in the frame.
+#pragma unroll
+	for (int tags = 0; tags < 2; tags++) {
+		struct vlan_tag tag;
+		if (kind != BE16(0x8100) && kind != BE16(0x88a8))
+			break;
+		if (load(skb, at, &tag, sizeof(tag)))
+			return 0;
+		kind = tag.kind;
+		at += sizeof(tag);
+	}
+	if (kind == BE16(0x0800)) {
+		struct ipv4 ip;
+		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45)
+			return 0;
+		// All flags and the offset, but for "don't fragment".
+		if (ip.protocol != PROTOCOL_TCP || ip.fragment & BE16(0xbfff) || !ip.len)
+			return 0;
+		map_ipv4(&flow->source, ip.source);
+		map_ipv4(&flow->destination, ip.destination);
+		return at + sizeof(ip);
+	}
+	if (kind == BE16(0x86dd)) {
+		struct ipv6 ip;
+		if (load(skb, at, &ip, sizeof(ip)) || ip.protocol != PROTOCOL_TCP || !ip.len)
+			return 0;
+		flow->source = ip.source;
+		flow->destination = ip.destination;
+		return at + sizeof(ip);
+	}
+	return 0;
+}
+
+INLINE int has_prefix(void *map, const struct address *address)
+{
+	struct prefix prefix = {.len = 128, .address = *address};
+	return lookup(map, &prefix) != 0;
+}
+
+// Whether the operator wants agents to see this connection. An exclusion goes before everything.
+INLINE int is_selected(const struct flow *flow)
+{
+	u32 zero = 0, *which = lookup(&selection, &zero);
+	if (!which)
+		return 0;
+	if (*which & SOME_PORTS) {
+		u8 *source = lookup(&tcp_ports, &flow->source_port);
+		u8 *destination = lookup(&tcp_ports, &flow->destination_port);
+		u8 both = (source ? *source : 0) | (destination ? *destination : 0);
+		if (both & NOT_INCLUDED || (*which & ONLY_THESE_PORTS && !(both & INCLUDED)))
+			return 0;
+	}
+	if (*which & NOT_THESE_PREFIXES)
+		if (has_prefix(&excluded, &flow->source) || has_prefix(&excluded, &flow->destination))
+			return 0;
+	if (*which & ONLY_THESE_PREFIXES)
+		if (!has_prefix(&included, &flow->source) && !has_prefix(&included, &flow->destination))
+			return 0;
+	return 1;
+}
+
+// Whether user space has stepped aside. A new connection between the same ports is another one, and is seen again.
+INLINE int is_aside(const struct flow *flow, u8 flags)
+{
+	struct flow back;
+	if (!lookup(&aside, flow))
+		return 0;
+	if ((flags & (SYN | ACK)) != SYN)
+		return 1;
+	back.source = flow->destination;
+	back.destination = flow->source;
+	back.source_port = flow->destination_port;
+	back.destination_port = flow->source_port;
+	delete(&aside, flow);
+	delete(&aside, &back);
+	return 0;
+}
+
+INLINE int is_alive(void)
+{
+	u32 zero = 0;
+	volatile u64 *beat = lookup(&heartbeat, &zero);
+	// Signed, because user space may have stored on another processor just after we read the clock.
+	return beat && *beat && (s64)(monotonic_ns() - *beat) < STALE_NS;
+}
+
+SEC("classifier/divert") int lasthop_divert(struct __sk_buff *skb)
+{
+	struct flow flow;
+	struct tcp tcp;
+	u32 ifindex = skb->ifindex, *tap, at;
+
+	if (skb->mark == MARK) {
+		skb->mark = 0;
+		count(RESTORED);
+		return NEXT;
+	}
+	tap = lookup(&taps, &ifindex);
+	if (!tap)
+		return NEXT;
+	at = find_tcp(skb, &flow);
+	if (!at || load(skb, at, &tcp, sizeof(tcp)) || tcp.words >> 4 < 5)
+		return NEXT;
+	flow.source_port = tcp.source;
+	flow.destination_port = tcp.destination;
+	if (!is_selected(&flow)) {
+		count(EXCLUDED);
+		return NEXT;
+	}
+	if (is_aside(&flow, tcp.flags)) {
+		count(ASIDE);
+		return NEXT;
+	}
+	if (!is_alive()) {
+		count(STALE);
+		return NEXT;
+	}
+	count(DIVERTED);
+	return redirect(*tap, 0);
+}
+
+SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)
+{
+	u32 ifindex = skb->ifindex, *port = lookup(&homes, &ifindex);
+
+	// The TAP has no other use; what is not from us has no business there.
+	if (!port)
+		return SHOT;
+	skb->mark = MARK;
+	return redirect(*port, INTO_INGRESS);
+}
+
+char SEC("license") licence[] = "Dual MIT/GPL";

@@ -1,0 +1,72 @@
+//! Network interfaces of the caller's namespace, by name.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::{fs, io};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
+
+use super::request::Request;
+
+/// What a link carries (`ARPHRD_*`).
+const ETHERNET: u16 = 1;
+
+/// A network interface.
+#[derive(Debug)]
+pub struct Interface {
+    name: String,
+    index: u32,
+    socket: OwnedFd,
+}
+
+impl Interface {
+    /// The interface of this name.
+    pub fn named(name: &str) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
+        let index = netdevice::name_to_index(&socket, name)?;
+        Ok(Self { name: name.to_owned(), index, socket })
+    }
+
+    /// Its number.
+    pub const fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Whether its frames start with an Ethernet header; the alternative is none at all.
+    pub fn is_ethernet(&self) -> io::Result<bool> {
+        Ok(self.request()?.hardware_type(self.socket.as_fd())? == ETHERNET)
+    }
+
+    /// The most octets of an IP packet that go out in one frame.
+    pub fn mtu(&self) -> io::Result<u32> {
+        self.request()?.mtu(self.socket.as_fd())
+    }
+
+    /// Sets that.
+    pub fn set_mtu(&self, octets: u32) -> io::Result<()> {
+        self.request()?.set_mtu(self.socket.as_fd(), octets)
+    }
+
+    /// How many frames wait for a reader before one is dropped.
+    pub fn set_queue_length(&self, frames: u32) -> io::Result<()> {
+        self.request()?.set_queue_length(self.socket.as_fd(), frames)
+    }
+
+    /// Brings it up; `arp` says whether it resolves addresses.
+    pub fn bring_up(&self, arp: bool) -> io::Result<()> {
+        self.request()?.bring_up(self.socket.as_fd(), arp)
+    }
+
+    /// Writes one of its settings below `/proc/sys/net`, such as `("ipv6", "disable_ipv6")`. A kernel without that family or setting
+    /// needs none.
+    pub fn set(&self, family: &str, setting: &str, value: &str) -> io::Result<()> {
+        match fs::write(format!("/proc/sys/net/{family}/conf/{}/{setting}", self.name), value) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
+    }
+
+    fn request(&self) -> io::Result<Request> {
+        Request::about(&self.name)
+    }
+}

@@ -1,0 +1,87 @@
+//! The emulator: the very simulator, paced by the wall clock, with real Linux hosts at its ends.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`device`] | a host's TAP or TUN device at an end of the model |
+//! | `pacer` | the loop: packets in, the world up to now, packets out |
+//! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
+//! | `realtime` | real-time scheduling, locked memory |
+//! | [`lateness`] | how late packets were handed out |
+//! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
+//! | [`fates`] | what link layers learn, for agents outside the world |
+//!
+//! Start with [`Emulator::new`]. A packet that a host sends on its device enters the world at the end's node at the moment when it is
+//! read, travels to the peer's node whatever its addresses are, and is given to the peer's host when the model says that it arrives.
+
+pub mod device;
+pub mod fates;
+pub mod lateness;
+mod pacer;
+mod realtime;
+pub mod running;
+pub mod summary;
+
+use std::io;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use lasthop_sim::{NodeId, World};
+
+pub use device::{Device, DeviceError};
+pub use fates::FateOfFrame;
+pub use running::{Gone, Running};
+pub use summary::Summary;
+
+/// A real host at an end of the model.
+#[derive(Debug)]
+pub struct End {
+    /// The external node that stands for it.
+    pub node: NodeId,
+    /// The external node where its packets go, the shortest way.
+    pub peer: NodeId,
+    /// Its device.
+    pub device: Device,
+}
+
+/// What a run can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Ask for real-time scheduling and locked memory. Where they are refused the run goes on without, and its summary says so.
+    pub real_time: bool,
+    /// Watch the clock, instead of sleeping, when the next event is nearer than this: less late, at the price of a processor. Zero for
+    /// never; 60 us is what a sleep can be late by.
+    pub spin: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { real_time: true, spin: Duration::ZERO }
+    }
+}
+
+/// A world and its real ends, about to run.
+pub struct Emulator {
+    world: World,
+    ends: Vec<End>,
+}
+
+impl Emulator {
+    /// A world whose clock stands where it stands now, and the real hosts at its external nodes. What reaches an external node
+    /// without a host is lost.
+    pub fn new(world: World, ends: Vec<End>) -> Self {
+        Self { world, ends }
+    }
+
+    /// What the link layers of the world's wireless links learn of their frames from now on. At most `room` fates wait for whoever
+    /// takes them; further ones are lost.
+    pub fn fates_of_frames(&mut self, room: usize) -> Receiver<FateOfFrame> {
+        let (teller, fates) = fates::channel(room);
+        self.world.observe(Box::new(teller));
+        fates
+    }
+
+    /// Starts the clock, on a thread of its own.
+    pub fn spawn(self, options: Options) -> io::Result<Running> {
+        Running::start(self.world, self.ends, options)
+    }
+}

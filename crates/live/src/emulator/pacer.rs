@@ -1,0 +1,225 @@
+//! The loop: packets in, the world up to now, packets out, and to sleep until the next event.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use lasthop_packet::{Instant, wire};
+use lasthop_sim::World;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use super::device::{LONGEST_FRAME, Received};
+use super::lateness::Lateness;
+use super::running::Command;
+use super::summary::{Counts, Stalls};
+use super::{End, Options};
+use crate::clock;
+
+/// Packets taken from an end before the world moves on: a burst at one end must not make the other's packets late.
+const BATCH: usize = 8;
+/// The longest sleep, so that a stall is noticed even while nothing is to be done.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+/// A turn of the loop that comes this late is a stall.
+const STALL: Duration = Duration::from_millis(10);
+/// The most that is caught up with. What a stall takes beyond that is cut out of the model's time: its packets would else come out
+/// as one burst, and its simulated stations would keep the processor busy and make the next packets late, too.
+const CATCH_UP: Duration = Duration::from_millis(100);
+
+/// An emulation at work.
+pub(super) struct Pacer {
+    pub(super) world: World,
+    pub(super) ends: Vec<End>,
+    pub(super) options: Options,
+    pub(super) commands: Receiver<Command>,
+    /// Readable when there is a command.
+    pub(super) wake: OwnedFd,
+    /// The model's time zero, on the kernel's clock.
+    epoch: Instant,
+    pub(super) lateness: Lateness,
+    pub(super) stalls: Stalls,
+    pub(super) counts: Counts,
+    buffer: Vec<u8>,
+    stopping: bool,
+}
+
+impl Pacer {
+    pub(super) fn new(
+        world: World,
+        ends: Vec<End>,
+        options: Options,
+        commands: Receiver<Command>,
+        wake: OwnedFd,
+    ) -> Self {
+        let epoch = Instant::from_nanos(clock::now().as_nanos().saturating_sub(world.now().as_nanos()));
+        Self {
+            world,
+            ends,
+            options,
+            commands,
+            wake,
+            epoch,
+            lateness: Lateness::new(),
+            stalls: Stalls::default(),
+            counts: Counts::default(),
+            buffer: vec![0; LONGEST_FRAME],
+            stopping: false,
+        }
+    }
+
+    /// Runs until it is told to stop.
+    pub(super) fn run(&mut self) {
+        let mut expected = self.now();
+        while !self.stopping {
+            self.note_stall(expected);
+            self.take_packets();
+            self.obey();
+            self.catch_up();
+            let next = self.world.next_event_at().unwrap_or(Instant::MAX);
+            expected = next.min(self.now() + LONGEST_SLEEP);
+            self.wait(expected);
+        }
+    }
+
+    /// The time in the model.
+    fn now(&self) -> Instant {
+        Instant::from_nanos(clock::now().as_nanos().saturating_sub(self.epoch.as_nanos()))
+    }
+
+    /// Brings the world up to now, and hands out what has arrived.
+    fn catch_up(&mut self) {
+        let now = self.now();
+        self.world.advance_to(now);
+        self.hand_out();
+    }
+
+    /// This turn was to begin at `expected` at the latest.
+    fn note_stall(&mut self, expected: Instant) {
+        let late = self.now().since(expected);
+        if late < STALL {
+            return;
+        }
+        // The part that is caught up with makes packets late; the rest takes the model's time with it.
+        let cut = late.saturating_sub(CATCH_UP);
+        self.epoch += cut;
+        self.stalls.note(late, cut);
+    }
+
+    fn take_packets(&mut self) {
+        for index in 0..self.ends.len() {
+            for _ in 0..BATCH {
+                match self.ends[index].device.receive(&mut self.buffer) {
+                    Ok(Some(Received::Packet(octets))) => self.take_packet(index, octets),
+                    Ok(Some(Received::NotIp)) => self.counts.not_ip += 1,
+                    // Errors are those of a device that is down or gone: it may come back.
+                    Ok(None) | Err(_) => break,
+                }
+            }
+        }
+    }
+
+    fn take_packet(&mut self, end: usize, octets: bytes::Bytes) {
+        let Ok(packet) = wire::parse(octets) else {
+            self.counts.malformed += 1;
+            return;
+        };
+        self.counts.taken += 1;
+        let now = self.now();
+        self.world.advance_to(now);
+        let End { node, peer, .. } = self.ends[end];
+        self.world.inject_to(node, peer, packet);
+    }
+
+    fn hand_out(&mut self) {
+        for index in 0..self.ends.len() {
+            for (at, packet) in self.world.collect(self.ends[index].node) {
+                let late = self.now().since(at);
+                match self.ends[index].device.send(&wire::emit(&packet)) {
+                    Ok(()) => self.lateness.record(late),
+                    Err(_) => self.counts.refused += 1,
+                }
+            }
+        }
+    }
+
+    /// Sleeps until `until`, a packet or a command; or watches the clock if that is near.
+    fn wait(&mut self, until: Instant) {
+        let left = until.since(self.now());
+        let sleep = left.saturating_sub(self.options.spin);
+        if sleep.is_zero() {
+            while self.now() < until {
+                if self.poll(Duration::ZERO) {
+                    return;
+                }
+            }
+            return;
+        }
+        self.poll(sleep);
+    }
+
+    /// Whether there is a packet or a command, at the latest after `timeout`.
+    fn poll(&self, timeout: Duration) -> bool {
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: i64::from(timeout.subsec_nanos()) };
+        let wake = PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN);
+        let ends = self.ends.iter().map(|end| PollFd::from_borrowed_fd(end.device.as_fd(), PollFlags::IN));
+        let mut files: Vec<PollFd<'_>> = std::iter::once(wake).chain(ends).collect();
+        match poll(&mut files, Some(&timeout)) {
+            Ok(ready) => {
+                // A device that is gone is always "ready" and has nothing: sleeping beats a loop that spins on it.
+                let broken = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
+                if ready > 0
+                    && files.iter().all(|file| !file.revents().contains(PollFlags::IN))
+                    && files.iter().any(|file| file.revents().intersects(broken))
+                {
+                    rest();
+                }
+                ready > 0
+            }
+            // A signal is for somebody else.
+            Err(Errno::INTR) => true,
+            Err(_) => {
+                rest();
+                true
+            }
+        }
+    }
+
+    fn obey(&mut self) {
+        loop {
+            match self.commands.try_recv() {
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => {
+                    self.stopping = true;
+                    return;
+                }
+                Ok(Command::Do(work)) => {
+                    let now = self.now();
+                    self.world.advance_to(now);
+                    work(&mut self.world);
+                }
+                Ok(Command::Sleep(pause)) => nap(pause),
+                Err(TryRecvError::Empty) => break,
+            }
+        }
+        let mut count = [0; 8];
+        // Nothing to read means nothing to do.
+        let _ = rustix::io::read(&self.wake, &mut count);
+    }
+}
+
+fn rest() {
+    nap(Duration::from_millis(1));
+}
+
+fn nap(pause: Duration) {
+    let pause = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
+    // A signal that cuts it short does no harm.
+    let _ = rustix::thread::nanosleep(&pause);
+}
+
+/// What a thread that ended in a panic is reported as.
+pub(super) fn panicked() -> io::Error {
+    io::Error::other("the emulator's thread panicked")
+}

@@ -1,0 +1,41 @@
+//! Being on time: what the kernel can do for a thread that must not be late.
+
+#![expect(unsafe_code, reason = "rustix has no call that sets a scheduling policy")]
+
+use std::io;
+use std::num::NonZeroU64;
+
+use rustix::mm::MlockAllFlags;
+
+/// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt threads have 50).
+const PRIORITY: libc::c_int = 40;
+
+/// Asks for real-time scheduling of the calling thread and for memory that is not paged out; returns a sentence for each thing that was
+/// not granted.
+pub(super) fn ask_for_it() -> Vec<String> {
+    let mut refusals = Vec::new();
+    if let Err(error) = schedule_first() {
+        refusals.push(format!("no real-time scheduling (SCHED_FIFO): {error}; a busy machine will be late"));
+    }
+    // Pages are locked as they are touched: all at once would take the whole stack of every thread.
+    let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    if let Err(error) = rustix::mm::mlockall(flags) {
+        refusals.push(format!("memory is not locked: {error}; a machine short of memory will be late"));
+    }
+    refusals
+}
+
+/// Has timers of the calling thread expire when they are due, not up to 50 us later.
+pub(super) fn no_timer_slack() {
+    // An error leaves the default, which the measured lateness shows.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}
+
+fn schedule_first() -> io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: PRIORITY };
+    // Children do not inherit it.
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the call reads `parameter` and changes nothing but the calling thread's scheduling.
+    let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,170 @@
+//! What a run did, and whether what was measured over it can be trusted.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use serde::Serialize;
+
+use super::lateness::LatenessSummary;
+use super::pacer::Pacer;
+
+/// A median above this is not the model's delay any more: a tenth of the shortest wireless round trips.
+pub const LARGEST_MEDIAN: Duration = Duration::from_micros(100);
+/// A 99th percentile above this shows in round-trip times and in the spacing of packets.
+pub const LARGEST_P99: Duration = Duration::from_millis(1);
+/// A run that stood still for a larger part of its time than this lost more to the machine than to the model.
+pub const LARGEST_STALLED_PART: f64 = 0.001;
+
+/// Times at which the loop did not come round in time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stalls {
+    count: u64,
+    total: Duration,
+    longest: Duration,
+    /// Cut out of the model's time.
+    cut: Duration,
+}
+
+impl Stalls {
+    pub(super) fn note(&mut self, late: Duration, cut: Duration) {
+        self.count += 1;
+        self.total += late;
+        self.longest = self.longest.max(late);
+        self.cut += cut;
+    }
+}
+
+/// Packets at the ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) taken: u64,
+    pub(super) not_ip: u64,
+    pub(super) malformed: u64,
+    pub(super) refused: u64,
+}
+
+/// How a run went.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// How long it ran, in seconds of the model's time.
+    pub duration_s: f64,
+    /// Packets that real hosts sent into the model.
+    pub packets_taken: u64,
+    /// Packets that the model delivered to real hosts.
+    pub packets_handed_out: u64,
+    /// Packets that the model dropped, those of its own stations included, by cause.
+    pub dropped: BTreeMap<&'static str, u64>,
+    /// Frames from real hosts that were no IP: dropped.
+    pub frames_not_ip: u64,
+    /// Packets from real hosts that were no whole IP packet: dropped.
+    pub packets_malformed: u64,
+    /// Packets that the model delivered and the kernel would not take: the device was down.
+    pub packets_refused: u64,
+    /// From the time at which the model delivered a packet to the time at which it was given to its host.
+    pub lateness: LatenessSummary,
+    /// Times that the loop came more than 10 ms late.
+    pub stalls: u64,
+    /// The longest, in milliseconds.
+    pub longest_stall_ms: f64,
+    /// What was cut out of the model's time because it could not be caught up with, in milliseconds.
+    pub cut_ms: f64,
+    /// What the kernel did not grant; each a sentence.
+    pub notes: Vec<String>,
+    /// Whether the model's times were kept.
+    pub trusted: bool,
+    /// Why not; each a sentence.
+    pub because: Vec<String>,
+}
+
+impl Summary {
+    pub(super) fn new(pacer: &Pacer, start: Instant, notes: Vec<String>) -> Self {
+        let millis = |duration: Duration| duration.as_secs_f64() * 1e3;
+        let ran = pacer.world.now().since(start);
+        let lateness = pacer.lateness.summary();
+        let because = reasons(&lateness, &pacer.stalls, ran);
+        let accounts = pacer.world.accounts();
+        Self {
+            duration_s: ran.as_secs_f64(),
+            packets_taken: pacer.counts.taken,
+            packets_handed_out: lateness.count,
+            dropped: accounts.dropped.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
+            frames_not_ip: pacer.counts.not_ip,
+            packets_malformed: pacer.counts.malformed,
+            packets_refused: pacer.counts.refused,
+            lateness,
+            stalls: pacer.stalls.count,
+            longest_stall_ms: millis(pacer.stalls.longest),
+            cut_ms: millis(pacer.stalls.cut),
+            notes,
+            trusted: because.is_empty(),
+            because,
+        }
+    }
+}
+
+fn reasons(lateness: &LatenessSummary, stalls: &Stalls, ran: Duration) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let micros = |duration: Duration| duration.as_secs_f64() * 1e6;
+    let mut late = |what: &str, value: f64, limit: Duration| {
+        if value > micros(limit) {
+            reasons
+                .push(format!("the {what} of the lateness is {value:.0} us, above {:.0} us", micros(limit)));
+        }
+    };
+    late("median", lateness.median_us, LARGEST_MEDIAN);
+    late("99th percentile", lateness.p99_us, LARGEST_P99);
+    let stalled = stalls.total.as_secs_f64() / ran.as_secs_f64().max(1e-9);
+    if stalled > LARGEST_STALLED_PART {
+        reasons.push(format!(
+            "the emulator stood still {} times, for {:.0} ms at most and {:.2}% of the time in all",
+            stalls.count,
+            stalls.longest.as_secs_f64() * 1e3,
+            stalled * 100.0
+        ));
+    }
+    if !stalls.cut.is_zero() {
+        reasons.push(format!("{:.0} ms were cut out of the model's time", stalls.cut.as_secs_f64() * 1e3));
+    }
+    reasons
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dropped: u64 = self.dropped.values().sum();
+        let LatenessSummary { median_us, p99_us, max_us, .. } = self.lateness;
+        write!(
+            f,
+            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model; late by {median_us:.0} us in the median, \
+             {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
+            self.duration_s, self.packets_taken, self.packets_handed_out,
+        )?;
+        match self.because.as_slice() {
+            [] => write!(f, "trusted"),
+            because => write!(f, "not to be trusted, because {}", because.join("; and because ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lateness(median_us: f64, p99_us: f64) -> LatenessSummary {
+        LatenessSummary { count: 1000, median_us, p99_us, max_us: p99_us }
+    }
+
+    #[test]
+    fn a_run_is_trusted_if_it_kept_time() {
+        let ran = Duration::from_secs(60);
+        assert!(reasons(&lateness(30.0, 200.0), &Stalls::default(), ran).is_empty());
+        assert!(reasons(&lateness(30.0, 2000.0), &Stalls::default(), ran)[0].contains("99th"));
+        assert!(reasons(&lateness(300.0, 900.0), &Stalls::default(), ran)[0].contains("median"));
+        let mut stalls = Stalls::default();
+        stalls.note(Duration::from_millis(30), Duration::ZERO);
+        assert!(reasons(&lateness(30.0, 200.0), &stalls, ran).is_empty(), "one of 30 ms in a minute");
+        stalls.note(Duration::from_millis(500), Duration::from_millis(400));
+        assert_eq!(reasons(&lateness(30.0, 200.0), &stalls, ran).len(), 2);
+    }
+}

@@ -1,0 +1,135 @@
+//! One device a port, and waiting for any of them: what both kernel backends share.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{Errno, read, write};
+
+use super::{LONGEST_WAIT, Port, PortId, Sent};
+use crate::buffer::Buffers;
+use crate::clock;
+use crate::device::Device;
+use crate::frame::Frame;
+
+/// Frames and octets that one call of `receive` takes from a port at most: what waits on the other ports, and timers, are to have
+/// their turn.
+const BATCH_FRAMES: usize = 32;
+const BATCH_OCTETS: usize = 512 * 1024;
+
+/// The ports' devices.
+#[derive(Debug)]
+pub(super) struct Devices {
+    ports: Vec<Port>,
+    devices: Vec<Device>,
+    /// Which devices may have something, as far as we know.
+    readable: Vec<bool>,
+    buffers: Buffers,
+    wake: Arc<OwnedFd>,
+    watched: Vec<OwnedFd>,
+}
+
+/// Ends a wait from another thread.
+#[derive(Clone, Debug)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// Ends the wait that is going on, or the next one.
+    pub fn wake(&self) {
+        // A counter that is full ends the wait as well.
+        let _ = write(&self.0, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Devices {
+    /// These ports with the device of each.
+    pub(super) fn new(ports: Vec<Port>, devices: Vec<Device>) -> io::Result<Self> {
+        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        let readable = vec![true; devices.len()];
+        let wake = Arc::new(wake);
+        Ok(Self { ports, devices, readable, buffers: Buffers::new(), wake, watched: Vec::new() })
+    }
+
+    pub(super) fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    pub(super) fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.wake))
+    }
+
+    /// Has a wait end when this can be read, too.
+    pub(super) fn watch(&mut self, file: OwnedFd) {
+        self.watched.push(file);
+    }
+
+    pub(super) fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
+        if !self.readable.contains(&true) {
+            self.look(Duration::ZERO)?;
+        }
+        for (index, device) in self.devices.iter().enumerate() {
+            let mut octets = 0;
+            for _ in 0..BATCH_FRAMES {
+                if !self.readable[index] || octets >= BATCH_OCTETS {
+                    break;
+                }
+                match device.read(&mut self.buffers)? {
+                    Some(frame) => {
+                        octets += frame.octets.len();
+                        frames.push((PortId(index as u16), frame));
+                    }
+                    None => self.readable[index] = false,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn send(&self, port: PortId, frame: &Frame) -> io::Result<Sent> {
+        match self.devices.get(usize::from(port.0)) {
+            Some(device) => device.write(frame),
+            None => Ok(Sent::Lost),
+        }
+    }
+
+    pub(super) fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
+        if self.readable.contains(&true) {
+            // Something was left over. Look only whether somebody calls, and what came elsewhere.
+            return self.look(Duration::ZERO);
+        }
+        let longest = until.map_or(LONGEST_WAIT, |until| until.since(clock::now()).min(LONGEST_WAIT));
+        self.look(longest)
+    }
+
+    /// Waits so long for anything to be there.
+    fn look(&mut self, longest: Duration) -> io::Result<()> {
+        let ports = self.devices.len();
+        let timeout =
+            Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos().into() };
+        let others = self.watched.iter().chain([&*self.wake]).map(AsFd::as_fd);
+        let files = self.devices.iter().map(AsFd::as_fd).chain(others);
+        let mut polled: Vec<PollFd<'_>> = files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
+        match poll(&mut polled, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for (readable, polled) in self.readable.iter_mut().zip(&polled) {
+            // An error is found by reading, too.
+            *readable |= !polled.revents().is_empty();
+        }
+        let is_called = polled[ports..].last().is_some_and(|wake| !wake.revents().is_empty());
+        if is_called {
+            clear(self.wake.as_fd());
+        }
+        Ok(())
+    }
+}
+
+fn clear(wake: BorrowedFd<'_>) {
+    let mut count = [0; 8];
+    // Nothing to read means that it is clear.
+    let _ = read(wake, &mut count);
+}

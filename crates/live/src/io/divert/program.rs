@@ -1,0 +1,294 @@
+//! The BPF programs and their maps, from `bpf/divert.bpf.c`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::Command;
+
+use aya::maps::lpm_trie::{Key, LpmTrie};
+use aya::maps::{Array, HashMap, MapError, PerCpuArray};
+use aya::programs::tc::{NlOptions, TcAttachOptions, TcError, qdisc_add_clsact, qdisc_detach_program};
+use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
+use aya::{Ebpf, EbpfError};
+use lasthop_packet::FlowKey;
+use thiserror::Error;
+
+use super::heartbeat::Heartbeat;
+use crate::io::selection::{Prefix, Selection, mapped};
+
+/// The compiled programs; nothing if the build had no compiler for them.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/divert.bpf.o"));
+
+const DIVERT: &str = "lasthop_divert";
+const RESTORE: &str = "lasthop_restore";
+
+/// What is the matter with the BPF programs.
+#[derive(Debug, Error)]
+pub enum ProgramError {
+    /// They were not compiled.
+    #[error("this build has no BPF programs: {0}; build it where clang is installed, or use the backend with policy routing")]
+    NotBuilt(&'static str),
+    /// The kernel does not take them.
+    #[error("the kernel does not take the BPF programs: {0}; it needs CONFIG_BPF_SYSCALL, and we CAP_BPF and CAP_NET_ADMIN")]
+    Load(#[source] Box<EbpfError>),
+    /// A map or program is not as the source has it.
+    #[error("the BPF object has no {0} of the kind that is expected")]
+    Missing(&'static str),
+    /// A map takes no more, or not this.
+    #[error("the BPF map {map}: {error}")]
+    Map {
+        /// Which.
+        map: &'static str,
+        /// What the kernel said.
+        #[source]
+        error: Box<MapError>,
+    },
+    /// The heartbeat cannot be shared.
+    #[error("cannot map the BPF array of the heartbeat: {0}; it takes Linux 5.5 or newer")]
+    Heartbeat(#[source] io::Error),
+    /// A program cannot be attached.
+    #[error(
+        "cannot attach to {interface}: {error}; it takes Linux 6.6, or CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
+         (OpenWrt: kmod-sched-bpf)"
+    )]
+    Attach {
+        /// Where.
+        interface: String,
+        /// What the kernel said.
+        error: String,
+    },
+    /// Two gateways would send each frame to one another for ever.
+    #[error("another gateway runs on {interface}; stop it first")]
+    Taken {
+        /// Where.
+        interface: String,
+    },
+}
+
+/// How programs are attached to interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attachment {
+    /// By TCX links if the kernel has them, otherwise by filters.
+    #[default]
+    Newest,
+    /// By filters of a `clsact` queueing discipline, as every kernel has them. They outlive a process that is killed, and then pass
+    /// everything until the next start removes them.
+    Filters,
+}
+
+/// What the programs have counted, in frames; a super-packet is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Sent to us.
+    pub diverted: u64,
+    /// Put back.
+    pub restored: u64,
+    /// TCP that passed because the packet loop was not alive.
+    pub stale: u64,
+    /// TCP that passed because it is not selected.
+    pub excluded: u64,
+    /// TCP that passed because its flow is set aside.
+    pub aside: u64,
+}
+
+/// The loaded programs.
+#[derive(Debug)]
+pub(super) struct Programs {
+    /// Detaches what it has attached when it is dropped.
+    bpf: Ebpf,
+    /// Interfaces to which we gave a `clsact` discipline.
+    disciplined: Vec<String>,
+}
+
+/// `SOME_PORTS` and so on.
+const SOME_PORTS: u32 = 1;
+const ONLY_THESE_PORTS: u32 = 2;
+const NOT_THESE_PREFIXES: u32 = 4;
+const ONLY_THESE_PREFIXES: u32 = 8;
+const INCLUDED: u8 = 1;
+const NOT_INCLUDED: u8 = 2;
+
+impl Programs {
+    pub(super) fn load(selection: &Selection) -> Result<Self, ProgramError> {
+        if OBJECT.is_empty() {
+            return Err(ProgramError::NotBuilt(env!("LASTHOP_BPF_MISSING")));
+        }
+        let load = |error: EbpfError| ProgramError::Load(Box::new(error));
+        let mut bpf = Ebpf::load(OBJECT).map_err(load)?;
+        for name in [DIVERT, RESTORE] {
+            program(&mut bpf, name)?.load().map_err(|error| load(error.into()))?;
+        }
+        let mut programs = Self { bpf, disciplined: Vec::new() };
+        programs.select(selection)?;
+        Ok(programs)
+    }
+
+    fn select(&mut self, selection: &Selection) -> Result<(), ProgramError> {
+        let mut which = 0;
+        // Where a port is on both lists, both bits are set.
+        let mut ports = BTreeMap::new();
+        for (list, bit) in [(&selection.ports, INCLUDED), (&selection.excluded_ports, NOT_INCLUDED)] {
+            for port in list {
+                *ports.entry(port.to_be_bytes()).or_insert(0) |= bit;
+            }
+        }
+        let mut map: HashMap<_, [u8; 2], u8> = self.map("tcp_ports")?;
+        for (port, bits) in &ports {
+            map.insert(port, bits, 0).map_err(refused("tcp_ports"))?;
+        }
+        for (present, bit) in [
+            (!ports.is_empty(), SOME_PORTS),
+            (!selection.ports.is_empty(), ONLY_THESE_PORTS),
+            (!selection.excluded_prefixes.is_empty(), NOT_THESE_PREFIXES),
+            (!selection.prefixes.is_empty(), ONLY_THESE_PREFIXES),
+        ] {
+            which |= if present { bit } else { 0 };
+        }
+        self.insert_prefixes("included", &selection.prefixes)?;
+        self.insert_prefixes("excluded", &selection.excluded_prefixes)?;
+        let mut map: Array<_, u32> = self.map("selection")?;
+        map.set(0, which, 0).map_err(refused("selection"))
+    }
+
+    fn insert_prefixes(&mut self, name: &'static str, prefixes: &[Prefix]) -> Result<(), ProgramError> {
+        let mut map: LpmTrie<_, [u8; 16], u8> = self.map(name)?;
+        for prefix in prefixes {
+            let (len, octets) = prefix.mapped();
+            map.insert(&Key::new(len, octets), 1, 0).map_err(refused(name))?;
+        }
+        Ok(())
+    }
+
+    /// Joins a port and its TAP device, each a name and a number.
+    pub(super) fn join(
+        &mut self,
+        port: (&str, u32),
+        tap: (&str, u32),
+        how: Attachment,
+    ) -> Result<(), ProgramError> {
+        let mut map: HashMap<_, u32, u32> = self.map("homes")?;
+        map.insert(tap.1, port.1, 0).map_err(refused("homes"))?;
+        self.attach(RESTORE, tap.0, how)?;
+        let mut map: HashMap<_, u32, u32> = self.map("taps")?;
+        map.insert(port.1, tap.1, 0).map_err(refused("taps"))?;
+        self.attach(DIVERT, port.0, how)
+    }
+
+    fn attach(&mut self, name: &'static str, interface: &str, how: Attachment) -> Result<(), ProgramError> {
+        // A filter that a dead gateway left passes everything; one of a living gateway yields to us.
+        let _ = qdisc_detach_program(interface, TcAttachType::Ingress, name);
+        let is_new = how == Attachment::Newest;
+        // The query fails where there are no TCX links, and then there is nobody.
+        if let Ok((_, attached)) = SchedClassifier::query_tcx(interface, TcAttachType::Ingress)
+            && attached.iter().any(|program| program.name() == name.as_bytes())
+        {
+            return Err(ProgramError::Taken { interface: interface.to_owned() });
+        }
+        let link = TcAttachOptions::TcxOrder(LinkOrder::default());
+        if is_new
+            && program(&mut self.bpf, name)?
+                .attach_with_options(interface, TcAttachType::Ingress, link)
+                .is_ok()
+        {
+            return Ok(());
+        }
+        let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
+        match qdisc_add_clsact(interface) {
+            Ok(()) => self.disciplined.push(interface.to_owned()),
+            Err(error) if already_there(&error) => {}
+            Err(error) => return Err(refused(with_sources(&error))),
+        }
+        let filter = TcAttachOptions::Netlink(NlOptions::default());
+        let attached = program(&mut self.bpf, name)?.attach_with_options(interface, TcAttachType::Ingress, filter);
+        attached.map(|_| ()).map_err(|error| refused(with_sources(&error)))
+    }
+
+    pub(super) fn heartbeat(&self) -> Result<Heartbeat, ProgramError> {
+        let missing = ProgramError::Missing("heartbeat");
+        let Some(aya::maps::Map::Array(map)) = self.bpf.map("heartbeat") else { return Err(missing) };
+        Heartbeat::new(map.fd().as_fd()).map_err(ProgramError::Heartbeat)
+    }
+
+    pub(super) fn counters(&self) -> Result<Counters, ProgramError> {
+        let missing = ProgramError::Missing("counters");
+        let map = self.bpf.map("counters").ok_or(missing)?;
+        let map: PerCpuArray<_, u64> = map.try_into().map_err(refused("counters"))?;
+        let read = |which: u32| {
+            let counts = map.get(&which, 0).map_err(refused("counters"))?;
+            Ok(counts.iter().sum())
+        };
+        Ok(Counters {
+            diverted: read(0)?,
+            restored: read(1)?,
+            stale: read(2)?,
+            excluded: read(3)?,
+            aside: read(4)?,
+        })
+    }
+
+    /// Lets both directions of a flow pass from now on.
+    pub(super) fn set_aside(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+        let mut map: HashMap<_, [u8; 36], u8> = self.map("aside")?;
+        for direction in [flow, flow.reversed()] {
+            map.insert(octets(direction), 1, 0).map_err(refused("aside"))?;
+        }
+        Ok(())
+    }
+
+    fn map<'a, M>(&'a mut self, name: &'static str) -> Result<M, ProgramError>
+    where
+        M: TryFrom<&'a mut aya::maps::Map, Error = MapError>,
+    {
+        let map = self.bpf.map_mut(name).ok_or(ProgramError::Missing(name))?;
+        map.try_into().map_err(refused(name))
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        for interface in &self.disciplined {
+            for name in [DIVERT, RESTORE] {
+                let _ = qdisc_detach_program(interface, TcAttachType::Ingress, name);
+            }
+            // An empty discipline that stays, for want of `tc`, does nothing.
+            let _ = Command::new("tc").args(["qdisc", "del", "dev", interface, "clsact"]).output();
+        }
+    }
+}
+
+fn program<'a>(bpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut SchedClassifier, ProgramError> {
+    let program = bpf.program_mut(name).ok_or(ProgramError::Missing(name))?;
+    program.try_into().map_err(|_| ProgramError::Missing(name))
+}
+
+fn refused(map: &'static str) -> impl Fn(MapError) -> ProgramError {
+    move |error| ProgramError::Map { map, error: Box::new(error) }
+}
+
+/// `struct flow`.
+fn octets(flow: FlowKey) -> [u8; 36] {
+    let mut key = [0; 36];
+    key[..16].copy_from_slice(&mapped(flow.source.0));
+    key[16..32].copy_from_slice(&mapped(flow.destination.0));
+    key[32..34].copy_from_slice(&flow.source.1.to_be_bytes());
+    key[34..].copy_from_slice(&flow.destination.1.to_be_bytes());
+    key
+}
+
+fn already_there(error: &TcError) -> bool {
+    with_sources(error).contains("os error 17")
+}
+
+/// aya's errors name the system call, and only their sources what the kernel said.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let source_text = source.to_string();
+        if !text.contains(&source_text) {
+            text = format!("{text}: {source_text}");
+        }
+        next = source.source();
+    }
+    text
+}

@@ -1,0 +1,265 @@
+//! The TUN backend: rules of policy routing lead the TCP that is wanted into one TUN device a port, and what is written back is routed as
+//! ever. It needs no BPF.
+//!
+//! What it cannot do, and the tc backend can:
+//!
+//! - **hang**: while the process lives but does nothing, TCP that is led to it is lost. If the process ends, in whatever way, the
+//!   devices vanish, the rules lead nowhere, and the kernel routes on.
+//! - **translate addresses**: connection tracking sees each packet twice, on two interfaces, and masquerading breaks.
+//! - **bridge**: only routed traffic meets a rule.
+//! - The time to live falls by one more, and traceroute shows one hop more.
+//!
+//! TCP to and from the gateway itself does not come to us, because the kernel looks at its own addresses first.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+
+use lasthop_packet::Instant;
+use thiserror::Error;
+
+use super::devices::{Devices, Waker};
+use super::selection::Prefix;
+use super::{PacketIo, Port, PortId, Selection, Sent};
+use crate::device::{Device, DeviceError, Interface, Kind};
+use crate::frame::Frame;
+
+/// Why packets cannot be led to us.
+#[derive(Debug, Error)]
+pub enum PolicyError {
+    /// A port that the configuration names is not there.
+    #[error("there is no interface {name}: {error}")]
+    NoInterface {
+        /// Its name.
+        name: String,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
+    /// A TUN device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A setting of it.
+    #[error("cannot set {setting} of the device {name}: {error}")]
+    Setting {
+        /// The setting.
+        setting: &'static str,
+        /// Whose.
+        name: String,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
+    /// `ip` is not there.
+    #[error("cannot run `ip`: {0}; install iproute2 (OpenWrt: ip-full)")]
+    Start(#[source] io::Error),
+    /// `ip` refused.
+    #[error("`ip` said: {message}, in: {commands}; it takes CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and iproute2's own `ip`")]
+    Refused {
+        /// What it said.
+        message: String,
+        /// What it was told.
+        commands: String,
+    },
+    /// More rules than there are priorities for.
+    #[error("the selection takes {0} rules and there are priorities for {RULES}; name fewer ports or prefixes")]
+    TooMany(usize),
+    /// What we wait with.
+    #[error("cannot make an eventfd: {0}")]
+    Wait(#[source] io::Error),
+}
+
+/// The first priority of ours; rules of ours have no others.
+const FIRST_PRIORITY: usize = 26_000;
+/// How many priorities are ours.
+const RULES: usize = 1000;
+/// Our first routing table; one a port.
+const FIRST_TABLE: usize = 26_000;
+/// Frames are IP packets here.
+const LARGEST_TUN_MTU: u32 = 65_535;
+/// Both families, as `ip` has them.
+const FAMILIES: [Family; 2] = [Family { option: "-4", is_v4: true }, Family { option: "-6", is_v4: false }];
+
+/// A family of addresses.
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    option: &'static str,
+    is_v4: bool,
+}
+
+/// The TUN backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
+#[derive(Debug)]
+pub struct Policy {
+    // Rules go first, so that nothing is led to a device that is closed already.
+    _rules: Rules,
+    devices: Devices,
+}
+
+impl Policy {
+    /// Leads the selected TCP that comes in by these ports to us. Needs `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of
+    /// iproute2. A gateway of this kind that was here before and was killed is cleaned up after.
+    pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
+        let rules = Rules::none()?;
+        let mut devices = Vec::with_capacity(ports.len());
+        let mut commands = FAMILIES.map(|_| Vec::new());
+        for (index, port) in ports.iter().enumerate() {
+            Interface::named(&port.name)
+                .map_err(|error| PolicyError::NoInterface { name: port.name.clone(), error })?;
+            let tun = Device::new("lasthop%d", Kind::Tun)?;
+            set_up(&tun)?;
+            let table = FIRST_TABLE + index;
+            for (family, commands) in FAMILIES.into_iter().zip(&mut commands) {
+                commands.push(format!("route replace default dev {} table {table}", tun.name()));
+                commands.extend(rules_of(&port.name, table, selection, family));
+            }
+            devices.push(tun);
+        }
+        for (family, mut commands) in FAMILIES.into_iter().zip(commands) {
+            let mut priorities = FIRST_PRIORITY..;
+            for command in commands.iter_mut().filter(|command| command.starts_with("rule")) {
+                *command += &format!(" priority {}", priorities.next().unwrap_or(FIRST_PRIORITY));
+            }
+            let count = priorities.start - FIRST_PRIORITY;
+            if count > RULES {
+                return Err(PolicyError::TooMany(count));
+            }
+            run_ip(family, &commands)?;
+        }
+        let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
+        Ok(Self { _rules: rules, devices: Devices::new(ports, devices).map_err(PolicyError::Wait)? })
+    }
+
+    /// Ends a wait from another thread.
+    pub fn waker(&self) -> Waker {
+        self.devices.waker()
+    }
+
+    /// Has a wait end when this can be read, too.
+    pub fn watch(&mut self, file: OwnedFd) {
+        self.devices.watch(file);
+    }
+}
+
+/// Brings up a device that takes in what other interfaces received.
+fn set_up(tun: &Device) -> Result<(), PolicyError> {
+    let interface = tun.bring_up(LARGEST_TUN_MTU, false)?;
+    for (family, setting, value) in [
+        ("ipv4", "forwarding", "1"),
+        ("ipv6", "forwarding", "1"),
+        // The way back to a packet's source is by the port and not by this device. The kernel takes the larger of this and the setting
+        // of all interfaces: 2 is the loose check.
+        ("ipv4", "rp_filter", "2"),
+        ("ipv4", "send_redirects", "0"),
+    ] {
+        interface.set(family, setting, value).map_err(|error| PolicyError::Setting {
+            setting,
+            name: tun.name().to_owned(),
+            error,
+        })?;
+    }
+    Ok(())
+}
+
+/// The rules for what comes in by a port, without their priorities: exclusions, then inclusions.
+fn rules_of(port: &str, table: usize, selection: &Selection, family: Family) -> Vec<String> {
+    let rule = |selectors: &str, table: &str| format!("rule add iif {port} ipproto tcp {selectors} lookup {table}");
+    let of_family = |prefixes: &[Prefix]| -> Vec<String> {
+        let prefixes = prefixes.iter().filter(|prefix| prefix.is_ipv4() == family.is_v4);
+        prefixes.flat_map(|prefix| [format!("from {prefix}"), format!("to {prefix}")]).collect()
+    };
+    let of_ports =
+        |ports: &[u16]| ports.iter().flat_map(|port| [format!("sport {port}"), format!("dport {port}")]).collect();
+    let excluded_ports: Vec<String> = of_ports(&selection.excluded_ports);
+    let mut ports: Vec<String> = of_ports(&selection.ports);
+    let mut prefixes = of_family(&selection.prefixes);
+
+    let excluded = excluded_ports.into_iter().chain(of_family(&selection.excluded_prefixes));
+    let mut rules: Vec<String> = excluded.map(|selector| rule(&selector, "main")).collect();
+    if selection.ports.is_empty() {
+        ports.push(String::new());
+    }
+    if selection.prefixes.is_empty() {
+        prefixes.push(String::new());
+    }
+    let table = table.to_string();
+    for prefix in &prefixes {
+        rules.extend(ports.iter().map(|port| rule(&format!("{prefix} {port}"), &table)));
+    }
+    rules
+}
+
+/// The rules and tables that are there on our account; removed when this is dropped.
+#[derive(Debug)]
+struct Rules;
+
+impl Rules {
+    /// Removes what a gateway before us has left.
+    fn none() -> Result<Self, PolicyError> {
+        remove_rules()?;
+        Ok(Self)
+    }
+}
+
+impl Drop for Rules {
+    fn drop(&mut self) {
+        if let Err(error) = remove_rules() {
+            tracing::warn!(%error, "routing rules are left; they lead nowhere");
+        }
+    }
+}
+
+/// Removes every rule with a priority of ours. The tables' routes vanish with their devices.
+fn remove_rules() -> Result<(), PolicyError> {
+    for family in FAMILIES {
+        let rules = run_ip(family, &["rule show".to_owned()])?;
+        let priorities = rules.lines().filter_map(|line| line.split(':').next()?.trim().parse().ok());
+        let ours = priorities.filter(|priority| (FIRST_PRIORITY..FIRST_PRIORITY + RULES).contains(priority));
+        let commands: Vec<String> = ours.map(|priority| format!("rule del priority {priority}")).collect();
+        if !commands.is_empty() {
+            run_ip(family, &commands)?;
+        }
+    }
+    Ok(())
+}
+
+/// Has `ip` do these, in order; returns what it printed.
+fn run_ip(family: Family, commands: &[String]) -> Result<String, PolicyError> {
+    let mut child = Command::new("ip")
+        .args([family.option, "-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(PolicyError::Start)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may end at the first error and read no further; its status says so.
+        let _ = stdin.write_all((commands.join("\n") + "\n").as_bytes());
+    }
+    let output = child.wait_with_output().map_err(PolicyError::Start)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(PolicyError::Refused { message, commands: commands.join("; ") })
+}
+
+impl PacketIo for Policy {
+    fn ports(&self) -> &[Port] {
+        self.devices.ports()
+    }
+
+    fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
+        self.devices.receive(frames)
+    }
+
+    fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {
+        self.devices.send(port, frame)
+    }
+
+    fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
+        self.devices.wait(until)
+    }
+
+    /// Nobody listens.
+    fn heartbeat(&mut self, _now: Instant) {}
+}

@@ -1,0 +1,106 @@
+//! Which TCP connections are taken out of the kernel's path.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// Which TCP connections agents get to see. Empty selects all of them. An exclusion goes before every inclusion; where both ports
+/// and prefixes are included, a connection has to have one of each.
+///
+/// The kernel's side knows no connections, so a port is the server's or the client's, and an address that of either end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// If there are any, only connections with one of these ports.
+    pub ports: Vec<u16>,
+    /// Not these.
+    pub excluded_ports: Vec<u16>,
+    /// If there are any, only connections with one end in one of these.
+    pub prefixes: Vec<Prefix>,
+    /// Not these.
+    pub excluded_prefixes: Vec<Prefix>,
+}
+
+/// How many ports, and how many prefixes of a kind, the kernel's side has room for.
+pub const CAPACITY: usize = 1024;
+
+/// An address prefix, such as `192.0.2.0/24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    address: IpAddr,
+    len: u8,
+}
+
+/// Why a text is no prefix.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32, found {0:?}")]
+pub struct PrefixError(String);
+
+impl Prefix {
+    /// The prefix of the first `len` bits of an address; `None` if the address has fewer.
+    pub const fn new(address: IpAddr, len: u8) -> Option<Self> {
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        if len <= longest { Some(Self { address, len }) } else { None }
+    }
+
+    /// Whether it is of IPv4.
+    pub const fn is_ipv4(&self) -> bool {
+        self.address.is_ipv4()
+    }
+
+    /// The same as a prefix of IPv6-mapped addresses.
+    pub(super) fn mapped(&self) -> (u32, [u8; 16]) {
+        let len = u32::from(self.len) + if self.is_ipv4() { 96 } else { 0 };
+        (len, mapped(self.address))
+    }
+}
+
+/// The octets of an address, with IPv4 as `::ffff:a.b.c.d`.
+pub(super) fn mapped(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+    .octets()
+}
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    fn from_str(text: &str) -> Result<Self, PrefixError> {
+        let wrong = || PrefixError(text.chars().take(60).collect());
+        let (address, len) = text.split_once('/').map_or((text, None), |(address, len)| (address, Some(len)));
+        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let len = len.map_or(Ok(longest), str::parse).map_err(|_| wrong())?;
+        let bits = u128::from_be_bytes(Ipv6Addr::from(mapped(address)).octets());
+        let prefix = Self::new(address, len).ok_or_else(wrong)?;
+        // Bits behind the prefix are a slip of the pen more often than not; `ip route` refuses them too.
+        let behind = u32::from(longest - len);
+        let is_clean = behind == 128 || bits & ((1 << behind) - 1) == 0;
+        if len == 0 && address.is_unspecified() || is_clean { Ok(prefix) } else { Err(wrong()) }
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_read_as_they_are_written() {
+        for text in ["192.0.2.0/24", "0.0.0.0/0", "::/0", "2001:db8::/32", "2001:db8::1/128"] {
+            assert_eq!(text.parse::<Prefix>().expect(text).to_string(), text);
+        }
+        assert_eq!("192.0.2.7".parse::<Prefix>().expect("an address").to_string(), "192.0.2.7/32");
+        for text in ["", "192.0.2.0/33", "192.0.2.1/24", "2001:db8::1/32", "::/129", "ten/8", "1.2.3.4/"] {
+            assert!(text.parse::<Prefix>().is_err(), "{text}");
+        }
+    }
+}

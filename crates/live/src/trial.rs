@@ -1,0 +1,181 @@
+//! A scenario tried between real hosts on this machine alone: server, gateway, client, the kernel's own TCP, emulated links.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`site`] | hosts: namespaces with addresses and routes |
+//! | [`transfer`] | a TCP transfer, checked octet by octet |
+//! | [`latency`] | what a small packet feels beside it |
+//! | [`plan`] | which runs there are |
+//!
+//! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they vanish.
+
+mod gateway;
+pub mod latency;
+pub mod plan;
+pub mod site;
+pub mod transfer;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
+
+use lasthop_scenario::{FlowModel, Scenario};
+use lasthop_schemes::catalogue::Role;
+use lasthop_sim::NodeId;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::emulator::{self, Device, DeviceError, Emulator};
+use crate::namespace::IpError;
+use plan::Case;
+use site::{Site, device_name, edge, ends, is_wireless};
+use transfer::Transfer;
+
+/// Where the host that does not open the connection listens.
+const PORT: u16 = 5001;
+
+/// Why a scenario cannot be tried.
+#[derive(Debug, Error)]
+pub enum TrialError {
+    /// It is of a kind that makes no sense between real hosts.
+    #[error("this scenario cannot be tried between real hosts: {0}")]
+    Unsuitable(String),
+    /// There is no namespace to be had.
+    #[error("cannot make a host (it takes root, and a kernel with network namespaces): {0}")]
+    Namespace(#[source] io::Error),
+    /// `ip` would not.
+    #[error(transparent)]
+    Ip(#[from] IpError),
+    /// There is no device to be had.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A setting of the hosts' kernel cannot be made.
+    #[error("try.sysctl: cannot set net.{}: {error}", path.replace('/', "."))]
+    Sysctl {
+        /// Which.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The kernel does not have a congestion control.
+    #[error(
+        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
+    )]
+    Congestion(String),
+    /// The gateway would not start.
+    #[error("the gateway: {0}")]
+    Gateway(String),
+    /// A transfer failed.
+    #[error("{what}: {error}")]
+    Transfer {
+        /// What was under way.
+        what: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The user wanted it to end.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What one run brought.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// What was run.
+    #[serde(flatten)]
+    pub case: Case,
+    /// Octets a second times eight that the receiver got, without what was to settle.
+    pub goodput_bps: f64,
+    /// Octets that the receiver got.
+    pub octets: u64,
+    /// Of a flow with a size: from its opening to its last octet; `None` if time was up before.
+    pub completion_s: Option<f64>,
+    /// Segments that the sender's TCP sent again.
+    pub retransmits: u64,
+    /// Round-trip time of a small packet beside the transfer, over the whole path: the median; `None` if none came back.
+    pub latency_median_ms: Option<f64>,
+    /// The same: the 95th percentile.
+    pub latency_p95_ms: Option<f64>,
+    /// Processor time of the gateway's packet loop, as a part of one core; `None` without a gateway.
+    pub gateway_cores: Option<f64>,
+    /// Every octet arrived as it was sent.
+    pub intact: bool,
+    /// How the emulator did.
+    pub emulator: emulator::Summary,
+}
+
+/// Runs one case: builds the hosts, runs its flow, and takes everything down.
+pub fn run(
+    scenario: &Scenario,
+    case: &Case,
+    stop: &AtomicBool,
+    progress: &AtomicU64,
+) -> Result<Outcome, TrialError> {
+    let edge = edge(scenario)?;
+    let flow = &scenario.flows[case.flow_index];
+    let scheme = &scenario.schemes[case.scheme_index];
+    let site = Site::new(scenario)?;
+    let built = scenario.build_links(scheme, case.seed);
+    let mut emulated = Vec::new();
+    for end in ends(scenario) {
+        let (first, second) = built.ends[end.link];
+        let (node, peer): (NodeId, NodeId) = if end.place == 0 { (first, second) } else { (second, first) };
+        let name = device_name(&scenario.links[end.link], end.link);
+        emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
+    }
+    site.configure(scenario)?;
+    let running = Emulator::new(built.world, emulated).spawn(emulator::Options::default());
+    let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
+    let gateway = match scheme.scheme() {
+        Some((name, settings)) if name != "none" => {
+            Some(gateway::attach(scenario, edge, &site, name, settings)?)
+        }
+        _ => None,
+    };
+    let busy_before = gateway.as_ref().map(|gateway| gateway.busy());
+
+    let transfer = Transfer {
+        from: (&site.hosts[flow.from], site.address(flow.from)),
+        to: (&site.hosts[flow.to], site.address(flow.to)),
+        receiver_opens: opens_at_the_receiver(scenario, flow),
+        port: PORT,
+        congestion: &case.congestion,
+        size: flow.size,
+        duration: scenario.trial.duration,
+        settle: scenario.trial.settle,
+        stop,
+        progress,
+    };
+    let began = std::time::Instant::now();
+    // From the wired side to the wireless: through the same queue as a download.
+    let (near, far) = if transfer.receiver_opens { (flow.from, flow.to) } else { (flow.to, flow.from) };
+    let far = (&site.hosts[far], site.address(far));
+    let failed = |error| TrialError::Transfer { what: format!("flow {:?}", flow.name), error };
+    let (transferred, round_trips) =
+        latency::beside(&site.hosts[near], far, || transfer.run()).map_err(failed)?;
+    let transferred = transferred.map_err(failed)?;
+    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(TrialError::Interrupted);
+    }
+    let took = began.elapsed().as_secs_f64();
+    let busy = gateway.as_ref().map(|gateway| gateway.busy()).zip(busy_before);
+    let summary = running.stop().map_err(failed)?;
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    Ok(Outcome {
+        case: case.clone(),
+        goodput_bps: transferred.goodput_bps,
+        octets: transferred.octets,
+        completion_s: transferred.completion.map(|time| time.as_secs_f64()),
+        retransmits: transferred.retransmits,
+        latency_median_ms: round_trips.quantile(0.5).map(millis),
+        latency_p95_ms: round_trips.quantile(0.95).map(millis),
+        gateway_cores: busy.map(|(after, before)| after.saturating_sub(before).as_secs_f64() / took),
+        intact: transferred.intact,
+        emulator: summary,
+    })
+}
+
+/// A host behind a wireless hop opens its connections itself: what it receives is a download.
+fn opens_at_the_receiver(scenario: &Scenario, flow: &FlowModel) -> bool {
+    scenario.role(flow.to) == Role::MobileHost && scenario.role(flow.from) != Role::MobileHost
+}

@@ -1,0 +1,151 @@
+//! A scenario's nodes as hosts of this machine: a network namespace each, joined by emulated links.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_scenario::{Link, LinkModel, Scenario};
+use lasthop_schemes::catalogue::Role;
+use lasthop_sim::NodeKind;
+
+use crate::namespace::Namespace;
+use crate::trial::TrialError;
+
+/// More nodes than this are no demonstration.
+const MOST_NODES: usize = 50;
+/// The kernel's limit is 15 characters and a zero (`IFNAMSIZ`).
+const LONGEST_DEVICE_NAME: usize = 15;
+
+/// Which host a node is, how it is called there, and where its packets go.
+pub struct Site {
+    /// Hosts by the index of their node.
+    pub hosts: Vec<Namespace>,
+    /// Each host's address on each of its links.
+    addresses: Vec<Vec<(usize, IpAddr)>>,
+}
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The link's index.
+    pub link: usize,
+    /// The node's index.
+    pub node: usize,
+    /// 0 for the link's first node, 1 for the second.
+    pub place: usize,
+}
+
+/// Both ends of every link.
+pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
+    scenario.links.iter().enumerate().flat_map(|(link, model)| {
+        [model.ends.0, model.ends.1].into_iter().enumerate().map(move |(place, node)| End {
+            link,
+            node,
+            place,
+        })
+    })
+}
+
+/// What a link's device is called on both its hosts: the link's name, or its number where that is too long.
+pub fn device_name(link: &LinkModel, index: usize) -> String {
+    let name = link.name();
+    if name.len() <= LONGEST_DEVICE_NAME && name != "lo" { name.to_owned() } else { format!("link{index}") }
+}
+
+/// The one node where an agent can sit: the router between wires and a wireless hop.
+pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
+    if scenario.nodes.len() > MOST_NODES {
+        return Err(TrialError::Unsuitable(format!("it has more than {MOST_NODES} nodes")));
+    }
+    let mut edges = (0..scenario.nodes.len())
+        .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
+    let edge = edges.next().ok_or_else(|| {
+        TrialError::Unsuitable("it has no edge: a router with a wired and a wireless link".to_owned())
+    })?;
+    match edges.next() {
+        None => Ok(edge),
+        Some(_) => Err(TrialError::Unsuitable("it has more than one edge".to_owned())),
+    }
+}
+
+/// Whether a link is wireless.
+pub fn is_wireless(link: &LinkModel) -> bool {
+    matches!(link.link, Link::Wireless { .. })
+}
+
+impl Site {
+    /// A namespace for each node; their devices are still to come.
+    pub fn new(scenario: &Scenario) -> Result<Self, TrialError> {
+        let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
+        let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
+        let mut addresses = vec![Vec::new(); hosts.len()];
+        for end in ends(scenario) {
+            addresses[end.node].push((end.link, address(end)));
+        }
+        Ok(Self { hosts, addresses })
+    }
+
+    /// The address by which others know a node.
+    pub fn address(&self, node: usize) -> IpAddr {
+        self.addresses[node].first().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |(_, address)| *address)
+    }
+
+    /// Gives the devices, which are there now, their addresses, and every node a way to every link.
+    pub fn configure(&self, scenario: &Scenario) -> Result<(), TrialError> {
+        for (node, host) in self.hosts.iter().enumerate() {
+            let mut commands = Vec::new();
+            for end in ends(scenario).filter(|end| end.node == node) {
+                let device = device_name(&scenario.links[end.link], end.link);
+                commands.push(format!("address add {}/24 dev {device}", address(end)));
+                // The emulator delivers whatever comes in at the other end: nobody has to be asked for.
+                commands.push(format!("link set {device} arp off up"));
+            }
+            let next_hops = next_hops(scenario, node);
+            for (link, model) in scenario.links.iter().enumerate() {
+                if model.ends.0 == node || model.ends.1 == node {
+                    continue;
+                }
+                // Of the link's two ends, the nearer one is on the way.
+                let nearer = [model.ends.0, model.ends.1].into_iter().find_map(|end| next_hops[end]);
+                if let Some(gateway) = nearer {
+                    commands.push(format!("route add 10.77.{link}.0/24 via {gateway}"));
+                }
+            }
+            let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+            host.ip(&commands)?;
+            host.sysctl("ipv4/ip_forward", "1").map_err(TrialError::Namespace)?;
+            for (path, value) in &scenario.trial.sysctl {
+                host.sysctl(path, value).map_err(|error| TrialError::Sysctl { path: path.clone(), error })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `10.77.LINK.1` and `.2`.
+fn address(end: End) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 77, end.link as u8, 1 + end.place as u8))
+}
+
+/// The address of the neighbour that leads to each node, by the fewest hops.
+fn next_hops(scenario: &Scenario, from: usize) -> Vec<Option<IpAddr>> {
+    let mut next_hops = vec![None; scenario.nodes.len()];
+    let mut queue = VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        for (link, model) in scenario.links.iter().enumerate() {
+            let (neighbour, place) = match model.ends {
+                (first, second) if first == node => (second, 1),
+                (first, second) if second == node => (first, 0),
+                _ => continue,
+            };
+            if neighbour == from || next_hops[neighbour].is_some() {
+                continue;
+            }
+            next_hops[neighbour] = match next_hops[node] {
+                Some(gateway) => Some(gateway),
+                None => Some(address(End { link, node: neighbour, place })),
+            };
+            queue.push_back(neighbour);
+        }
+    }
+    next_hops
+}

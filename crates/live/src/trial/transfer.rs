@@ -1,0 +1,236 @@
+//! A TCP transfer between two hosts, over the kernel's own TCP.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
+
+use crate::namespace::Namespace;
+
+/// How long an end waits before it looks at the clock and at what the user wants.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What is to be transferred.
+pub struct Transfer<'a> {
+    /// The host that sends, and its address.
+    pub from: (&'a Namespace, IpAddr),
+    /// The host that receives, and its address.
+    pub to: (&'a Namespace, IpAddr),
+    /// Whether the receiver opens the connection, as one does who downloads.
+    pub receiver_opens: bool,
+    /// The port of the host that does not.
+    pub port: u16,
+    /// The sender's congestion control.
+    pub congestion: &'a str,
+    /// Octets to transfer; as many as there is time for if `None`.
+    pub size: Option<u64>,
+    /// How long it may take.
+    pub duration: Duration,
+    /// How much of the start does not count towards the goodput; only without a size.
+    pub settle: Duration,
+    /// Set by whoever wants it to end early.
+    pub stop: &'a AtomicBool,
+    /// Counts received octets as they come, for a progress bar.
+    pub progress: &'a AtomicU64,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transferred {
+    /// Octets that the receiver got.
+    pub octets: u64,
+    /// Octets a second times eight, without what was to settle.
+    pub goodput_bps: f64,
+    /// From the opening to the last octet; `None` if there was no size, or not time enough.
+    pub completion: Option<Duration>,
+    /// Segments that the sender's TCP sent again.
+    pub retransmits: u64,
+    /// Every octet was the one that was sent there.
+    pub intact: bool,
+}
+
+impl Transfer<'_> {
+    /// Runs it to its end.
+    pub fn run(&self) -> io::Result<Transferred> {
+        let (listening, opening) =
+            if self.receiver_opens { (self.from, self.to) } else { (self.to, self.from) };
+        let listener = listening.0.enter(|| TcpListener::bind((listening.1, self.port)))??;
+        // An accepted connection has the congestion control of the socket that listens.
+        set_tcp_congestion(&listener, self.congestion)?;
+        listener.set_nonblocking(true)?;
+        let begin = Instant::now();
+        let give_up = begin + self.duration;
+        let (sender, receiver) = thread::scope(|scope| {
+            let accepted = scope.spawn(|| self.accept(&listener, give_up));
+            let opened = opening.0.enter(|| {
+                let stream = connect(SocketAddr::new(listening.1, self.port), opening.1, give_up)?;
+                set_tcp_congestion(&stream, self.congestion)?;
+                Ok::<_, io::Error>(stream)
+            })??;
+            let accepted = accepted.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok::<_, io::Error>(if self.receiver_opens { (accepted, opened) } else { (opened, accepted) })
+        })?;
+        drop(listener);
+        thread::scope(|scope| {
+            let sending = scope.spawn(|| self.send(sender, give_up));
+            let received = self.receive(receiver, begin, give_up)?;
+            let retransmits = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok(Transferred { retransmits, ..received })
+        })
+    }
+
+    fn over(&self, give_up: Instant) -> bool {
+        self.stop.load(Ordering::Relaxed) || Instant::now() >= give_up
+    }
+
+    fn accept(&self, listener: &TcpListener, give_up: Instant) -> io::Result<TcpStream> {
+        while !self.over(give_up) {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(false)?;
+                    return Ok(stream);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    thread::sleep(Duration::from_millis(1))
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::new(ErrorKind::TimedOut, "nobody opened the connection in time"))
+    }
+
+    /// Sends until the size is reached or time is up; returns how many segments were sent again.
+    fn send(&self, mut stream: TcpStream, give_up: Instant) -> io::Result<u64> {
+        debug_assert!(tcp_congestion(&stream).is_ok_and(|name| name == self.congestion));
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let pattern = pattern();
+        let mut sent = 0;
+        while self.size.is_none_or(|size| sent < size) && !self.over(give_up) {
+            let start = (sent % PERIOD) as usize;
+            let left = self.size.map_or(usize::MAX, |size| (size - sent) as usize);
+            let piece = &pattern[start..][..left.min(PIECE)];
+            match stream.write(piece) {
+                Ok(octets) => sent += octets as u64,
+                Err(error) if is_patience(&error) => {}
+                Err(error) if is_hang_up(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if self.size.is_some_and(|size| sent >= size) {
+            stream.shutdown(Shutdown::Write)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            // The receiver closes when it has everything.
+            while !self.over(give_up) {
+                match stream.read(&mut [0; 1]) {
+                    Err(error) if is_patience(&error) => {}
+                    _ => break,
+                }
+            }
+        }
+        let retransmits = retransmits(&stream);
+        // What is not sent yet is not wanted any more.
+        abort_on_close(&stream);
+        retransmits
+    }
+
+    fn receive(&self, mut stream: TcpStream, begin: Instant, give_up: Instant) -> io::Result<Transferred> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let pattern = pattern();
+        let mut buffer = vec![0; PIECE];
+        let settled_at = begin + if self.size.is_some() { Duration::ZERO } else { self.settle };
+        let (mut octets, mut intact) = (0, true);
+        let mut settled = None;
+        let mut last = begin;
+        while !self.over(give_up) {
+            let count = match stream.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if is_patience(&error) => 0,
+                Err(error) if is_hang_up(&error) => break,
+                Err(error) => return Err(error),
+            };
+            let now = Instant::now();
+            if now >= settled_at && settled.is_none() {
+                settled = Some((octets, now));
+            }
+            if count > 0 {
+                let start = (octets % PERIOD) as usize;
+                intact &= buffer[..count] == pattern[start..][..count];
+                octets += count as u64;
+                last = now;
+                self.progress.fetch_add(count as u64, Ordering::Relaxed);
+            }
+        }
+        let done = self.size.is_some_and(|size| octets >= size);
+        let end = if done { last } else { Instant::now() };
+        abort_on_close(&stream);
+        let (before, since) = settled.unwrap_or((octets, end));
+        let seconds = end.saturating_duration_since(since).as_secs_f64();
+        let goodput_bps = if seconds > 0.0 { (octets - before) as f64 * 8.0 / seconds } else { 0.0 };
+        let completion = done.then(|| last - begin);
+        Ok(Transferred { octets, goodput_bps, completion, retransmits: 0, intact })
+    }
+}
+
+/// Opens a connection from an address of this host. A lost SYN is the kernel's to send again.
+fn connect(to: SocketAddr, _from: IpAddr, give_up: Instant) -> io::Result<TcpStream> {
+    TcpStream::connect_timeout(&to, give_up.saturating_duration_since(Instant::now()).max(PATIENCE))
+}
+
+/// Octets that are written or read at once.
+const PIECE: usize = 128 * 1024;
+/// The pattern's period; prime, so that an octet out of place is the wrong one.
+const PERIOD: u64 = 65_521;
+
+/// What is sent: octet `i` is `pattern()[i % PERIOD]`; long enough for a piece from anywhere in the period.
+fn pattern() -> Vec<u8> {
+    let mut state: u32 = 0x9e37_79b9;
+    let period: Vec<u8> = (0..PERIOD)
+        .map(|_| {
+            // xorshift32 (Marsaglia 2003).
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as u8
+        })
+        .collect();
+    period.iter().copied().cycle().take(PERIOD as usize + PIECE).collect()
+}
+
+fn is_patience(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// The other end has gone; what counts is what it got.
+fn is_hang_up(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted)
+}
+
+/// Segments that a socket's TCP sent again (`tcpi_total_retrans`).
+#[expect(unsafe_code, reason = "rustix has no TCP_INFO")]
+fn retransmits(stream: &TcpStream) -> io::Result<u64> {
+    // SAFETY: `tcp_info` is plain integers, for which zeros are a value.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` octets to `info`, which has so many.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut len,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(u64::from(info.tcpi_total_retrans)) }
+}
+
+/// Has a socket reset its connection when it is closed, so that nothing lingers.
+fn abort_on_close(stream: &TcpStream) {
+    // It only hastens the end.
+    let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
+}

@@ -1,0 +1,242 @@
+//! The tc backend with real TCP through it. Needs root; skipped loudly elsewhere.
+
+mod hosts;
+
+use std::thread;
+use std::time::Duration;
+
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, is_skipped, ports, without_sack};
+use lasthop_live::io::divert::{Attachment, Divert, DivertError};
+use lasthop_live::io::{PacketIo, Selection};
+use lasthop_live::namespace::Namespace;
+use lasthop_packet::FlowKey;
+
+const BULK: usize = 5_000_000;
+
+fn open() -> Divert {
+    Divert::open(ports(), &Selection::default()).expect("it opens")
+}
+
+#[test]
+fn bulk_tcp_arrives_in_super_packets_of_both_families() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::routed();
+    let running = Loop::start(&hosts.gateway, None, open);
+    for server in [SERVER, SERVER_V6] {
+        hosts.download(server, BULK);
+    }
+    let seen = &running.seen;
+    assert!(Seen::count(&seen.super_packets) > 50, "GSO survives");
+    assert_eq!(Seen::count(&seen.lost) + Seen::count(&seen.not_tcp) + Seen::count(&seen.untouched), 0);
+    running.end();
+    assert_nothing_is_left(&hosts.gateway);
+}
+
+fn assert_nothing_is_left(gateway: &Namespace) {
+    let links = gateway.ip(&["link show"]).expect("ip");
+    assert!(!links.contains("lasthop"), "{links}");
+    let bpf = gateway.enter(|| std::process::Command::new("bpftool").arg("net").output());
+    // Where there is no bpftool, the programs' devices being gone has to do.
+    if let Ok(Ok(output)) = bpf {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!text.contains("lasthop"), "{text}");
+    }
+}
+
+#[test]
+fn frames_of_one_segment_and_edited_ones_arrive() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::routed().without_super_packets();
+    let running = Loop::start(&hosts.gateway, Some(without_sack), open);
+    for server in [SERVER, SERVER_V6] {
+        hosts.download(server, BULK / 4);
+    }
+    assert!(Seen::count(&running.seen.frames) > 1000);
+    assert!(Seen::count(&running.seen.edited) > 100);
+    running.end();
+}
+
+#[test]
+fn a_bridge_and_address_translation_are_as_without_us() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::bridged();
+    let running = Loop::start(&hosts.gateway, None, open);
+    hosts.download(SERVER, BULK);
+    assert!(Seen::count(&running.seen.super_packets) > 50);
+    running.end();
+
+    let hosts = Hosts::routed();
+    hosts.server.ip(&["route del default"]).expect("no way back to the client's own address");
+    if !hosts.masquerade() {
+        return;
+    }
+    let running = Loop::start(&hosts.gateway, None, open);
+    hosts.download(SERVER, BULK);
+    assert!(Seen::count(&running.seen.super_packets) > 50);
+    running.end();
+}
+
+#[test]
+fn what_is_not_selected_never_comes_to_us() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::routed();
+    let excluded = |port, prefix: &str| Selection {
+        excluded_ports: port,
+        excluded_prefixes: prefix.parse().into_iter().collect(),
+        ..Selection::default()
+    };
+    let only = |port, prefix: &str| Selection {
+        ports: port,
+        prefixes: prefix.parse().into_iter().collect(),
+        ..Selection::default()
+    };
+    for (selection, is_seen) in [
+        (Selection::default(), true),
+        (excluded(vec![22, 5000], ""), false),
+        (excluded(vec![22], ""), true),
+        (excluded(vec![], "10.77.1.0/24"), false),
+        (excluded(vec![], "10.78.0.0/16"), true),
+        (excluded(vec![], "fd77::/16"), true),
+        (only(vec![5000], ""), true),
+        (only(vec![80, 443], ""), false),
+        (only(vec![], "10.77.2.2"), true),
+        (only(vec![5000], "10.99.0.0/16"), false),
+    ] {
+        let what = format!("{selection:?}");
+        let running = Loop::start(&hosts.gateway, None, move || Divert::open(ports(), &selection).expect("open"));
+        hosts.ping_and_datagram();
+        assert_eq!(Seen::count(&running.seen.frames), 0, "UDP and ICMP are not for us");
+        drop(Flow::open(&hosts, SERVER));
+        assert_eq!(Seen::count(&running.seen.frames) > 0, is_seen, "{what}");
+        running.end();
+    }
+}
+
+#[test]
+fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::routed();
+    let mut gateway = hosts.gateway.enter(open).expect("enter");
+    let count = |gateway: &Divert| gateway.counters().expect("they can be read");
+    let flow = FlowKey {
+        source: ("10.77.1.2".parse().expect("an address"), 5000),
+        destination: ("10.77.2.2".parse().expect("an address"), 6000),
+    };
+    // The heartbeat never came: everything passes, and is counted as stale where it would have come to us.
+    let mut connection = Flow::open(&hosts, SERVER);
+    let before = count(&gateway);
+    assert!(before.stale > 0 && before.diverted == 0, "{before:?}");
+    let port = connection.client.local_addr().expect("it is bound").port();
+    gateway.set_aside(FlowKey { destination: (flow.destination.0, port), ..flow });
+    connection.exchange();
+    let after = count(&gateway);
+    assert!(after.aside > 0 && after.stale == before.stale, "{after:?}");
+    drop(connection);
+    drop(Flow::open(&hosts, SERVER));
+    assert!(count(&gateway).stale > after.stale, "another connection is seen");
+    hosts.gateway.enter(|| drop(gateway)).expect("enter");
+}
+
+#[test]
+fn a_connection_survives_a_loop_that_hangs() {
+    if is_skipped() {
+        return;
+    }
+    for how in [Attachment::Newest, Attachment::Filters] {
+        let hosts = Hosts::routed();
+        let running = Loop::start(&hosts.gateway, None, move || {
+            Divert::open_with(ports(), &Selection::default(), how).expect("it opens")
+        });
+        let seen = &running.seen;
+        let (gap, octets) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(600), || seen.hang());
+        assert!(gap < Duration::from_millis(400), "{gap:?} after {octets} octets");
+        assert!(octets > 1_000_000, "{octets}");
+        running.end();
+        assert_nothing_is_left(&hosts.gateway);
+    }
+}
+
+#[test]
+fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
+    if is_skipped() {
+        return;
+    }
+    for how in ["tcx", "filters"] {
+        let hosts = Hosts::routed();
+        let mut child = hosts.child("the_process_that_is_killed", how);
+        let (gap, octets) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
+        assert!(child.has_seen() > 0, "it was in the path");
+        assert!(gap < Duration::from_millis(300), "{gap:?} after {octets} octets");
+        let running = Loop::start(&hosts.gateway, None, open);
+        hosts.download(SERVER, 100_000);
+        assert!(Seen::count(&running.seen.frames) > 0, "{how}");
+        running.end();
+        assert_nothing_is_left(&hosts.gateway);
+    }
+}
+
+#[test]
+#[ignore = "the other process of the test above"]
+fn the_process_that_is_killed() {
+    let Some(how) = hosts::asked_of_child() else { return };
+    let how = if how == "filters" { Attachment::Filters } else { Attachment::Newest };
+    let mut gateway = Divert::open_with(ports(), &Selection::default(), how).expect("it opens");
+    hosts::be_child(&mut gateway);
+}
+
+#[test]
+fn frames_with_vlan_tags_come_whole_and_go_on() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::bridged();
+    let running = Loop::start(&hosts.gateway, None, open);
+    for tags in [&[0x81, 0, 0, 5][..], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 5]] {
+        let before = Seen::count(&running.seen.frames);
+        hosts.send_tagged(tags);
+        assert_eq!(Seen::count(&running.seen.frames), before + 1, "{tags:?}");
+    }
+    assert_eq!(Seen::count(&running.seen.untouched), 0);
+    running.end();
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::routed();
+    let open_on = |name: &str| {
+        let mut ports = ports();
+        ports[0].name = name.into();
+        hosts.gateway.enter(|| Divert::open(ports, &Selection::default()).map(drop)).expect("enter")
+    };
+    let error = open_on("nonesuch").expect_err("there is none");
+    assert!(matches!(error, DivertError::NoInterface { .. }), "{error}");
+    let error = hosts.gateway.enter(|| {
+        let first = open();
+        let second = Divert::open(ports(), &Selection::default()).expect_err("two are one too many");
+        drop(first);
+        second.to_string()
+    });
+    assert!(error.expect("enter").contains("another gateway runs on core"));
+    let waker_ends_a_wait = hosts.gateway.enter(|| {
+        let mut gateway = open();
+        let waker = gateway.waker();
+        thread::scope(|scope| {
+            scope.spawn(move || waker.wake());
+            gateway.wait(None)
+        })
+    });
+    waker_ends_a_wait.expect("enter").expect("it waits");
+}

@@ -1,0 +1,84 @@
+//! Two real hosts, and a model between them.
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use lasthop_live::emulator::{Device, Emulator, End};
+use lasthop_live::namespace::Namespace;
+use lasthop_packet::{Bitrate, Probability};
+use lasthop_sim::{
+    Capacity, Direction, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
+};
+
+pub struct Hosts {
+    pub near: Namespace,
+    pub far: Namespace,
+}
+
+/// Whether this test cannot run here; says so.
+pub fn skipped() -> bool {
+    let skipped = !rustix::process::geteuid().is_root();
+    if skipped {
+        eprintln!("SKIPPED: needs root for network namespaces");
+    }
+    skipped
+}
+
+pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
+    Direction {
+        capacity: Capacity::Fixed(Bitrate::mbps(mbps)),
+        queue: QueueLimit::Packets(200),
+        loss: Probability::new(loss_percent / 100.0).expect("0 to 100"),
+    }
+}
+
+/// Two external nodes and a wired link of this kind in both directions between them.
+pub fn world(seed: u64, direction: &Direction, delay: Duration) -> (World, [NodeId; 2], LinkId) {
+    let mut world = World::new(seed);
+    let ends = ["near", "far"].map(|name| world.add_node(NodeConfig::new(name, NodeKind::External)));
+    let config = WiredConfig {
+        name: "hop".to_owned(),
+        forward: direction.clone(),
+        backward: direction.clone(),
+        delay,
+        jitter: lasthop_sim::Jitter::None,
+        clock: Duration::ZERO,
+        seed: None,
+    };
+    let link = world.add_wired_link(ends[0], ends[1], &config);
+    (world, ends, link)
+}
+
+impl Hosts {
+    /// Two hosts at the ends of a world: 192.0.2.1 and 2001:db8::1 near, .2 and ::2 far.
+    pub fn around(world: World, [near_node, far_node]: [NodeId; 2]) -> (Self, Emulator) {
+        let hosts =
+            Self { near: Namespace::new("near").expect("root"), far: Namespace::new("far").expect("root") };
+        let ends = [(&hosts.near, near_node, far_node, 1), (&hosts.far, far_node, near_node, 2)].map(
+            |(host, node, peer, number)| {
+                let device = Device::tap_in(host, "hop").expect("TAP devices are to be had");
+                // What hosts say to find routers would take its share of the model's draws.
+                host.sysctl("ipv6/conf/hop/router_solicitations", "0").expect("it is there");
+                host.ip(&[
+                    &format!("address add 192.0.2.{number}/24 dev hop"),
+                    &format!("address add 2001:db8::{number}/64 dev hop nodad"),
+                    "link set hop up",
+                ])
+                .expect("an ordinary device");
+                End { node, peer, device }
+            },
+        );
+        let emulator = Emulator::new(world, ends.into());
+        (hosts, emulator)
+    }
+
+    /// A socket at each, the near one connected to the far one.
+    pub fn udp(&self) -> (UdpSocket, UdpSocket) {
+        let bind = |address: &'static str| move || UdpSocket::bind(address).expect("a free port");
+        let far = self.far.enter(bind("192.0.2.2:4000")).expect("enter");
+        let near = self.near.enter(bind("192.0.2.1:4000")).expect("enter");
+        near.connect("192.0.2.2:4000").expect("a route");
+        far.set_read_timeout(Some(Duration::from_millis(300))).expect("above zero");
+        (near, far)
+    }
+}

@@ -1,0 +1,455 @@
+//! Server, gateway and client on this machine, and a packet loop in the gateway that sends everything on.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lasthop_agent::Side;
+use lasthop_live::clock;
+use lasthop_live::frame::{Frame, LinkHeader};
+use lasthop_live::io::{PacketIo, Port, Sent};
+use lasthop_live::namespace::Namespace;
+use lasthop_packet::wire::emit;
+use lasthop_packet::{Ip, Packet, Payload, SackBlocks, Tcp, Transport};
+use rustix::net::{AddressFamily, Protocol, RawProtocol, SocketFlags, SocketType, socket_with};
+
+pub const SERVER: &str = "10.77.1.2:5000";
+pub const SERVER_V6: &str = "[fd77:1::2]:5000";
+
+/// Says loudly that a test did not run.
+pub fn is_skipped() -> bool {
+    let skipped = !rustix::process::geteuid().is_root();
+    if skipped {
+        eprintln!("SKIPPED: needs root for network namespaces");
+    }
+    skipped
+}
+
+/// server -- core [gateway] radio -- client
+pub struct Hosts {
+    pub server: Namespace,
+    pub gateway: Namespace,
+    pub client: Namespace,
+}
+
+impl Hosts {
+    /// The hosts with wires between them and no addresses.
+    pub fn wired() -> Self {
+        let host = |name| Namespace::new(name).expect("root may make namespaces");
+        let hosts = Self { server: host("server"), gateway: host("gateway"), client: host("client") };
+        for (name, peer) in [("core", &hosts.server), ("radio", &hosts.client)] {
+            let add = format!("link add {name} type veth peer name eth netns {}", peer.path());
+            hosts.gateway.ip(&[&add, &format!("link set {name} up")]).expect("veth");
+            peer.ip(&["link set eth up"]).expect("the other end");
+        }
+        hosts
+    }
+
+    /// The gateway routes between two networks, of both families.
+    pub fn routed() -> Self {
+        let hosts = Self::wired();
+        let commands = [
+            "address add 10.77.1.1/24 dev core",
+            "address add 10.77.2.1/24 dev radio",
+            "address add fd77:1::1/64 dev core nodad",
+            "address add fd77:2::1/64 dev radio nodad",
+        ];
+        hosts.gateway.ip(&commands).expect("addresses");
+        hosts.gateway.sysctl("ipv4/ip_forward", "1").expect("forwarding");
+        hosts.gateway.sysctl("ipv6/conf/all/forwarding", "1").expect("forwarding");
+        for (host, network) in [(&hosts.server, 1), (&hosts.client, 2)] {
+            let commands = [
+                format!("address add 10.77.{network}.2/24 dev eth"),
+                format!("address add fd77:{network}::2/64 dev eth nodad"),
+                format!("route add default via 10.77.{network}.1"),
+                format!("route add default via fd77:{network}::1"),
+            ];
+            host.ip(&commands.each_ref().map(String::as_str)).expect("addresses and routes");
+        }
+        hosts
+    }
+
+    /// The gateway is a bridge, and both hosts are in one network.
+    pub fn bridged() -> Self {
+        let hosts = Self::wired();
+        let commands = ["link add br type bridge", "link set br up", "link set core master br", "link set radio master br"];
+        hosts.gateway.ip(&commands).expect("a bridge");
+        hosts.server.ip(&["address add 10.77.1.2/24 dev eth"]).expect("an address");
+        hosts.client.ip(&["address add 10.77.1.3/24 dev eth"]).expect("an address");
+        hosts
+    }
+
+    /// Whether the hosts' own network cards leave segmenting to others; ours do if nothing is said.
+    pub fn without_super_packets(self) -> Self {
+        let command = ["link set eth gso_max_segs 1"];
+        self.server.ip(&command).expect("a setting of the link");
+        self.client.ip(&command).expect("a setting of the link");
+        self
+    }
+
+    /// The server sends so much to the client, which looks at each octet.
+    pub fn download(&self, server: &str, octets: usize) {
+        let mut flow = Flow::open(self, server);
+        flow.server.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+        thread::scope(|scope| {
+            let mut server = &flow.server;
+            scope.spawn(move || server.write_all(&pattern(octets)).expect("it is read"));
+            let mut came = vec![0; octets];
+            flow.client.read_exact(&mut came).expect("it arrives");
+            assert!(came == pattern(octets), "it arrives as it was sent");
+        });
+    }
+}
+
+impl Hosts {
+    /// Whoever goes from the client to the server has the gateway's address; `false`, said loudly, if `nft` is not there.
+    pub fn masquerade(&self) -> bool {
+        let rule = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }; \
+                    add rule ip nat out oifname core masquerade";
+        let nft = self.gateway.enter(|| Command::new("nft").arg(rule).output()).expect("enter");
+        let works = nft.is_ok_and(|output| output.status.success());
+        if !works {
+            eprintln!("SKIPPED: address translation needs nft");
+        }
+        works
+    }
+
+    /// Traffic that is not TCP, both ways.
+    pub fn ping_and_datagram(&self) {
+        let socket = |host: &Namespace| host.enter(|| UdpSocket::bind("0.0.0.0:7000")).expect("enter").expect("bind");
+        let (server, client) = (socket(&self.server), socket(&self.client));
+        client.send_to(b"datagram", "10.77.1.2:7000").expect("it is sent");
+        server.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let (_, from) = server.recv_from(&mut [0; 100]).expect("it arrives");
+        server.send_to(b"answer", from).expect("it is sent");
+        client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        client.recv_from(&mut [0; 100]).expect("the answer arrives");
+        // No port has a listener: an ICMP error comes back.
+        client.send_to(b"datagram", "10.77.1.2:7001").expect("it is sent");
+        client.recv_from(&mut [0; 100]).ok();
+    }
+
+    /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was sent.
+    pub fn send_tagged(&self, tags: &[u8]) {
+        let address = |octets: [u8; 4]| IpAddr::from(octets);
+        let tcp = Tcp { source_port: 1, destination_port: 2, ..Tcp::default() };
+        let ip = Ip::new(address([10, 99, 0, 1]), address([10, 99, 0, 2]));
+        let segment = emit(&Packet::tcp_segment(ip, tcp, Payload::Stream { stream: 1, offset: 0, len: 50 }));
+        let frame = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], tags, &[8, 0], &segment].concat();
+        let (from, to) = (raw_socket(&self.server), raw_socket(&self.client));
+        rustix::io::write(&from, &frame).expect("it is sent");
+        // The socket strips the outer tag, which the kernel keeps beside the frame.
+        let stripped = [&frame[..12], &frame[16..]].concat();
+        let deadline = Instant::now() + PATIENCE;
+        let mut came = [0; 2000];
+        loop {
+            match rustix::io::read(&to, &mut came) {
+                Ok(len) if came[..len] == frame || came[..len] == stripped => return,
+                Ok(_) => {}
+                Err(_) => thread::sleep(Duration::from_millis(1)),
+            }
+            assert!(Instant::now() < deadline, "it does not arrive");
+        }
+    }
+
+    /// Another process of this test's program in the gateway, which runs the test of this name.
+    pub fn child(&self, test: &str, ask: &str) -> Child {
+        let spawn = || {
+            Command::new(std::env::current_exe().expect("we run"))
+                .args([test, "--exact", "--ignored", "--nocapture"])
+                .env(CHILD, ask)
+                .stdout(Stdio::piped())
+                .spawn()
+        };
+        let mut process = self.gateway.enter(spawn).expect("enter").expect("it starts");
+        let mut lines = BufReader::new(process.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.contains("ready") {
+            line.clear();
+            assert!(lines.read_line(&mut line).expect("it talks") > 0, "it ended");
+        }
+        Child { process, lines, seen: 0 }
+    }
+}
+
+const CHILD: &str = "LASTHOP_TEST_CHILD";
+
+/// A loop in a process of its own.
+pub struct Child {
+    process: std::process::Child,
+    lines: BufReader<ChildStdout>,
+    seen: u64,
+}
+
+impl Child {
+    /// kill -9
+    pub fn kill(&mut self) {
+        self.process.kill().expect("it is ours");
+        self.process.wait().expect("it ends");
+        let lines = self.lines.by_ref().lines().map_while(Result::ok);
+        self.seen = lines.filter_map(|line| line.trim().parse().ok()).last().unwrap_or(0);
+    }
+
+    /// Frames that it had seen.
+    pub const fn has_seen(&self) -> u64 {
+        self.seen
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What a test asks of this process, if it is a child.
+pub fn asked_of_child() -> Option<String> {
+    std::env::var(CHILD).ok()
+}
+
+/// Runs until it is killed, and says now and then how many frames it has seen.
+#[allow(clippy::print_stdout, reason = "the parent listens")]
+pub fn be_child(io: &mut dyn PacketIo) {
+    let seen = Seen::default();
+    io.heartbeat(clock::now());
+    println!("\nready");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                println!("{}", Seen::count(&seen.frames));
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        seen.run(io, None);
+    });
+}
+
+/// A socket for whole frames of the host's one interface.
+#[allow(unsafe_code, reason = "rustix has no address type for packet sockets")]
+fn raw_socket(host: &Namespace) -> OwnedFd {
+    let open = || {
+        let protocol = Protocol::from_raw(RawProtocol::new(u32::from(3_u16.to_be())).expect("not zero"));
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(protocol)).expect("root");
+        let index = lasthop_live::device::Interface::named("eth").expect("it is there").index();
+        let address = libc::sockaddr_ll {
+            sll_family: libc::AF_PACKET as u16,
+            sll_protocol: 3_u16.to_be(),
+            sll_ifindex: index.cast_signed(),
+            sll_hatype: 0,
+            sll_pkttype: 0,
+            sll_halen: 0,
+            sll_addr: [0; 8],
+        };
+        // SAFETY: a whole structure of the kind and length that the kernel expects.
+        let result = unsafe {
+            libc::bind(
+                socket.as_raw_fd(),
+                std::ptr::from_ref(&address).cast(),
+                size_of_val(&address) as libc::socklen_t,
+            )
+        };
+        assert_eq!(result, 0, "bind");
+        socket
+    };
+    host.enter(open).expect("enter")
+}
+
+/// Takes the SACK blocks out of an acknowledgment.
+pub fn without_sack(packet: &mut Packet) -> bool {
+    let is_acknowledgment = packet.payload().is_empty();
+    match packet.tcp_mut() {
+        Some(tcp) if is_acknowledgment => {
+            tcp.options.sack = SackBlocks::NONE;
+            true
+        }
+        _ => false,
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(4);
+
+fn pattern(octets: usize) -> Vec<u8> {
+    (0..octets as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+/// A connection, at its both ends.
+pub struct Flow {
+    pub server: TcpStream,
+    pub client: TcpStream,
+}
+
+impl Flow {
+    pub fn open(hosts: &Hosts, server: &str) -> Self {
+        let address: SocketAddr = server.parse().expect("an address");
+        let listener = hosts.server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
+        let client = hosts.client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
+        let client = client.expect("the server is reachable");
+        let (server, _) = listener.accept().expect("a connection");
+        client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        Self { server, client }
+    }
+
+    /// Something goes both ways.
+    pub fn exchange(&mut self) {
+        for (from, to) in [(&mut self.server, &mut self.client)] {
+            from.write_all(b"question").expect("it is sent");
+            to.read_exact(&mut [0; 8]).expect("it arrives");
+            to.write_all(b"answer").expect("it is sent");
+            from.read_exact(&mut [0; 6]).expect("it arrives");
+        }
+    }
+
+    /// Sends without a pause for so long; the longest time in which nothing came, and how much came.
+    pub fn longest_gap(self, duration: Duration, meanwhile: impl FnOnce()) -> (Duration, usize) {
+        let Self { mut server, mut client } = self;
+        let (stop, stopped) = mpsc::channel::<()>();
+        let sender = thread::spawn(move || {
+            let block = [7; 16_384];
+            while matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Empty)) {
+                server.write_all(&block).expect("somebody reads");
+                // Not more than the path has: what is lost is to be lost for another reason.
+                thread::sleep(Duration::from_micros(200));
+            }
+        });
+        let receiver = thread::spawn(move || {
+            let (mut octets, mut longest, mut last) = (0, Duration::ZERO, Instant::now());
+            let mut block = vec![0; 65_536];
+            loop {
+                let count = client.read(&mut block).expect("it goes on");
+                let now = Instant::now();
+                longest = longest.max(now - last);
+                last = now;
+                octets += count;
+                if count == 0 {
+                    return (longest, octets);
+                }
+            }
+        });
+        thread::sleep(duration / 2);
+        meanwhile();
+        thread::sleep(duration / 2);
+        drop(stop);
+        sender.join().expect("the sender is well");
+        receiver.join().expect("the receiver is well")
+    }
+}
+
+/// The ports of a gateway.
+pub fn ports() -> Vec<Port> {
+    let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+    vec![port("core", Side::Core), port("radio", Side::Radio)]
+}
+
+/// What a loop saw.
+#[derive(Default)]
+pub struct Seen {
+    pub frames: AtomicU64,
+    pub super_packets: AtomicU64,
+    pub not_tcp: AtomicU64,
+    pub untouched: AtomicU64,
+    pub edited: AtomicU64,
+    pub lost: AtomicU64,
+    hangs: AtomicBool,
+    ends: AtomicBool,
+}
+
+impl Seen {
+    pub fn count(counter: &AtomicU64) -> u64 {
+        counter.load(Relaxed)
+    }
+
+    /// From now on the loop does nothing at all.
+    pub fn hang(&self) {
+        self.hangs.store(true, Relaxed);
+    }
+
+    /// Does what the loop is for until it is told to end.
+    pub fn run(&self, io: &mut dyn PacketIo, edit: Option<fn(&mut Packet) -> bool>) {
+        let mut frames = Vec::new();
+        while !self.ends.load(Relaxed) {
+            if self.hangs.load(Relaxed) {
+                thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            io.heartbeat(clock::now());
+            io.wait(None).expect("waiting works");
+            io.receive(&mut frames).expect("reading works");
+            io.heartbeat(clock::now());
+            for (port, frame) in frames.drain(..) {
+                let frame = self.look_at(frame, io.ports()[usize::from(port.0)].ethernet, edit);
+                if io.send(port, &frame).expect("writing works") == Sent::Lost {
+                    self.lost.fetch_add(1, Relaxed);
+                }
+            }
+        }
+    }
+
+    fn look_at(&self, frame: Frame, ethernet: bool, edit: Option<fn(&mut Packet) -> bool>) -> Frame {
+        self.frames.fetch_add(1, Relaxed);
+        if frame.segment_size.is_some() {
+            self.super_packets.fetch_add(1, Relaxed);
+        }
+        let parsed: Result<(LinkHeader, Packet), _> = frame.parse(ethernet);
+        let Ok((link, mut packet)) = parsed else {
+            self.untouched.fetch_add(1, Relaxed);
+            return frame;
+        };
+        if !matches!(packet.transport(), Transport::Tcp(_)) {
+            self.not_tcp.fetch_add(1, Relaxed);
+        }
+        if edit.is_some_and(|edit| edit(&mut packet)) {
+            self.edited.fetch_add(1, Relaxed);
+        }
+        Frame::of(&packet, &link, Some(&frame)).expect("it is not larger than it came")
+    }
+}
+
+/// A packet loop on a thread in the gateway.
+pub struct Loop {
+    pub seen: Arc<Seen>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Loop {
+    pub fn start<Io: PacketIo>(
+        gateway: &Namespace,
+        edit: Option<fn(&mut Packet) -> bool>,
+        open: impl FnOnce() -> Io + Send + 'static,
+    ) -> Self {
+        let seen = Arc::new(Seen::default());
+        let file = std::fs::File::open(gateway.path()).expect("the namespace is there");
+        let (ready, is_ready) = mpsc::channel();
+        let of_thread = Arc::clone(&seen);
+        let thread = thread::spawn(move || {
+            let network = Some(rustix::thread::LinkNameSpaceType::Network);
+            rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), network).expect("setns");
+            let mut io = open();
+            io.heartbeat(clock::now());
+            ready.send(()).expect("somebody waits");
+            of_thread.run(&mut io, edit);
+        });
+        is_ready.recv().expect("the backend opens");
+        Self { seen, thread: Some(thread) }
+    }
+
+    /// Ends the loop in good order.
+    pub fn end(mut self) {
+        self.seen.ends.store(true, Relaxed);
+        self.thread.take().expect("it was started").join().expect("the loop is well");
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        self.seen.ends.store(true, Relaxed);
+    }
+}

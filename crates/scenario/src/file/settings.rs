@@ -1,0 +1,92 @@
+//! A scenario of which single keys are set anew while it runs.
+
+use std::path::{Path, PathBuf};
+
+use super::error::ScenarioError;
+use super::{Overrides, overrides};
+use crate::model::Scenario;
+
+/// A scenario file with what was set since. The file itself is read once.
+pub struct Settings {
+    text: String,
+    name: String,
+    base: PathBuf,
+    /// With what was set since, last.
+    overrides: Overrides,
+    scenario: Scenario,
+}
+
+/// What can change of a link, and what is different in one direction.
+const OF_A_LINK: [&str; 8] =
+    ["rate", "delay", "jitter", "jitter-distribution", "loss", "queue", "channel", "trace"];
+
+impl Settings {
+    /// Reads a scenario file, as [`super::read`] does.
+    pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let text = super::read_file(path)?;
+        let base = path.parent().unwrap_or(Path::new("")).to_owned();
+        Self::parse(text, path.display().to_string(), base, overrides)
+    }
+
+    /// Reads a scenario from text, as [`super::parse`] does.
+    pub fn parse(
+        text: String,
+        name: String,
+        base: PathBuf,
+        overrides: &Overrides,
+    ) -> Result<Self, ScenarioError> {
+        let scenario = super::parse(&text, &name, &base, overrides)?;
+        Ok(Self { text, name, base, overrides: overrides.clone(), scenario })
+    }
+
+    /// The scenario as it is set now.
+    pub const fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Sets keys of links: each a key such as `air.loss` or `air.forward.rate`, and its value as the file would have it, where
+    /// the quotes of a string may be left out. All of them or, if one is wrong, none. Returns the scenario as it was before.
+    pub fn set(&mut self, assignments: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+        let mut overrides = self.overrides.clone();
+        for (key, value) in assignments {
+            let key = self.full_key(key)?;
+            let assigns = format!("{key}=");
+            overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
+            overrides.settings.push(assigns + value);
+        }
+        let scenario = super::parse(&self.text, &self.name, &self.base, &overrides)?;
+        self.overrides = overrides;
+        Ok(std::mem::replace(&mut self.scenario, scenario))
+    }
+
+    /// The key as the file has it.
+    fn full_key(&self, key: &str) -> Result<String, ScenarioError> {
+        let fail = |problem: String| ScenarioError {
+            file: overrides::SOURCE.to_owned(),
+            line: None,
+            key: key.chars().take(80).collect(),
+            problem,
+        };
+        let steps: Vec<&str> = key.split('.').map(str::trim).collect();
+        let Some((link, rest)) = steps.split_first() else {
+            return Err(fail("expected LINK.KEY".to_owned()));
+        };
+        if !self.scenario.links.iter().any(|model| model.name() == *link) {
+            let known: Vec<&str> =
+                self.scenario.links.iter().map(super::super::model::LinkModel::name).collect();
+            return Err(fail(format!("there is no link {link:?}; there are: {}", known.join(", "))));
+        }
+        let what = match rest {
+            ["forward" | "backward", what] => Some(what),
+            [what, ..] => Some(what),
+            [] => None,
+        };
+        if !what.is_some_and(|what| OF_A_LINK.contains(what)) {
+            return Err(fail(format!(
+                "it cannot be changed while the link is in use; expected LINK.KEY, where KEY is one of: {}",
+                OF_A_LINK.join(", ")
+            )));
+        }
+        Ok(format!("links.{}", steps.join(".")))
+    }
+}

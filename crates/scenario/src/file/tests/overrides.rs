@@ -1,0 +1,40 @@
+//! Keys with values from the command line.
+
+use std::path::Path;
+
+use super::GOOD;
+use crate::Scenario;
+use crate::file::{Overrides, ScenarioError, parse};
+
+fn with(settings: &[&str]) -> Result<Scenario, ScenarioError> {
+    let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    parse(GOOD, "x.toml", Path::new("."), &Overrides { settings, ..Overrides::default() })
+}
+
+#[test]
+fn a_setting_takes_the_place_of_the_files_value_and_needs_no_quotes() {
+    let scenario =
+        with(&["duration=7 s", "seeds=[4, 5]", "try.congestion=[\"reno\", \"bbr\"]"]).expect("good");
+    assert_eq!(scenario.duration.as_secs(), 7);
+    assert_eq!(scenario.seeds, [4, 5]);
+    assert_eq!(scenario.trial.congestion, ["reno", "bbr"]);
+    assert_eq!(with(&["duration=7 s", "duration = \"8 s\""]).expect("good").duration.as_secs(), 8);
+}
+
+#[test]
+fn a_wrong_setting_says_which() {
+    for (setting, problem) in [
+        ("duration", "has no ="),
+        ("duration=soon", "--set"),
+        ("links.nonesuch.loss=3%", "no \"nonesuch\" among its links"),
+        ("=3", "--set"),
+        ("try.settle=1 h", "less than try.duration"),
+        ("try.duration=0 s", "out of range"),
+        ("try.congestion=[]", "expected 1 to"),
+        ("try.congestion=[\"../x\"]", "congestion control"),
+        ("try.sysctl={ \"ipv4..x\" = \"1\" }", "below net."),
+    ] {
+        let error = with(&[setting]).expect_err(setting).to_string();
+        assert!(error.contains(problem), "{setting}: {error}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Keys that are set anew while a scenario runs, and the nodes and delays that only real packets need.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lasthop_sim::world::{Change, Way};
+use lasthop_sim::{Jitter, NodeKind};
+
+use super::{GOOD, check, error, read};
+use crate::file::{Overrides, Settings};
+use crate::model::Link;
+
+fn settings() -> Settings {
+    Settings::parse(GOOD.to_owned(), "x.toml".to_owned(), PathBuf::new(), &Overrides::default())
+        .expect("a good file")
+}
+
+#[test]
+fn what_is_set_becomes_changes_of_links() {
+    let mut settings = settings();
+    let before = settings.set(&[("air.rate", "5 Mbit/s"), ("air.forward.loss", "2%")]).expect("good values");
+    let changes = before.changes_of_links(settings.scenario());
+    let [
+        (1, Way::Forward, Change::Capacity(_)),
+        (1, Way::Forward, Change::Loss(loss)),
+        (1, Way::Backward, Change::Capacity(_)),
+    ] = changes.as_slice()
+    else {
+        panic!("{changes:?}")
+    };
+    assert!((loss.value() - 0.02).abs() < 1e-12);
+
+    let before = settings.set(&[("wire.delay", "\"7 ms\""), ("wire.jitter", "1 ms")]).expect("good values");
+    let changes = before.changes_of_links(settings.scenario());
+    let [(0, Way::Both, Change::Delay(delay, Jitter::Uniform(jitter)))] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((*delay, *jitter), (Duration::from_millis(7), Duration::from_millis(1)));
+    let channel = "{ good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }";
+    let before = settings.set(&[("air.channel", channel), ("air.queue", "7 packets")]).expect("good values");
+    assert_eq!(before.changes_of_links(settings.scenario()).len(), 3, "what was set before stays");
+}
+
+#[test]
+fn a_wrong_setting_changes_nothing_and_says_why() {
+    let mut settings = settings();
+    for (key, value, says) in [
+        ("moon.rate", "1 Mbit/s", "there are: wire, air"),
+        ("air", "1 Mbit/s", "expected LINK.KEY"),
+        ("air.link-layer", "none", "cannot be changed"),
+        ("air.between", "[]", "cannot be changed"),
+        ("air.rate", "fast", "set:1: links.air.rate: "),
+        ("wire.jitter", "1 ms", "out of range"),
+        ("wire.channel.good.mean", "1 s", "wired"),
+    ] {
+        let error = settings.set(&[("air.loss", "9%"), (key, value)]).map(drop).expect_err("wrong");
+        assert!(error.to_string().contains(says), "{key}={value}: {error}");
+    }
+    let before = settings.set(&[("air.queue", "9 packets")]).expect("a good value");
+    assert_eq!(before.changes_of_links(settings.scenario()).len(), 2, "no loss was set");
+}
+
+#[test]
+fn a_file_with_external_nodes_needs_no_flows() {
+    let (network, _) = GOOD.split_once("[flows.download]").expect("it has one");
+    let external = network.replace("kind = \"host\"", "kind = \"external\"");
+    let scenario = read(&external).unwrap_or_else(|error| panic!("{error}"));
+    assert!(scenario.flows.is_empty() && scenario.nodes[0].kind == NodeKind::External);
+    assert!(error(network).contains("no flows"));
+    let with_flow = GOOD.replacen("kind = \"host\"", "kind = \"external\"", 1);
+    assert!(error(&with_flow).contains("\"server\" is an external node; expected a host"));
+}
+
+#[test]
+fn jitter_is_at_most_the_delay_and_not_for_a_link_layer_that_waits() {
+    let jitter = |text: &str| {
+        let link = format!("rate = \"10 Mbit/s\"\n{text}");
+        read(&GOOD.replacen("rate = \"10 Mbit/s\"", &link, 1)).map(|scenario| match &scenario.links[0].link {
+            Link::Wired(config) => config.jitter,
+            Link::Wireless { config, .. } => config.jitter,
+        })
+    };
+    let two = Duration::from_millis(2);
+    assert_eq!(jitter("delay = \"5 ms\"\njitter = \"2 ms\""), Ok(Jitter::Uniform(two)));
+    let normal = "delay = \"5 ms\"\njitter = \"2 ms\"\njitter-distribution = \"normal\"";
+    assert_eq!(jitter(normal), Ok(Jitter::Normal(two)));
+    check(&[
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\njitter = \"1 ms\"",
+            "16: links.air.jitter",
+            "0 s to 0 s",
+        ),
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\ndelay = \"1 ms\"\njitter = \"1 ms\"",
+            "17: links.air.jitter",
+            "stop-and-wait",
+        ),
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"2 Mbit/s\"\njitter-distribution = \"normal\"",
+            "16: links.air.jitter-distribution",
+            "there is no jitter",
+        ),
+    ]);
+}

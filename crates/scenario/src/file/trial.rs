@@ -1,0 +1,53 @@
+//! How the flows run between real hosts.
+
+use std::time::Duration;
+
+use super::error::ScenarioError;
+use super::reader::Reader;
+use super::tables::TryTable;
+use crate::model::Trial;
+
+const MOST_CONGESTION_CONTROLS: usize = 20;
+/// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
+const LONGEST_CONGESTION_CONTROL: usize = 15;
+
+pub(super) fn read(reader: &Reader<'_>, table: TryTable) -> Result<Trial, ScenarioError> {
+    let default = Trial::default();
+    let congestion = table.congestion.unwrap_or(default.congestion);
+    if congestion.is_empty() || congestion.len() > MOST_CONGESTION_CONTROLS {
+        let problem = format!("{} of them; expected 1 to {MOST_CONGESTION_CONTROLS}", congestion.len());
+        return Err(reader.fail(&["try", "congestion"], problem));
+    }
+    for name in &congestion {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > LONGEST_CONGESTION_CONTROL || !name.chars().all(plain) {
+            let problem = "expected the kernel's name of a congestion control, such as \"cubic\"";
+            return Err(reader.fail(&["try", "congestion"], problem));
+        }
+    }
+    let (second, hour) = (Duration::from_secs(1), Duration::from_secs(3600));
+    let duration =
+        reader.duration_in(&["try", "duration"], table.duration, default.duration, second, hour)?;
+    let settle = reader.duration(&["try", "settle"], table.settle, default.settle)?;
+    if settle >= duration {
+        return Err(
+            reader.fail(&["try", "settle"], "nothing is left of the flow; expected less than try.duration")
+        );
+    }
+    let sysctl =
+        table.sysctl.into_iter().map(|(key, value)| match path_of(&key) {
+            Some(path) => Ok((path, value)),
+            None => Err(reader
+                .fail(&["try", "sysctl", &key], "expected a setting below net., such as \"ipv4.tcp_sack\"")),
+        });
+    Ok(Trial { congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()? })
+}
+
+/// The path of a setting below `/proc/sys/net`, which it cannot leave.
+fn path_of(key: &str) -> Option<String> {
+    let key = key.strip_prefix("net.").unwrap_or(key);
+    let is_step = |step: &str| {
+        !step.is_empty() && step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    key.split('.').all(is_step).then(|| key.replace('.', "/"))
+}

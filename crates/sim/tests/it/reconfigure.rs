@@ -1,0 +1,201 @@
+//! Links that change while packets are on them, and delays that vary.
+
+use std::time::Duration;
+
+use lasthop_packet::Bitrate;
+use lasthop_sim::world::{Change, ChangeError, Way};
+use lasthop_sim::{
+    Capacity, ChannelConfig, Jitter, LinkId, LinkLayer, NodeId, NodeKind, QueueLimit, WiredConfig,
+    WirelessConfig, World,
+};
+
+use crate::radio::STOP_AND_WAIT;
+use crate::support::{arrived, direction, hash, ms, node, number, packet, percent, wired, wireless};
+
+const KINDS: [Option<LinkLayer>; 3] = [None, Some(LinkLayer::UNRELIABLE), Some(STOP_AND_WAIT)];
+
+/// Two external nodes and a link of 8 Mbit/s, a packet a millisecond, with 10 ms of propagation.
+fn pair(link_layer: Option<LinkLayer>, jitter: Jitter) -> (World, [NodeId; 2], LinkId) {
+    let mut world = World::new(3);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let (delay, fast) = (Duration::from_millis(10), direction(8000));
+    let link = match link_layer {
+        None => {
+            world.add_wired_link(ends[0], ends[1], &WiredConfig { delay, jitter, ..wired("hop", &fast, 0) })
+        }
+        Some(layer) => {
+            let config = WirelessConfig { delay, jitter, ..wireless("hop", &fast, layer) };
+            world.add_wireless_link(ends[0], ends[1], &config)
+        }
+    };
+    (world, ends, link)
+}
+
+fn rate(kbps: u64) -> Change {
+    Change::Capacity(Capacity::Fixed(Bitrate::from_bps(kbps * 1000).expect("above zero")))
+}
+
+/// Milliseconds at which packets 0, 1, ... arrive; in order.
+fn arrivals(world: &mut World, to: NodeId) -> Vec<u64> {
+    world.advance_to(ms(100_000));
+    let arrived = world.collect(to);
+    for (index, (_, packet)) in arrived.iter().enumerate() {
+        assert_eq!(number(packet), index as u32, "in order");
+    }
+    assert!(world.accounts().balance());
+    arrived.iter().map(|(at, _)| at.as_millis()).collect()
+}
+
+#[test]
+fn a_new_rate_is_for_what_still_waits() {
+    for layer in [None, Some(LinkLayer::UNRELIABLE)] {
+        for (kbps, expected) in [(800, [11, 12, 13, 23, 33]), (80_000, [11, 12, 13, 13, 13])] {
+            let (mut world, [from, to], link) = pair(layer, Jitter::None);
+            for number in 0..5 {
+                world.inject(from, packet(&world, from, to, number));
+            }
+            world.advance_to(lasthop_packet::Instant::from_nanos(2_500_000));
+            world.reconfigure_link(link, Way::Forward, &rate(kbps)).expect("it can");
+            assert_eq!(arrivals(&mut world, to), expected, "{layer:?} {kbps}");
+        }
+    }
+}
+
+#[test]
+fn a_link_that_was_idle_or_whose_first_packet_moves_keeps_its_events() {
+    let (mut world, [from, to], link) = pair(None, Jitter::None);
+    world.reconfigure_link(link, Way::Both, &rate(80)).expect("it can");
+    world.inject(from, packet(&world, from, to, 0));
+    world.advance_to(ms(1));
+    world.inject(from, packet(&world, from, to, 1));
+    world.advance_to(ms(111));
+    world.reconfigure_link(link, Way::Both, &rate(8)).expect("it can");
+    world.advance_to(ms(112));
+    world.reconfigure_link(link, Way::Both, &rate(8000)).expect("it can");
+    world.inject(from, packet(&world, from, to, 2));
+    assert_eq!(arrivals(&mut world, to), [110, 210, 211], "the second was being transmitted");
+}
+
+#[test]
+fn a_shorter_delay_lets_nothing_overtake() {
+    for layer in KINDS {
+        let (mut world, [from, to], link) = pair(layer, Jitter::None);
+        world.inject(from, packet(&world, from, to, 0));
+        world.advance_to(ms(2));
+        let short = Change::Delay(Duration::from_millis(1), Jitter::None);
+        world.reconfigure_link(link, Way::Both, &short).expect("it can");
+        world.inject(from, packet(&world, from, to, 1));
+        world.advance_to(ms(50));
+        world.inject(from, packet(&world, from, to, 2));
+        let arrivals = arrivals(&mut world, to);
+        assert_eq!((arrivals[0], arrivals[2]), (11, 52), "{layer:?}");
+        assert!(arrivals[1] >= 11, "{layer:?} {arrivals:?}");
+    }
+}
+
+#[test]
+fn a_stop_and_wait_sender_waits_as_much_longer_as_the_way_is() {
+    let (mut world, [from, to], link) = pair(Some(STOP_AND_WAIT), Jitter::None);
+    let long = Change::Delay(Duration::from_secs(1), Jitter::None);
+    world.reconfigure_link(link, Way::Both, &long).expect("it can");
+    for number in 0..3 {
+        world.inject(from, packet(&world, from, to, number));
+    }
+    assert_eq!(arrivals(&mut world, to).len(), 3);
+    assert_eq!((world.counters().frames_sent, world.counters().duplicate_frames), (3, 0));
+}
+
+#[test]
+fn loss_queue_and_channel_change() {
+    for layer in [None, Some(LinkLayer::UNRELIABLE)] {
+        let (mut world, [from, to], link) = pair(layer, Jitter::None);
+        let burst = |world: &mut World, change: Change| {
+            world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+            for number in 0..5 {
+                world.inject(from, packet(world, from, to, number));
+            }
+            world.advance_to(world.now() + Duration::from_secs(1));
+            arrived(world, to).len()
+        };
+        assert_eq!(burst(&mut world, Change::Queue(QueueLimit::Packets(1))), 2);
+        assert_eq!(burst(&mut world, Change::Loss(percent(100.0))), 0);
+        assert_eq!(burst(&mut world, Change::Loss(percent(0.0))), 2);
+        if layer.is_some() {
+            let bad = ChannelConfig::bursty(Duration::from_micros(10), Duration::from_secs(1_000_000));
+            assert_eq!(burst(&mut world, Change::Channel(bad)), 0);
+            assert_eq!(burst(&mut world, Change::Channel(ChannelConfig::PERFECT)), 2);
+        }
+    }
+    let (mut world, _, link) = pair(None, Jitter::None);
+    let channel = Change::Channel(ChannelConfig::PERFECT);
+    assert_eq!(world.reconfigure_link(link, Way::Both, &channel), Err(ChangeError::NoChannel));
+    let (mut world, _, link) = pair(Some(STOP_AND_WAIT), Jitter::None);
+    let varied = Change::Delay(Duration::from_millis(9), Jitter::Uniform(Duration::from_millis(1)));
+    assert_eq!(world.reconfigure_link(link, Way::Both, &varied), Err(ChangeError::StopAndWait));
+}
+
+#[test]
+fn jitter_varies_the_delay_around_its_mean_and_keeps_the_order() {
+    let spread = Duration::from_millis(4);
+    for layer in [None, Some(LinkLayer::UNRELIABLE)] {
+        for (jitter, deviation) in
+            [(Jitter::Uniform(spread), 4.0 / 3f64.sqrt()), (Jitter::Normal(spread), 3.95)]
+        {
+            let (mut world, [from, to], _) = pair(layer, jitter);
+            let mut delays = Vec::new();
+            for number in 0..4000 {
+                // Far enough apart that none catches up with the one before it.
+                world.advance_to(ms(u64::from(number) * 50));
+                let start = world.now();
+                world.inject(from, packet(&world, from, to, number));
+                world.advance_to(start + Duration::from_millis(45));
+                let at = world.collect(to)[0].0;
+                delays.push(at.since(start).as_secs_f64() * 1e3 - 1.0);
+            }
+            let mean = delays.iter().sum::<f64>() / 4000.0;
+            let variance = delays.iter().map(|delay| (delay - mean).powi(2)).sum::<f64>() / 4000.0;
+            assert!((mean - 10.0).abs() < 0.2, "{jitter:?} {mean}");
+            assert!((variance.sqrt() - deviation).abs() < 0.2, "{jitter:?} {variance}");
+        }
+        let (mut world, [from, to], _) = pair(layer, Jitter::Uniform(spread));
+        for number in 0..100 {
+            world.inject(from, packet(&world, from, to, number));
+        }
+        assert_eq!(arrivals(&mut world, to).len(), 100);
+    }
+}
+
+#[test]
+fn jitter_changes_nothing_about_what_is_lost_and_a_changed_run_repeats() {
+    let run = |jitter| {
+        let (mut world, [from, to], link) = pair(None, jitter);
+        let hash = hash(&mut world);
+        world.reconfigure_link(link, Way::Both, &Change::Loss(percent(20.0))).expect("it can");
+        for number in 0..300 {
+            world.inject(from, packet(&world, from, to, number));
+            world.advance_to(world.now() + Duration::from_micros(700));
+            if number == 150 {
+                world.reconfigure_link(link, Way::Both, &rate(2000)).expect("it can");
+            }
+        }
+        world.advance_to(ms(10_000));
+        (arrived(&mut world, to), hash())
+    };
+    let still = run(Jitter::None);
+    let varied = run(Jitter::Uniform(Duration::from_millis(5)));
+    assert_eq!(still.0, varied.0);
+    assert_ne!(still.1, varied.1);
+    assert_eq!(varied, run(Jitter::Uniform(Duration::from_millis(5))));
+}
+
+#[test]
+fn a_packet_goes_where_the_outside_says_whatever_its_address_is() {
+    let mut world = World::new(1);
+    let ends = ["a", "b", "c"].map(|name| node(&mut world, name, NodeKind::External));
+    world.add_wired_link(ends[0], ends[1], &wired("first", &direction(8000), 1));
+    world.add_wired_link(ends[1], ends[2], &wired("second", &direction(8000), 1));
+    world.inject_to(ends[0], ends[2], packet(&world, ends[2], ends[0], 7));
+    world.advance_to(ms(10));
+    assert_eq!(arrived(&mut world, ends[2]), [7], "through a node that could have taken it");
+    assert!(world.accounts().balance());
+}

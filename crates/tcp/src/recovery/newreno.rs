@@ -1,0 +1,141 @@
+//! NewReno's fast recovery (RFC 6582), for receivers that do not report what they have.
+//!
+//! What the RFC leaves open, and what we chose:
+//! - The timer restarts with every partial ACK: the slow-but-steady variant. Section 3.2 restarts it with the first one only (the
+//!   impatient variant), but RFC 6298, section 5.3, wants that with every ACK of new data, and Linux and FreeBSD do it:
+//!   a recovery of many losses takes as many round trips, and no time-out.
+//! - At the end cwnd becomes ssthresh, not the least of ssthresh and what is in flight: when a scheme spares a loss, the window
+//!   must come back whole.
+//! - Duplicate ACKs below `recover` are told from those of needless retransmissions by how far the last ACK went (section 4.1).
+//!   The timestamps of section 4.2 would need the peer's consent.
+//! - `recover` says nothing before the first loss. With the initial sequence number in it, as in step 1, duplicate ACKs for the
+//!   very first segment would cover no more than `recover`, and its loss would wait for the timer.
+
+use lasthop_packet::Seq;
+
+use super::{AfterAck, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use crate::congestion::CongestionControl;
+use crate::flight::Flight;
+
+/// Retransmits on the third duplicate ACK as Reno does, stays in recovery until everything is acknowledged that had been sent by
+/// then, and retransmits a further segment with every ACK that falls short of it (a partial ACK).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewReno {
+    /// In recovery: what cwnd becomes at its end.
+    cwnd_afterwards: Option<u32>,
+    /// One behind the RFC's `recover`: everything before it had been sent when a loss was inferred last. None when it is
+    /// acknowledged, and something behind it too: an old number would be taken for a new one after the numbers have wrapped
+    /// (section 6).
+    recover: Option<Seq>,
+    /// Octets that the last ACK of new data acknowledged.
+    last_advance: u32,
+}
+
+impl NewReno {
+    /// Whether duplicate ACKs are for a segment that was lost, and not for segments that were sent needlessly again.
+    ///
+    //= RFC 6582, section 3.2, step 2: "the TCP sender first checks the value of recover to see if the Cumulative Acknowledgment
+    //= field covers more than recover. [...] If not, the TCP does not enter fast retransmit and does not reset ssthresh."
+    //= RFC 6582, section 4.1, step 2*: if it does not, "check to see if the congestion window is greater than SMSS bytes and if
+    //= the difference between highest_ack and prev_highest_ack is at most 4*SMSS bytes".
+    fn is_loss(&self, flight: &Flight) -> bool {
+        let covers_more = self.recover.is_none_or(|recover| flight.una.after(recover));
+        covers_more || (flight.cwnd > flight.mss && self.last_advance <= 4 * flight.mss)
+    }
+
+    fn enter(&mut self, cwnd_afterwards: u32, flight: &Flight) {
+        self.cwnd_afterwards = Some(cwnd_afterwards);
+        self.recover = Some(flight.max);
+    }
+}
+
+impl LossRecovery for NewReno {
+    fn on_duplicate_ack(
+        &mut self,
+        count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> Option<Seq> {
+        if self.is_recovering() {
+            flight.cwnd = flight.cwnd.saturating_add(flight.mss);
+            return None;
+        }
+        if count != DUPLICATE_ACK_THRESHOLD || !self.is_loss(flight) {
+            return None;
+        }
+        flight.ssthresh = congestion.ssthresh_after_loss(flight);
+        flight.cwnd = flight.ssthresh + DUPLICATE_ACK_THRESHOLD * flight.mss;
+        self.enter(flight.ssthresh, flight);
+        Some(flight.una)
+    }
+
+    fn on_new_ack(&mut self, acked: u32, flight: &mut Flight) -> AfterAck {
+        self.last_advance = acked;
+        let is_partial = self.recover.is_some_and(|recover| flight.una.before(recover));
+        if self.recover.is_some_and(|recover| flight.una.after(recover)) {
+            self.recover = None;
+        }
+        match self.cwnd_afterwards {
+            None => AfterAck::Open,
+            //= RFC 6582, section 3.2, step 3, partial acknowledgments: "retransmit the first unacknowledged segment. Deflate the
+            //= congestion window by the amount of new data acknowledged by the Cumulative Acknowledgment field. If the partial
+            //= ACK acknowledges at least one SMSS of new data, then add back SMSS bytes to the congestion window."
+            Some(_) if is_partial => {
+                let added_back = if acked >= flight.mss { flight.mss } else { 0 };
+                // Where duplicate ACKs were lost there may be less to deflate; a segment can always go.
+                flight.cwnd = (flight.cwnd.saturating_sub(acked) + added_back).max(flight.mss);
+                AfterAck::Retransmit(flight.una)
+            }
+            //= RFC 6582, section 3.2, step 3, full acknowledgments: "Set cwnd to [...] ssthresh, where ssthresh is the value set
+            //= when fast retransmit was entered [...]. Exit the fast recovery procedure."
+            Some(cwnd) => {
+                self.cwnd_afterwards = None;
+                flight.cwnd = cwnd;
+                AfterAck::WindowSet
+            }
+        }
+    }
+
+    fn enter_without_reduction(&mut self, cwnd: u32, flight: &mut Flight) {
+        if !self.is_recovering() {
+            self.enter(flight.cwnd, flight);
+        }
+        flight.cwnd = cwnd;
+    }
+
+    //= RFC 6582, section 3.2, step 4: "After a retransmit timeout, record the highest sequence number transmitted in the variable
+    //= recover, and exit the fast recovery procedure if applicable."
+    fn on_timeout(&mut self, flight: &mut Flight) {
+        self.recover = Some(flight.max);
+        if let Some(cwnd) = self.cwnd_afterwards.take() {
+            flight.cwnd = cwnd;
+        }
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.cwnd_afterwards.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Congestion;
+
+    #[test]
+    fn what_was_acknowledged_long_ago_bars_nothing_after_the_numbers_have_wrapped() {
+        let (cwnd, ssthresh, peer_window) = (10_000, 10_000, 65_535);
+        let seq = Seq(1000);
+        let mut flight = Flight { una: seq, nxt: seq, max: seq, peer_window, mss: 1000, cwnd, ssthresh };
+        let mut congestion = Congestion::Reno.begin();
+        let mut recovery = NewReno::default();
+        recovery.on_timeout(&mut flight);
+        for _ in 0..3 {
+            flight.una += 1 << 30;
+            assert_eq!(recovery.on_new_ack(1 << 30, &mut flight), AfterAck::Open);
+        }
+        flight.max = flight.una + 10_000;
+        let lost = recovery.on_duplicate_ack(DUPLICATE_ACK_THRESHOLD, &mut flight, congestion.as_mut());
+        assert_eq!(lost, Some(flight.una));
+    }
+}
