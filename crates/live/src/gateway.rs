@@ -12,7 +12,7 @@
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | [`packet_loop`] | the loop that packets go round |
 //! | `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
-//! | [`detect`] | which interfaces are which |
+//! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
 
@@ -29,6 +29,7 @@ pub mod metrics;
 mod notify;
 pub mod packet_loop;
 pub mod plan;
+pub mod ports;
 pub mod reaction;
 pub mod rule;
 pub mod selector;

@@ -54,6 +54,11 @@ impl Namespace {
         Ok(Self { name: name.into(), file: current_file()? })
     }
 
+    /// Another handle on the same namespace.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { name: self.name.clone(), file: self.file.try_clone()? })
+    }
+
     /// Its name in messages.
     pub fn name(&self) -> &str {
         &self.name

@@ -12,13 +12,15 @@ use lasthop_packet::FlowKey;
 use thiserror::Error;
 use tracing::{error, info};
 
-use super::config::{Backend, Config};
+use super::config::Config;
 use super::engine::{EngineReport, FlowReport};
 use super::housekeeping::{Doors, Housekeeping};
 use super::notify::Notifier;
 use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
+use super::ports::{OpenPorts, open_ports};
 use crate::io::{PacketIo, Port};
+use crate::namespace::Namespace;
 
 /// Why a gateway did not start, or ended by itself.
 #[derive(Debug, Error)]
@@ -42,7 +44,7 @@ pub enum GatewayError {
 
 /// What starts a gateway.
 pub struct Start {
-    /// What it is to do. Its ports count only for [`super::open_ports`].
+    /// What it is to do.
     pub config: Config,
     /// The file to read again on a reload; `None` for a gateway without one.
     pub file: Option<PathBuf>,
@@ -59,22 +61,36 @@ pub struct Gateway {
 }
 
 impl Start {
-    /// Starts a gateway over the ports that `open` opens. `open` runs on the packet loop's thread, which first enters whatever
-    /// namespace it likes: ports belong to the thread that opened them. Returns once packets go round.
-    pub fn run<I: PacketIo>(
+    /// Starts a gateway over the ports that the configuration names, in the network namespace that the caller is in.
+    pub fn here(self) -> Result<Gateway, GatewayError> {
+        self.run(open_ports)
+    }
+
+    /// Starts a gateway over the ports that the configuration names, in another network namespace.
+    pub fn inside(self, namespace: &Namespace) -> Result<Gateway, GatewayError> {
+        let namespace = namespace.try_clone().map_err(GatewayError::Doors)?;
+        self.run(move |config| {
+            namespace.move_into().map_err(GatewayError::Doors)?;
+            open_ports(config)
+        })
+    }
+
+    /// Starts a gateway over the ports that `open` opens. `open` runs on the packet loop's thread, which may first enter another
+    /// namespace: ports belong to the thread that opened them. Returns once packets go round.
+    pub fn run(
         self,
-        open: impl FnOnce(&Config) -> Result<I, GatewayError> + Send + 'static,
+        open: impl FnOnce(&Config) -> Result<OpenPorts, GatewayError> + Send + 'static,
     ) -> Result<Gateway, GatewayError> {
         let Self { config, file, owns_process } = self;
         let (requests, inbox) = channel();
         let (ready, started) = channel();
         let (ended, end) = UnixStream::pair().map_err(GatewayError::Doors)?;
-        let (plan, backend) = (config.plan.clone(), config.backend);
+        let (plan, in_force) = (config.plan.clone(), config.clone());
         let housekeeper = requests.clone();
         let packets = thread::Builder::new().name("packets".into()).spawn(move || {
             let _tell_housekeeping_at_the_end = end;
-            let mut io = match open(&config) {
-                Ok(io) => io,
+            let OpenPorts { mut io, backend } = match open(&config) {
+                Ok(ports) => ports,
                 Err(error) => {
                     let _ = ready.send(Err(error));
                     return Err(GatewayError::Ended);
@@ -83,18 +99,19 @@ impl Start {
             // Sockets, too, belong to the namespace that the thread is in by now.
             let doors = Doors::open(config.control.as_deref(), config.metrics, owns_process, ended);
             let told = match doors {
-                Ok(doors) => ready.send(Ok((doors, io.ports().to_vec()))),
+                Ok(doors) => ready.send(Ok((doors, io.ports().to_vec(), backend))),
                 Err(error) => ready.send(Err(GatewayError::Doors(error))),
             };
             if told.is_err() {
                 return Err(GatewayError::Ended);
             }
             drop(ready);
-            run_loop(&mut io, &plan, inbox, owns_process)
+            run_loop(io.as_mut(), &plan, inbox, owns_process)
         });
         let packets = packets.map_err(GatewayError::Thread)?;
-        let (doors, ports) = started.recv().map_err(|_| GatewayError::Ended)??;
-        let housekeeping = Housekeeping { requests: housekeeper, file, ports: ports.clone(), backend, doors };
+        let (doors, ports, backend) = started.recv().map_err(|_| GatewayError::Ended)??;
+        let housekeeping =
+            Housekeeping { requests: housekeeper, file, in_force, ports: ports.clone(), backend, doors };
         let housekeeping =
             thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run());
         let housekeeping = housekeeping.map_err(GatewayError::Thread)?;
@@ -190,16 +207,5 @@ impl Drop for Gateway {
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway").field("ports", &self.ports).finish_non_exhaustive()
-    }
-}
-
-impl Backend {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::TcBpf => "tc-bpf",
-            Self::Tun => "tun",
-        }
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tracing::{error, info, warn};
 
-use super::config::{self, Backend};
+use super::config::{self, Backend, Config};
 use super::control::{self, Answer, Command, MOST_FLOWS, PATIENCE, parse_flow};
 use super::packet_loop::{LoopReport, Request};
 use super::{http, metrics};
@@ -31,6 +31,8 @@ pub(super) struct Housekeeping {
     /// The configuration file, where there is one to read again.
     pub(super) file: Option<PathBuf>,
     pub(super) ports: Vec<Port>,
+    /// The configuration that the daemon was started with.
+    pub(super) in_force: Config,
     pub(super) backend: Backend,
     pub(super) doors: Doors,
 }
@@ -209,7 +211,7 @@ impl Housekeeping {
         match command {
             Command::Status => Ok(self.status(&self.ask(Request::Report)?)),
             Command::Flows => Ok(json!(self.ask(|to| Request::Flows(MOST_FLOWS, to))?)),
-            Command::Reload => self.reload().map(|()| json!({})),
+            Command::Reload => self.reload().map(|notes| json!({ "notes": notes })),
             Command::Drain => Ok(json!({ "held": self.ask(Request::Drain)?.held })),
             Command::Aside { flow } => {
                 let key = parse_flow(flow)?;
@@ -236,16 +238,21 @@ impl Housekeeping {
         })
     }
 
-    /// Reads the file again and has the packet loop follow it. A wrong one changes nothing.
-    fn reload(&self) -> Result<(), String> {
+    /// Reads the file again and has the packet loop follow it. A wrong one changes nothing. Returns what takes a restart.
+    fn reload(&self) -> Result<Vec<String>, String> {
         let Some(file) = &self.file else { return Err("this gateway was started without a file".to_owned()) };
         let config = config::read(file, LinkSenses::empty()).map_err(|error| {
             warn!(%error, "the new file is refused; the old one stays in force");
             format!("{error}; the old file stays in force")
         })?;
+        let notes: Vec<String> = config
+            .takes_restart(&self.in_force)
+            .into_iter()
+            .map(|key| format!("[{key}] has changed; that takes a restart"))
+            .collect();
         self.ask(|to| Request::Reload(Box::new(config.plan), to))?;
-        info!(file = %file.display(), "reloaded");
-        Ok(())
+        info!(file = %file.display(), ?notes, "reloaded");
+        Ok(notes)
     }
 
     fn answer_metrics(&self) -> io::Result<()> {

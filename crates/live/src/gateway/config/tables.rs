@@ -356,5 +356,9 @@ impl JsonSchema for PortEntry {
 
 /// Reads prefixes; the error is the place of the wrong one and a sentence.
 pub(super) fn prefixes(texts: &[String]) -> Result<Vec<Prefix>, (usize, String)> {
-    texts.iter().enumerate().map(|(index, text)| text.parse().map_err(|problem| (index, problem))).collect()
+    texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| text.parse::<Prefix>().map_err(|problem| (index, problem.to_string())))
+        .collect()
 }
