@@ -1,6 +1,6 @@
 //! The agent trait.
 
-use lasthop_packet::{Instant, Packet};
+use lasthop_packet::{FlowKey, Instant, Packet};
 
 use crate::context::Context;
 use crate::link::{LinkEvent, LinkSenses};
@@ -45,6 +45,12 @@ pub trait Agent: Send {
     /// The law: afterwards [`Agent::held`] is 0, and the agent may be called on as before.
     fn drain(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
+    }
+
+    /// Sends on what it holds of one connection, in order, and forgets it, because it will see no more of it: a world has set the
+    /// connection aside. `connection` is its direction from the core side to the radio side. One that it does not know is no matter.
+    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        let _ = (connection, cx);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Agents on top of each other are an agent.
 
-use lasthop_packet::Packet;
+use lasthop_packet::{FlowKey, Packet};
 
 use crate::agent::{Agent, Deadline, Side, Verdict};
 use crate::context::{Context, Outbox};
@@ -97,6 +97,14 @@ impl Agent for Stack {
 
     fn held(&self) -> u64 {
         self.agents.iter().map(|agent| agent.held()).sum()
+    }
+
+    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        // What an agent sends on passes through the others, so those nearer to its end come later. As in `drain`, what goes the
+        // other way may be held once more.
+        for index in (0..self.agents.len()).chain((0..self.agents.len()).rev()) {
+            self.call(index, cx, |agent, cx| agent.let_go(connection, cx));
+        }
     }
 
     /// What one agent lets go of passes through the others, which may take hold of it: so it goes on until all are empty. Each

@@ -9,20 +9,36 @@
 //! | [`connection`], [`table`] | what is remembered of each connection, and for how long |
 //! | [`reaction`] | whether a sender slows down on loss |
 //! | [`rule`], [`counters`] | a rule with its agent; what is counted |
+//! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
+//! | [`packet_loop`] | the loop that packets go round |
+//! | `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
+//! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
+//!
+//! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
 
 pub mod config;
 pub mod connection;
+pub mod control;
 pub mod counters;
+pub mod daemon;
+pub mod detect;
 pub mod engine;
-pub mod notify;
+mod housekeeping;
+mod http;
+pub mod metrics;
+mod notify;
 pub mod packet_loop;
 pub mod plan;
+pub mod ports;
 pub mod reaction;
 pub mod rule;
 pub mod selector;
 pub mod table;
+#[cfg(test)]
+mod tests;
 
 pub use config::Config;
+pub use daemon::{Gateway, GatewayError, Start};
 pub use engine::{Engine, Outgoing};
 pub use plan::Plan;
 pub use selector::Selector;

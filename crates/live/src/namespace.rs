@@ -54,7 +54,7 @@ impl Namespace {
         Ok(Self { name: name.into(), file: current_file()? })
     }
 
-    /// The same namespace once more.
+    /// Another handle on the same namespace.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { name: self.name.clone(), file: self.file.try_clone()? })
     }

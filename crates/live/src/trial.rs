@@ -27,8 +27,8 @@ use thiserror::Error;
 
 use crate::emulator::{self, Device, DeviceError, Emulator};
 use crate::gateway::packet_loop::LoopReport;
+use crate::gateway::{Gateway, GatewayError};
 use crate::namespace::IpError;
-use gateway::Attached;
 use plan::Case;
 use site::{Site, device_name, edge, ends};
 use transfer::Transfer;
@@ -64,9 +64,12 @@ pub enum TrialError {
         "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
     )]
     Congestion(String),
-    /// The gateway would not start.
+    /// The gateway cannot run the scheme.
     #[error("the gateway: {0}")]
     Gateway(String),
+    /// The gateway would not start, or broke.
+    #[error("the gateway: {0}")]
+    Daemon(#[from] GatewayError),
     /// A transfer failed.
     #[error("{what}: {error}")]
     Transfer {
@@ -132,11 +135,11 @@ pub fn run(
     let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
     let gateway = match scheme.scheme() {
         Some((name, settings)) if name != "none" => {
-            Some(Attached::start(scenario, edge, &site, name, settings)?)
+            Some(gateway::start(scenario, edge, &site, name, settings)?)
         }
         _ => None,
     };
-    let busy_before = gateway.as_ref().map(Attached::busy);
+    let busy_before = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
 
     let transfer = Transfer {
         from: (&site.hosts[flow.from], site.address(flow.from)),
@@ -162,8 +165,8 @@ pub fn run(
         return Err(TrialError::Interrupted);
     }
     let took = began.elapsed().as_secs_f64();
-    let busy = gateway.as_ref().map(Attached::busy).zip(busy_before);
-    let gateway = gateway.map(Attached::stop).transpose()?;
+    let busy = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
+    let gateway = gateway.map(Gateway::stop).transpose()?;
     let summary = running.stop().map_err(failed)?;
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(Outcome {
@@ -174,7 +177,7 @@ pub fn run(
         retransmits: transferred.retransmits,
         latency_median_ms: round_trips.quantile(0.5).map(millis),
         latency_p95_ms: round_trips.quantile(0.95).map(millis),
-        gateway_cores: busy.map(|(after, before)| after.saturating_sub(before).as_secs_f64() / took),
+        gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
         gateway,
         intact: transferred.intact,
         emulator: summary,

@@ -91,6 +91,22 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(GatewayFile).to_value()
 }
 
+impl Config {
+    /// The keys that differ from `other`'s and that a running gateway does not take over. Of [traffic] it takes over all but what the
+    /// kernel was told to keep from it at start.
+    pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
+        let differing = [
+            ("backend", self.backend != other.backend),
+            ("ports", self.core != other.core || self.radio != other.radio),
+            ("traffic", self.plan.traffic != other.plan.traffic),
+            ("metrics", self.metrics != other.metrics),
+            ("control", self.control != other.control),
+            ("log", self.log_level != other.log_level || self.log_format != other.log_format),
+        ];
+        differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
+    }
+}
+
 /// What reading needs to know.
 struct Reader<'a> {
     document: &'a Document<'a>,

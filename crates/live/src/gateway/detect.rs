@@ -19,13 +19,17 @@ pub struct Interfaces {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DetectError {
     /// None is wireless.
-    #[error("no wireless interface was found (of {found}); name the radio side in the file: [ports] radio = [\"wlan0\"]")]
+    #[error(
+        "no wireless interface was found (of {found}); name the radio side in the file: [ports] radio = [\"wlan0\"]"
+    )]
     NoRadio {
         /// The interfaces there are.
         found: String,
     },
     /// None leads to the wired network.
-    #[error("no wired interface with a default route was found (of {found}); name the core side in the file: [ports] core = [\"eth0\"]")]
+    #[error(
+        "no wired interface with a default route was found (of {found}); name the core side in the file: [ports] core = [\"eth0\"]"
+    )]
     NoCore {
         /// The interfaces there are.
         found: String,
@@ -73,7 +77,8 @@ fn is_wireless(sys: &Path, name: &str) -> bool {
 /// The names in a directory, in order. A directory that is not there has none.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -128,7 +133,11 @@ mod tests {
             fs::write(proc.join(file), before + text).expect("a file");
         }
 
-        fn detect(&self, core: Option<&[String]>, radio: Option<&[String]>) -> Result<Interfaces, DetectError> {
+        fn detect(
+            &self,
+            core: Option<&[String]>,
+            radio: Option<&[String]>,
+        ) -> Result<Interfaces, DetectError> {
             detect(core, radio, &self.0.path().join("sys"), &self.0.path().join("proc"))
         }
     }
@@ -144,15 +153,24 @@ mod tests {
         machine.with("route", "eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
         machine.with("route", "eth1\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
         assert_eq!(machine.detect(None, None), Ok(interfaces(&["eth0"], &["wlan0", "wlan1"])));
-        assert_eq!(machine.detect(Some(&["eth1".into()]), None), Ok(interfaces(&["eth1"], &["wlan0", "wlan1"])));
+        assert_eq!(
+            machine.detect(Some(&["eth1".into()]), None),
+            Ok(interfaces(&["eth1"], &["wlan0", "wlan1"]))
+        );
         assert_eq!(machine.detect(None, Some(&["wlan1".into()])), Ok(interfaces(&["eth0"], &["wlan1"])));
     }
 
     #[test]
     fn a_bridge_with_the_default_route_stands_for_its_wired_members() {
         let machine = Machine::new(&["br-lan/brif/eth0", "br-lan/brif/wlan0", "eth0", "wlan0/wireless"]);
-        machine.with("ipv6_route", "00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe80 400 1 0 3 br-lan\n");
-        machine.with("ipv6_route", "00000000000000000000000000000000 00 00000000000000000000000000000000 00 0 ffffffff 1 0 2 lo\n");
+        machine.with(
+            "ipv6_route",
+            "00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe80 400 1 0 3 br-lan\n",
+        );
+        machine.with(
+            "ipv6_route",
+            "00000000000000000000000000000000 00 00000000000000000000000000000000 00 0 ffffffff 1 0 2 lo\n",
+        );
         assert_eq!(machine.detect(None, None), Ok(interfaces(&["eth0"], &["wlan0"])));
     }
 

@@ -83,7 +83,7 @@ impl Engine {
     pub fn on_frame(&mut self, port: PortId, frame: Frame, now: Instant, out: &mut Outgoing) {
         self.counters.received += 1;
         self.counters.received_octets += frame.octets.len() as u64;
-        self.expire(EXPIRED_A_FRAME, now);
+        self.expire(EXPIRED_A_FRAME, now, out);
         let Some(&(side, ethernet)) = self.ports.get(usize::from(port.0)) else {
             self.counters.passed.not_understood += 1;
             out.frames.push((port, frame));
@@ -121,7 +121,7 @@ impl Engine {
 
     /// Does what is due. Early and repeated calls are harmless.
     pub fn on_deadline(&mut self, now: Instant, out: &mut Outgoing) {
-        self.expire(EXPIRED_A_DEADLINE, now);
+        self.expire(EXPIRED_A_DEADLINE, now, out);
         for index in 0..self.rules.len() {
             if self.rules[index].call_if_due(now, &mut self.outbox) {
                 self.send_outbox(None, out);
@@ -150,7 +150,7 @@ impl Engine {
             return;
         };
         let flags = tcp.flags;
-        let Some(place) = self.meet(key, flags, now) else {
+        let Some(place) = self.meet(key, flags, now, out) else {
             out.frames.push((port, in_hand.frame));
             return;
         };
@@ -171,7 +171,7 @@ impl Engine {
     }
 
     /// Finds the connection of a packet, or makes one. `None` if the packet is to pass without.
-    fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant) -> Option<Place> {
+    fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Place> {
         if let Some(place) = self.connections.find(key) {
             if self.connections.at(place).is_reopened_by(flags) {
                 let rule = rule_for(&self.traffic, &self.rules, key);
@@ -186,14 +186,19 @@ impl Engine {
             self.counters.passed.unwanted += 1;
             return None;
         }
+        if self.connections.is_full()
+            && let Some(spared) = self.connections.spared(now)
+        {
+            self.counters.evicted += 1;
+            self.forget(spared, now, out);
+        }
         let connection = Connection::new(key, rule, Connection::first_state(flags), now);
-        let Some((place, evicted)) = self.connections.insert(connection, now) else {
-            self.counters.passed.table_full += 1;
-            return None;
-        };
-        self.counters.connections += 1;
-        self.counters.evicted += u64::from(evicted.is_some());
-        Some(place)
+        let place = self.connections.insert(connection, now);
+        match place {
+            Some(_) => self.counters.connections += 1,
+            None => self.counters.passed.table_full += 1,
+        }
+        place
     }
 
     /// Asks a rule's agent what becomes of the packet in hand, and does it.
@@ -249,13 +254,26 @@ impl Engine {
         self.outbox.packets = packets;
     }
 
-    fn expire(&mut self, most: usize, now: Instant) {
+    fn expire(&mut self, most: usize, now: Instant, out: &mut Outgoing) {
         for _ in 0..most {
-            if self.connections.expire(now).is_none() {
-                return;
-            }
+            let Some(place) = self.connections.expired(now) else { return };
             self.counters.expired += 1;
+            self.forget(place, now, out);
         }
+    }
+
+    fn forget(&mut self, place: Place, now: Instant, out: &mut Outgoing) {
+        self.let_go(place, now, out);
+        self.connections.forget(place);
+    }
+
+    /// Has the agent of a connection send on what it holds of it. It will see no more of it.
+    fn let_go(&mut self, place: Place, now: Instant, out: &mut Outgoing) {
+        let connection = self.connections.at(place);
+        let (Some(rule), key) = (connection.rule, connection.key) else { return };
+        let rule = &mut self.rules[usize::from(rule)];
+        let _ = rule.call(now, &mut self.outbox, |agent, cx| agent.let_go(key, cx));
+        self.send_outbox(Some(place), out);
     }
 }
 

@@ -66,7 +66,12 @@ pub struct PacketLoop<'a> {
 
 impl<'a> PacketLoop<'a> {
     /// A loop over these ports. It ends when a request says so, or when nobody is left to send one.
-    pub fn new(io: &'a mut dyn PacketIo, plan: &Plan, requests: Receiver<Request>, notifier: Notifier) -> Self {
+    pub fn new(
+        io: &'a mut dyn PacketIo,
+        plan: &Plan,
+        requests: Receiver<Request>,
+        notifier: Notifier,
+    ) -> Self {
         let engine = Engine::new(io.ports(), plan);
         Self {
             io,
@@ -154,7 +159,9 @@ impl<'a> PacketLoop<'a> {
                     self.engine.drain(now, &mut self.out);
                     let _ = to.send(self.engine.report());
                 }
-                Ok(Request::Aside(flow, to)) => drop(to.send(self.engine.set_aside(flow, &mut self.out))),
+                Ok(Request::Aside(flow, to)) => {
+                    let _ = to.send(self.engine.set_aside(flow, now, &mut self.out));
+                }
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }

@@ -1,11 +1,14 @@
 //! Which connections: by port and by prefix.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use lasthop_packet::FlowKey;
+
+use crate::io::Selection;
+use crate::io::selection::CAPACITY;
+pub use crate::io::selection::Prefix;
 
 /// Picks connections. What it does not mention it does not ask for; the default picks everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,13 +27,6 @@ pub struct Selector {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortRange(pub RangeInclusive<u16>);
 
-/// Addresses that begin with the same bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
-    address: IpAddr,
-    length: u8,
-}
-
 impl Selector {
     /// Whether it picks this connection.
     pub fn matches(&self, key: FlowKey) -> bool {
@@ -47,19 +43,23 @@ impl Selector {
     }
 }
 
-impl Prefix {
-    /// Whether the address is in it.
-    pub fn contains(self, address: IpAddr) -> bool {
-        match (self.address, address) {
-            (IpAddr::V4(prefix), IpAddr::V4(address)) => {
-                let shift = 32 - u32::from(self.length);
-                (u32::from(prefix) ^ u32::from(address)).checked_shr(shift).unwrap_or(0) == 0
-            }
-            (IpAddr::V6(prefix), IpAddr::V6(address)) => {
-                let shift = 128 - u32::from(self.length);
-                (u128::from(prefix) ^ u128::from(address)).checked_shr(shift).unwrap_or(0) == 0
-            }
-            _ => false,
+impl Selector {
+    /// As much of it as the kernel's side can tell: it takes single ports, and not any number of anything. What it lets come beyond
+    /// this selector, no rule is asked about.
+    pub fn selection(&self) -> Selection {
+        let ports = |ranges: &[PortRange]| -> Vec<u16> {
+            let ports: Vec<u16> =
+                ranges.iter().flat_map(|range| range.0.clone()).take(CAPACITY + 1).collect();
+            if ports.len() > CAPACITY { Vec::new() } else { ports }
+        };
+        let prefixes = |prefixes: &[Prefix]| -> Vec<Prefix> {
+            if prefixes.len() > CAPACITY { Vec::new() } else { prefixes.to_vec() }
+        };
+        Selection {
+            ports: ports(&self.ports),
+            excluded_ports: ports(&self.exclude_ports),
+            prefixes: prefixes(&self.prefixes),
+            excluded_prefixes: prefixes(&self.exclude_prefixes),
         }
     }
 }
@@ -80,38 +80,12 @@ impl FromStr for PortRange {
     }
 }
 
-impl FromStr for Prefix {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("{text:?} is no prefix; expected one such as \"192.168.0.0/16\" or \"2001:db8::/32\"");
-        let (address, length) = match text.split_once('/') {
-            Some((address, length)) => (address, Some(length)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.trim().parse().map_err(|_| wrong())?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let length = match length {
-            None => most,
-            Some(length) => length.trim().parse().ok().filter(|length| *length <= most).ok_or_else(wrong)?,
-        };
-        Ok(Self { address, length })
-    }
-}
-
 impl fmt::Display for PortRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0.start(), self.0.end()) {
             (from, to) if from == to => write!(f, "{from}"),
             (from, to) => write!(f, "{from}-{to}"),
         }
-    }
-}
-
-impl fmt::Display for Prefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.length)
     }
 }
 
@@ -141,23 +115,5 @@ mod tests {
         assert!(!matches("1.1.1.1:443", "192.168.7.7:50000"));
         assert!(!matches("[::1]:443", "[2001:db8::1]:50000"));
         assert!(Selector::default().matches(key("[::1]:443", "[2001:db8::1]:50000")));
-    }
-
-    #[test]
-    fn prefixes_of_every_length_contain_what_begins_like_them() {
-        let everything: Prefix = "::/0".parse().expect("a prefix");
-        assert!(
-            everything.contains(IpAddr::from([0xffff; 8]))
-                && !everything.contains(IpAddr::from([1, 1, 1, 1]))
-        );
-        assert!("0.0.0.0/0".parse::<Prefix>().is_ok_and(|all| all.contains(IpAddr::from([255, 1, 1, 1]))));
-        let host: Prefix = "2001:db8::1".parse().expect("an address");
-        assert_eq!(host.to_string(), "2001:db8::1/128");
-        for wrong in ["", "1.2.3", "1.2.3.4/33", "::/129", "1.2.3.4/-1", "a/8"] {
-            assert!(wrong.parse::<Prefix>().is_err(), "{wrong}");
-        }
-        for wrong in ["", "0", "65536", "5-4", "-", "x"] {
-            assert!(wrong.parse::<PortRange>().is_err(), "{wrong}");
-        }
     }
 }

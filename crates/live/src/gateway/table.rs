@@ -88,6 +88,17 @@ impl ConnectionTable {
         self.places.is_empty()
     }
 
+    /// Connections that there is memory for.
+    #[cfg(test)]
+    pub(super) fn reserved(&self) -> (usize, usize) {
+        (self.entries.capacity(), self.places.allocation_size())
+    }
+
+    /// Whether no more fit.
+    pub fn is_full(&self) -> bool {
+        self.len() >= self.capacity
+    }
+
     /// The most connections that fit.
     pub const fn capacity(&self) -> usize {
         self.capacity
@@ -124,10 +135,11 @@ impl ConnectionTable {
         self.link(place.0, now);
     }
 
-    /// Adds a connection. `None` where the table is full of connections that are in use; `Some` has the connection that
-    /// made room, if one had to.
-    pub fn insert(&mut self, connection: Connection, now: Instant) -> Option<(Place, Option<FlowKey>)> {
-        let evicted = if self.len() >= self.capacity { Some(self.make_room(now)?) } else { None };
+    /// Adds a connection that is not there yet. `None` where the table is full: see [`ConnectionTable::spared`].
+    pub fn insert(&mut self, connection: Connection, now: Instant) -> Option<Place> {
+        if self.is_full() {
+            return None;
+        }
         let hash = self.hasher.hash_one(connection.key);
         let entry = Entry { connection, moved: now, listed: None, older: NONE, newer: NONE };
         let place = match self.free.pop() {
@@ -143,17 +155,17 @@ impl ConnectionTable {
         let Self { places, entries, hasher, .. } = self;
         places.insert_unique(hash, place, |place| hasher.hash_one(entries[*place as usize].connection.key));
         self.link(place, now);
-        Some((Place(place), evicted))
+        Some(Place(place))
     }
 
-    /// Forgets one connection that has been idle for too long, if there is one.
-    pub fn expire(&mut self, now: Instant) -> Option<FlowKey> {
+    /// A connection that has been idle for too long, and is to be forgotten.
+    pub fn expired(&self, now: Instant) -> Option<Place> {
         let due = |state: &State| self.expiry(*state).is_some_and(|at| at <= now);
         let state = State::ALL.into_iter().find(due)?;
-        self.forget(self.lists[state.index()].oldest)
+        Some(Place(self.lists[state.index()].oldest))
     }
 
-    /// When [`ConnectionTable::expire`] next has something to do.
+    /// When [`ConnectionTable::expired`] next finds one.
     pub fn next_expiry(&self) -> Option<Instant> {
         State::ALL.into_iter().filter_map(|state| self.expiry(state)).min()
     }
@@ -163,59 +175,57 @@ impl ConnectionTable {
         self.entries.iter().filter(|entry| entry.listed.is_some()).map(|entry| &entry.connection)
     }
 
-    /// Every connection, to change.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
-        self.entries.iter_mut().filter(|entry| entry.listed.is_some()).map(|entry| &mut entry.connection)
+    /// The place of every connection.
+    pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        let listed = self.entries.iter().map(|entry| entry.listed.is_some()).collect::<Vec<_>>();
+        (0..).zip(listed).filter(|(_, listed)| *listed).map(|(place, _)| Place(place))
     }
 
-    /// Sets new bounds. Where fewer connections fit than there are, the idlest are forgotten.
+    /// Sets new bounds. More connections than fit stay until they are forgotten.
     pub fn set_bounds(&mut self, capacity: usize, idle: IdleTimes) {
         self.idle = idle;
         self.capacity = capacity;
-        while self.len() > capacity {
-            let oldest = self.lists.iter().filter(|list| list.oldest != NONE);
-            let Some(list) = oldest.min_by_key(|list| self.entries[list.oldest as usize].moved) else {
-                return;
-            };
-            self.forget(list.oldest);
-        }
-        let more = capacity - self.len();
+        let more = capacity.saturating_sub(self.len());
         let Self { places, entries, hasher, .. } = self;
         places.reserve(more, |place| hasher.hash_one(entries[*place as usize].connection.key));
         entries.reserve(more);
     }
 
-    fn expiry(&self, state: State) -> Option<Instant> {
-        let oldest = self.entries.get(self.lists[state.index()].oldest as usize)?;
-        Some(oldest.connection.last_used + self.idle.by_state[state.index()])
-    }
-
-    /// Forgets the connection that is most easily spared: one that is closing, one that nobody answered for a second, or the
+    /// The connection that is most easily spared: one that is closing, one that nobody answered for a second, or the
     /// one that has been idle longest, if that is past its grace.
-    fn make_room(&mut self, now: Instant) -> Option<FlowKey> {
+    pub fn spared(&self, now: Instant) -> Option<Place> {
         let spared = [
             (State::Closing, Duration::ZERO),
             (State::Opening, Duration::from_secs(1)),
             (State::HalfClosed, self.idle.grace),
             (State::Established, self.idle.grace),
         ];
-        let place = spared.into_iter().find_map(|(state, grace)| {
+        spared.into_iter().find_map(|(state, grace)| {
             let oldest = self.lists[state.index()].oldest;
             let entry = self.entries.get(oldest as usize)?;
-            (now.since(entry.connection.last_used) >= grace).then_some(oldest)
-        })?;
-        self.forget(place)
+            (now.since(entry.connection.last_used) >= grace).then_some(Place(oldest))
+        })
     }
 
-    fn forget(&mut self, place: u32) -> Option<FlowKey> {
-        let key = self.entries.get(place as usize)?.connection.key;
-        self.unlink(place);
-        let hash = self.hasher.hash_one(key);
-        if let Ok(entry) = self.places.find_entry(hash, |other| *other == place) {
+    /// The connection that has been idle longest, to the second.
+    pub fn idlest(&self) -> Option<Place> {
+        let oldest = self.lists.iter().filter(|list| list.oldest != NONE).map(|list| list.oldest);
+        oldest.min_by_key(|place| self.entries[*place as usize].moved).map(Place)
+    }
+
+    /// Forgets the connection there.
+    pub fn forget(&mut self, place: Place) {
+        let hash = self.hasher.hash_one(self.at(place).key);
+        self.unlink(place.0);
+        if let Ok(entry) = self.places.find_entry(hash, |other| *other == place.0) {
             entry.remove();
+            self.free.push(place.0);
         }
-        self.free.push(place);
-        Some(key)
+    }
+
+    fn expiry(&self, state: State) -> Option<Instant> {
+        let oldest = self.entries.get(self.lists[state.index()].oldest as usize)?;
+        Some(oldest.connection.last_used + self.idle.by_state[state.index()])
     }
 
     fn link(&mut self, place: u32, now: Instant) {

@@ -49,6 +49,13 @@ impl Prefix {
         self.address.is_ipv4()
     }
 
+    /// Whether the address is in it. Addresses of the other family are not.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let (len, own) = self.mapped();
+        let differing = u128::from_be_bytes(own) ^ u128::from_be_bytes(mapped(address));
+        self.is_ipv4() == address.is_ipv4() && differing.checked_shr(128 - len).unwrap_or(0) == 0
+    }
+
     /// The same as a prefix of IPv6-mapped addresses.
     pub(super) fn mapped(&self) -> (u32, [u8; 16]) {
         let len = u32::from(self.len) + if self.is_ipv4() { 96 } else { 0 };
@@ -92,6 +99,17 @@ impl fmt::Display for Prefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_prefix_contains_what_begins_like_it() {
+        let contains = |prefix: &str, address: &str| {
+            prefix.parse::<Prefix>().expect(prefix).contains(address.parse().expect(address))
+        };
+        assert!(contains("192.0.2.0/24", "192.0.2.255") && !contains("192.0.2.0/24", "192.0.3.0"));
+        assert!(contains("0.0.0.0/0", "255.1.1.1") && !contains("0.0.0.0/0", "::1"));
+        assert!(contains("::/0", "ffff::1") && !contains("::/0", "1.1.1.1"));
+        assert!(contains("2001:db8::1", "2001:db8::1") && !contains("2001:db8::1", "2001:db8::2"));
+    }
 
     #[test]
     fn prefixes_are_read_as_they_are_written() {

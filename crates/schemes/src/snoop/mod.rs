@@ -463,4 +463,8 @@ impl Agent for Snoop {
             self.flush(key, cx);
         }
     }
+
+    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.forget(connection, cx);
+    }
 }

@@ -131,7 +131,7 @@ pub struct BoundsTable {
     /// Connections at a time, 1 to 1,000,000; default 10,000. What comes beyond passes untouched. Also the agents' `flows`, where
     /// a scheme has that setting and its rule does not set it.
     pub flows: usize,
-    /// Octets that an agent may keep of one connection; default 1 MiB. The agents' `cached-octets`.
+    /// Octets that an agent may keep of one connection; default 4 MiB. The agents' `cached-octets`.
     #[serde(with = "lasthop_schemes::settings::octets")]
     #[schemars(with = "OctetsText")]
     pub octets_per_flow: usize,
@@ -283,7 +283,7 @@ impl Default for TrafficTable {
 
 impl Default for BoundsTable {
     fn default() -> Self {
-        Self { flows: 10_000, octets_per_flow: 1 << 20, octets_in_all: 64 << 20 }
+        Self { flows: 10_000, octets_per_flow: 4 << 20, octets_in_all: 64 << 20 }
     }
 }
 
@@ -356,5 +356,9 @@ impl JsonSchema for PortEntry {
 
 /// Reads prefixes; the error is the place of the wrong one and a sentence.
 pub(super) fn prefixes(texts: &[String]) -> Result<Vec<Prefix>, (usize, String)> {
-    texts.iter().enumerate().map(|(index, text)| text.parse().map_err(|problem| (index, problem))).collect()
+    texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| text.parse::<Prefix>().map_err(|problem| (index, problem.to_string())))
+        .collect()
 }

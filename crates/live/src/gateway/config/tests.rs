@@ -49,7 +49,7 @@ fn errors_name_line_key_and_what_was_expected() {
         (
             "[traffic]\nprefixes = [\"10.0.0.0/8\", \"x\"]",
             "gateway.toml:2: traffic.prefixes[1]: ",
-            "is no prefix",
+            "a prefix such as",
         ),
         ("[[rule]]\nports = [80]", "gateway.toml:1: rule[0]: ", "expected a scheme"),
         ("[[rule]]\nscheme = \"snop\"", "gateway.toml:2: rule[0].scheme: ", "there is no scheme \"snop\""),

@@ -8,10 +8,10 @@ use crate::gateway::table::Place;
 
 impl Engine {
     /// Sets a connection aside, named from either of its ends. `false` if there is none.
-    pub fn set_aside(&mut self, flow: FlowKey, out: &mut Outgoing) -> bool {
+    pub fn set_aside(&mut self, flow: FlowKey, now: Instant, out: &mut Outgoing) -> bool {
         let place = self.connections.find(flow).or_else(|| self.connections.find(flow.reversed()));
         let Some(place) = place else { return false };
-        self.step_aside(place, Aside::Asked, out);
+        self.step_aside(place, Aside::Asked, now, out);
         true
     }
 
@@ -20,10 +20,10 @@ impl Engine {
         let connection = self.connections.at_mut(place);
         match connection.aside {
             None if self.stepping_aside.is_one_way(connection, now) => {
-                self.step_aside(place, Aside::OneWay, out)
+                self.step_aside(place, Aside::OneWay, now, out);
             }
             None if self.stepping_aside.is_unresponsive(connection) => {
-                self.step_aside(place, Aside::Unresponsive, out);
+                self.step_aside(place, Aside::Unresponsive, now, out);
             }
             // The other direction has come after all.
             Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
@@ -31,7 +31,8 @@ impl Engine {
         }
     }
 
-    fn step_aside(&mut self, place: Place, why: Aside, out: &mut Outgoing) {
+    fn step_aside(&mut self, place: Place, why: Aside, now: Instant, out: &mut Outgoing) {
+        self.let_go(place, now, out);
         let connection = self.connections.at_mut(place);
         connection.aside = Some(why);
         match why {

@@ -8,45 +8,53 @@ use crate::gateway::rule::Rule;
 
 impl Engine {
     /// Follows another plan from now on. Connections stay; a rule whose schemes and settings are in both plans keeps its agent with
-    /// all that it knows; the agents of other rules send on what they hold, and go.
+    /// all that it knows; the agents of other rules send on what they hold, and go. A connection that another rule wants now is let
+    /// go by the agent of the old one.
     pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) {
-        let mut stays = vec![false; self.rules.len()];
-        let kept: Vec<Option<usize>> = plan
-            .rules
-            .iter()
-            .map(|wanted| {
-                let same = (0..stays.len())
-                    .find(|index| !stays[*index] && self.rules[*index].recipe == wanted.recipe);
-                if let Some(index) = same {
-                    stays[index] = true;
-                }
-                same
-            })
-            .collect();
-        for (index, stays) in stays.iter().enumerate() {
-            if !stays {
-                self.drain_rule(index, now, out);
-                self.retired = self.retired.plus(self.rules[index].counters);
-            }
+        let goes_on_as = self.successors(plan);
+        for index in (0..self.rules.len()).filter(|index| goes_on_as[*index].is_none()) {
+            self.drain_rule(index, now, out);
+            self.retired = self.retired.plus(self.rules[index].counters);
         }
-        let mut old: Vec<Option<Rule>> = std::mem::take(&mut self.rules).into_iter().map(Some).collect();
-        for (wanted, kept) in plan.rules.iter().zip(kept) {
-            let rule = match kept.and_then(|index| old[index].take()) {
-                Some(mut rule) => {
-                    rule.follow(wanted);
-                    rule
-                }
-                None => Rule::new(wanted, plan.seed),
-            };
-            self.rules.push(rule);
+        // By the new rules, before the old agents are out of reach.
+        let next: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
+        for place in self.connections.places() {
+            let connection = self.connections.at(place);
+            let wanted_by = rule_for(&plan.traffic, &next, connection.key);
+            let goes_to = connection.rule.and_then(|rule| goes_on_as[usize::from(rule)]);
+            if goes_to.is_some() && goes_to != wanted_by.map(usize::from) {
+                self.let_go(place, now, out);
+            }
+            self.connections.at_mut(place).rule = wanted_by;
+        }
+        let old = std::mem::replace(&mut self.rules, next);
+        for (mut rule, next) in old.into_iter().zip(goes_on_as) {
+            if let Some(next) = next {
+                rule.follow(&plan.rules[next]);
+                self.rules[next] = rule;
+            }
         }
         self.traffic = plan.traffic.clone();
         self.is_drained = false;
         self.stepping_aside = plan.stepping_aside;
         self.connections.set_bounds(plan.flows, plan.idle);
-        let (traffic, rules) = (&self.traffic, &self.rules);
-        for connection in self.connections.iter_mut() {
-            connection.rule = rule_for(traffic, rules, connection.key);
+        while self.connections.len() > plan.flows
+            && let Some(place) = self.connections.idlest()
+        {
+            self.counters.evicted += 1;
+            self.forget(place, now, out);
         }
+    }
+
+    /// For each rule, the index of the first rule of the plan that does the same and goes on with its agent.
+    fn successors(&self, plan: &Plan) -> Vec<Option<usize>> {
+        let mut taken = vec![false; plan.rules.len()];
+        let same = |rule: &Rule| {
+            let same = (0..plan.rules.len())
+                .find(|next| !taken[*next] && plan.rules[*next].recipe == rule.recipe)?;
+            taken[same] = true;
+            Some(same)
+        };
+        self.rules.iter().map(same).collect()
     }
 }

@@ -1,1 +1,6 @@
-
+mod aside;
+mod bounds;
+mod conservation;
+mod passing;
+mod reload;
+mod support;

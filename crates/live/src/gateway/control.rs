@@ -1,0 +1,116 @@
+//! The control socket: a JSON document a line, one question and one answer.
+
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use lasthop_packet::FlowKey;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+/// A question is never longer, in octets.
+pub(super) const LONGEST_QUESTION: u64 = 4096;
+/// Somebody who does not read or write for so long is hung up on.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+/// More connections are not listed.
+pub(super) const MOST_FLOWS: usize = 100_000;
+
+/// What can be asked of a running gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Command {
+    /// Ports, rules, counters.
+    Status,
+    /// The connections.
+    Flows,
+    /// Read the configuration file again.
+    Reload,
+    /// Have the agents send on what they hold; then pass everything on untouched, until the next reload.
+    Drain,
+    /// Set a connection aside.
+    Aside {
+        /// One end and the other, such as `192.0.2.1:443-10.0.0.7:50000`, in either order.
+        flow: String,
+    },
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It was done; this is what there is to tell.
+    Ok(Value),
+    /// It was not, and why.
+    Error(String),
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// Nobody is there.
+    #[error("no gateway answers at {path}: {error}; is one running, and is this user allowed to ask?")]
+    Connect {
+        /// The socket.
+        path: String,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
+    /// It did not answer, or not to the end.
+    #[error("the gateway did not answer: {0}")]
+    Io(#[from] io::Error),
+    /// The answer is none.
+    #[error("the gateway gave an answer that is none: {0}")]
+    NoAnswer(#[source] serde_json::Error),
+    /// It would not.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Asks the gateway at this socket.
+pub fn ask(socket: &Path, command: &Command) -> Result<Value, AskError> {
+    let connect = UnixStream::connect(socket);
+    let mut stream =
+        connect.map_err(|error| AskError::Connect { path: socket.display().to_string(), error })?;
+    stream.set_read_timeout(Some(5 * PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let question = serde_json::to_string(command).map_err(AskError::NoAnswer)?;
+    stream.write_all((question + "\n").as_bytes())?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    match serde_json::from_str(&line).map_err(AskError::NoAnswer)? {
+        Answer::Ok(value) => Ok(value),
+        Answer::Error(why) => Err(AskError::Refused(why)),
+    }
+}
+
+/// Reads a question from somebody who asks.
+pub(super) fn read_question(stream: &UnixStream) -> io::Result<Result<Command, String>> {
+    let mut line = Vec::new();
+    BufReader::new(stream.take(LONGEST_QUESTION)).read_until(b'\n', &mut line)?;
+    let wrong = |error| format!("{error}; expected a line such as {}", json!({ "command": "status" }));
+    Ok(serde_json::from_slice(&line).map_err(wrong))
+}
+
+/// Writes an answer.
+pub(super) fn write_answer(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let text = serde_json::to_string(answer).map_err(io::Error::other)?;
+    stream.write_all((text + "\n").as_bytes())
+}
+
+/// Reads a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`.
+pub fn parse_flow(text: &str) -> Result<FlowKey, String> {
+    let wrong = || {
+        let shown: String = text.chars().take(100).collect();
+        format!(
+            "{shown:?} is no connection; expected two ends such as 192.0.2.1:443-10.0.0.7:50000 or [2001:db8::1]:443-..."
+        )
+    };
+    let (one, other) = text.split_once('-').ok_or_else(wrong)?;
+    let end = |text: &str| text.trim().parse::<SocketAddr>().map_err(|_| wrong());
+    let (one, other) = (end(one)?, end(other)?);
+    Ok(FlowKey { source: (one.ip(), one.port()), destination: (other.ip(), other.port()) })
+}

@@ -1,0 +1,211 @@
+//! A gateway from its start to its end: the packet loop on one thread, housekeeping on another.
+
+use std::fmt;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use lasthop_packet::FlowKey;
+use thiserror::Error;
+use tracing::{error, info};
+
+use super::config::Config;
+use super::engine::{EngineReport, FlowReport};
+use super::housekeeping::{Doors, Housekeeping};
+use super::notify::Notifier;
+use super::packet_loop::{LoopReport, PacketLoop, Request};
+use super::plan::Plan;
+use super::ports::{OpenPorts, open_ports};
+use crate::io::{PacketIo, Port};
+use crate::namespace::Namespace;
+
+/// Why a gateway did not start, or ended by itself.
+#[derive(Debug, Error)]
+pub enum GatewayError {
+    /// Its ports could not be opened: no such interface, no capability, no such feature of the kernel.
+    #[error("{0}")]
+    Ports(String),
+    /// A socket or a signal.
+    #[error("{0}")]
+    Doors(#[source] io::Error),
+    /// A thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+    /// A port broke while it ran.
+    #[error("the ports broke: {0}; traffic passes without the gateway")]
+    Broken(#[source] io::Error),
+    /// The packet loop ended without a word.
+    #[error("the packet loop has ended")]
+    Ended,
+}
+
+/// What starts a gateway.
+pub struct Start {
+    /// What it is to do.
+    pub config: Config,
+    /// The file to read again on a reload; `None` for a gateway without one.
+    pub file: Option<PathBuf>,
+    /// Whether it obeys SIGTERM, SIGINT and SIGHUP, and speaks to systemd: for a process that is nothing but a gateway.
+    pub owns_process: bool,
+}
+
+/// A gateway that runs on threads of its own. Dropping it stops it.
+pub struct Gateway {
+    requests: Sender<Request>,
+    ports: Vec<Port>,
+    packets: Option<JoinHandle<Result<LoopReport, GatewayError>>>,
+    housekeeping: Option<JoinHandle<()>>,
+}
+
+impl Start {
+    /// Starts a gateway over the ports that the configuration names, in the network namespace that the caller is in.
+    pub fn here(self) -> Result<Gateway, GatewayError> {
+        self.run(open_ports)
+    }
+
+    /// Starts a gateway over the ports that the configuration names, in another network namespace.
+    pub fn inside(self, namespace: &Namespace) -> Result<Gateway, GatewayError> {
+        let namespace = namespace.try_clone().map_err(GatewayError::Doors)?;
+        self.run(move |config| {
+            namespace.move_into().map_err(GatewayError::Doors)?;
+            open_ports(config)
+        })
+    }
+
+    /// Starts a gateway over the ports that `open` opens. `open` runs on the packet loop's thread, which may first enter another
+    /// namespace: ports belong to the thread that opened them. Returns once packets go round.
+    pub fn run(
+        self,
+        open: impl FnOnce(&Config) -> Result<OpenPorts, GatewayError> + Send + 'static,
+    ) -> Result<Gateway, GatewayError> {
+        let Self { config, file, owns_process } = self;
+        let (requests, inbox) = channel();
+        let (ready, started) = channel();
+        let (ended, end) = UnixStream::pair().map_err(GatewayError::Doors)?;
+        let (plan, in_force) = (config.plan.clone(), config.clone());
+        let housekeeper = requests.clone();
+        let packets = thread::Builder::new().name("packets".into()).spawn(move || {
+            let _tell_housekeeping_at_the_end = end;
+            let OpenPorts { mut io, backend } = match open(&config) {
+                Ok(ports) => ports,
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                    return Err(GatewayError::Ended);
+                }
+            };
+            // Sockets, too, belong to the namespace that the thread is in by now.
+            let doors = Doors::open(config.control.as_deref(), config.metrics, owns_process, ended);
+            let told = match doors {
+                Ok(doors) => ready.send(Ok((doors, io.ports().to_vec(), backend))),
+                Err(error) => ready.send(Err(GatewayError::Doors(error))),
+            };
+            if told.is_err() {
+                return Err(GatewayError::Ended);
+            }
+            drop(ready);
+            run_loop(io.as_mut(), &plan, inbox, owns_process)
+        });
+        let packets = packets.map_err(GatewayError::Thread)?;
+        let (doors, ports, backend) = started.recv().map_err(|_| GatewayError::Ended)??;
+        let housekeeping =
+            Housekeeping { requests: housekeeper, file, in_force, ports: ports.clone(), backend, doors };
+        let housekeeping =
+            thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run());
+        let housekeeping = housekeeping.map_err(GatewayError::Thread)?;
+        Ok(Gateway { requests, ports, packets: Some(packets), housekeeping: Some(housekeeping) })
+    }
+}
+
+fn run_loop(
+    io: &mut dyn PacketIo,
+    plan: &Plan,
+    inbox: std::sync::mpsc::Receiver<Request>,
+    owns_process: bool,
+) -> Result<LoopReport, GatewayError> {
+    let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
+    let (report, outcome) = PacketLoop::new(io, plan, inbox, notifier).run();
+    match outcome {
+        Ok(()) => Ok(report),
+        Err(error) => {
+            error!(%error, "the ports broke");
+            Err(GatewayError::Broken(error))
+        }
+    }
+}
+
+impl Gateway {
+    /// Its ports.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// What it has counted, its processor time among it.
+    pub fn report(&self) -> Result<LoopReport, GatewayError> {
+        self.ask(Request::Report)
+    }
+
+    /// Its connections, at most so many.
+    pub fn flows(&self, most: usize) -> Result<Vec<FlowReport>, GatewayError> {
+        self.ask(|to| Request::Flows(most, to))
+    }
+
+    /// Has it follow another plan.
+    pub fn reload(&self, plan: Plan) -> Result<(), GatewayError> {
+        self.ask(|to| Request::Reload(Box::new(plan), to))
+    }
+
+    /// Has the agents send on what they hold, and from then on everything pass untouched.
+    pub fn drain(&self) -> Result<EngineReport, GatewayError> {
+        self.ask(Request::Drain)
+    }
+
+    /// Sets a connection aside. `false` if there is none.
+    pub fn set_aside(&self, flow: FlowKey) -> Result<bool, GatewayError> {
+        self.ask(|to| Request::Aside(flow, to))
+    }
+
+    /// Drains it, closes its ports, and returns what it counted.
+    pub fn stop(mut self) -> Result<LoopReport, GatewayError> {
+        let _ = self.requests.send(Request::Stop);
+        self.join()
+    }
+
+    /// Waits until it ends: by a signal, or because its ports broke.
+    pub fn wait(mut self) -> Result<LoopReport, GatewayError> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<LoopReport, GatewayError> {
+        let packets = self.packets.take().ok_or(GatewayError::Ended)?;
+        let outcome = packets.join().map_err(|_| GatewayError::Ended)?;
+        if let Some(housekeeping) = self.housekeeping.take() {
+            let _ = housekeeping.join();
+        }
+        info!("ended");
+        outcome
+    }
+
+    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, GatewayError> {
+        let (to, answer) = channel();
+        self.requests.send(question(to)).map_err(|_| GatewayError::Ended)?;
+        answer.recv_timeout(Duration::from_secs(5)).map_err(|_| GatewayError::Ended)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        if self.packets.is_some() {
+            let _ = self.requests.send(Request::Stop);
+            let _ = self.join();
+        }
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("ports", &self.ports).finish_non_exhaustive()
+    }
+}

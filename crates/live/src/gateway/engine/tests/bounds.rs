@@ -1,0 +1,93 @@
+//! Bounds, and what is forgotten when.
+
+use std::time::Duration;
+
+use super::support::*;
+use crate::gateway::connection::Connection;
+use crate::gateway::engine::*;
+use lasthop_packet::Ip;
+
+#[test]
+fn a_connection_takes_less_than_four_hundred_octets() {
+    assert!(ConnectionTable::octets_per_connection() <= 400, "{}", ConnectionTable::octets_per_connection());
+    assert!(size_of::<Connection>() <= 360, "{}", size_of::<Connection>());
+}
+
+#[test]
+fn a_million_syns_stay_within_the_bound_and_a_busy_connection_stays_known() {
+    let mut bench = Bench::new(&Plan { flows: 1000, ..plan(vec![rule("test", Watcher::default)]) });
+    bench.shake_hands(1);
+    let entries = bench.engine.connections.reserved();
+    for flood in 0..1_000_000_u32 {
+        let [_, a, b, c] = flood.to_be_bytes();
+        let mut packet = up(40_000, 0, 0, TcpFlags::SYN);
+        let ip = Ip { source: [11, a, b, c].into(), ..*packet.ip() };
+        packet = Packet::new(ip, packet.transport().clone(), packet.payload().clone());
+        assert_eq!(bench.from_radio(&packet).len(), 1, "each passes");
+        bench.now = bench.now.after_nanos(10_000);
+        if flood % 100_000 == 0 {
+            bench.from_core(&down(1, 1 + flood, 100, ACK));
+        }
+    }
+    assert_eq!(bench.engine.report().connections, 1000);
+    assert_eq!(bench.engine.connections.reserved(), entries, "nothing grew");
+    assert!(bench.engine.connections.find(key(1)).is_some());
+    let counters = bench.counters();
+    assert!(counters.passed.table_full > 900_000 && counters.evicted > 5_000, "{counters:?}");
+}
+
+#[test]
+fn a_full_table_of_busy_connections_lets_new_ones_pass() {
+    let mut bench = Bench::new(&Plan { flows: 2, ..plan(vec![rule("test", Watcher::default)]) });
+    for client in 1..=3 {
+        bench.shake_hands(client);
+    }
+    let data = frame(&FROM_SERVER, &down(3, 1, 100, ACK));
+    assert_eq!(bench.push(CORE, data.clone()), [(CORE, data)]);
+    assert_eq!((bench.engine.report().connections, bench.counters().passed.table_full), (2, 4));
+    // One of them is idle for longer than the grace: it makes room.
+    bench.later(Duration::from_secs(8));
+    bench.from_core(&down(2, 1, 100, ACK));
+    bench.later(Duration::from_secs(3));
+    bench.shake_hands(4);
+    assert!(
+        bench.engine.connections.find(key(1)).is_none() && bench.engine.connections.find(key(2)).is_some()
+    );
+    assert_eq!(bench.counters().evicted, 1);
+}
+
+#[test]
+fn idle_connections_are_forgotten_each_state_in_its_time() {
+    let mut bench = Bench::with_agent(Keeper::default);
+    bench.from_radio(&up(1, 0, 0, TcpFlags::SYN));
+    for client in 2..=5 {
+        bench.shake_hands(client);
+    }
+    let fin = ACK.with(TcpFlags::FIN);
+    bench.from_radio(&up(3, 1, 0, fin));
+    bench.from_radio(&up(4, 1, 0, fin));
+    bench.from_core(&down(4, 1, 0, fin));
+    bench.from_core(&down(5, 1, 0, TcpFlags::RST));
+    let states: Vec<String> = bench.engine.flows(9, bench.now).into_iter().map(|flow| flow.state).collect();
+    assert_eq!(states, ["opening", "established", "half-closed", "closing", "closing"]);
+    let mut left = Vec::new();
+    for seconds in [9, 1, 20, 90, 480] {
+        bench.later(Duration::from_secs(seconds));
+        assert!(bench.engine.deadline().is_some());
+        bench.engine.on_deadline(bench.now, &mut bench.out);
+        left.push(bench.engine.report().connections);
+    }
+    assert_eq!(left, [5, 3, 2, 1, 0]);
+    assert_eq!((bench.counters().expired, bench.engine.deadline()), (5, None));
+}
+
+#[test]
+fn what_an_agent_holds_of_a_connection_leaves_before_the_connection_is_forgotten() {
+    let mut bench = Bench::new(&Plan { flows: 1, ..plan(vec![rule("test", Keeper::default)]) });
+    bench.shake_hands(1);
+    bench.from_core(&down(1, 1, 100, ACK));
+    bench.from_core(&down(1, 101, 0, TcpFlags::RST));
+    assert_eq!(bench.engine.report().held, 1);
+    let out = bench.from_radio(&up(2, 0, 0, TcpFlags::SYN));
+    assert_eq!((out.len(), bench.engine.report().held, bench.counters().unaddressed), (2, 0, 0));
+}
