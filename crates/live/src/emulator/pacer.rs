@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub(super) struct Pacer {
     pub(super) options: Options,
     pub(super) commands: Receiver<Command>,
     /// Readable when there is a command.
-    pub(super) wake: OwnedFd,
+    pub(super) wake: Arc<OwnedFd>,
     /// The model's time zero, on the kernel's clock.
     epoch: Instant,
     pub(super) lateness: Lateness,
@@ -51,7 +52,7 @@ impl Pacer {
         ends: Vec<End>,
         options: Options,
         commands: Receiver<Command>,
-        wake: OwnedFd,
+        wake: Arc<OwnedFd>,
     ) -> Self {
         let epoch = Instant::from_nanos(clock::now().as_nanos().saturating_sub(world.now().as_nanos()));
         Self {
@@ -163,7 +164,7 @@ impl Pacer {
     fn poll(&self, timeout: Duration) -> bool {
         let timeout =
             Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: i64::from(timeout.subsec_nanos()) };
-        let wake = PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN);
+        let wake = PollFd::from_borrowed_fd((*self.wake).as_fd(), PollFlags::IN);
         let ends = self.ends.iter().map(|end| PollFd::from_borrowed_fd(end.device.as_fd(), PollFlags::IN));
         let mut files: Vec<PollFd<'_>> = std::iter::once(wake).chain(ends).collect();
         match poll(&mut files, Some(&timeout)) {
@@ -205,7 +206,7 @@ impl Pacer {
         }
         let mut count = [0; 8];
         // Nothing to read means nothing to do.
-        let _ = rustix::io::read(&self.wake, &mut count);
+        let _ = rustix::io::read(&*self.wake, &mut count);
     }
 }
 
