@@ -88,9 +88,9 @@ impl BehindHop {
 /// The third octet of a subnet of 100.64.0.0/10 (RFC 6598: for what lies between an operator and its customers) that no device
 /// here has.
 fn free_subnet(namespace: &Namespace) -> Result<u8, BehindHopError> {
-    let used = namespace.ip(&["-oneline address show"])?;
+    let used = namespace.ip(&["address show"])?;
     let is_free = |octet: &u8| {
-        !used.contains(&format!(" 100.64.{octet}.")) && !used.contains(&format!(": lasthop{octet} "))
+        !used.contains(&format!(" 100.64.{octet}.")) && !used.contains(&format!(": lasthop{octet}: "))
     };
     (0..=u8::MAX).find(is_free).ok_or(BehindHopError::NoSubnet)
 }

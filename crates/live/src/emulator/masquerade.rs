@@ -54,13 +54,14 @@ impl Drop for Masquerade<'_> {
 }
 
 fn with_nft(namespace: &Namespace, subnet: &str, device: &str) -> Result<Vec<String>, String> {
-    let table = format!("lasthop-{device}");
+    // A table of our own, named after the device.
+    let table = device;
     let rules = format!(
-        "table ip {table} {{ chain postrouting {{ type nat hook postrouting priority srcnat; \
-         ip saddr {subnet} oifname != \"{device}\" masquerade; }} }}"
+        "table ip {table} {{\n chain postrouting {{\n type nat hook postrouting priority srcnat;\n \
+         ip saddr {subnet} oifname != \"{device}\" masquerade\n }}\n}}\n"
     );
     run(namespace, &["nft", "-f", "-"], &rules)?;
-    Ok(["nft", "delete", "table", "ip", &table].map(str::to_owned).into())
+    Ok(["nft", "delete", "table", "ip", table].map(str::to_owned).into())
 }
 
 fn with_iptables(namespace: &Namespace, subnet: &str, device: &str) -> Result<Vec<String>, String> {
