@@ -16,6 +16,7 @@ pub struct Hosts {
 }
 
 /// Whether this test cannot run here; says so.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn skipped() -> bool {
     let skipped = !rustix::process::geteuid().is_root();
     if skipped {
@@ -50,7 +51,7 @@ pub fn world(seed: u64, direction: &Direction, delay: Duration) -> (World, [Node
 }
 
 impl Hosts {
-    /// Two hosts at the ends of a world: 192.0.2.1 and 2001:db8::1 near, .2 and ::2 far. Hosts without IPv6 send nothing of their own
+    /// Two hosts at the ends of a world: 192.0.2.1 and `2001:db8::1` near, .2 and `::2` far. Hosts without IPv6 send nothing of their own
     /// accord.
     pub fn around(world: World, [near_node, far_node]: [NodeId; 2], with_v6: bool) -> (Self, Emulator) {
         let hosts =

@@ -77,7 +77,7 @@ fn delay_and_rate_are_those_asked_for_and_packets_stay_in_order() {
     let running = emulator.spawn(Options::default()).expect("a thread");
     let (near, far) = hosts.udp();
 
-    let arrivals = stream(&near, &far, 500, Duration::from_micros(1000));
+    let arrivals = stream(&near, &far, 500, Duration::from_millis(1));
     assert!(arrivals.len() == 500 && in_order(&arrivals));
     let mut delays: Vec<f64> = arrivals.iter().map(Arrival::delay_ms).collect();
     delays.sort_by(f64::total_cmp);
