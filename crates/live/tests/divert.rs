@@ -2,6 +2,7 @@
 
 mod hosts;
 
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -35,14 +36,17 @@ fn bulk_tcp_arrives_in_super_packets_of_both_families() {
 }
 
 fn assert_nothing_is_left(gateway: &Namespace) {
-    let links = gateway.ip(&["link show"]).expect("ip");
-    assert!(!links.contains("lasthop"), "{links}");
-    let bpf = gateway.enter(|| std::process::Command::new("bpftool").arg("net").output());
-    // Where there is no bpftool, the programs' devices being gone has to do.
-    if let Ok(Ok(output)) = bpf {
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(!text.contains("lasthop"), "{text}");
-    }
+    hosts::assert_soon(|| {
+        let links = gateway.ip(&["link show"]).expect("ip");
+        let bpf = gateway.enter(|| Command::new("bpftool").arg("net").output()).expect("enter");
+        // Where there is no bpftool, the devices being gone has to do.
+        let bpf = bpf.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let disciplines = gateway.enter(|| Command::new("tc").arg("qdisc").output()).expect("enter");
+        let disciplines =
+            disciplines.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let all = links + &bpf + &disciplines;
+        if all.contains("lasthop") || all.contains("clsact") { Err(all) } else { Ok(()) }
+    });
 }
 
 #[test]
@@ -111,7 +115,8 @@ fn what_is_not_selected_never_comes_to_us() {
         (only(vec![5000], "10.99.0.0/16"), false),
     ] {
         let what = format!("{selection:?}");
-        let running = Loop::start(&hosts.gateway, None, move || Divert::open(ports(), &selection).expect("open"));
+        let running =
+            Loop::start(&hosts.gateway, None, move || Divert::open(ports(), &selection).expect("open"));
         hosts.ping_and_datagram();
         assert_eq!(Seen::count(&running.seen.frames), 0, "UDP and ICMP are not for us");
         drop(Flow::open(&hosts, SERVER));
@@ -158,7 +163,8 @@ fn a_connection_survives_a_loop_that_hangs() {
             Divert::open_with(ports(), &Selection::default(), how).expect("it opens")
         });
         let seen = &running.seen;
-        let (gap, octets) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(600), || seen.hang());
+        let (gap, octets) =
+            Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(600), || seen.hang());
         assert!(gap < Duration::from_millis(400), "{gap:?} after {octets} octets");
         assert!(octets > 1_000_000, "{octets}");
         running.end();
@@ -174,7 +180,8 @@ fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
     for how in ["tcx", "filters"] {
         let hosts = Hosts::routed();
         let mut child = hosts.child("the_process_that_is_killed", how);
-        let (gap, octets) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
+        let (gap, octets) =
+            Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
         assert!(child.has_seen() > 0, "it was in the path");
         assert!(gap < Duration::from_millis(300), "{gap:?} after {octets} octets");
         let running = Loop::start(&hosts.gateway, None, open);

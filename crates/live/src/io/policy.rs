@@ -54,7 +54,9 @@ pub enum PolicyError {
     #[error("cannot run `ip`: {0}; install iproute2 (OpenWrt: ip-full)")]
     Start(#[source] io::Error),
     /// `ip` refused.
-    #[error("`ip` said: {message}, in: {commands}; it takes CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and iproute2's own `ip`")]
+    #[error(
+        "`ip` said: {message}, in: {commands}; it takes CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and iproute2's own `ip`"
+    )]
     Refused {
         /// What it said.
         message: String,
@@ -62,7 +64,9 @@ pub enum PolicyError {
         commands: String,
     },
     /// More rules than there are priorities for.
-    #[error("the selection takes {0} rules and there are priorities for {RULES}; name fewer ports or prefixes")]
+    #[error(
+        "the selection takes {0} rules and there are priorities for {RULES}; name fewer ports or prefixes"
+    )]
     TooMany(usize),
     /// What we wait with.
     #[error("cannot make an eventfd: {0}")]
@@ -75,6 +79,8 @@ const FIRST_PRIORITY: usize = 26_000;
 const RULES: usize = 1000;
 /// Our first routing table; one a port.
 const FIRST_TABLE: usize = 26_000;
+/// An address that nobody talks to or from (RFC 7600). A device without any fails each check of the reverse path.
+const DUMMY_ADDRESS: &str = "192.0.0.8/32";
 /// Frames are IP packets here.
 const LARGEST_TUN_MTU: u32 = 65_535;
 /// Both families, as `ip` has them.
@@ -108,6 +114,7 @@ impl Policy {
             let tun = Device::new("lasthop%d", Kind::Tun)?;
             set_up(&tun)?;
             let table = FIRST_TABLE + index;
+            commands[0].push(format!("address add {DUMMY_ADDRESS} dev {} scope host", tun.name()));
             for (family, commands) in FAMILIES.into_iter().zip(&mut commands) {
                 commands.push(format!("route replace default dev {} table {table}", tun.name()));
                 commands.extend(rules_of(&port.name, table, selection, family));
@@ -147,7 +154,7 @@ fn set_up(tun: &Device) -> Result<(), PolicyError> {
         ("ipv4", "forwarding", "1"),
         ("ipv6", "forwarding", "1"),
         // The way back to a packet's source is by the port and not by this device. The kernel takes the larger of this and the setting
-        // of all interfaces: 2 is the loose check.
+        // of all interfaces: 2 is the loose check. It fails on a device without an address, see `DUMMY_ADDRESS`.
         ("ipv4", "rp_filter", "2"),
         ("ipv4", "send_redirects", "0"),
     ] {
@@ -162,13 +169,15 @@ fn set_up(tun: &Device) -> Result<(), PolicyError> {
 
 /// The rules for what comes in by a port, without their priorities: exclusions, then inclusions.
 fn rules_of(port: &str, table: usize, selection: &Selection, family: Family) -> Vec<String> {
-    let rule = |selectors: &str, table: &str| format!("rule add iif {port} ipproto tcp {selectors} lookup {table}");
+    let rule =
+        |selectors: &str, table: &str| format!("rule add iif {port} ipproto tcp {selectors} lookup {table}");
     let of_family = |prefixes: &[Prefix]| -> Vec<String> {
         let prefixes = prefixes.iter().filter(|prefix| prefix.is_ipv4() == family.is_v4);
         prefixes.flat_map(|prefix| [format!("from {prefix}"), format!("to {prefix}")]).collect()
     };
-    let of_ports =
-        |ports: &[u16]| ports.iter().flat_map(|port| [format!("sport {port}"), format!("dport {port}")]).collect();
+    let of_ports = |ports: &[u16]| {
+        ports.iter().flat_map(|port| [format!("sport {port}"), format!("dport {port}")]).collect()
+    };
     let excluded_ports: Vec<String> = of_ports(&selection.excluded_ports);
     let mut ports: Vec<String> = of_ports(&selection.ports);
     let mut prefixes = of_family(&selection.prefixes);
@@ -243,13 +252,29 @@ fn run_ip(family: Family, commands: &[String]) -> Result<String, PolicyError> {
     Err(PolicyError::Refused { message, commands: commands.join("; ") })
 }
 
+/// Whether an IP packet is for several. TCP never is.
+fn is_multicast(packet: &[u8]) -> bool {
+    match packet {
+        [first, ..] if first >> 4 == 6 => packet.get(24) == Some(&0xff),
+        _ => packet.get(16).is_some_and(|first| first >> 4 == 0xe),
+    }
+}
+
 impl PacketIo for Policy {
     fn ports(&self) -> &[Port] {
         self.devices.ports()
     }
 
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
-        self.devices.receive(frames)
+        let before = frames.len();
+        self.devices.receive(frames)?;
+        // The kernel looks for IPv6 neighbours on the device. That is not for any port.
+        let mut index = 0;
+        frames.retain(|(_, frame)| {
+            index += 1;
+            index <= before || !is_multicast(&frame.octets)
+        });
+        Ok(())
     }
 
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {

@@ -44,6 +44,10 @@ impl Hosts {
     pub fn wired() -> Self {
         let host = |name| Namespace::new(name).expect("root may make namespaces");
         let hosts = Self { server: host("server"), gateway: host("gateway"), client: host("client") };
+        for host in [&hosts.server, &hosts.gateway, &hosts.client] {
+            // Nobody else has our addresses, and looking takes a second.
+            host.sysctl("ipv6/conf/default/accept_dad", "0").expect("a setting");
+        }
         for (name, peer) in [("core", &hosts.server), ("radio", &hosts.client)] {
             let add = format!("link add {name} type veth peer name eth netns {}", peer.path());
             hosts.gateway.ip(&[&add, &format!("link set {name} up")]).expect("veth");
@@ -79,7 +83,12 @@ impl Hosts {
     /// The gateway is a bridge, and both hosts are in one network.
     pub fn bridged() -> Self {
         let hosts = Self::wired();
-        let commands = ["link add br type bridge", "link set br up", "link set core master br", "link set radio master br"];
+        let commands = [
+            "link add lan type bridge",
+            "link set lan up",
+            "link set core master lan",
+            "link set radio master lan",
+        ];
         hosts.gateway.ip(&commands).expect("a bridge");
         hosts.server.ip(&["address add 10.77.1.2/24 dev eth"]).expect("an address");
         hosts.client.ip(&["address add 10.77.1.3/24 dev eth"]).expect("an address");
@@ -123,7 +132,8 @@ impl Hosts {
 
     /// Traffic that is not TCP, both ways.
     pub fn ping_and_datagram(&self) {
-        let socket = |host: &Namespace| host.enter(|| UdpSocket::bind("0.0.0.0:7000")).expect("enter").expect("bind");
+        let socket =
+            |host: &Namespace| host.enter(|| UdpSocket::bind("0.0.0.0:7000")).expect("enter").expect("bind");
         let (server, client) = (socket(&self.server), socket(&self.client));
         client.send_to(b"datagram", "10.77.1.2:7000").expect("it is sent");
         server.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -131,9 +141,10 @@ impl Hosts {
         server.send_to(b"answer", from).expect("it is sent");
         client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         client.recv_from(&mut [0; 100]).expect("the answer arrives");
-        // No port has a listener: an ICMP error comes back.
-        client.send_to(b"datagram", "10.77.1.2:7001").expect("it is sent");
-        client.recv_from(&mut [0; 100]).ok();
+        // Nobody listens there: an ICMP error comes back.
+        client.connect("10.77.1.2:7001").expect("it has an address");
+        client.send(b"datagram").expect("it is sent");
+        client.recv(&mut [0; 100]).expect_err("the error arrives");
     }
 
     /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was sent.
@@ -238,7 +249,8 @@ fn raw_socket(host: &Namespace) -> OwnedFd {
     let open = || {
         let protocol = Protocol::from_raw(RawProtocol::new(u32::from(3_u16.to_be())).expect("not zero"));
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(protocol)).expect("root");
+        let socket =
+            socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(protocol)).expect("root");
         let index = lasthop_live::device::Interface::named("eth").expect("it is there").index();
         let address = libc::sockaddr_ll {
             sll_family: libc::AF_PACKET as u16,
@@ -261,6 +273,15 @@ fn raw_socket(host: &Namespace) -> OwnedFd {
         socket
     };
     host.enter(open).expect("enter")
+}
+
+/// Asserts that this holds before long. A test that starts a process at the same time holds our files for a moment, between fork and exec.
+pub fn assert_soon(holds: impl Fn() -> Result<(), String>) {
+    let deadline = Instant::now() + PATIENCE;
+    while let Err(message) = holds() {
+        assert!(Instant::now() < deadline, "{message}");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Takes the SACK blocks out of an acknowledgment.
@@ -290,7 +311,8 @@ pub struct Flow {
 impl Flow {
     pub fn open(hosts: &Hosts, server: &str) -> Self {
         let address: SocketAddr = server.parse().expect("an address");
-        let listener = hosts.server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
+        let listener =
+            hosts.server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
         let client = hosts.client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
         let client = client.expect("the server is reachable");
         let (server, _) = listener.accept().expect("a connection");
@@ -431,7 +453,8 @@ impl Loop {
         let of_thread = Arc::clone(&seen);
         let thread = thread::spawn(move || {
             let network = Some(rustix::thread::LinkNameSpaceType::Network);
-            rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), network).expect("setns");
+            rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), network)
+                .expect("setns");
             let mut io = open();
             io.heartbeat(clock::now());
             ready.send(()).expect("somebody waits");
