@@ -124,7 +124,7 @@ impl Policy {
         for (family, mut commands) in FAMILIES.into_iter().zip(commands) {
             let mut priorities = FIRST_PRIORITY..;
             for command in commands.iter_mut().filter(|command| command.starts_with("rule")) {
-                *command += &format!(" priority {}", priorities.next().unwrap_or(FIRST_PRIORITY));
+                *command = format!("{command} priority {}", priorities.next().unwrap_or(FIRST_PRIORITY));
             }
             let count = priorities.start - FIRST_PRIORITY;
             if count > RULES {

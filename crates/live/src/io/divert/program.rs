@@ -186,12 +186,8 @@ impl Programs {
         if qdisc_detach_program(interface, TcAttachType::Ingress, name).is_ok() {
             self.disciplined.push(interface.to_owned());
         }
-        let asked = clock::now();
-        while is_linked(interface, name) {
-            if clock::now().since(asked) > ENDING {
-                return Err(ProgramError::Taken { interface: interface.to_owned() });
-            }
-            thread::sleep(ENDING / 50);
+        if stays_linked(interface, name) {
+            return Err(ProgramError::Taken { interface: interface.to_owned() });
         }
         let link = TcAttachOptions::TcxOrder(LinkOrder::default());
         if how == Attachment::Newest
@@ -279,10 +275,20 @@ fn remove_empty_discipline(interface: &str) {
 /// How long a gateway that is just ending may take to let go.
 const ENDING: Duration = Duration::from_millis(500);
 
-/// Whether a program of this name is linked to the interface. Where there are no TCX links the query fails, and there is nobody.
-fn is_linked(interface: &str, name: &str) -> bool {
-    SchedClassifier::query_tcx(interface, TcAttachType::Ingress)
+/// Whether a program of this name is linked to the interface and stays so.
+#[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+fn stays_linked(interface: &str, name: &str) -> bool {
+    let asked = clock::now();
+    // Where there are no TCX links the query fails, and there is nobody.
+    while SchedClassifier::query_tcx(interface, TcAttachType::Ingress)
         .is_ok_and(|(_, attached)| attached.iter().any(|program| program.name() == name.as_bytes()))
+    {
+        if clock::now().since(asked) > ENDING {
+            return true;
+        }
+        thread::sleep(ENDING / 50);
+    }
+    false
 }
 
 fn program<'a>(bpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut SchedClassifier, ProgramError> {
