@@ -68,7 +68,9 @@ fn samples() -> Vec<(String, Vec<u8>)> {
         let data = segment(TcpFlags::ACK, TcpOptions::default(), 40);
         let with = |changes: &[(usize, u8)]| {
             let mut octets = data.clone();
-            changes.iter().for_each(|&(at, octet)| octets[at] = octet);
+            for &(at, octet) in changes {
+                octets[at] = octet;
+            }
             octets
         };
         let quic = Transport::Udp(Udp { source_port: 443, destination_port: 443 });
