@@ -2,6 +2,7 @@
 
 mod hosts;
 
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -35,14 +36,17 @@ fn bulk_tcp_arrives_in_super_packets_of_both_families() {
 }
 
 fn assert_nothing_is_left(gateway: &Namespace) {
-    let links = gateway.ip(&["link show"]).expect("ip");
-    assert!(!links.contains("lasthop"), "{links}");
-    let bpf = gateway.enter(|| std::process::Command::new("bpftool").arg("net").output());
-    // Where there is no bpftool, the programs' devices being gone has to do.
-    if let Ok(Ok(output)) = bpf {
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(!text.contains("lasthop"), "{text}");
-    }
+    hosts::assert_soon(|| {
+        let links = gateway.ip(&["link show"]).expect("ip");
+        let bpf = gateway.enter(|| Command::new("bpftool").arg("net").output()).expect("enter");
+        // Where there is no bpftool, the devices being gone has to do.
+        let bpf = bpf.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let disciplines = gateway.enter(|| Command::new("tc").arg("qdisc").output()).expect("enter");
+        let disciplines =
+            disciplines.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let all = links + &bpf + &disciplines;
+        if all.contains("lasthop") || all.contains("clsact") { Err(all) } else { Ok(()) }
+    });
 }
 
 #[test]
