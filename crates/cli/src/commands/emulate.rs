@@ -129,6 +129,7 @@ fn run(
     let mut child = command::start(&hop, &mut command, &signals)
         .with_context(|| format!("cannot run {}", program.display()))?;
     let status = signals.wait_for(&mut child).context("cannot wait for the command")?;
+    command::linger();
     drop(socket);
     Ok((running.stop()?, command::exit_code(status)))
 }

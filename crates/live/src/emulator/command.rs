@@ -14,6 +14,7 @@ use std::process::{Child, Command, ExitStatus};
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::time::Timespec;
 
 use super::behind::BehindHop;
 
@@ -77,6 +78,15 @@ impl Drop for Signals {
         // SAFETY: `before` is the set that was in force before.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
     }
+}
+
+/// How long a hop outlives its command.
+const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+
+/// Waits until the last words of a command that has ended have crossed most hops: else its peers would wait for them in vain.
+pub fn linger() {
+    // A signal that cuts it short is one to end.
+    let _ = rustix::thread::nanosleep(&LINGER);
 }
 
 /// The exit code that a shell would give this status.
