@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod emulate;
+pub mod gateway;
 pub mod reproduce;
 pub mod run;
 pub mod schemes;

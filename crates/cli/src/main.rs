@@ -37,6 +37,8 @@ enum Command {
     Emulate(commands::emulate::Arguments),
     /// Try a scenario between real hosts on this machine: server, gateway and client, the kernel's own TCP, an emulated hop
     Try(commands::trial::Arguments),
+    /// Run the schemes on this machine's own traffic: the daemon, and what can be asked of it
+    Gateway(commands::gateway::Arguments),
     /// List the schemes: what each is, what it needs, where it comes from
     Schemes(commands::schemes::Arguments),
 }
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
             return commands::emulate::execute(&arguments).unwrap_or_else(|failure| failure.report());
         }
         Command::Try(arguments) => commands::trial::execute(&arguments),
+        Command::Gateway(arguments) => commands::gateway::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),
     };
     match outcome {

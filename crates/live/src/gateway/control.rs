@@ -56,15 +56,14 @@ pub enum AskError {
         /// The socket.
         path: String,
         /// What the kernel said.
-        #[source]
         error: io::Error,
     },
     /// It did not answer, or not to the end.
     #[error("the gateway did not answer: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     /// The answer is none.
     #[error("the gateway gave an answer that is none: {0}")]
-    NoAnswer(#[source] serde_json::Error),
+    NoAnswer(serde_json::Error),
     /// It would not.
     #[error("{0}")]
     Refused(String),
@@ -75,12 +74,12 @@ pub fn ask(socket: &Path, command: &Command) -> Result<Value, AskError> {
     let connect = UnixStream::connect(socket);
     let mut stream =
         connect.map_err(|error| AskError::Connect { path: socket.display().to_string(), error })?;
-    stream.set_read_timeout(Some(5 * PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(5 * PATIENCE)).map_err(AskError::Io)?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(AskError::Io)?;
     let question = serde_json::to_string(command).map_err(AskError::NoAnswer)?;
-    stream.write_all((question + "\n").as_bytes())?;
+    stream.write_all((question + "\n").as_bytes()).map_err(AskError::Io)?;
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
+    BufReader::new(stream).read_line(&mut line).map_err(AskError::Io)?;
     match serde_json::from_str(&line).map_err(AskError::NoAnswer)? {
         Answer::Ok(value) => Ok(value),
         Answer::Error(why) => Err(AskError::Refused(why)),

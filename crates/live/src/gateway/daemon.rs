@@ -30,13 +30,13 @@ pub enum GatewayError {
     Ports(String),
     /// A socket or a signal.
     #[error("{0}")]
-    Doors(#[source] io::Error),
+    Doors(io::Error),
     /// A thread.
     #[error("cannot start a thread: {0}")]
-    Thread(#[source] io::Error),
+    Thread(io::Error),
     /// A port broke while it ran.
     #[error("the ports broke: {0}; traffic passes without the gateway")]
-    Broken(#[source] io::Error),
+    Broken(io::Error),
     /// The packet loop ended without a word.
     #[error("the packet loop has ended")]
     Ended,

@@ -1,1 +1,170 @@
+//! A gateway that runs, over ports in memory.
 
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lasthop_agent::{LinkSenses, Side};
+
+use super::config::{self, Backend};
+use super::control::{AskError, Command, ask, parse_flow};
+use super::ports::OpenPorts;
+use super::{Gateway, Start};
+use crate::frame::Frame;
+use crate::io::memory::Memory;
+use crate::io::{Port, PortId};
+
+struct Running {
+    directory: tempfile::TempDir,
+    gateway: Gateway,
+    memory: Memory,
+    metrics: u16,
+}
+
+impl Running {
+    fn start() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let metrics = free.expect("a free port").port();
+        let file = directory.path().join("gateway.toml");
+        let socket = directory.path().join("gateway.sock");
+        let text = format!(
+            "[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[control]\nsocket = \"{}\"\n[[rule]]\nscheme = \"snoop\"\n",
+            socket.display()
+        );
+        fs::write(&file, text).expect("a file");
+        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+        let memory = Memory::new(vec![port("eth0", Side::Core), port("wlan0", Side::Radio)]);
+        let io = memory.clone();
+        let config = config::read(&file, LinkSenses::empty()).expect("it is right");
+        let start = Start { config, file: Some(file), owns_process: false };
+        let open = move |_: &_| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto });
+        let gateway = start.run(open).expect("nothing is in the way");
+        Self { directory, gateway, memory, metrics }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.path().join("gateway.toml")
+    }
+
+    fn ask(&self, command: &Command) -> Result<serde_json::Value, AskError> {
+        ask(&self.directory.path().join("gateway.sock"), command)
+    }
+
+    fn http(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.metrics)).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
+    fn wait_for(&self, what: impl Fn(&Self) -> bool) {
+        let start = Instant::now();
+        while !what(self) {
+            assert!(start.elapsed() < Duration::from_secs(10), "it does not come");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn frames_go_round_and_questions_are_answered() {
+    let running = Running::start();
+    let frame = Frame::plain(vec![7; 60].into());
+    running.memory.push(PortId(1), frame.clone());
+    let mut sent = Vec::new();
+    let start = Instant::now();
+    while sent.is_empty() && start.elapsed() < Duration::from_secs(10) {
+        sent = running.memory.take_sent();
+    }
+    assert_eq!(sent, [(PortId(1), frame)]);
+    assert!(running.memory.last_heartbeat().is_some());
+
+    let status = running.ask(&Command::Status).expect("it runs");
+    assert_eq!(status["ports"][1], serde_json::json!({ "name": "wlan0", "side": "radio" }));
+    assert_eq!(status["report"]["engine"]["counters"]["received"], 1);
+    assert_eq!(status["report"]["engine"]["rules"][0]["name"], "snoop");
+    assert_eq!(running.ask(&Command::Flows).expect("it runs"), serde_json::json!([]));
+    let refused = running.ask(&Command::Aside { flow: "1.2.3.4:5-6.7.8.9:10".into() });
+    assert!(refused.expect_err("there is none").to_string().contains("there is no connection"));
+    let refused = running.ask(&Command::Aside { flow: "nonsense".into() });
+    assert!(refused.expect_err("it is none").to_string().contains("two ends such as"));
+
+    assert_eq!(running.ask(&Command::Drain).expect("it runs"), serde_json::json!({ "held": 0 }));
+    assert!(running.gateway.report().expect("it runs").engine.drained);
+    let report = running.gateway.stop().expect("it ends well");
+    assert_eq!((report.sent, report.engine.counters.received), (1, 1));
+    assert!(!running.directory.path().join("gateway.sock").exists(), "it cleans up");
+}
+
+#[test]
+fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
+    let running = Running::start();
+    let text = fs::read_to_string(running.file()).expect("it is there");
+    fs::write(running.file(), format!("{text}settings = {{ flows = \"many\" }}\n")).expect("a file");
+    let refused = running.ask(&Command::Reload).expect_err("it is wrong").to_string();
+    assert!(
+        refused.contains(":7: rule[0].settings.flows: ") && refused.contains("stays in force"),
+        "{refused}"
+    );
+    fs::write(running.file(), format!("{text}name = \"other\"\n[traffic]\nports = [80]\n")).expect("a file");
+    let notes = running.ask(&Command::Reload).expect("it is right");
+    assert_eq!(notes, serde_json::json!({ "notes": ["[traffic] has changed; that takes a restart"] }));
+    assert_eq!(running.gateway.report().expect("it runs").engine.rules[0].name, "other");
+}
+
+#[test]
+fn the_metrics_are_prometheus_text() {
+    let running = Running::start();
+    running.memory.push(PortId(0), Frame::plain(vec![7; 60].into()));
+    running.wait_for(|running| running.gateway.report().is_ok_and(|report| report.sent == 1));
+    let answer = running.http("GET /metrics HTTP/1.1\r\n\r\n");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("text/plain; version=0.0.4"), "{head}");
+    let mut families = std::collections::BTreeSet::new();
+    let mut samples = std::collections::BTreeMap::new();
+    for line in body.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').expect("a name and a kind");
+            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            assert!(families.insert(name), "{name} twice");
+        } else if !line.starts_with("# HELP ") {
+            let (sample, value) = line.rsplit_once(' ').expect("a sample and its value");
+            let name = sample.split('{').next().unwrap_or_default();
+            assert!(families.contains(name), "{line}");
+            assert!(sample == name || sample.ends_with("\"}"), "{line}");
+            assert!(samples.insert(sample, value.parse::<f64>().expect("a number")).is_none(), "{line}");
+        }
+    }
+    assert_eq!(samples["lasthop_passed_frames_total{reason=\"not-understood\"}"], 1.0);
+    assert_eq!(samples["lasthop_rule_seen_packets_total{rule=\"snoop\",index=\"0\"}"], 0.0);
+    assert!(running.http("GET /healthz HTTP/1.0\r\n\r\n").ends_with("\r\n\r\nok\n"));
+    assert!(running.http("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
+    assert!(running.http("\0\0\0 nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
+}
+
+#[test]
+fn a_second_gateway_is_refused_where_the_first_one_listens() {
+    let running = Running::start();
+    let config = config::read(&running.file(), LinkSenses::empty()).expect("it is right");
+    let start = Start { config, file: None, owns_process: false };
+    let io = Memory::new(Vec::new());
+    let refused = start.run(move |_| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto }));
+    let refused = refused.expect_err("the socket is taken").to_string();
+    assert!(refused.contains("another gateway is running there"), "{refused}");
+}
+
+#[test]
+fn connections_are_read_as_they_are_written() {
+    let key = parse_flow("192.0.2.1:443-10.0.0.7:50000").expect("it is one");
+    assert_eq!((key.source.1, key.destination.1), (443, 50_000));
+    assert!(parse_flow("[2001:db8::1]:443-[::1]:5").is_ok());
+    for wrong in ["", "-", "1.2.3.4-5.6.7.8", "1.2.3.4:1", "1.2.3.4:99999-5.6.7.8:1"] {
+        assert!(parse_flow(wrong).is_err(), "{wrong}");
+    }
+    assert!(ask(Path::new("/nowhere"), &Command::Status).is_err());
+}

@@ -1,0 +1,236 @@
+//! `lasthop gateway`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use comfy_table::Table;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use lasthop_live::gateway::Start;
+use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
+use lasthop_live::gateway::control::{Command, ask};
+use lasthop_live::gateway::engine::FlowReport;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What `gateway` can be told.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Runs in the foreground until SIGTERM or SIGINT, then sends on what it holds and takes its filters out; SIGHUP has it read \
+                  its file again. If it dies or hangs, traffic passes without it.\n\n\
+                  Examples:\n  lasthop gateway --print-default-config > gateway.toml\n  lasthop gateway --check gateway.toml\n  \
+                  lasthop gateway gateway.toml\n  lasthop gateway status\n  lasthop gateway aside 192.0.2.1:443-10.0.0.7:50000"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    question: Option<Question>,
+    /// The configuration, a TOML file
+    #[arg(required_unless_present = "print_default_config")]
+    config: Option<PathBuf>,
+    /// Read the file, say what is wrong with it, and do nothing
+    #[arg(long)]
+    check: bool,
+    /// Print a file with every key, its default and what it is for
+    #[arg(long, exclusive = true)]
+    print_default_config: bool,
+}
+
+/// What can be asked of a gateway that runs.
+#[derive(Subcommand)]
+enum Question {
+    /// Its ports, rules and counters
+    Status(Where),
+    /// The connections that it knows
+    Flows(Where),
+    /// Have it read its file again; connections stay, and so do agents whose settings did not change
+    Reload(Where),
+    /// Have its agents send on what they hold; then it passes everything on untouched, until the next reload
+    Drain(Where),
+    /// Have it leave one connection alone from now on
+    Aside {
+        /// The connection's two ends, in either order: 192.0.2.1:443-10.0.0.7:50000
+        flow: String,
+        #[command(flatten)]
+        at: Where,
+    },
+}
+
+/// Which gateway, and how to answer.
+#[derive(Args)]
+struct Where {
+    /// The gateway's control socket
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(question) = &arguments.question {
+        return put(question);
+    }
+    let Some(file) = &arguments.config else { return output::print(DEFAULT_FILE.trim_end()) };
+    // A gateway's own radios do not tell the fate of each frame.
+    let config = config::read(file, lasthop_agent::LinkSenses::empty()).map_err(Failure::usage)?;
+    if arguments.check {
+        return output::print(&format!("{}: right", file.display()));
+    }
+    run(config, file)
+}
+
+fn run(config: Config, file: &Path) -> Result<(), Failure> {
+    start_log(&config);
+    let start = Start { config, file: Some(file.to_owned()), owns_process: true };
+    let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;
+    let ports: Vec<&str> = gateway.ports().iter().map(|port| port.name.as_str()).collect();
+    tracing::info!(ports = ports.join(", "), "packets go round");
+    gateway.wait().map(drop).map_err(|error| Failure::Run(error.into()))
+}
+
+fn start_log(config: &Config) {
+    let level = match config.log_level {
+        LogLevel::Error => tracing::Level::ERROR,
+        LogLevel::Warn => tracing::Level::WARN,
+        LogLevel::Info => tracing::Level::INFO,
+        LogLevel::Debug => tracing::Level::DEBUG,
+    };
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).with_target(false);
+    // There is none before this one.
+    let _ = match config.log_format {
+        LogFormat::Text => log.with_ansi(false).try_init(),
+        LogFormat::Json => log.json().try_init(),
+    };
+}
+
+fn put(question: &Question) -> Result<(), Failure> {
+    let (command, at) = match question {
+        Question::Status(at) => (Command::Status, at),
+        Question::Flows(at) => (Command::Flows, at),
+        Question::Reload(at) => (Command::Reload, at),
+        Question::Drain(at) => (Command::Drain, at),
+        Question::Aside { flow, at } => (Command::Aside { flow: flow.clone() }, at),
+    };
+    let answer = ask(&at.socket, &command).map_err(|error| Failure::Run(error.into()))?;
+    if at.json {
+        return output::print_json(&answer);
+    }
+    match question {
+        Question::Status(_) => output::print(&status(&answer)),
+        Question::Flows(_) => output::print(&flows(answer)?),
+        Question::Reload(_) => {
+            for note in answer["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                output::complain(&format!("note: {note}"));
+            }
+            output::print("reloaded")
+        }
+        Question::Drain(_) => {
+            output::print("drained: everything passes untouched until the next `lasthop gateway reload`")
+        }
+        Question::Aside { flow, .. } => output::print(&format!("{flow} is left alone from now on")),
+    }
+}
+
+fn status(answer: &Value) -> String {
+    let report = &answer["report"];
+    let engine = &report["engine"];
+    let counters = &engine["counters"];
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let ports: Vec<String> = answer["ports"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|port| format!("{} ({})", text(&port["name"]), text(&port["side"])))
+        .collect();
+    let seconds = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let uptime = seconds(&report["uptime_s"]);
+    let mode =
+        if engine["drained"] == true { "drained: everything passes untouched" } else { "packets go round" };
+    let mut lines = vec![
+        format!("lasthop gateway {}, {mode}", text(&answer["version"])),
+        format!("file        {}", text(&answer["file"])),
+        format!("ports       {}, by {}", ports.join(", "), text(&answer["backend"])),
+        format!(
+            "up          {uptime:.0} s, {:.2} s of processor time, longest turn {:.1} ms",
+            seconds(&report["cpu_s"]),
+            1e3 * seconds(&report["longest_turn_s"])
+        ),
+        format!("connections {} of at most {}", engine["connections"], engine["most_connections"]),
+        format!(
+            "frames      {} in ({:.0}/s), {} out, {} lost, {} held",
+            counters["received"],
+            seconds(&counters["received"]) / uptime.max(1.0),
+            report["sent"],
+            report["lost"],
+            engine["held"],
+        ),
+    ];
+    let passed: Vec<String> = counters["passed"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, count)| **count != 0)
+        .map(|(reason, count)| format!("{count} {}", reason.replace('_', " ")))
+        .collect();
+    lines.push(format!(
+        "untouched   {}",
+        if passed.is_empty() { "none".to_owned() } else { passed.join(", ") }
+    ));
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_header([
+        "rule",
+        "seen",
+        "local retransmits",
+        "ACKs kept back",
+        "taken over",
+        "made",
+        "held",
+        "panics",
+        "",
+    ]);
+    for rule in engine["rules"].as_array().into_iter().flatten() {
+        let counters = &rule["counters"];
+        let given_up = if rule["given_up"] == true { "given up: traffic passes" } else { "" };
+        table.add_row([
+            text(&rule["name"]),
+            counters["seen"].to_string(),
+            counters["local_retransmits"].to_string(),
+            counters["duplicate_acks_suppressed"].to_string(),
+            counters["absorbed"].to_string(),
+            counters["sent"].to_string(),
+            rule["held"].to_string(),
+            counters["panics"].to_string(),
+            given_up.to_owned(),
+        ]);
+    }
+    format!("{}\n{table}", lines.join("\n"))
+}
+
+fn flows(answer: Value) -> Result<String, Failure> {
+    let mut flows: Vec<FlowReport> = serde_json::from_value(answer)
+        .map_err(|error| Failure::Run(anyhow!("the answer is no table of flows: {error}")))?;
+    flows.sort_by_key(|flow| std::cmp::Reverse(flow.octets_from_core + flow.octets_from_radio));
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_header(["core", "radio", "state", "rule", "kB down", "kB up", "made", "kept", "age", "idle"]);
+    for flow in &flows {
+        let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
+        table.add_row([
+            flow.core.to_string(),
+            flow.radio.to_string(),
+            flow.state.clone(),
+            rule,
+            (flow.octets_from_core / 1000).to_string(),
+            (flow.octets_from_radio / 1000).to_string(),
+            flow.sent_by_agent.to_string(),
+            flow.kept_by_agent.to_string(),
+            format!("{:.0} s", flow.age_s),
+            format!("{:.0} s", flow.idle_s),
+        ]);
+    }
+    Ok(format!("{table}\n{} connections", flows.len()))
+}
