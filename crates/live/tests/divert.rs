@@ -6,11 +6,30 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, is_skipped, ports, without_sack};
-use lasthop_live::io::divert::{Attachment, Divert, DivertError};
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, ports, without_sack};
+use lasthop_live::io::divert::{Attachment, Divert, DivertError, is_built};
 use lasthop_live::io::{PacketIo, Selection};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::FlowKey;
+
+/// Says loudly that a test did not run.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn is_skipped() -> bool {
+    if !is_built() {
+        eprintln!("SKIPPED: this build has no BPF programs");
+    }
+    !is_built() || hosts::is_skipped()
+}
+
+#[test]
+fn a_build_without_the_programs_says_so_in_one_sentence() {
+    if is_built() {
+        return;
+    }
+    let error =
+        Divert::open(vec![], &Selection::default()).expect_err("there is nothing to load").to_string();
+    assert!(error.contains("clang") && error.contains("policy routing"), "{error}");
+}
 
 const BULK: usize = 5_000_000;
 

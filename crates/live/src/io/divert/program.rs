@@ -22,6 +22,11 @@ use crate::io::selection::{Prefix, Selection, mapped};
 /// The compiled programs; nothing if the build had no compiler for them.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/divert.bpf.o"));
 
+/// Whether this build has the BPF programs; without them nothing is diverted, and opening says why.
+pub fn is_built() -> bool {
+    !OBJECT.is_empty()
+}
+
 const DIVERT: &str = "lasthop_divert";
 const RESTORE: &str = "lasthop_restore";
 
@@ -117,7 +122,7 @@ const NOT_INCLUDED: u8 = 2;
 
 impl Programs {
     pub(super) fn load(selection: &Selection) -> Result<Self, ProgramError> {
-        if OBJECT.is_empty() {
+        if !is_built() {
             return Err(ProgramError::NotBuilt(env!("LASTHOP_BPF_MISSING")));
         }
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
