@@ -78,7 +78,8 @@ impl Device {
     /// Makes a device; a `%d` in the name becomes a number that is free. It is down still, and has no addresses.
     pub fn new(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = open("/dev/net/tun", flags, Mode::empty()).map_err(|error| DeviceError::Open(error.into()))?;
+        let file =
+            open("/dev/net/tun", flags, Mode::empty()).map_err(|error| DeviceError::Open(error.into()))?;
         let layer = match kind {
             Kind::Tun => libc::IFF_TUN,
             Kind::Tap => libc::IFF_TAP,

@@ -111,7 +111,8 @@ fn what_is_not_selected_never_comes_to_us() {
         (only(vec![5000], "10.99.0.0/16"), false),
     ] {
         let what = format!("{selection:?}");
-        let running = Loop::start(&hosts.gateway, None, move || Divert::open(ports(), &selection).expect("open"));
+        let running =
+            Loop::start(&hosts.gateway, None, move || Divert::open(ports(), &selection).expect("open"));
         hosts.ping_and_datagram();
         assert_eq!(Seen::count(&running.seen.frames), 0, "UDP and ICMP are not for us");
         drop(Flow::open(&hosts, SERVER));
@@ -158,7 +159,8 @@ fn a_connection_survives_a_loop_that_hangs() {
             Divert::open_with(ports(), &Selection::default(), how).expect("it opens")
         });
         let seen = &running.seen;
-        let (gap, octets) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(600), || seen.hang());
+        let (gap, octets) =
+            Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(600), || seen.hang());
         assert!(gap < Duration::from_millis(400), "{gap:?} after {octets} octets");
         assert!(octets > 1_000_000, "{octets}");
         running.end();
@@ -174,7 +176,8 @@ fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
     for how in ["tcx", "filters"] {
         let hosts = Hosts::routed();
         let mut child = hosts.child("the_process_that_is_killed", how);
-        let (gap, octets) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
+        let (gap, octets) =
+            Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
         assert!(child.has_seen() > 0, "it was in the path");
         assert!(gap < Duration::from_millis(300), "{gap:?} after {octets} octets");
         let running = Loop::start(&hosts.gateway, None, open);

@@ -19,7 +19,10 @@ impl Request {
         // SAFETY: a C structure of integers and a union of such; all zeros is a value of it.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains(['/', '\0']) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "an interface's name has 1 to 15 octets"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "an interface's name has 1 to 15 octets",
+            ));
         }
         for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
             *to = from.cast_signed() as libc::c_char;
@@ -69,7 +72,9 @@ impl Request {
 
     fn call(&mut self, fd: BorrowedFd<'_>, request: c_ulong) -> io::Result<()> {
         // SAFETY: each request used here reads and writes a whole `struct ifreq` and nothing else.
-        let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as _, std::ptr::from_mut(&mut self.0).cast::<c_void>()) };
+        let result = unsafe {
+            libc::ioctl(fd.as_raw_fd(), request as _, std::ptr::from_mut(&mut self.0).cast::<c_void>())
+        };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }

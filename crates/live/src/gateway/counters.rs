@@ -62,8 +62,26 @@ pub struct Passed {
 impl Passed {
     /// All of them.
     pub const fn sum(&self) -> u64 {
-        let Self { not_understood, wrong_checksum, not_tcp, unwanted, table_full, aside, drained, one_way, broken_agent } = self;
-        *not_understood + *wrong_checksum + *not_tcp + *unwanted + *table_full + *aside + *drained + *one_way + *broken_agent
+        let Self {
+            not_understood,
+            wrong_checksum,
+            not_tcp,
+            unwanted,
+            table_full,
+            aside,
+            drained,
+            one_way,
+            broken_agent,
+        } = self;
+        *not_understood
+            + *wrong_checksum
+            + *not_tcp
+            + *unwanted
+            + *table_full
+            + *aside
+            + *drained
+            + *one_way
+            + *broken_agent
     }
 
     pub(super) const fn count(&mut self, why: &Untouched) {

@@ -107,11 +107,11 @@ impl Devices {
     /// Waits so long for anything to be there.
     fn look(&mut self, longest: Duration) -> io::Result<()> {
         let ports = self.devices.len();
-        let timeout =
-            Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos().into() };
+        let timeout = Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos().into() };
         let others = self.watched.iter().chain([&*self.wake]).map(AsFd::as_fd);
         let files = self.devices.iter().map(AsFd::as_fd).chain(others);
-        let mut polled: Vec<PollFd<'_>> = files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
+        let mut polled: Vec<PollFd<'_>> =
+            files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),

@@ -54,7 +54,9 @@ pub enum PolicyError {
     #[error("cannot run `ip`: {0}; install iproute2 (OpenWrt: ip-full)")]
     Start(#[source] io::Error),
     /// `ip` refused.
-    #[error("`ip` said: {message}, in: {commands}; it takes CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and iproute2's own `ip`")]
+    #[error(
+        "`ip` said: {message}, in: {commands}; it takes CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and iproute2's own `ip`"
+    )]
     Refused {
         /// What it said.
         message: String,
@@ -62,7 +64,9 @@ pub enum PolicyError {
         commands: String,
     },
     /// More rules than there are priorities for.
-    #[error("the selection takes {0} rules and there are priorities for {RULES}; name fewer ports or prefixes")]
+    #[error(
+        "the selection takes {0} rules and there are priorities for {RULES}; name fewer ports or prefixes"
+    )]
     TooMany(usize),
     /// What we wait with.
     #[error("cannot make an eventfd: {0}")]
@@ -162,13 +166,15 @@ fn set_up(tun: &Device) -> Result<(), PolicyError> {
 
 /// The rules for what comes in by a port, without their priorities: exclusions, then inclusions.
 fn rules_of(port: &str, table: usize, selection: &Selection, family: Family) -> Vec<String> {
-    let rule = |selectors: &str, table: &str| format!("rule add iif {port} ipproto tcp {selectors} lookup {table}");
+    let rule =
+        |selectors: &str, table: &str| format!("rule add iif {port} ipproto tcp {selectors} lookup {table}");
     let of_family = |prefixes: &[Prefix]| -> Vec<String> {
         let prefixes = prefixes.iter().filter(|prefix| prefix.is_ipv4() == family.is_v4);
         prefixes.flat_map(|prefix| [format!("from {prefix}"), format!("to {prefix}")]).collect()
     };
-    let of_ports =
-        |ports: &[u16]| ports.iter().flat_map(|port| [format!("sport {port}"), format!("dport {port}")]).collect();
+    let of_ports = |ports: &[u16]| {
+        ports.iter().flat_map(|port| [format!("sport {port}"), format!("dport {port}")]).collect()
+    };
     let excluded_ports: Vec<String> = of_ports(&selection.excluded_ports);
     let mut ports: Vec<String> = of_ports(&selection.ports);
     let mut prefixes = of_family(&selection.prefixes);

@@ -79,7 +79,12 @@ impl Hosts {
     /// The gateway is a bridge, and both hosts are in one network.
     pub fn bridged() -> Self {
         let hosts = Self::wired();
-        let commands = ["link add br type bridge", "link set br up", "link set core master br", "link set radio master br"];
+        let commands = [
+            "link add br type bridge",
+            "link set br up",
+            "link set core master br",
+            "link set radio master br",
+        ];
         hosts.gateway.ip(&commands).expect("a bridge");
         hosts.server.ip(&["address add 10.77.1.2/24 dev eth"]).expect("an address");
         hosts.client.ip(&["address add 10.77.1.3/24 dev eth"]).expect("an address");
@@ -123,7 +128,8 @@ impl Hosts {
 
     /// Traffic that is not TCP, both ways.
     pub fn ping_and_datagram(&self) {
-        let socket = |host: &Namespace| host.enter(|| UdpSocket::bind("0.0.0.0:7000")).expect("enter").expect("bind");
+        let socket =
+            |host: &Namespace| host.enter(|| UdpSocket::bind("0.0.0.0:7000")).expect("enter").expect("bind");
         let (server, client) = (socket(&self.server), socket(&self.client));
         client.send_to(b"datagram", "10.77.1.2:7000").expect("it is sent");
         server.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -238,7 +244,8 @@ fn raw_socket(host: &Namespace) -> OwnedFd {
     let open = || {
         let protocol = Protocol::from_raw(RawProtocol::new(u32::from(3_u16.to_be())).expect("not zero"));
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(protocol)).expect("root");
+        let socket =
+            socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(protocol)).expect("root");
         let index = lasthop_live::device::Interface::named("eth").expect("it is there").index();
         let address = libc::sockaddr_ll {
             sll_family: libc::AF_PACKET as u16,
@@ -290,7 +297,8 @@ pub struct Flow {
 impl Flow {
     pub fn open(hosts: &Hosts, server: &str) -> Self {
         let address: SocketAddr = server.parse().expect("an address");
-        let listener = hosts.server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
+        let listener =
+            hosts.server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
         let client = hosts.client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
         let client = client.expect("the server is reachable");
         let (server, _) = listener.accept().expect("a connection");
@@ -431,7 +439,8 @@ impl Loop {
         let of_thread = Arc::clone(&seen);
         let thread = thread::spawn(move || {
             let network = Some(rustix::thread::LinkNameSpaceType::Network);
-            rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), network).expect("setns");
+            rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), network)
+                .expect("setns");
             let mut io = open();
             io.heartbeat(clock::now());
             ready.send(()).expect("somebody waits");

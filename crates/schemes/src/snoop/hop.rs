@@ -52,6 +52,8 @@ pub struct Hop {
     least_since: Instant,
     /// Octets a second that the hop delivered lately; 0 before it is known.
     rate: u64,
+    /// When it last delivered something.
+    pub delivered_at: Instant,
     round: Round,
     drain: Option<Drain>,
     shrinking: Option<Shrinking>,
@@ -96,6 +98,7 @@ impl Hop {
             least: None,
             least_since: now,
             rate: 0,
+            delivered_at: now,
             round: Round { start: now, ..Round::default() },
             drain: None,
             shrinking: None,
@@ -138,6 +141,9 @@ impl Hop {
     /// Takes note of what an ACK showed: octets delivered, when the latest of them left, and what that makes the round trip.
     pub fn on_delivery(&mut self, delivered: u64, sent: Option<Instant>, now: Instant, settings: &Settings) {
         self.round.delivered += delivered;
+        if delivered > 0 {
+            self.delivered_at = now;
+        }
         self.round.is_limited &= !self.turns.is_empty();
         let Some(sent) = sent else { return };
         let rtt = now.since(sent);

@@ -346,6 +346,7 @@ impl Snoop {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         if flow.board.is_none() {
             if !self.repair(key, Cause::Timer, cx) {
+                self.set_stalled(key);
                 self.flush(key, cx);
             }
             self.release(key.destination.0, cx);
@@ -373,6 +374,14 @@ impl Snoop {
             self.release(key.destination.0, cx);
             self.follow_timer(key);
         }
+    }
+
+    /// Takes what a flow has on the hop for gone.
+    fn set_stalled(&mut self, key: FlowKey) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let before = flow.in_flight();
+        flow.is_stalled = true;
+        self.count_in_flight(key, before, 0);
     }
 
     /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.

@@ -26,10 +26,14 @@ const RESTORE: &str = "lasthop_restore";
 #[derive(Debug, Error)]
 pub enum ProgramError {
     /// They were not compiled.
-    #[error("this build has no BPF programs: {0}; build it where clang is installed, or use the backend with policy routing")]
+    #[error(
+        "this build has no BPF programs: {0}; build it where clang is installed, or use the backend with policy routing"
+    )]
     NotBuilt(&'static str),
     /// The kernel does not take them.
-    #[error("the kernel does not take the BPF programs: {0}; it needs CONFIG_BPF_SYSCALL, and we CAP_BPF and CAP_NET_ADMIN")]
+    #[error(
+        "the kernel does not take the BPF programs: {0}; it needs CONFIG_BPF_SYSCALL, and we CAP_BPF and CAP_NET_ADMIN"
+    )]
     Load(#[source] Box<EbpfError>),
     /// A map or program is not as the source has it.
     #[error("the BPF object has no {0} of the kind that is expected")]
@@ -199,7 +203,8 @@ impl Programs {
             Err(error) => return Err(refused(with_sources(&error))),
         }
         let filter = TcAttachOptions::Netlink(NlOptions::default());
-        let attached = program(&mut self.bpf, name)?.attach_with_options(interface, TcAttachType::Ingress, filter);
+        let attached =
+            program(&mut self.bpf, name)?.attach_with_options(interface, TcAttachType::Ingress, filter);
         attached.map(|_| ()).map_err(|error| refused(with_sources(&error)))
     }
 
