@@ -32,6 +32,10 @@ const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 /// Samples that make a new least round-trip time: more than one, because the receiver may delay an ACK.
 const SAMPLES: u32 = 4;
 
+/// So much of a connection may always wait: the largest window without scaling, so that a connection which the receiver's window
+/// limits is left alone, also on a slow hop or one that falls silent now and then.
+const LEAST_PATIENCE: u64 = 65_535;
+
 /// Larger than any hop's content; keeps arithmetic in bounds.
 const LARGEST_WINDOW: u64 = 1 << 40;
 
@@ -133,8 +137,7 @@ impl Hop {
     pub fn patience(&self, settings: &Settings) -> usize {
         let shared = self.rate / (self.turns.len().max(1) as u64);
         let octets = shared as u128 * settings.held_delay.as_micros() / 1_000_000;
-        let least = u64::from(self.segment) * u64::from(settings.least_window);
-        let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(least) };
+        let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(LEAST_PATIENCE) };
         octets.min(settings.held_octets as u64) as usize
     }
 
