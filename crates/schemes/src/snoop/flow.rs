@@ -125,6 +125,9 @@ impl Flow {
         self.arrived = self.arrived.later(end);
         if self.last_ack.is_some_and(|ack| !end.after(ack)) {
             // The receiver has it; its own duplicate ACK will tell the sender.
+            if let Some(board) = &mut self.board {
+                board.forget_copies(seq, end);
+            }
             return DataEffect::default();
         }
         let is_known = late && self.mark_retransmitted_by_sender(seq, end, now);

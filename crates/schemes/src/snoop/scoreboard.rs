@@ -219,12 +219,17 @@ impl Scoreboard {
             (range.by_sender, range.copies, range.missing_since) = (true, 0, None);
             at += 1;
         }
+        self.forget_copies(seq, end);
+        found
+    }
+
+    /// The sender sent `[seq, end)` again: if it arrives twice, that may be told.
+    pub fn forget_copies(&mut self, seq: Seq, end: Seq) {
         for copy in &mut self.copies {
             if copy.0.before(end) && copy.1.after(seq) {
                 *copy = (Seq(0), Seq(0));
             }
         }
-        found
     }
 
     /// Notes a copy of the range at `seq` that takes the place of what is lost.

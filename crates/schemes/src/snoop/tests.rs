@@ -3,10 +3,12 @@
 mod bounds;
 mod duplicate_acks;
 mod lifetime;
+mod local_window;
 mod octets;
 mod random;
 mod timer;
 mod timestamps;
+mod today;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
