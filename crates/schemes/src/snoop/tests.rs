@@ -2,6 +2,7 @@
 
 mod bounds;
 mod duplicate_acks;
+mod laws;
 mod lifetime;
 mod local_window;
 mod octets;
@@ -70,7 +71,9 @@ impl Bench {
     fn pass(&mut self, packet: &Packet, from: Side) -> Step {
         let mut passing = packet.clone();
         let (verdict, copies, reports) = self.call(|snoop, cx| snoop.on_packet(&mut passing, from, cx));
-        assert_eq!(passing, *packet, "the packet in hand is never edited");
+        if !self.snoop.settings.local_window {
+            assert_eq!(passing, *packet, "the packet in hand is never edited");
+        }
         Step { verdict, copies, reports }
     }
 
