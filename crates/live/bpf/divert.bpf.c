@@ -54,8 +54,7 @@ enum { INTO_INGRESS = 1 };
 // On a frame that is on its way back, between lasthop_restore and the hook that it was taken at. "lhop".
 #define MARK 0x6c686f70
 // Older than this, the heartbeat says that user space is dead, stopped, or too busy to be trusted. It beats every 20 ms where nothing
-// goes on: twice may be late. A beat that is later than that costs little, because frames pass meanwhile; and a sender's own timer
-// (200 ms at least) is not to run out over a hang.
+// goes on, so two may be late. One that is later still costs little, because frames pass meanwhile; in a hang they are lost for so long.
 #define STALE_NS 60000000
 // What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
 #define LONGEST 65535

@@ -21,8 +21,9 @@ const SIZES: [usize; 5] = [256, SMALL, 8192, 32_768, LARGEST];
 const SMALL_CLASS: usize = 1;
 /// Where it has the large one.
 const LARGEST_CLASS: usize = SIZES.len() - 1;
-/// How much memory each size keeps for use again.
-const KEPT_OCTETS: usize = 1 << 20;
+/// How much memory each size remembers, for use again: more than agents hold of a few fast connections, because a new large buffer costs
+/// as much as a copy of one.
+const KEPT_OCTETS: usize = 4 << 20;
 /// How many buffers it keeps at most.
 const KEPT_BUFFERS: usize = 256;
 
@@ -76,7 +77,7 @@ impl Buffers {
 #[derive(Debug)]
 struct Class {
     size: usize,
-    /// What was handed out, whole, oldest first. Where ours is the only reference left, it can be used again.
+    /// What was handed out, whole, oldest first but for those that were looked at since. Where ours is the only reference left, it can be used again.
     lent: VecDeque<Bytes>,
     /// How many of those are remembered.
     kept: usize,
@@ -93,6 +94,14 @@ impl Class {
 
     /// A buffer of this size with anything in it.
     fn take(&mut self) -> BytesMut {
+        // Of frames that go on at once, the newest buffer is the one that the processor has at hand.
+        if let Some(newest) = self.lent.pop_back() {
+            match newest.try_into_mut() {
+                Ok(free) => return free,
+                Err(held) => self.lent.push_back(held),
+            }
+        }
+        // Of frames that agents hold, the oldest is the first that they let go of.
         for _ in 0..LOOKED_AT.min(self.lent.len()) {
             let Some(oldest) = self.lent.pop_front() else { break };
             match oldest.try_into_mut() {

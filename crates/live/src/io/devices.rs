@@ -16,9 +16,9 @@ use crate::device::Device;
 use crate::frame::Frame;
 
 /// Frames and octets that one call of `receive` takes from a port at most: what waits on the other ports, and timers, are to have
-/// their turn.
+/// their turn, and a processor's cache is to hold them until they are written.
 const BATCH_FRAMES: usize = 32;
-const BATCH_OCTETS: usize = 512 * 1024;
+const BATCH_OCTETS: usize = 256 * 1024;
 
 /// More than fits in the devices' queues.
 const DRAINED_BATCHES: usize = 1000;

@@ -99,10 +99,13 @@ impl Divert {
                 let tap = Device::new("lasthop%d", Kind::Tap)?;
                 let tap_interface = tap.bring_up(LARGEST_MTU, true)?;
                 let of_tap = (tap.name(), tap_interface.index());
-                programs.join(side, (name, interface.index()), of_tap, how)?;
+                programs.restore(side, (name, interface.index()), of_tap, how)?;
                 ports.push(Port { name: name.clone(), side, ethernet: true });
                 devices.push(tap);
             }
+        }
+        for port in &ports {
+            programs.divert(port.side, &port.name, how)?;
         }
         let heartbeat = programs.heartbeat()?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;

@@ -3,22 +3,24 @@
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lasthop_agent::Side;
 use lasthop_live::clock;
 use lasthop_live::frame::{Frame, LinkHeader};
+use lasthop_live::gateway::connection::Connection;
 use lasthop_live::io::{PacketIo, Port, Sent};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::wire::emit;
-use lasthop_packet::{Ip, Packet, Payload, SackBlocks, Tcp, Transport};
+use lasthop_packet::{FlowKey, Ip, Packet, Payload, SackBlocks, Tcp, Transport};
 use rustix::net::{AddressFamily, Protocol, RawProtocol, SocketFlags, SocketType, socket_with};
 
 pub const SERVER: &str = "10.77.1.2:5000";
@@ -96,6 +98,12 @@ impl Hosts {
         hosts
     }
 
+    /// The server's own timer runs out after 20 ms and not after 200, so that a gap in a transfer is the gap in the path.
+    pub fn with_hasty_server(self) -> Self {
+        self.server.ip(&["route add 10.77.2.0/24 via 10.77.1.1 rto_min 20ms"]).expect("a route");
+        self
+    }
+
     /// Whether the hosts' own network cards leave segmenting to others; ours do if nothing is said.
     pub fn without_super_packets(self) -> Self {
         let command = ["link set eth gso_max_segs 1"];
@@ -106,15 +114,7 @@ impl Hosts {
 
     /// The server sends so much to the client, which looks at each octet.
     pub fn download(&self, server: &str, octets: usize) {
-        let mut flow = Flow::open(self, server);
-        flow.server.set_write_timeout(Some(PATIENCE)).expect("a timeout");
-        thread::scope(|scope| {
-            let mut server = &flow.server;
-            scope.spawn(move || server.write_all(&pattern(octets)).expect("it is read"));
-            let mut came = vec![0; octets];
-            flow.client.read_exact(&mut came).expect("it arrives");
-            assert!(came == pattern(octets), "it arrives as it was sent");
-        });
+        Flow::open(self, server).download(octets);
     }
 }
 
@@ -311,14 +311,32 @@ pub struct Flow {
 
 impl Flow {
     pub fn open(hosts: &Hosts, server: &str) -> Self {
-        let address: SocketAddr = server.parse().expect("an address");
+        Self::between(&hosts.server, &hosts.client, server)
+    }
+
+    /// A server and its client.
+    pub fn between(server: &Namespace, client: &Namespace, address: &str) -> Self {
+        let address: SocketAddr = address.parse().expect("an address");
         let listener =
-            hosts.server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
-        let client = hosts.client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
+            server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
+        let client = client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
         let client = client.expect("the server is reachable");
         let (server, _) = listener.accept().expect("a connection");
         client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         Self { server, client }
+    }
+
+    /// The server sends so much to the client, which looks at each octet.
+    pub fn download(self, octets: usize) {
+        let Self { server, mut client } = self;
+        server.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+        thread::scope(|scope| {
+            let mut server = &server;
+            scope.spawn(move || server.write_all(&pattern(octets)).expect("it is read"));
+            let mut came = vec![0; octets];
+            client.read_exact(&mut came).expect("it arrives");
+            assert!(came == pattern(octets), "it arrives as it was sent");
+        });
     }
 
     /// Something goes both ways.
@@ -384,6 +402,8 @@ pub struct Seen {
     pub untouched: AtomicU64,
     pub edited: AtomicU64,
     pub lost: AtomicU64,
+    /// Connections from the core's side to the radio's, and from which sides packets of them came.
+    pub connections: Mutex<BTreeMap<FlowKey, BTreeSet<Side>>>,
     hangs: AtomicBool,
     ends: AtomicBool,
 }
@@ -411,7 +431,7 @@ impl Seen {
             io.receive(&mut frames).expect("reading works");
             io.heartbeat(clock::now());
             for (port, frame) in frames.drain(..) {
-                let frame = self.look_at(frame, io.ports()[usize::from(port.0)].ethernet, edit);
+                let frame = self.look_at(frame, &io.ports()[usize::from(port.0)], edit);
                 if io.send(port, &frame).expect("writing works") == Sent::Lost {
                     self.lost.fetch_add(1, Relaxed);
                 }
@@ -419,18 +439,32 @@ impl Seen {
         }
     }
 
-    fn look_at(&self, frame: Frame, ethernet: bool, edit: Option<fn(&mut Packet) -> bool>) -> Frame {
+    /// The other ends of connections of the client at this address, each of which came from both sides.
+    pub fn two_way(&self, client: &str) -> Vec<SocketAddr> {
+        let client: IpAddr = client.parse().expect("an address");
+        let connections = self.connections.lock().expect("nobody panicked");
+        let both_ways = connections.iter().map(|(key, sides)| {
+            assert_eq!((key.destination.0, sides.len()), (client, 2), "{connections:?}");
+            key.source.into()
+        });
+        both_ways.collect()
+    }
+
+    fn look_at(&self, frame: Frame, port: &Port, edit: Option<fn(&mut Packet) -> bool>) -> Frame {
         self.frames.fetch_add(1, Relaxed);
         if frame.segment_size.is_some() {
             self.super_packets.fetch_add(1, Relaxed);
         }
-        let parsed: Result<(LinkHeader, Packet), _> = frame.parse(ethernet);
+        let parsed: Result<(LinkHeader, Packet), _> = frame.parse(port.ethernet);
         let Ok((link, mut packet)) = parsed else {
             self.untouched.fetch_add(1, Relaxed);
             return frame;
         };
         if !matches!(packet.transport(), Transport::Tcp(_)) {
             self.not_tcp.fetch_add(1, Relaxed);
+        }
+        if let Some(key) = Connection::key_of(&packet, port.side) {
+            self.connections.lock().expect("nobody panicked").entry(key).or_default().insert(port.side);
         }
         if edit.is_some_and(|edit| edit(&mut packet)) {
             self.edited.fetch_add(1, Relaxed);

@@ -41,6 +41,15 @@ struct Hook {
     at: TcAttachType,
 }
 
+/// Where frames of a side are taken, and the map of the TAP devices for them: what comes from the core's side where it goes out, what
+/// comes from the radio where it comes in.
+const fn hook_of(side: Side) -> (Hook, &'static str) {
+    match side {
+        Side::Core => (DOWN, "down_taps"),
+        Side::Radio => (UP, "up_taps"),
+    }
+}
+
 /// `BPF_F_INGRESS`.
 const INTO_INGRESS: u32 = 1;
 
@@ -185,25 +194,34 @@ impl Programs {
         Ok(())
     }
 
-    /// Joins one direction of an interface and its TAP device, each a name and a number. What comes from the side of the core is
-    /// taken where it goes out, and what comes from the radio side where it comes in.
-    pub(super) fn join(
+    /// Has what is written to a TAP device go on by an interface, from the hook of this side. Both are names and numbers.
+    pub(super) fn restore(
         &mut self,
         side: Side,
         interface: (&str, u32),
         tap: (&str, u32),
         how: Attachment,
     ) -> Result<(), ProgramError> {
-        let (hook, taps, flags) = match side {
-            Side::Core => (DOWN, "down_taps", 0),
-            Side::Radio => (UP, "up_taps", INTO_INGRESS),
+        let flags = match side {
+            Side::Core => 0,
+            Side::Radio => INTO_INGRESS,
         };
         let mut map: HashMap<_, u32, [u32; 2]> = self.map("homes")?;
         map.insert(tap.1, [interface.1, flags], 0).map_err(refused("homes"))?;
-        self.attach(RESTORE, tap.0, how)?;
-        let mut map: HashMap<_, u32, u32> = self.map(taps)?;
-        map.insert(interface.1, tap.1, 0).map_err(refused(taps))?;
-        self.attach(hook, interface.0, how)
+        let mut map: HashMap<_, u32, u32> = self.map(hook_of(side).1)?;
+        map.insert(interface.1, tap.1, 0).map_err(refused(hook_of(side).1))?;
+        self.attach(RESTORE, tap.0, how)
+    }
+
+    /// Takes frames at the hook of this side. To be called behind [`Programs::restore`] of all interfaces: when a process is killed
+    /// the kernel closes what was opened last first, and nothing is to be led to a device that is going.
+    pub(super) fn divert(
+        &mut self,
+        side: Side,
+        interface: &str,
+        how: Attachment,
+    ) -> Result<(), ProgramError> {
+        self.attach(hook_of(side).0, interface, how)
     }
 
     fn attach(&mut self, hook: Hook, interface: &str, how: Attachment) -> Result<(), ProgramError> {
