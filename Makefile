@@ -1,5 +1,5 @@
 # One entry point; CI calls the same targets.
-.PHONY: help build test lint unit fuzz-brief fuzz bench instructions compare-ns2 first-look docs clean
+.PHONY: help build test lint unit fuzz-brief fuzz bench bench-gateway instructions compare-ns2 first-look docs clean
 
 help:            ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -33,6 +33,9 @@ fuzz:            ## each fuzz target for ten minutes
 
 bench:           ## criterion benches
 	cargo bench --workspace
+
+bench-gateway:   ## the gateway's speed beside kernel routing and PEPsal (needs root; PEPSAL=/path/to/pepsal)
+	benches/gateway.sh
 
 compare-ns2:     ## our speed beside ns-2's, in one run (needs ns2)
 	benches/compare-ns2.sh

@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # The gateway beside plain kernel routing and PEPsal, over veth with GSO: Gbit/s of one download (cubic), processor time of the process,
 # and the ratios. Each round measures all of them one after the other, so that a busy machine slows them alike; ratios are medians over the
-# rounds.                                        benches/gateway.sh [SECONDS] [ROUNDS];  PEPSAL=/path/to/pepsal to compare with it
+# rounds. Then the engine alone: processor time a packet.
+#
+#   benches/gateway.sh [SECONDS] [ROUNDS]     PEPSAL=/path/to/pepsal to compare with it; ENGINE=no without the engine alone
+#
+# So that all are measured and not what else the machine does:
+# - both ends, the gateway and PEPsal have real-time priority (`chrt`; a round takes some seconds), so that others' load goes behind;
+# - each veth end hands frames to a processor by their flow (RPS), as network cards do; without, veth takes the processor that the
+#   sender runs on, and frames of one flow overtake each other whenever a process moves, in kernel routing as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds=${1:-4}
-rounds=${2:-5}
+seconds=${1:-2}
+rounds=${2:-7}
 pepsal=${PEPSAL:-$(command -v pepsal || true)}
 for needed in ip iperf3; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
@@ -32,15 +39,22 @@ ip link add radio netns $g type veth peer name eth0 netns $c
 ip -n $s address add 10.88.1.2/24 dev eth0; ip -n $g address add 10.88.1.1/24 dev core
 ip -n $c address add 10.88.2.2/24 dev eth0; ip -n $g address add 10.88.2.1/24 dev radio
 for end in "$s eth0" "$g core" "$g radio" "$c eth0"; do set -- $end; ip -n $1 link set $2 up; done
+for end in "$s eth0" "$g core" "$g radio" "$c eth0"; do
+    set -- $end
+    ip netns exec $1 sh -c "printf '%x' $(((1 << $(nproc)) - 1)) > /sys/class/net/$2/queues/rx-0/rps_cpus"
+done
 ip -n $s route add default via 10.88.1.1; ip -n $c route add default via 10.88.2.1
 ip netns exec $g sysctl -qw net.ipv4.ip_forward=1
-ip netns exec $s iperf3 -s -D -I "$scratch/iperf3.pid" > /dev/null
+first=$(chrt -f 1 true 2> /dev/null && echo "chrt -f 1" || true)
+ip netns exec $s $first iperf3 -s -D -I "$scratch/iperf3.pid" > /dev/null
 sleep 0.3
 
 cat > "$scratch/gateway.toml" << END
 [ports]
 core = ["core"]
 radio = ["radio"]
+[stepping-aside]
+unresponsive = false
 [control]
 socket = "$scratch/gateway.sock"
 [metrics]
@@ -49,9 +63,11 @@ listen = "off"
 scheme = "snoop"
 END
 
-download() { # Gbit/s
-    timeout $((seconds + 10)) ip netns exec $c iperf3 -c 10.88.1.2 -R -C cubic -t "$seconds" -O 1 -J |
-        python3 -c 'import json, sys; print("%.3f" % (json.load(sys.stdin)["end"]["sum_received"]["bits_per_second"] / 1e9))'
+download() { # Gbit/s, retransmissions
+    timeout $((seconds + 10)) ip netns exec $c $first iperf3 -c 10.88.1.2 -R -C cubic -t "$seconds" -O 1 -J |
+        python3 -c 'import json, sys
+end = json.load(sys.stdin)["end"]
+print("%.3f %d" % (end["sum_received"]["bits_per_second"] / 1e9, end["sum_sent"]["retransmits"]))'
 }
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 # NAME PROCESS: a download and the share of a core that the process took, into a line of the results.
@@ -65,23 +81,34 @@ measure() {
 }
 with_gateway() { # BACKEND
     sed -i '/^backend/d' "$scratch/gateway.toml"; sed -i "1i backend = \"$1\"" "$scratch/gateway.toml"
-    ip netns exec $g "$lasthop" gateway "$scratch/gateway.toml" 2> "$scratch/log" &
+    ip netns exec $g $first "$lasthop" gateway "$scratch/gateway.toml" 2> "$scratch/log" &
     local process=$!
     for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
     kill -0 $process 2> /dev/null || { cat "$scratch/log" >&2; return; }
     measure "lasthop/$1" $process
+    "$lasthop" gateway status --json --socket "$scratch/gateway.sock" |
+        python3 -c 'import json, sys
+report = json.load(sys.stdin)["report"]
+print("    frames in", report["engine"]["counters"]["received"], "out", report["sent"], "lost", report["lost"],
+      "longest turn", "%.1f ms;" % (1e3 * report["longest_turn_s"]), "rules:",
+      *(f"{key} {value}" for rule in report["engine"]["rules"] for key, value in rule["counters"].items() if value))' >&2 || true
     kill $process; wait $process || true
 }
+# PEPsal wants a hard limit of 2^20 open files and ends without a word where it may not raise it. It needs some tens here.
+shim=
+if [ -n "$pepsal" ] && [ "$(ulimit -Hn)" != 1048576 ] && command -v cc > /dev/null; then
+    echo 'int setrlimit(int resource, const void *limit) { return 0; }' |
+        cc -w -shared -fPIC -x c - -o "$scratch/shim.so" && shim=$scratch/shim.so
+fi
 with_pepsal() {
     ip -n $g rule add fwmark 1 lookup 100; ip -n $g route add local default dev lo table 100
-    for port in core radio; do
-        ip netns exec $g iptables -t mangle -A PREROUTING -i $port -p tcp -j TPROXY --on-port 5000 --tproxy-mark 1
-    done
-    ip netns exec $g "$pepsal" -p 5000 -f > "$scratch/pepsal" 2>&1 &
+    ip netns exec $g iptables -t mangle -A PREROUTING -i radio -p tcp -j TPROXY --on-port 5000 --tproxy-mark 1
+    LD_PRELOAD=$shim ip netns exec $g $first "$pepsal" -p 5000 > "$scratch/pepsal" 2>&1 &
     local process=$!
     sleep 0.5
-    measure pepsal $process || true
-    kill $process; wait $process 2> /dev/null || true
+    if kill -0 $process 2> /dev/null; then measure pepsal $process || true
+    else echo "PEPsal did not start: $(cat "$scratch/pepsal")" >&2; fi
+    kill $process 2> /dev/null || true; wait $process 2> /dev/null || true
     ip netns exec $g iptables -t mangle -F
     ip -n $g rule del fwmark 1 lookup 100; ip -n $g route flush table 100
 }
@@ -95,12 +122,22 @@ python3 - "$scratch/results" << 'END'
 import statistics, sys
 rows = {}
 for line in open(sys.argv[1]):
-    name, gbits, cores = line.split()
-    rows.setdefault(name, []).append((float(gbits), float(cores)))
-print(f"{'':16}{'Gbit/s':>8}{'cores':>8}{'of kernel routing':>20}{'times PEPsal':>14}")
+    name, gbits, lost, cores = line.split()
+    rows.setdefault(name, []).append((float(gbits), float(cores), int(lost)))
+print(f"{'':16}{'Gbit/s':>8}{'cores':>8}{'resent':>8}{'of kernel routing':>20}{'times PEPsal':>14}")
 for name, runs in rows.items():
     ratio = lambda other: statistics.median(a[0] / b[0] for a, b in zip(runs, rows[other])) if other in rows else None
     kernel, pepsal = ratio("kernel"), ratio("pepsal")
     print(f"{name:16}{statistics.median(r[0] for r in runs):8.2f}{statistics.median(r[1] for r in runs):8.2f}"
-          f"{kernel:19.0%} " + (f"{pepsal:14.2f}" if pepsal else ""))
+          f"{statistics.median(r[2] for r in runs):8.0f}{kernel:19.0%} " + (f"{pepsal:14.2f}" if pepsal else ""))
 END
+[ "${ENGINE:-yes}" = no ] && exit
+echo "the engine alone, ns a packet (64 segments of 1448 octets and 64 ACKs of them at a time):"
+cargo bench --locked --quiet -p lasthop-live --bench gateway 2> /dev/null |
+    python3 -c 'import re, sys
+unit = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6}
+name = ""
+for line in sys.stdin:
+    name = (re.match(r"engine, [^/]*", line) or [name])[0]
+    if found := re.search(r"time: +\[\S+ \S+ (\S+) (\S+)", line):
+        print(f"    {name:32}{float(found[1]) * unit[found[2]] / 128:8.0f}")'
