@@ -3,6 +3,7 @@
 //! | module | targets | replayed without cargo-fuzz by |
 //! |---|---|---|
 //! | [`capacity`] | `capacity_trace` | `crates/sim/tests/corpus.rs` |
+//! | [`frame`] | `frames` | `crates/live/tests/corpus.rs` |
 //! | [`packet`] | `packet_parse`, `quotation` | `crates/packet/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
@@ -13,5 +14,6 @@
 
 pub mod capacity;
 pub mod datafile;
+pub mod frame;
 pub mod packet;
 pub mod scenario;

@@ -91,7 +91,7 @@ impl Device {
             let name = name.clone();
             move |error| DeviceError::Set { what, name, error }
         };
-        request::set_header_len(&file, offload::LEN).map_err(set("set the frame header"))?;
+        request::set_header_len(&file, offload::LEN as u8).map_err(set("set the frame header"))?;
         let mut offered = Ok(());
         for features in OFFLOADS {
             offered = request::set_offload(&file, features);

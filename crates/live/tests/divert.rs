@@ -2,14 +2,34 @@
 
 mod hosts;
 
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, is_skipped, ports, without_sack};
-use lasthop_live::io::divert::{Attachment, Divert, DivertError};
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, ports, without_sack};
+use lasthop_live::io::divert::{Attachment, Divert, DivertError, is_built};
 use lasthop_live::io::{PacketIo, Selection};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::FlowKey;
+
+/// Says loudly that a test did not run.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn is_skipped() -> bool {
+    if !is_built() {
+        eprintln!("SKIPPED: this build has no BPF programs");
+    }
+    !is_built() || hosts::is_skipped()
+}
+
+#[test]
+fn a_build_without_the_programs_says_so_in_one_sentence() {
+    if is_built() {
+        return;
+    }
+    let error =
+        Divert::open(vec![], &Selection::default()).expect_err("there is nothing to load").to_string();
+    assert!(error.contains("clang") && error.contains("policy routing"), "{error}");
+}
 
 const BULK: usize = 5_000_000;
 
@@ -35,14 +55,17 @@ fn bulk_tcp_arrives_in_super_packets_of_both_families() {
 }
 
 fn assert_nothing_is_left(gateway: &Namespace) {
-    let links = gateway.ip(&["link show"]).expect("ip");
-    assert!(!links.contains("lasthop"), "{links}");
-    let bpf = gateway.enter(|| std::process::Command::new("bpftool").arg("net").output());
-    // Where there is no bpftool, the programs' devices being gone has to do.
-    if let Ok(Ok(output)) = bpf {
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(!text.contains("lasthop"), "{text}");
-    }
+    hosts::assert_soon(|| {
+        let links = gateway.ip(&["link show"]).expect("ip");
+        let bpf = gateway.enter(|| Command::new("bpftool").arg("net").output()).expect("enter");
+        // Where there is no bpftool, the devices being gone has to do.
+        let bpf = bpf.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let disciplines = gateway.enter(|| Command::new("tc").arg("qdisc").output()).expect("enter");
+        let disciplines =
+            disciplines.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let all = links + &bpf + &disciplines;
+        if all.contains("lasthop") || all.contains("clsact") { Err(all) } else { Ok(()) }
+    });
 }
 
 #[test]

@@ -88,8 +88,8 @@ pub(super) fn set_offload(tun: impl AsFd, features: u32) -> io::Result<()> {
 }
 
 /// How long the header before each frame is.
-pub(super) fn set_header_len(tun: impl AsFd, octets: usize) -> io::Result<()> {
-    let octets = octets as c_int;
+pub(super) fn set_header_len(tun: impl AsFd, octets: u8) -> io::Result<()> {
+    let octets = c_int::from(octets);
     // SAFETY: the request reads one int.
     let result = unsafe {
         libc::ioctl(tun.as_fd().as_raw_fd(), libc::TUNSETVNETHDRSZ as _, std::ptr::from_ref(&octets))

@@ -24,7 +24,8 @@ const BATCH_OCTETS: usize = 512 * 1024;
 #[derive(Debug)]
 pub(super) struct Devices {
     ports: Vec<Port>,
-    devices: Vec<Device>,
+    /// TUN or TAP, by port.
+    taps: Vec<Device>,
     /// Which devices may have something, as far as we know.
     readable: Vec<bool>,
     buffers: Buffers,
@@ -46,11 +47,11 @@ impl Waker {
 
 impl Devices {
     /// These ports with the device of each.
-    pub(super) fn new(ports: Vec<Port>, devices: Vec<Device>) -> io::Result<Self> {
+    pub(super) fn new(ports: Vec<Port>, taps: Vec<Device>) -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        let readable = vec![true; devices.len()];
+        let readable = vec![true; taps.len()];
         let wake = Arc::new(wake);
-        Ok(Self { ports, devices, readable, buffers: Buffers::new(), wake, watched: Vec::new() })
+        Ok(Self { ports, taps, readable, buffers: Buffers::new(), wake, watched: Vec::new() })
     }
 
     pub(super) fn ports(&self) -> &[Port] {
@@ -70,7 +71,7 @@ impl Devices {
         if !self.readable.contains(&true) {
             self.look(Duration::ZERO)?;
         }
-        for (index, device) in self.devices.iter().enumerate() {
+        for (index, device) in self.taps.iter().enumerate() {
             let mut octets = 0;
             for _ in 0..BATCH_FRAMES {
                 if !self.readable[index] || octets >= BATCH_OCTETS {
@@ -89,7 +90,7 @@ impl Devices {
     }
 
     pub(super) fn send(&self, port: PortId, frame: &Frame) -> io::Result<Sent> {
-        match self.devices.get(usize::from(port.0)) {
+        match self.taps.get(usize::from(port.0)) {
             Some(device) => device.write(frame),
             None => Ok(Sent::Lost),
         }
@@ -106,10 +107,11 @@ impl Devices {
 
     /// Waits so long for anything to be there.
     fn look(&mut self, longest: Duration) -> io::Result<()> {
-        let ports = self.devices.len();
-        let timeout = Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos().into() };
+        let ports = self.taps.len();
+        let timeout =
+            Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
         let others = self.watched.iter().chain([&*self.wake]).map(AsFd::as_fd);
-        let files = self.devices.iter().map(AsFd::as_fd).chain(others);
+        let files = self.taps.iter().map(AsFd::as_fd).chain(others);
         let mut polled: Vec<PollFd<'_>> =
             files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {

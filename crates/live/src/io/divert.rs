@@ -5,8 +5,10 @@
 //! sees each frame once, on the port that it came in by. What is not wanted never reaches us. When this process ends in whatever way,
 //! the devices and the programs vanish with it; when it only hangs, its heartbeat goes stale, and frames pass after 100 ms.
 //!
-//! With address translation on a port, frames carry the translated addresses there: the two directions of a connection then have
-//! different keys. See `ARCHITECTURE.md`.
+//! Frames are as they are on the wire of their port. Where the gateway translates addresses (MASQUERADE), what comes in from the
+//! core is therefore to the gateway's own address and what comes in from the radio is from the client's: every frame arrives, but the two
+//! directions of a connection have different [`FlowKey`]s. Frames to the gateway itself are seen, too, unless they are excluded; what
+//! it sends is not.
 
 mod heartbeat;
 mod program;
@@ -24,7 +26,7 @@ use crate::frame::Frame;
 use heartbeat::Heartbeat;
 use program::Programs;
 
-pub use program::{Attachment, Counters, ProgramError};
+pub use program::{Attachment, Counters, ProgramError, is_built};
 
 /// Why frames cannot be diverted.
 #[derive(Debug, Error)]

@@ -79,6 +79,8 @@ const FIRST_PRIORITY: usize = 26_000;
 const RULES: usize = 1000;
 /// Our first routing table; one a port.
 const FIRST_TABLE: usize = 26_000;
+/// An address that nobody talks to or from (RFC 7600). A device without any fails each check of the reverse path.
+const DUMMY_ADDRESS: &str = "192.0.0.8/32";
 /// Frames are IP packets here.
 const LARGEST_TUN_MTU: u32 = 65_535;
 /// Both families, as `ip` has them.
@@ -112,6 +114,7 @@ impl Policy {
             let tun = Device::new("lasthop%d", Kind::Tun)?;
             set_up(&tun)?;
             let table = FIRST_TABLE + index;
+            commands[0].push(format!("address add {DUMMY_ADDRESS} dev {} scope host", tun.name()));
             for (family, commands) in FAMILIES.into_iter().zip(&mut commands) {
                 commands.push(format!("route replace default dev {} table {table}", tun.name()));
                 commands.extend(rules_of(&port.name, table, selection, family));
@@ -121,7 +124,7 @@ impl Policy {
         for (family, mut commands) in FAMILIES.into_iter().zip(commands) {
             let mut priorities = FIRST_PRIORITY..;
             for command in commands.iter_mut().filter(|command| command.starts_with("rule")) {
-                *command += &format!(" priority {}", priorities.next().unwrap_or(FIRST_PRIORITY));
+                *command = format!("{command} priority {}", priorities.next().unwrap_or(FIRST_PRIORITY));
             }
             let count = priorities.start - FIRST_PRIORITY;
             if count > RULES {
@@ -151,7 +154,7 @@ fn set_up(tun: &Device) -> Result<(), PolicyError> {
         ("ipv4", "forwarding", "1"),
         ("ipv6", "forwarding", "1"),
         // The way back to a packet's source is by the port and not by this device. The kernel takes the larger of this and the setting
-        // of all interfaces: 2 is the loose check.
+        // of all interfaces: 2 is the loose check. It fails on a device without an address, see `DUMMY_ADDRESS`.
         ("ipv4", "rp_filter", "2"),
         ("ipv4", "send_redirects", "0"),
     ] {
@@ -249,13 +252,29 @@ fn run_ip(family: Family, commands: &[String]) -> Result<String, PolicyError> {
     Err(PolicyError::Refused { message, commands: commands.join("; ") })
 }
 
+/// Whether an IP packet is for several. TCP never is.
+fn is_multicast(packet: &[u8]) -> bool {
+    match packet {
+        [first, ..] if first >> 4 == 6 => packet.get(24) == Some(&0xff),
+        _ => packet.get(16).is_some_and(|first| first >> 4 == 0xe),
+    }
+}
+
 impl PacketIo for Policy {
     fn ports(&self) -> &[Port] {
         self.devices.ports()
     }
 
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
-        self.devices.receive(frames)
+        let before = frames.len();
+        self.devices.receive(frames)?;
+        // The kernel looks for IPv6 neighbours on the device. That is not for any port.
+        let mut index = 0;
+        frames.retain(|(_, frame)| {
+            index += 1;
+            index <= before || !is_multicast(&frame.octets)
+        });
+        Ok(())
     }
 
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {

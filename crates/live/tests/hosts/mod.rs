@@ -1,5 +1,6 @@
 //! Server, gateway and client on this machine, and a packet loop in the gateway that sends everything on.
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -44,6 +45,10 @@ impl Hosts {
     pub fn wired() -> Self {
         let host = |name| Namespace::new(name).expect("root may make namespaces");
         let hosts = Self { server: host("server"), gateway: host("gateway"), client: host("client") };
+        for host in [&hosts.server, &hosts.gateway, &hosts.client] {
+            // Nobody else has our addresses, and looking takes a second.
+            host.sysctl("ipv6/conf/default/accept_dad", "0").expect("a setting");
+        }
         for (name, peer) in [("core", &hosts.server), ("radio", &hosts.client)] {
             let add = format!("link add {name} type veth peer name eth netns {}", peer.path());
             hosts.gateway.ip(&[&add, &format!("link set {name} up")]).expect("veth");
@@ -80,10 +85,10 @@ impl Hosts {
     pub fn bridged() -> Self {
         let hosts = Self::wired();
         let commands = [
-            "link add br type bridge",
-            "link set br up",
-            "link set core master br",
-            "link set radio master br",
+            "link add lan type bridge",
+            "link set lan up",
+            "link set core master lan",
+            "link set radio master lan",
         ];
         hosts.gateway.ip(&commands).expect("a bridge");
         hosts.server.ip(&["address add 10.77.1.2/24 dev eth"]).expect("an address");
@@ -137,9 +142,10 @@ impl Hosts {
         server.send_to(b"answer", from).expect("it is sent");
         client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         client.recv_from(&mut [0; 100]).expect("the answer arrives");
-        // No port has a listener: an ICMP error comes back.
-        client.send_to(b"datagram", "10.77.1.2:7001").expect("it is sent");
-        client.recv_from(&mut [0; 100]).ok();
+        // Nobody listens there: an ICMP error comes back.
+        client.connect("10.77.1.2:7001").expect("it has an address");
+        client.send(b"datagram").expect("it is sent");
+        client.recv(&mut [0; 100]).expect_err("the error arrives");
     }
 
     /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was sent.
@@ -270,6 +276,15 @@ fn raw_socket(host: &Namespace) -> OwnedFd {
     host.enter(open).expect("enter")
 }
 
+/// Asserts that this holds before long. A test that starts a process at the same time holds our files for a moment, between fork and exec.
+pub fn assert_soon(holds: impl Fn() -> Result<(), String>) {
+    let deadline = Instant::now() + PATIENCE;
+    while let Err(message) = holds() {
+        assert!(Instant::now() < deadline, "{message}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Takes the SACK blocks out of an acknowledgment.
 pub fn without_sack(packet: &mut Packet) -> bool {
     let is_acknowledgment = packet.payload().is_empty();
@@ -308,12 +323,10 @@ impl Flow {
 
     /// Something goes both ways.
     pub fn exchange(&mut self) {
-        for (from, to) in [(&mut self.server, &mut self.client)] {
-            from.write_all(b"question").expect("it is sent");
-            to.read_exact(&mut [0; 8]).expect("it arrives");
-            to.write_all(b"answer").expect("it is sent");
-            from.read_exact(&mut [0; 6]).expect("it arrives");
-        }
+        self.server.write_all(b"question").expect("it is sent");
+        self.client.read_exact(&mut [0; 8]).expect("it arrives");
+        self.client.write_all(b"answer").expect("it is sent");
+        self.server.read_exact(&mut [0; 6]).expect("it arrives");
     }
 
     /// Sends without a pause for so long; the longest time in which nothing came, and how much came.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, MapError, PerCpuArray};
@@ -14,10 +16,16 @@ use lasthop_packet::FlowKey;
 use thiserror::Error;
 
 use super::heartbeat::Heartbeat;
+use crate::clock;
 use crate::io::selection::{Prefix, Selection, mapped};
 
 /// The compiled programs; nothing if the build had no compiler for them.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/divert.bpf.o"));
+
+/// Whether this build has the BPF programs; without them nothing is diverted, and opening says why.
+pub fn is_built() -> bool {
+    !OBJECT.is_empty()
+}
 
 const DIVERT: &str = "lasthop_divert";
 const RESTORE: &str = "lasthop_restore";
@@ -114,7 +122,7 @@ const NOT_INCLUDED: u8 = 2;
 
 impl Programs {
     pub(super) fn load(selection: &Selection) -> Result<Self, ProgramError> {
-        if OBJECT.is_empty() {
+        if !is_built() {
             return Err(ProgramError::NotBuilt(env!("LASTHOP_BPF_MISSING")));
         }
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
@@ -180,16 +188,14 @@ impl Programs {
 
     fn attach(&mut self, name: &'static str, interface: &str, how: Attachment) -> Result<(), ProgramError> {
         // A filter that a dead gateway left passes everything; one of a living gateway yields to us.
-        let _ = qdisc_detach_program(interface, TcAttachType::Ingress, name);
-        let is_new = how == Attachment::Newest;
-        // The query fails where there are no TCX links, and then there is nobody.
-        if let Ok((_, attached)) = SchedClassifier::query_tcx(interface, TcAttachType::Ingress)
-            && attached.iter().any(|program| program.name() == name.as_bytes())
-        {
+        if qdisc_detach_program(interface, TcAttachType::Ingress, name).is_ok() {
+            self.disciplined.push(interface.to_owned());
+        }
+        if stays_linked(interface, name) {
             return Err(ProgramError::Taken { interface: interface.to_owned() });
         }
         let link = TcAttachOptions::TcxOrder(LinkOrder::default());
-        if is_new
+        if how == Attachment::Newest
             && program(&mut self.bpf, name)?
                 .attach_with_options(interface, TcAttachType::Ingress, link)
                 .is_ok()
@@ -255,10 +261,39 @@ impl Drop for Programs {
             for name in [DIVERT, RESTORE] {
                 let _ = qdisc_detach_program(interface, TcAttachType::Ingress, name);
             }
-            // An empty discipline that stays, for want of `tc`, does nothing.
-            let _ = Command::new("tc").args(["qdisc", "del", "dev", interface, "clsact"]).output();
+            remove_empty_discipline(interface);
         }
     }
+}
+
+/// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that stays, for want of `tc`, does nothing.
+fn remove_empty_discipline(interface: &str) {
+    let tc = |arguments: &[&str]| Command::new("tc").args(arguments).output().map(|output| output.stdout);
+    let is_empty = |direction| {
+        tc(&["filter", "show", "dev", interface, direction]).is_ok_and(|filters| filters.is_empty())
+    };
+    if is_empty("ingress") && is_empty("egress") {
+        let _ = tc(&["qdisc", "del", "dev", interface, "clsact"]);
+    }
+}
+
+/// How long a gateway that is just ending may take to let go.
+const ENDING: Duration = Duration::from_millis(500);
+
+/// Whether a program of this name is linked to the interface and stays so.
+#[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+fn stays_linked(interface: &str, name: &str) -> bool {
+    let asked = clock::now();
+    // Where there are no TCX links the query fails, and there is nobody.
+    while SchedClassifier::query_tcx(interface, TcAttachType::Ingress)
+        .is_ok_and(|(_, attached)| attached.iter().any(|program| program.name() == name.as_bytes()))
+    {
+        if clock::now().since(asked) > ENDING {
+            return true;
+        }
+        thread::sleep(ENDING / 50);
+    }
+    false
 }
 
 fn program<'a>(bpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut SchedClassifier, ProgramError> {

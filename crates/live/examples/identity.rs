@@ -1,0 +1,46 @@
+//! A gateway that changes nothing, for measuring what a backend costs: `identity tc|tun|edit CORE RADIO`; `edit` is `tc` with every packet
+//! parsed and written anew.
+#![allow(clippy::print_stderr, reason = "it is run by hand")]
+
+use std::error::Error;
+
+use lasthop_agent::Side;
+use lasthop_live::clock;
+use lasthop_live::frame::Frame;
+use lasthop_live::io::divert::Divert;
+use lasthop_live::io::policy::Policy;
+use lasthop_live::io::{PacketIo, Port, Selection, Sent};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [backend, core, radio] = &arguments[..] else {
+        return Err("usage: identity tc|tun|edit CORE RADIO".into());
+    };
+    let port = |name: &String, side| Port { name: name.clone(), side, ethernet: true };
+    let ports = vec![port(core, Side::Core), port(radio, Side::Radio)];
+    let selection = Selection::default();
+    let mut io: Box<dyn PacketIo> = match &backend[..] {
+        "tun" => Box::new(Policy::open(ports, &selection)?),
+        _ => Box::new(Divert::open(ports, &selection)?),
+    };
+    eprintln!("ready");
+    let edits = backend == "edit";
+    let mut frames = Vec::new();
+    loop {
+        io.heartbeat(clock::now());
+        io.wait(None)?;
+        io.receive(&mut frames)?;
+        io.heartbeat(clock::now());
+        for (port, frame) in frames.drain(..) {
+            let frame = if edits { edited(&frame) } else { frame };
+            let (Sent::Whole | Sent::Lost) = io.send(port, &frame)?;
+        }
+    }
+}
+
+/// The same packet, written anew.
+fn edited(frame: &Frame) -> Frame {
+    let Ok((link, mut packet)) = frame.parse(true) else { return frame.clone() };
+    let _ = packet.tcp_mut();
+    Frame::of(&packet, &link, Some(frame)).unwrap_or_else(|_| frame.clone())
+}
