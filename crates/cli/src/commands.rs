@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 pub mod compare;
+pub mod emulate;
 pub mod gateway;
 pub mod reproduce;
 pub mod run;

@@ -50,6 +50,12 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
         return Ok(Loaded::DataFile(Box::new(data)));
     }
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
+    if scenario.flows.is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "{}: it has no flows: it is a link for `lasthop emulate`",
+            path.display()
+        )));
+    }
     Ok(Loaded::Scenario(Box::new(scenario)))
 }
 

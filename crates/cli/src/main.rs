@@ -33,6 +33,8 @@ enum Command {
     Sweep(commands::sweep::Arguments),
     /// Put a paper's numbers beside ours, with a verdict a row
     Reproduce(commands::reproduce::Arguments),
+    /// Run a command, or a shell, behind an emulated link, in real time; needs root
+    Emulate(commands::emulate::Arguments),
     /// Try a scenario between real hosts on this machine: server, gateway and client, the kernel's own TCP, an emulated hop
     Try(commands::trial::Arguments),
     /// Run the schemes on this machine's own traffic: the daemon, and what can be asked of it
@@ -48,6 +50,9 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::execute(&arguments),
         Command::Sweep(arguments) => commands::sweep::execute(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::execute(&arguments),
+        Command::Emulate(arguments) => {
+            return commands::emulate::execute(&arguments).unwrap_or_else(|failure| failure.report());
+        }
         Command::Try(arguments) => commands::trial::execute(&arguments),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),

@@ -33,7 +33,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-impl<W: Write + Send + 'static> Observer for Capture<W> {
+impl<W: Write + Send> Observer for Capture<W> {
     fn interest(&self) -> Interest {
         Interest::INTERFACES
     }

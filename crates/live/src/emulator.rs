@@ -5,6 +5,8 @@
 //! | [`device`] | a host's TAP or TUN device at an end of the model |
 //! | `pacer` | the loop: packets in, the world up to now, packets out |
 //! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
+//! | [`control`] | a socket through which links are changed while they are in use |
+//! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
 //! | `realtime` | real-time scheduling, locked memory |
 //! | [`lateness`] | how late packets were handed out |
 //! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
@@ -13,9 +15,13 @@
 //! Start with [`Emulator::new`]. A packet that a host sends on its device enters the world at the end's node at the moment when it is
 //! read, travels to the peer's node whatever its addresses are, and is given to the peer's host when the model says that it arrives.
 
+pub mod behind;
+pub mod command;
+pub mod control;
 pub mod device;
 pub mod fates;
 pub mod lateness;
+pub mod masquerade;
 mod pacer;
 mod realtime;
 pub mod running;
@@ -29,7 +35,7 @@ use lasthop_sim::{NodeId, World};
 
 pub use device::{Device, DeviceError};
 pub use fates::FateOfFrame;
-pub use running::{Gone, Running};
+pub use running::{Gone, Handle, Running};
 pub use summary::Summary;
 
 /// A real host at an end of the model.

@@ -26,9 +26,11 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::emulator::{self, Device, DeviceError, Emulator};
+use crate::gateway::packet_loop::LoopReport;
+use crate::gateway::{Gateway, GatewayError};
 use crate::namespace::IpError;
 use plan::Case;
-use site::{Site, device_name, edge, ends, is_wireless};
+use site::{Site, device_name, edge, ends};
 use transfer::Transfer;
 
 /// Where the host that does not open the connection listens.
@@ -62,9 +64,12 @@ pub enum TrialError {
         "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
     )]
     Congestion(String),
-    /// The gateway would not start.
+    /// The gateway cannot run the scheme.
     #[error("the gateway: {0}")]
     Gateway(String),
+    /// The gateway would not start, or broke.
+    #[error("the gateway: {0}")]
+    Daemon(#[from] GatewayError),
     /// A transfer failed.
     #[error("{what}: {error}")]
     Transfer {
@@ -98,6 +103,8 @@ pub struct Outcome {
     pub latency_p95_ms: Option<f64>,
     /// Processor time of the gateway's packet loop, as a part of one core; `None` without a gateway.
     pub gateway_cores: Option<f64>,
+    /// What the gateway's packet loop did; `None` without a gateway.
+    pub gateway: Option<LoopReport>,
     /// Every octet arrived as it was sent.
     pub intact: bool,
     /// How the emulator did.
@@ -128,11 +135,11 @@ pub fn run(
     let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
     let gateway = match scheme.scheme() {
         Some((name, settings)) if name != "none" => {
-            Some(gateway::attach(scenario, edge, &site, name, settings)?)
+            Some(gateway::start(scenario, edge, &site, name, settings)?)
         }
         _ => None,
     };
-    let busy_before = gateway.as_ref().map(|gateway| gateway.busy());
+    let busy_before = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
 
     let transfer = Transfer {
         from: (&site.hosts[flow.from], site.address(flow.from)),
@@ -158,7 +165,8 @@ pub fn run(
         return Err(TrialError::Interrupted);
     }
     let took = began.elapsed().as_secs_f64();
-    let busy = gateway.as_ref().map(|gateway| gateway.busy()).zip(busy_before);
+    let busy = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
+    let gateway = gateway.map(Gateway::stop).transpose()?;
     let summary = running.stop().map_err(failed)?;
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(Outcome {
@@ -169,7 +177,8 @@ pub fn run(
         retransmits: transferred.retransmits,
         latency_median_ms: round_trips.quantile(0.5).map(millis),
         latency_p95_ms: round_trips.quantile(0.95).map(millis),
-        gateway_cores: busy.map(|(after, before)| after.saturating_sub(before).as_secs_f64() / took),
+        gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
+        gateway,
         intact: transferred.intact,
         emulator: summary,
     })

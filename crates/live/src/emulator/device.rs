@@ -95,8 +95,10 @@ impl Device {
             Layer::Ip => [0; 6],
             Layer::Ethernet => {
                 request.call(&file, libc::SIOCGIFHWADDR)?;
-                let [_, _, a, b, c, d, e, f, ..] = request.value;
-                [a, b, c, d, e, f]
+                // Behind two octets with the address's family.
+                let mut address = [0; 6];
+                address.copy_from_slice(&request.value[2..8]);
+                address
             }
         };
         Ok(Self { name: name.to_owned(), file, layer, address })

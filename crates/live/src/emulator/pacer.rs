@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
@@ -21,8 +22,8 @@ use crate::clock;
 /// Packets taken from an end before the world moves on: a burst at one end must not make the other's packets late.
 const BATCH: usize = 8;
 /// The longest sleep, so that a stall is noticed even while nothing is to be done.
-const LONGEST_SLEEP: Duration = Duration::from_millis(100);
-/// A turn of the loop that comes this late is a stall.
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// The world moving on this late is a stall.
 const STALL: Duration = Duration::from_millis(10);
 /// The most that is caught up with. What a stall takes beyond that is cut out of the model's time: its packets would else come out
 /// as one burst, and its simulated stations would keep the processor busy and make the next packets late, too.
@@ -35,9 +36,11 @@ pub(super) struct Pacer {
     pub(super) options: Options,
     pub(super) commands: Receiver<Command>,
     /// Readable when there is a command.
-    pub(super) wake: OwnedFd,
+    pub(super) wake: Arc<OwnedFd>,
     /// The model's time zero, on the kernel's clock.
     epoch: Instant,
+    /// By when the world is to be brought up to date again.
+    expected: Instant,
     pub(super) lateness: Lateness,
     pub(super) stalls: Stalls,
     pub(super) counts: Counts,
@@ -51,16 +54,17 @@ impl Pacer {
         ends: Vec<End>,
         options: Options,
         commands: Receiver<Command>,
-        wake: OwnedFd,
+        wake: Arc<OwnedFd>,
     ) -> Self {
         let epoch = Instant::from_nanos(clock::now().as_nanos().saturating_sub(world.now().as_nanos()));
         Self {
+            epoch,
+            expected: world.now() + LONGEST_SLEEP,
             world,
             ends,
             options,
             commands,
             wake,
-            epoch,
             lateness: Lateness::new(),
             stalls: Stalls::default(),
             counts: Counts::default(),
@@ -71,15 +75,12 @@ impl Pacer {
 
     /// Runs until it is told to stop.
     pub(super) fn run(&mut self) {
-        let mut expected = self.now();
         while !self.stopping {
-            self.note_stall(expected);
             self.take_packets();
             self.obey();
-            self.catch_up();
-            let next = self.world.next_event_at().unwrap_or(Instant::MAX);
-            expected = next.min(self.now() + LONGEST_SLEEP);
-            self.wait(expected);
+            self.advance();
+            self.hand_out();
+            self.wait(self.expected);
         }
     }
 
@@ -88,23 +89,20 @@ impl Pacer {
         Instant::from_nanos(clock::now().as_nanos().saturating_sub(self.epoch.as_nanos()))
     }
 
-    /// Brings the world up to now, and hands out what has arrived.
-    fn catch_up(&mut self) {
-        let now = self.now();
-        self.world.advance_to(now);
-        self.hand_out();
-    }
-
-    /// This turn was to begin at `expected` at the latest.
-    fn note_stall(&mut self, expected: Instant) {
-        let late = self.now().since(expected);
-        if late < STALL {
-            return;
+    /// Brings the world up to now. Where that should have been done long ago, it notes a stall: a part of it is caught up with, which
+    /// makes packets late; the rest is cut out.
+    fn advance(&mut self) {
+        let mut now = self.now();
+        let late = now.since(self.expected);
+        if late >= STALL {
+            let cut = late.saturating_sub(CATCH_UP);
+            self.epoch += cut;
+            self.stalls.note(late, cut);
+            now = self.now();
         }
-        // The part that is caught up with makes packets late; the rest takes the model's time with it.
-        let cut = late.saturating_sub(CATCH_UP);
-        self.epoch += cut;
-        self.stalls.note(late, cut);
+        self.world.advance_to(now);
+        let next = self.world.next_event_at().unwrap_or(Instant::MAX);
+        self.expected = next.min(now + LONGEST_SLEEP);
     }
 
     fn take_packets(&mut self) {
@@ -126,8 +124,7 @@ impl Pacer {
             return;
         };
         self.counts.taken += 1;
-        let now = self.now();
-        self.world.advance_to(now);
+        self.advance();
         let End { node, peer, .. } = self.ends[end];
         self.world.inject_to(node, peer, packet);
     }
@@ -163,7 +160,7 @@ impl Pacer {
     fn poll(&self, timeout: Duration) -> bool {
         let timeout =
             Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: i64::from(timeout.subsec_nanos()) };
-        let wake = PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN);
+        let wake = PollFd::from_borrowed_fd((*self.wake).as_fd(), PollFlags::IN);
         let ends = self.ends.iter().map(|end| PollFd::from_borrowed_fd(end.device.as_fd(), PollFlags::IN));
         let mut files: Vec<PollFd<'_>> = std::iter::once(wake).chain(ends).collect();
         match poll(&mut files, Some(&timeout)) {
@@ -195,8 +192,7 @@ impl Pacer {
                     return;
                 }
                 Ok(Command::Do(work)) => {
-                    let now = self.now();
-                    self.world.advance_to(now);
+                    self.advance();
                     work(&mut self.world);
                 }
                 Ok(Command::Sleep(pause)) => nap(pause),
@@ -205,7 +201,7 @@ impl Pacer {
         }
         let mut count = [0; 8];
         // Nothing to read means nothing to do.
-        let _ = rustix::io::read(&self.wake, &mut count);
+        let _ = rustix::io::read(&*self.wake, &mut count);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,9 +18,15 @@ use super::{End, Options, realtime};
 /// An emulation at work. It stops, and its devices vanish, when this value does.
 #[derive(Debug)]
 pub struct Running {
-    commands: Sender<Command>,
-    wake: OwnedFd,
+    handle: Handle,
     thread: Option<JoinHandle<Summary>>,
+}
+
+/// A way to speak to an emulation at work, from any thread.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    commands: Sender<Command>,
+    wake: Arc<OwnedFd>,
 }
 
 /// The emulation has ended.
@@ -37,22 +44,7 @@ pub(super) enum Command {
     Sleep(Duration),
 }
 
-impl Running {
-    pub(super) fn start(world: World, ends: Vec<End>, options: Options) -> io::Result<Self> {
-        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        let (commands, orders) = channel();
-        let waker = rustix::io::fcntl_dupfd_cloexec(&wake, 0)?;
-        let thread = std::thread::Builder::new().name("emulator".to_owned()).spawn(move || {
-            realtime::no_timer_slack();
-            let refusals = if options.real_time { realtime::ask_for_it() } else { Vec::new() };
-            let mut pacer = Pacer::new(world, ends, options, orders, waker);
-            let start = pacer.world.now();
-            pacer.run();
-            Summary::new(&pacer, start, refusals)
-        })?;
-        Ok(Self { commands, wake, thread: Some(thread) })
-    }
-
+impl Handle {
     /// Does something with the world between two events, and returns what comes of it: a look at its counters, a change of a link.
     /// The model's clock does not stand still meanwhile.
     pub fn with_world<R: Send + 'static>(
@@ -65,6 +57,43 @@ impl Running {
             let _ = answer.send(work(world));
         })))?;
         answers.recv().map_err(|_| Gone)
+    }
+
+    fn tell(&self, command: Command) -> Result<(), Gone> {
+        self.commands.send(command).map_err(|_| Gone)?;
+        // A counter that is full wakes the loop as well.
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+        Ok(())
+    }
+}
+
+impl Running {
+    pub(super) fn start(world: World, ends: Vec<End>, options: Options) -> io::Result<Self> {
+        let wake = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        let (commands, orders) = channel();
+        let waker = Arc::clone(&wake);
+        let thread = std::thread::Builder::new().name("emulator".to_owned()).spawn(move || {
+            realtime::no_timer_slack();
+            let refusals = if options.real_time { realtime::ask_for_it() } else { Vec::new() };
+            let mut pacer = Pacer::new(world, ends, options, orders, waker);
+            let start = pacer.world.now();
+            pacer.run();
+            Summary::new(&pacer, start, refusals)
+        })?;
+        Ok(Self { handle: Handle { commands, wake }, thread: Some(thread) })
+    }
+
+    /// A way to speak to it from other threads.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// See [`Handle::with_world`].
+    pub fn with_world<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut World) -> R + Send + 'static,
+    ) -> Result<R, Gone> {
+        self.handle.with_world(work)
     }
 
     /// Stops the clock, removes the devices and says how it went.
@@ -80,19 +109,12 @@ impl Running {
     /// Makes the loop do nothing for a time: a test of what a run says when it could not keep up.
     #[doc(hidden)]
     pub fn stall(&self, pause: Duration) -> Result<(), Gone> {
-        self.tell(Command::Sleep(pause))
-    }
-
-    fn tell(&self, command: Command) -> Result<(), Gone> {
-        self.commands.send(command).map_err(|_| Gone)?;
-        // A counter that is full wakes the loop as well.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
-        Ok(())
+        self.handle.tell(Command::Sleep(pause))
     }
 
     fn end(&mut self) -> Option<io::Result<Summary>> {
         // It may have ended before.
-        let _ = self.tell(Command::Stop);
+        let _ = self.handle.tell(Command::Stop);
         Some(self.thread.take()?.join().map_err(|_| panicked()))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_scenario::{Link, LinkModel, Scenario};
+use lasthop_scenario::{LinkModel, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeKind;
 
@@ -65,11 +65,6 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
         None => Ok(edge),
         Some(_) => Err(TrialError::Unsuitable("it has more than one edge".to_owned())),
     }
-}
-
-/// Whether a link is wireless.
-pub fn is_wireless(link: &LinkModel) -> bool {
-    matches!(link.link, Link::Wireless { .. })
 }
 
 impl Site {

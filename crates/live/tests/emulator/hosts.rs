@@ -16,6 +16,7 @@ pub struct Hosts {
 }
 
 /// Whether this test cannot run here; says so.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn skipped() -> bool {
     let skipped = !rustix::process::geteuid().is_root();
     if skipped {
@@ -27,7 +28,7 @@ pub fn skipped() -> bool {
 pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
     Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(mbps)),
-        queue: QueueLimit::Packets(200),
+        queue: QueueLimit::Packets(2000),
         loss: Probability::new(loss_percent / 100.0).expect("0 to 100"),
     }
 }
@@ -50,21 +51,21 @@ pub fn world(seed: u64, direction: &Direction, delay: Duration) -> (World, [Node
 }
 
 impl Hosts {
-    /// Two hosts at the ends of a world: 192.0.2.1 and 2001:db8::1 near, .2 and ::2 far.
-    pub fn around(world: World, [near_node, far_node]: [NodeId; 2]) -> (Self, Emulator) {
+    /// Two hosts at the ends of a world: 192.0.2.1 and `2001:db8::1` near, .2 and `::2` far. Hosts without IPv6 send nothing of their own
+    /// accord.
+    pub fn around(world: World, [near_node, far_node]: [NodeId; 2], with_v6: bool) -> (Self, Emulator) {
         let hosts =
             Self { near: Namespace::new("near").expect("root"), far: Namespace::new("far").expect("root") };
         let ends = [(&hosts.near, near_node, far_node, 1), (&hosts.far, far_node, near_node, 2)].map(
             |(host, node, peer, number)| {
                 let device = Device::tap_in(host, "hop").expect("TAP devices are to be had");
-                // What hosts say to find routers would take its share of the model's draws.
-                host.sysctl("ipv6/conf/hop/router_solicitations", "0").expect("it is there");
-                host.ip(&[
-                    &format!("address add 192.0.2.{number}/24 dev hop"),
-                    &format!("address add 2001:db8::{number}/64 dev hop nodad"),
-                    "link set hop up",
-                ])
-                .expect("an ordinary device");
+                host.ip(&[&format!("address add 192.0.2.{number}/24 dev hop")]).expect("an ordinary device");
+                if with_v6 {
+                    host.ip(&[&format!("address add 2001:db8::{number}/64 dev hop nodad")]).expect("IPv6");
+                } else {
+                    host.sysctl("ipv6/conf/hop/disable_ipv6", "1").expect("it is there");
+                }
+                host.ip(&["link set hop up"]).expect("an ordinary device");
                 End { node, peer, device }
             },
         );
@@ -78,6 +79,8 @@ impl Hosts {
         let far = self.far.enter(bind("192.0.2.2:4000")).expect("enter");
         let near = self.near.enter(bind("192.0.2.1:4000")).expect("enter");
         near.connect("192.0.2.2:4000").expect("a route");
+        // A receiver that a busy machine keeps waiting loses nothing.
+        rustix::net::sockopt::set_socket_recv_buffer_size_force(&far, 8 << 20).expect("root");
         far.set_read_timeout(Some(Duration::from_millis(300))).expect("above zero");
         (near, far)
     }

@@ -1,21 +1,17 @@
 //! The emulator between real hosts. Needs root; skipped loudly elsewhere.
 
+mod control;
 mod hosts;
+mod leftovers;
+mod stream;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use lasthop_live::emulator::{Options, Running};
+use lasthop_live::emulator::Options;
 
 use hosts::{Hosts, direction, skipped, world};
-
-fn start(seed: u64, mbps: u64, loss_percent: f64, delay_ms: u64) -> (Hosts, Running, lasthop_sim::LinkId) {
-    let delay = Duration::from_millis(delay_ms);
-    let (world, ends, link) = world(seed, &direction(mbps, loss_percent), delay);
-    let (hosts, emulator) = Hosts::around(world, ends);
-    (hosts, emulator.spawn(Options::default()).expect("threads are to be had"), link)
-}
 
 /// Sends `octets` over a TCP connection from the far host to the near one, and returns what came.
 fn download(hosts: &Hosts, address: &'static str, octets: &[u8]) -> Vec<u8> {
@@ -34,13 +30,14 @@ fn tcp_through_a_lossy_hop_arrives_intact_over_ipv4_and_ipv6() {
     if skipped() {
         return;
     }
-    let (hosts, running, _) = start(1, 50, 1.0, 2);
+    let (world, ends, _) = world(1, &direction(50, 1.0), Duration::from_millis(2));
+    let (hosts, emulator) = Hosts::around(world, ends, true);
+    let running = emulator.spawn(Options::default()).expect("a thread");
     let octets: Vec<u8> = (0..500_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for address in ["192.0.2.2:5000", "[2001:db8::2]:5000"] {
         assert!(download(&hosts, address, &octets) == octets, "{address}");
     }
     let summary = running.stop().expect("it ran");
-    eprintln!("{summary}\n{summary:?}");
     assert!(summary.dropped["wired loss"] > 0 && summary.packets_refused == 0, "{summary:?}");
     assert_eq!(summary.lateness.count, summary.packets_handed_out);
 }

@@ -72,13 +72,11 @@ impl Settings {
             return Err(fail("expected LINK.KEY".to_owned()));
         };
         if !self.scenario.links.iter().any(|model| model.name() == *link) {
-            let known: Vec<&str> =
-                self.scenario.links.iter().map(super::super::model::LinkModel::name).collect();
+            let known: Vec<&str> = self.scenario.links.iter().map(crate::model::LinkModel::name).collect();
             return Err(fail(format!("there is no link {link:?}; there are: {}", known.join(", "))));
         }
         let what = match rest {
-            ["forward" | "backward", what] => Some(what),
-            [what, ..] => Some(what),
+            ["forward" | "backward", what] | [what, ..] => Some(what),
             [] => None,
         };
         if !what.is_some_and(|what| OF_A_LINK.contains(what)) {

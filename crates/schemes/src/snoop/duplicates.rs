@@ -91,6 +91,7 @@ impl Flow {
             self.rtt.measure(now.since(sent), settings.timer);
         }
         self.expiries = 0;
+        self.is_stalled = false;
         if let Some(first) = self.cache.first_mut().filter(|first| first.seq.before(ack)) {
             // Acknowledged in part: what is missing of it now is another hole.
             first.notes.local = 0;

@@ -51,6 +51,8 @@ pub struct Flow {
     pub(super) timing_since: Instant,
     /// How often the timer expired since the last progress.
     pub(super) expiries: u32,
+    /// The receiver is silent while the hop delivers to others, or for good.
+    pub(super) is_stalled: bool,
     /// The latest TSval that the receiver may have taken over.
     highest_tsval: Option<Seq>,
     /// Whether copies carry it.
@@ -103,6 +105,7 @@ impl Flow {
             signalled: None,
             timing_since: Instant::ZERO,
             expiries: 0,
+            is_stalled: false,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
         }
@@ -122,6 +125,9 @@ impl Flow {
         self.arrived = self.arrived.later(end);
         if self.last_ack.is_some_and(|ack| !end.after(ack)) {
             // The receiver has it; its own duplicate ACK will tell the sender.
+            if let Some(board) = &mut self.board {
+                board.forget_copies(seq, end);
+            }
             return DataEffect::default();
         }
         let is_known = late && self.mark_retransmitted_by_sender(seq, end, now);
@@ -170,6 +176,7 @@ impl Flow {
         let splits = self.ranges_allowed();
         if let Some(board) = &mut self.board {
             self.expiries = 0;
+            self.is_stalled = false;
             return board.retransmitted_by_sender(seq, end, now, splits);
         }
         let mut found = false;
@@ -243,11 +250,11 @@ impl Flow {
         self.rtt.timeout(settings, self.expiries, is_single)
     }
 
-    /// Octets that are taken to be on the hop. What a timer has waited for in vain twice is not: it would keep others from being
-    /// sent for as long as the receiver is silent.
+    /// Octets that are taken to be on the hop. What stalled is not: it would keep others from being sent for as long as the
+    /// receiver is silent.
     pub fn in_flight(&self) -> u64 {
         match &self.board {
-            _ if self.expiries >= 2 => 0,
+            _ if self.is_stalled => 0,
             Some(board) => board.in_flight(),
             None => self.cache.octets() as u64,
         }

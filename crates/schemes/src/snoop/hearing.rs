@@ -60,6 +60,10 @@ impl Flow {
             self.rtt.measure(now.since(sent), settings.timer);
         }
         if progress.delivered > 0 {
+            self.is_stalled = false;
+            if self.expiries == 0 {
+                board.expected = 0;
+            }
             self.expiries = 0;
             self.timing_since = now;
         }
@@ -69,8 +73,9 @@ impl Flow {
         Heard { progress, advanced, duplicate, understood }
     }
 
-    /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and a partial acknowledgment of
-    /// the next (RFC 6582, section 3.2). A lost copy is left to the timer.
+    /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and so does an ACK of a copy that
+    /// stops short of what left before it (a partial acknowledgment; RFC 6582, section 3.2). What lies above a hole may have come,
+    /// so it is one segment at a time, and a lost copy is left to the timer.
     fn infer_from_duplicates(
         &mut self,
         ack: Seq,
@@ -79,18 +84,20 @@ impl Flow {
         settings: &Settings,
         now: Instant,
     ) {
-        let highest = self.highest;
         let Some(board) = &mut self.board else { return };
-        let is_partial = advanced && board.recover.is_some_and(|recover| ack.before(recover));
         if advanced {
             board.duplicates = 0;
-            board.recover = board.recover.filter(|_| is_partial);
         }
         let Some(first) = board.range_at(ack).copied() else { return };
+        if duplicate && board.expected > 0 {
+            // A timer's copy that was not needed comes back as a duplicate ACK.
+            board.expected -= 1;
+            return;
+        }
         board.duplicates += u32::from(duplicate);
-        let is_hole = board.duplicates == settings.reordering + 1 && board.recover.is_none();
+        let is_hole = duplicate && board.duplicates == settings.reordering + 1;
+        let is_partial = advanced && board.was_overtaken(&first);
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
-            board.recover.get_or_insert(highest);
             self.lose_one_segment(first, now);
         }
     }
@@ -149,6 +156,7 @@ impl Flow {
             board.split_at(seq, splits);
             board.split_at(end, splits);
             board.probed(seq, end, now);
+            board.expected += u32::from(!board.sack_seen);
             self.copy(seq, end)
         })
     }

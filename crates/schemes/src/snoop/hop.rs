@@ -32,6 +32,10 @@ const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 /// Samples that make a new least round-trip time: more than one, because the receiver may delay an ACK.
 const SAMPLES: u32 = 4;
 
+/// So much of a connection may always wait: the largest window without scaling, so that a connection which the receiver's window
+/// limits is left alone, also on a slow hop or one that falls silent now and then.
+const LEAST_PATIENCE: u64 = 65_535;
+
 /// Larger than any hop's content; keeps arithmetic in bounds.
 const LARGEST_WINDOW: u64 = 1 << 40;
 
@@ -52,6 +56,8 @@ pub struct Hop {
     least_since: Instant,
     /// Octets a second that the hop delivered lately; 0 before it is known.
     rate: u64,
+    /// When it last delivered something.
+    pub delivered_at: Instant,
     round: Round,
     drain: Option<Drain>,
     shrinking: Option<Shrinking>,
@@ -96,6 +102,7 @@ impl Hop {
             least: None,
             least_since: now,
             rate: 0,
+            delivered_at: now,
             round: Round { start: now, ..Round::default() },
             drain: None,
             shrinking: None,
@@ -130,14 +137,16 @@ impl Hop {
     pub fn patience(&self, settings: &Settings) -> usize {
         let shared = self.rate / (self.turns.len().max(1) as u64);
         let octets = shared as u128 * settings.held_delay.as_micros() / 1_000_000;
-        let least = u64::from(self.segment) * u64::from(settings.least_window);
-        let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(least) };
+        let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(LEAST_PATIENCE) };
         octets.min(settings.held_octets as u64) as usize
     }
 
     /// Takes note of what an ACK showed: octets delivered, when the latest of them left, and what that makes the round trip.
     pub fn on_delivery(&mut self, delivered: u64, sent: Option<Instant>, now: Instant, settings: &Settings) {
         self.round.delivered += delivered;
+        if delivered > 0 {
+            self.delivered_at = now;
+        }
         self.round.is_limited &= !self.turns.is_empty();
         let Some(sent) = sent else { return };
         let rtt = now.since(sent);

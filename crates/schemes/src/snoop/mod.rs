@@ -346,6 +346,7 @@ impl Snoop {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         if flow.board.is_none() {
             if !self.repair(key, Cause::Timer, cx) {
+                self.set_stalled(key);
                 self.flush(key, cx);
             }
             self.release(key.destination.0, cx);
@@ -357,9 +358,13 @@ impl Snoop {
             return;
         }
         let was_in_flight = flow.in_flight();
+        let silent_since = flow.timing_since;
         let copies = flow.probe(&self.settings, now);
-        let (in_flight, has_given_up) =
-            (flow.in_flight(), flow.expiries > self.settings.local_retransmissions);
+        let has_given_up = flow.expiries > self.settings.local_retransmissions;
+        let delivers_to_others =
+            self.hops.get(&key.destination.0).is_some_and(|hop| hop.delivered_at > silent_since);
+        flow.is_stalled |= has_given_up || (flow.expiries >= 2 && delivers_to_others);
+        let in_flight = flow.in_flight();
         self.count_in_flight(key, was_in_flight, in_flight);
         for copy in copies.into_iter().flatten() {
             if let Some(tcp) = copy.tcp() {
@@ -373,6 +378,14 @@ impl Snoop {
             self.release(key.destination.0, cx);
             self.follow_timer(key);
         }
+    }
+
+    /// Takes what a flow has on the hop for gone.
+    fn set_stalled(&mut self, key: FlowKey) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let before = flow.in_flight();
+        flow.is_stalled = true;
+        self.count_in_flight(key, before, 0);
     }
 
     /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.

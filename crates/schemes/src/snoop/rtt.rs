@@ -26,6 +26,11 @@ impl HopRtt {
         self.least.unwrap_or_default()
     }
 
+    /// The smoothed round-trip time.
+    pub const fn smoothed(&self) -> Duration {
+        self.srtt
+    }
+
     /// Takes a measurement, from a packet that was sent once.
     pub fn measure(&mut self, rtt: Duration, timer: Timer) {
         if rtt.is_zero() {

@@ -117,8 +117,8 @@ pub struct Scoreboard {
     pub sack_seen: bool,
     /// Duplicate ACKs in a row, of a receiver that sends no SACK blocks.
     pub duplicates: u32,
-    /// A receiver without SACK blocks: up to here, a partial acknowledgment shows the next hole (RFC 6582).
-    pub recover: Option<Seq>,
+    /// Duplicate ACKs to come that a timer's copies may cause.
+    pub expected: u32,
 }
 
 impl Scoreboard {
@@ -140,7 +140,7 @@ impl Scoreboard {
             next_copy: 0,
             sack_seen: false,
             duplicates: 0,
-            recover: None,
+            expected: 0,
         }
     }
 
@@ -219,12 +219,17 @@ impl Scoreboard {
             (range.by_sender, range.copies, range.missing_since) = (true, 0, None);
             at += 1;
         }
+        self.forget_copies(seq, end);
+        found
+    }
+
+    /// The sender sent `[seq, end)` again: if it arrives twice, that may be told.
+    pub fn forget_copies(&mut self, seq: Seq, end: Seq) {
         for copy in &mut self.copies {
             if copy.0.before(end) && copy.1.after(seq) {
                 *copy = (Seq(0), Seq(0));
             }
         }
-        found
     }
 
     /// Notes a copy of the range at `seq` that takes the place of what is lost.
@@ -295,7 +300,7 @@ impl Scoreboard {
                 self.sack(*left, *right, now, hop, splits, &mut progress);
             }
         }
-        if progress.delivered > 0 {
+        if progress.delivered > 0 && self.sack_seen {
             self.judge(now);
         }
         if self.ranges.is_empty() {
@@ -331,6 +336,11 @@ impl Scoreboard {
     /// Whether `[left, right)` was delivered twice because of a copy of ours.
     pub fn is_our_copy(&self, left: Seq, right: Seq) -> bool {
         self.copies.iter().any(|(seq, end)| !left.before(*seq) && !right.after(*end) && right.after(left))
+    }
+
+    /// Whether something that left after `range` was delivered, tolerance or not.
+    pub const fn was_overtaken(&self, range: &Range) -> bool {
+        range.serial < self.proved
     }
 
     /// A copy turned out to be needless, or needed. A hop that reorders makes most of them needless; but also ACKs that are lost

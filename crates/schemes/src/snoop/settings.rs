@@ -56,8 +56,8 @@ pub struct Settings {
     /// Whether the sender is kept from hearing of losses that are repaired; default true. With "duplicate-acks": the duplicate ACKs
     /// that are expected. With "sack": duplicate ACKs, and SACK blocks above the first hole that we repair.
     pub withholding: bool,
-    /// With "sack": how long a loss is kept from the sender at most, from when it was found; default 100 ms, half of the least
-    /// RTO of Linux (`TCP_RTO_MIN`), so that the sender hears of what we cannot repair before its timer expires. Ours.
+    /// With "sack": how long a loss is kept from the sender at most, from when it was found, beside two round-trip times of the
+    /// hop, which are in the sender's timer too; default 100 ms, half of the least RTO of Linux (`TCP_RTO_MIN`), so that the sender hears of what we cannot repair before its timer expires. Ours.
     #[serde(with = "crate::settings::duration")]
     #[schemars(with = "DurationText")]
     pub longest_withholding: Duration,
@@ -75,8 +75,9 @@ pub struct Settings {
     /// With a local window: its least size in segments, 2 or more; default 10, an initial window (RFC 6928).
     pub least_window: u32,
     /// With a local window: how long packets of a connection wait here before the first is dropped to slow the sender down, once
-    /// in 100 ms; default 60 ms. Four times as long is the most; what is beyond is dropped. Enough for Reno to keep a path of 54 ms busy, and as long as
-    /// 128 KiB take at 20 Mbit/s. Ours.
+    /// in 100 ms; default 100 ms, the interval of `CoDel` (RFC 8289, section 4.2). Four times as long is the most; what is beyond
+    /// is dropped. It has to bridge the time that a repair keeps ACKs back, beside what any queue is for; and nobody else waits
+    /// for it, as in a queue that all share. Ours.
     #[serde(with = "crate::settings::duration")]
     #[schemars(with = "DurationText")]
     pub held_delay: Duration,
@@ -188,7 +189,7 @@ impl Default for Settings {
             local_window: true,
             local_delay: Duration::from_millis(8),
             least_window: 10,
-            held_delay: Duration::from_millis(60),
+            held_delay: Duration::from_millis(100),
             held_octets: 4 << 20,
             initial_srtt: Duration::from_millis(50),
             initial_rttvar: Duration::from_millis(25),

@@ -2,11 +2,14 @@
 
 mod bounds;
 mod duplicate_acks;
+mod laws;
 mod lifetime;
+mod local_window;
 mod octets;
 mod random;
 mod timer;
 mod timestamps;
+mod today;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -68,7 +71,9 @@ impl Bench {
     fn pass(&mut self, packet: &Packet, from: Side) -> Step {
         let mut passing = packet.clone();
         let (verdict, copies, reports) = self.call(|snoop, cx| snoop.on_packet(&mut passing, from, cx));
-        assert_eq!(passing, *packet, "the packet in hand is never edited");
+        if !self.snoop.settings.local_window {
+            assert_eq!(passing, *packet, "the packet in hand is never edited");
+        }
         Step { verdict, copies, reports }
     }
 

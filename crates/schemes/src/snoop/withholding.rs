@@ -28,7 +28,9 @@ impl Flow {
         if !heard.understood || (blocks.is_empty() && !heard.duplicate) {
             return Telling::All;
         }
-        let hole = board.first_own_hole(now, settings.longest_withholding);
+        // The sender's own timer knows the hop's round-trip time too.
+        let longest = settings.longest_withholding.saturating_add(self.rtt.smoothed().saturating_mul(2));
+        let hole = board.first_own_hole(now, longest);
         if blocks.is_empty() {
             // A receiver without SACK: a duplicate ACK speaks of the hole at its number.
             let is_ours = !board.sack_seen && hole == Some(tcp.ack);

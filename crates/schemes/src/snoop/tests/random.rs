@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Packets between two hosts, with small and large numbers so that many meet and some do not.
-fn any_packet() -> impl Strategy<Value = Packet> {
+pub fn any_packet() -> impl Strategy<Value = Packet> {
     let number = || prop_oneof![8 => (0u32..12).prop_map(|n| n * 50), 1 => (0u32..9).prop_map(|n| u32::MAX - n * 50), 1 => any::<u32>()];
     let flags = prop_oneof![6 => Just(0x10u8), 1 => Just(0x11), 1 => any::<u8>()];
     let window = prop_oneof![4 => Just(WINDOW), 1 => any::<u16>()];

@@ -1,0 +1,153 @@
+//! `lasthop emulate`.
+
+mod set;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use lasthop_live::emulator::behind::BehindHop;
+use lasthop_live::emulator::command::{self, Signals};
+use lasthop_live::emulator::control::{ControlSocket, socket_of};
+use lasthop_live::emulator::masquerade::Masquerade;
+use lasthop_live::emulator::{Emulator, End, Options, Summary};
+use lasthop_scenario::{Built, Scenario, SchemeChoice, Settings};
+use lasthop_sim::{NodeId, NodeKind};
+
+use crate::failure::Failure;
+use crate::load::Choices;
+use crate::output;
+
+/// What `emulate` can be told.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "LINK is a scenario with two nodes of kind \"external\": `near`, where the command runs, and `far`, the rest of the world \
+                  (scenarios/links/ has some). To the command this machine is `server`.\n\n\
+                  The exit code is the command's; 1 if the emulation fails, 2 if the file is wrong. A summary goes to standard error.\n\n\
+                  Examples:\n  lasthop emulate scenarios/links/lossy-hop.toml -- iperf3 -c server\n  \
+                  lasthop emulate scenarios/links/bursty-hop.toml\n  \
+                  lasthop emulate set air.rate=\"5 Mbit/s\" air.loss=2%"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    set: Option<set::SetCommand>,
+    /// The link: a scenario, a TOML file
+    #[arg(required = true)]
+    link: Option<PathBuf>,
+    /// The command and its arguments; your shell if left out
+    #[arg(last = true)]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    choices: Choices,
+    /// The seed of all that the model draws
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print the summary as JSON, still on standard error: standard output is the command's
+    #[arg(long)]
+    json: bool,
+    /// Write the summary as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+    /// Do without real-time scheduling and locked memory
+    #[arg(long)]
+    no_fifo: bool,
+    /// Watch the clock for the last 60 us before each event: less late, and up to a whole processor busy
+    #[arg(long)]
+    spin: bool,
+}
+
+pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(set) = &arguments.set {
+        return set::execute(set).map(|()| ExitCode::SUCCESS);
+    }
+    let Some(link) = &arguments.link else {
+        return Err(Failure::usage(anyhow!("expected a link, a TOML file")));
+    };
+    let settings = Settings::read(link, &arguments.choices.overrides()).map_err(Failure::usage)?;
+    let ends = ["far", "near"].map(|name| end(settings.scenario(), name));
+    let [far, near] = ends;
+    let (far, near) = (far?, near?);
+    let scheme = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
+    let mut built = settings.scenario().build(&scheme, arguments.seed).map_err(Failure::usage)?;
+    let (far, near) = (built.nodes[far], built.nodes[near]);
+    if !built.world.has_route(far, near) {
+        return Err(Failure::usage(anyhow!("{}: there is no way from `far` to `near`", link.display())));
+    }
+    let (summary, code) = run(arguments, built, settings, (far, near)).map_err(Failure::Run)?;
+    tell(arguments, &summary)?;
+    Ok(ExitCode::from(code))
+}
+
+/// The index of an external node.
+fn end(scenario: &Scenario, name: &str) -> Result<usize, Failure> {
+    let is_it = |node: &lasthop_scenario::NodeModel| node.name == name && node.kind == NodeKind::External;
+    scenario.nodes.iter().position(is_it).ok_or_else(|| {
+        Failure::usage(anyhow!(
+            "{}: there is no node {name:?} of kind \"external\"; expected `near`, where the command runs, and `far`, the rest \
+             of the world",
+            scenario.name
+        ))
+    })
+}
+
+/// Everything that is made here is gone when this returns, however that comes about.
+fn run(
+    arguments: &Arguments,
+    built: Built,
+    settings: Settings,
+    (far, near): (NodeId, NodeId),
+) -> anyhow::Result<(Summary, u8)> {
+    let signals = Signals::hold();
+    let (hop, near_device, far_device) = BehindHop::new()?;
+    let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
+    if let Err(sentence) = &beyond {
+        output::complain(&format!("lasthop: {sentence}"));
+    }
+    let ends = vec![
+        End { node: near, peer: far, device: near_device },
+        End { node: far, peer: near, device: far_device },
+    ];
+    let options = Options {
+        real_time: !arguments.no_fifo,
+        spin: if arguments.spin { Duration::from_micros(60) } else { Duration::ZERO },
+    };
+    let running = Emulator::new(built.world, ends).spawn(options).context("cannot start the emulator")?;
+    let path = socket_of(std::process::id());
+    let socket = ControlSocket::listen(path, settings, built.links, running.handle())
+        .context("cannot make the socket for changes")?;
+
+    let mut words = arguments.command.iter().cloned();
+    let program = words.next().or_else(|| std::env::var_os("SHELL")).unwrap_or_else(|| "/bin/sh".into());
+    let mut command = Command::new(&program);
+    command.args(words).env(set::SOCKET, socket.path());
+    let mut child = command::start(&hop, &mut command, &signals)
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    let status = signals.wait_for(&mut child).context("cannot wait for the command")?;
+    command::linger();
+    drop(socket);
+    Ok((running.stop()?, command::exit_code(status)))
+}
+
+fn tell(arguments: &Arguments, summary: &Summary) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
+    if let Some(path) = &arguments.summary {
+        fs::write(path, json.clone() + "\n")
+            .with_context(|| format!("cannot write {}", path.display()))
+            .map_err(Failure::Run)?;
+    }
+    if arguments.json {
+        output::complain(&json);
+    } else {
+        for note in &summary.notes {
+            output::complain(&format!("lasthop: {note}"));
+        }
+        output::complain(&format!("lasthop: {summary}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! A host of one's own behind an emulated hop: a namespace at one end, this machine at the other.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use thiserror::Error;
+
+use super::device::{Device, DeviceError};
+use crate::namespace::{IpError, Namespace};
+
+/// The device's name in the namespace behind the hop.
+pub const DEVICE: &str = "hop";
+
+/// A namespace with a device `hop` to which everything goes, and this machine's device at the other end.
+#[derive(Debug)]
+pub struct BehindHop {
+    /// The host behind the hop.
+    pub inside: Namespace,
+    /// Where the other end is: the namespace of whoever made this.
+    pub outside: Namespace,
+    /// This machine's address at the hop.
+    pub gateway: Ipv4Addr,
+    /// The same, of IPv6; nothing beyond it is reached by IPv6.
+    pub gateway_v6: Ipv6Addr,
+    /// The address behind the hop.
+    pub address: Ipv4Addr,
+    /// The name of this machine's device.
+    pub device: String,
+}
+
+/// Why there is no host behind a hop.
+#[derive(Debug, Error)]
+pub enum BehindHopError {
+    /// A namespace cannot be made or entered.
+    #[error("cannot make a network namespace: {}{}", .0, hint(.0))]
+    Namespace(#[from] io::Error),
+    /// A device cannot be made.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Addresses cannot be set.
+    #[error(transparent)]
+    Ip(#[from] IpError),
+    /// All subnets that this uses are in use.
+    #[error("every subnet from 100.64.0.0/30 to 100.64.255.0/30 is in use here")]
+    NoSubnet,
+}
+
+impl BehindHop {
+    /// Makes the host, and the devices at the near end, in its namespace, and at the far end, in this one. Both are up.
+    pub fn new() -> Result<(Self, Device, Device), BehindHopError> {
+        let outside = Namespace::current("this machine")?;
+        let inside = Namespace::new("behind the hop")?;
+        let subnet = free_subnet(&outside)?;
+        let [gateway, address] = [1, 2].map(|host| Ipv4Addr::new(100, 64, subnet, host));
+        let v6 = |host| Ipv6Addr::new(0xfd6c, 0x6f70, u16::from(subnet), 0, 0, 0, 0, host);
+        let device = format!("lasthop{subnet}");
+
+        let near = Device::tap_in(&inside, DEVICE)?;
+        let far = Device::tap_in(&outside, &device)?;
+        for (namespace, name) in [(&inside, DEVICE), (&outside, device.as_str())] {
+            // Hosts that look for routers would take their share of the link, and of its draws.
+            let key = format!("ipv6/conf/{name}/router_solicitations");
+            if let Err(error) = namespace.sysctl(&key, "0") {
+                tracing::debug!("no IPv6 here: {error}");
+            }
+        }
+        outside.ip(&[&format!("address add {gateway}/30 dev {device}"), &format!("link set {device} up")])?;
+        inside.ip(&[
+            &format!("address add {address}/30 dev {DEVICE}"),
+            &format!("link set {DEVICE} up"),
+            &format!("route add default via {gateway} dev {DEVICE}"),
+        ])?;
+        for (namespace, name, host) in [(&inside, DEVICE, 2), (&outside, device.as_str(), 1)] {
+            if let Err(error) = namespace.ip(&[&format!("address add {}/64 dev {name} nodad", v6(host))]) {
+                tracing::debug!("no IPv6 here: {error}");
+            }
+        }
+        Ok((Self { inside, outside, gateway, gateway_v6: v6(1), address, device }, near, far))
+    }
+
+    /// The subnet of the hop.
+    pub fn subnet(&self) -> String {
+        let [a, b, c, _] = self.gateway.octets();
+        format!("{a}.{b}.{c}.0/30")
+    }
+}
+
+/// The third octet of a subnet of 100.64.0.0/10 (RFC 6598: for what lies between an operator and its customers) that no device
+/// here has.
+fn free_subnet(namespace: &Namespace) -> Result<u8, BehindHopError> {
+    let used = namespace.ip(&["address show"])?;
+    let is_free = |octet: &u8| {
+        !used.contains(&format!(" 100.64.{octet}.")) && !used.contains(&format!(": lasthop{octet}: "))
+    };
+    (0..=u8::MAX).find(is_free).ok_or(BehindHopError::NoSubnet)
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied { " (it takes root)" } else { "" }
+}

@@ -1,0 +1,132 @@
+//! A command behind an emulated hop, in place of this process as far as its terminal and its caller can tell.
+
+#![expect(
+    unsafe_code,
+    reason = "waiting for a signal takes libc: rustix and the standard library have nothing for it"
+)]
+
+use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::time::Timespec;
+
+use super::behind::BehindHop;
+
+/// Signals that this process waits for instead of ending by them. Blocked as long as this value lives; threads that are
+/// started meanwhile leave them to it, and children start without.
+#[derive(Debug)]
+pub struct Signals {
+    waited_for: libc::sigset_t,
+    before: libc::sigset_t,
+}
+
+impl Signals {
+    /// From now on. To be called before threads are started.
+    pub fn hold() -> Self {
+        let mut waited_for = MaybeUninit::uninit();
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: the sets are initialised by `sigemptyset` and `pthread_sigmask` before they are read, and the numbers are those of
+        // signals, for which none of these calls can fail.
+        unsafe {
+            libc::sigemptyset(waited_for.as_mut_ptr());
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD] {
+                libc::sigaddset(waited_for.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, waited_for.as_ptr(), before.as_mut_ptr());
+            Self { waited_for: waited_for.assume_init(), before: before.assume_init() }
+        }
+    }
+
+    /// Waits for the next one: its number, and whether a process sent it, not the terminal or the kernel.
+    fn next(&self) -> (i32, bool) {
+        let mut info: MaybeUninit<libc::siginfo_t> = MaybeUninit::zeroed();
+        // SAFETY: `sigwaitinfo` reads an initialised set and writes `info`, for which all zeroes is a value, too.
+        unsafe {
+            let signal = libc::sigwaitinfo(&raw const self.waited_for, info.as_mut_ptr());
+            (signal, info.assume_init().si_code <= 0)
+        }
+    }
+
+    /// Waits until a child ends. Signals that were sent to this process go on to the child; those of the terminal have reached it already.
+    pub fn wait_for(&self, child: &mut Child) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            let (signal, sent) = self.next();
+            if signal == libc::SIGCHLD || (!sent && signal != libc::SIGHUP) {
+                continue;
+            }
+            if let (Some(pid), Some(signal)) =
+                (Pid::from_raw(child.id().cast_signed()), Signal::from_named_raw(signal))
+            {
+                // It may have ended just now.
+                let _ = kill_process(pid, signal);
+            }
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: `before` is the set that was in force before.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// How long a hop outlives its command.
+const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+
+/// Waits until the last words of a command that has ended have crossed most hops: else its peers would wait for them in vain.
+pub fn linger() {
+    // A signal that cuts it short is one to end.
+    let _ = rustix::thread::nanosleep(&LINGER);
+}
+
+/// The exit code that a shell would give this status.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// Starts a command behind the hop. There `server` is the name of this machine's end, for which the command sees a hosts file of
+/// its own.
+pub fn start(hop: &BehindHop, command: &mut Command, signals: &Signals) -> io::Result<Child> {
+    command.env("LASTHOP_GATEWAY", hop.gateway.to_string());
+    command.env("LASTHOP_GATEWAY_V6", hop.gateway_v6.to_string());
+    let before = signals.before;
+    // SAFETY: the closure makes one call that is safe between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+            Ok(())
+        });
+    }
+    hop.inside.enter(|| {
+        if let Err(error) = name_the_server(hop) {
+            tracing::warn!("the name `server` is not known behind the hop: {error}");
+        }
+        command.spawn()
+    })?
+}
+
+/// Gives this thread, and its children, a hosts file of their own.
+fn name_the_server(hop: &BehindHop) -> io::Result<()> {
+    let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    let own = format!("/run/lasthop/hosts-{}", std::process::id());
+    // SAFETY: only this thread's mounts change; no file descriptor table is unshared.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    fs::create_dir_all("/run/lasthop")?;
+    fs::write(&own, format!("{} server\n{} server\n{hosts}", hop.gateway, hop.gateway_v6))?;
+    let mounted = mount_bind(&own, "/etc/hosts");
+    // The mount keeps the file.
+    fs::remove_file(&own)?;
+    Ok(mounted?)
+}

@@ -1,0 +1,81 @@
+//! Links that change while they are in use, and a machine that does not keep up.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lasthop_live::emulator::Options;
+use lasthop_live::emulator::control::{ControlSocket, change};
+use lasthop_scenario::{Overrides, SchemeChoice, Settings};
+
+use crate::hosts::{Hosts, direction, skipped, world};
+use crate::stream::stream;
+
+const LINK: &str = r#"
+[nodes.near]
+kind = "external"
+[nodes.far]
+kind = "external"
+[links.air]
+between = ["near", "far"]
+rate = "100 Mbit/s"
+"#;
+
+fn set(path: &Path, assignments: &[&str]) -> Result<(), String> {
+    let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
+    change(path, &assignments).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
+    if skipped() {
+        return;
+    }
+    let settings = Settings::parse(LINK.to_owned(), "link".to_owned(), PathBuf::new(), &Overrides::default());
+    let settings = settings.expect("a good file");
+    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
+    let built = settings.scenario().build(&scheme, 1).expect("it can be built");
+    let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
+    let running = emulator.spawn(Options::default()).expect("a thread");
+    let path = std::env::temp_dir().join(format!("lasthop-test-{}.sock", std::process::id()));
+    let socket = ControlSocket::listen(path, settings, built.links, running.handle()).expect("a directory");
+    let (near, far) = hosts.udp();
+
+    let took = |packets: u64| {
+        let arrivals = stream(&near, &far, packets, Duration::ZERO);
+        assert_eq!(arrivals.len() as u64, packets);
+        let last = arrivals.last().expect("some");
+        last.at.since(arrivals[0].at)
+    };
+    let fast = took(50);
+    set(socket.path(), &["air.forward.rate=2 Mbit/s", "air.delay=1 ms"]).expect("good values");
+    let slow = took(50);
+    // 50 packets of 1,000 octets: 4 ms and 196 ms.
+    assert!(slow > Duration::from_millis(190) && fast < Duration::from_millis(100), "{fast:?} {slow:?}");
+    set(socket.path(), &["air.loss=100%"]).expect("a good value");
+    assert!(stream(&near, &far, 20, Duration::ZERO).is_empty());
+
+    assert!(set(socket.path(), &["air.rate"]).expect_err("no value").contains("KEY=VALUE"));
+    assert!(set(socket.path(), &["air.rate=1 parsec"]).expect_err("no rate").contains("links.air.rate"));
+    let path = socket.path().to_owned();
+    drop(socket);
+    assert!(!path.exists() && set(&path, &["air.loss=0%"]).is_err());
+}
+
+#[test]
+fn a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst() {
+    if skipped() {
+        return;
+    }
+    let (world, ends, link) = world(1, &direction(50, 0.0), Duration::from_millis(2));
+    let (hosts, emulator) = Hosts::around(world, ends, false);
+    let running = emulator.spawn(Options::default()).expect("a thread");
+    running.stall(Duration::from_millis(250)).expect("it runs");
+    let (near, far) = hosts.udp();
+    assert_eq!(stream(&near, &far, 10, Duration::from_millis(1)).len(), 10);
+    let asked = running.with_world(move |world| world.link_name(link).to_owned());
+    assert_eq!(asked.as_deref(), Ok("hop"));
+    let summary = running.stop().expect("it ran");
+    assert!(!summary.trusted && summary.stalls >= 1, "{summary:?}");
+    assert!(summary.longest_stall_ms > 200.0 && summary.cut_ms > 100.0, "{summary:?}");
+    assert!(summary.to_string().contains("not to be trusted, because the emulator stood still"), "{summary}");
+}

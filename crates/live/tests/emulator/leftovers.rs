@@ -1,0 +1,64 @@
+//! What an emulation leaves behind: nothing.
+
+use std::process::Command;
+
+use lasthop_live::emulator::behind::BehindHop;
+use lasthop_live::emulator::masquerade::Masquerade;
+use lasthop_live::emulator::{Device, Emulator, End, Options};
+use lasthop_live::namespace::Namespace;
+use std::time::Duration;
+
+use crate::hosts::{direction, skipped, world};
+
+/// Devices, rules for addresses, forwarding.
+fn traces(machine: &Namespace) -> [String; 3] {
+    let links = machine.ip(&["link show"]).expect("it can be asked");
+    let rules = || Command::new("nft").args(["list", "ruleset"]).output();
+    let rules = machine.enter(rules).expect("enter").map(|output| output.stdout).unwrap_or_default();
+    let forwarding = || std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
+    let forwarding = machine.enter(forwarding).expect("enter");
+    [links, String::from_utf8_lossy(&rules).into_owned(), forwarding]
+}
+
+#[test]
+fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
+    if skipped() {
+        return;
+    }
+    let machine = Namespace::new("machine").expect("root");
+    machine.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let before = traces(&machine);
+    let (hop, near, far) = machine.enter(BehindHop::new).expect("enter").expect("root");
+    // Without nft and iptables there is nothing to undo.
+    let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
+    assert_eq!(beyond.is_ok(), traces(&machine)[2].trim() == "1", "{beyond:?}");
+    let (_, second, _) =
+        machine.enter(BehindHop::new).expect("enter").expect("a second one has its own subnet");
+    drop(second);
+
+    let (world, [near_node, far_node], _) = world(1, &direction(50, 0.0), Duration::from_millis(1));
+    let ends = vec![
+        End { node: near_node, peer: far_node, device: near },
+        End { node: far_node, peer: near_node, device: far },
+    ];
+    let running = Emulator::new(world, ends).spawn(Options::default()).expect("a thread");
+    assert_ne!(traces(&machine)[0], before[0]);
+    drop((running, beyond));
+    assert_eq!(traces(&machine), before);
+}
+
+#[test]
+fn a_device_that_is_down_or_gone_loses_packets_and_nothing_else() {
+    if skipped() {
+        return;
+    }
+    let host = Namespace::new("host").expect("root");
+    let device = Device::tap_in(&host, "hop").expect("TAP devices are to be had");
+    let (world, [node, peer], _) = world(1, &direction(50, 0.0), Duration::from_millis(1));
+    let running = Emulator::new(world, vec![End { node, peer, device }]).spawn(Options::default());
+    let running = running.expect("a thread");
+    host.ip(&["link delete hop"]).expect("it is there");
+    std::thread::park_timeout(Duration::from_millis(50));
+    assert!(running.is_alive());
+    assert_eq!(running.stop().expect("it ran").packets_handed_out, 0);
+}

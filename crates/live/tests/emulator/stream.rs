@@ -1,0 +1,158 @@
+//! UDP streams: what the model asks for is what real sockets see.
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use lasthop_agent::Fate;
+use lasthop_live::clock;
+use lasthop_live::emulator::{Options, Summary};
+use lasthop_packet::Instant;
+use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeConfig, NodeKind, WirelessConfig, World};
+use rustix::time::Timespec;
+
+use crate::hosts::{Hosts, direction, skipped, world};
+
+/// Octets of a datagram, and of the IP packet around it.
+const PAYLOAD: usize = 972;
+const PACKET: f64 = 1000.0;
+
+/// A datagram's number and how long it was under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub number: u64,
+    pub sent: Instant,
+    pub at: Instant,
+}
+
+impl Arrival {
+    fn delay_ms(&self) -> f64 {
+        self.at.since(self.sent).as_secs_f64() * 1e3
+    }
+}
+
+/// Sends datagrams so far apart and takes what arrives.
+pub fn stream(near: &UdpSocket, far: &UdpSocket, count: u64, apart: Duration) -> Vec<Arrival> {
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| {
+            let mut arrivals = Vec::new();
+            let mut datagram = [0; 2000];
+            while let Ok(len) = far.recv(&mut datagram) {
+                let at = clock::now();
+                assert_eq!(len, PAYLOAD);
+                let word = |from: usize| {
+                    u64::from_be_bytes(datagram[from..from + 8].try_into().expect("eight octets"))
+                };
+                arrivals.push(Arrival { number: word(0), sent: Instant::from_nanos(word(8)), at });
+                if word(0) == count - 1 {
+                    break;
+                }
+            }
+            arrivals
+        });
+        let pause = Timespec { tv_sec: 0, tv_nsec: i64::from(apart.subsec_nanos()) };
+        for number in 0..count {
+            let mut datagram = [0; PAYLOAD];
+            datagram[..8].copy_from_slice(&number.to_be_bytes());
+            datagram[8..16].copy_from_slice(&clock::now().as_nanos().to_be_bytes());
+            near.send(&datagram).expect("a route");
+            if !apart.is_zero() {
+                let _ = rustix::thread::nanosleep(&pause);
+            }
+        }
+        receiver.join().expect("it does not panic")
+    })
+}
+
+fn in_order(arrivals: &[Arrival]) -> bool {
+    arrivals.windows(2).all(|pair| pair[0].number < pair[1].number)
+}
+
+#[test]
+fn delay_and_rate_are_those_asked_for_and_packets_stay_in_order() {
+    if skipped() {
+        return;
+    }
+    let (world, ends, _) = world(1, &direction(20, 0.0), Duration::from_millis(15));
+    let (hosts, emulator) = Hosts::around(world, ends, false);
+    let running = emulator.spawn(Options::default()).expect("a thread");
+    let (near, far) = hosts.udp();
+
+    let arrivals = stream(&near, &far, 500, Duration::from_millis(1));
+    assert!(arrivals.len() == 500 && in_order(&arrivals));
+    let mut delays: Vec<f64> = arrivals.iter().map(Arrival::delay_ms).collect();
+    delays.sort_by(f64::total_cmp);
+    // 15 ms of propagation and 0.4 ms of transmission; never early. What comes on top is this machine's, and its sockets'.
+    assert!((15.4..15.5).contains(&delays[0]), "{}", delays[0]);
+    assert!((15.4..18.0).contains(&delays[250]), "{}", delays[250]);
+
+    // As fast as they can be sent: the link is busy from the first to the last.
+    let arrivals = stream(&near, &far, 180, Duration::ZERO);
+    assert!(arrivals.len() == 180 && in_order(&arrivals), "{}", arrivals.len());
+    let seconds = arrivals[179].at.since(arrivals[0].at).as_secs_f64();
+    let mbps = 179.0 * PACKET * 8.0 / seconds / 1e6;
+    assert!((17.0..23.0).contains(&mbps), "{mbps}");
+    let summary = running.stop().expect("it ran");
+    assert_eq!((summary.packets_taken, summary.packets_handed_out), (680, 680));
+    assert!(summary.lateness.median_us <= summary.lateness.p99_us);
+    assert!(summary.lateness.p99_us <= summary.lateness.max_us && summary.duration_s > 0.5);
+}
+
+fn lossy_run(seed: u64) -> (Vec<u64>, Summary) {
+    let (world, ends, _) = world(seed, &direction(100, 5.0), Duration::from_millis(1));
+    let (hosts, emulator) = Hosts::around(world, ends, false);
+    let running = emulator.spawn(Options::default()).expect("a thread");
+    let (near, far) = hosts.udp();
+    let arrivals = stream(&near, &far, 2000, Duration::from_micros(150));
+    (arrivals.iter().map(|arrival| arrival.number).collect(), running.stop().expect("it ran"))
+}
+
+#[test]
+fn the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them() {
+    if skipped() {
+        return;
+    }
+    let (arrived, summary) = lossy_run(4);
+    let lost = 2000 - arrived.len();
+    assert_eq!((summary.packets_taken, summary.dropped["wired loss"]), (2000, lost as u64), "{summary:?}");
+    // Four deviations of a binomial distribution.
+    assert!((61..139).contains(&lost), "{lost}");
+    assert!(lossy_run(4).0 == arrived, "the same seed and the same packets");
+    assert!(lossy_run(5).0 != arrived, "another seed");
+}
+
+#[test]
+fn fates_of_frames_are_told_to_agents_outside_the_world() {
+    if skipped() {
+        return;
+    }
+    let mut world = World::new(1);
+    let ends = ["near", "far"].map(|name| world.add_node(NodeConfig::new(name, NodeKind::External)));
+    let link = world.add_wireless_link(
+        ends[0],
+        ends[1],
+        &WirelessConfig {
+            name: "air".to_owned(),
+            forward: direction(50, 20.0),
+            backward: direction(50, 20.0),
+            delay: Duration::from_millis(1),
+            jitter: lasthop_sim::Jitter::None,
+            clock: Duration::ZERO,
+            channel: ChannelConfig::PERFECT,
+            link_layer: LinkLayer { feedback: Feedback::Immediate, retransmission_attempts: 1 },
+            medium: None,
+            seed: None,
+        },
+    );
+    let (hosts, mut emulator) = Hosts::around(world, ends, false);
+    let fates = emulator.fates_of_frames(10_000);
+    let running = emulator.spawn(Options::default()).expect("a thread");
+    let (near, far) = hosts.udp();
+    let arrived = stream(&near, &far, 500, Duration::from_micros(200)).len();
+    let summary = running.stop().expect("it ran");
+    let fates: Vec<_> = fates.iter().collect();
+    let count = |fate| fates.iter().filter(|told| told.fate == fate).count();
+    assert_eq!((count(Fate::Delivered), count(Fate::GivenUp)), (arrived, 500 - arrived));
+    assert_eq!(summary.dropped["wireless loss"], count(Fate::GivenUp) as u64);
+    assert!(count(Fate::FirstTransmissionFailed) > count(Fate::GivenUp));
+    assert!(fates.iter().all(|told| told.link == link && told.packet.len() == 1000));
+}

@@ -1,0 +1,251 @@
+//! Laws that hold on any hop: a sender, the agent, a hop that loses, doubles and swaps, a receiver with SACK and PAWS.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU16;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SEGMENT: u32 = 100;
+
+/// What the hop does to a packet, drawn for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mishap {
+    None,
+    Lost,
+    Doubled,
+    Swapped,
+}
+
+#[derive(Default)]
+struct Receiver {
+    next: u32,
+    /// Segments above `next`.
+    above: Vec<u32>,
+    recent: u32,
+    refused: u32,
+    last: Option<(u32, u32)>,
+}
+
+impl Receiver {
+    fn has(&self, seq: u32) -> bool {
+        seq < self.next || self.above.contains(&seq)
+    }
+
+    /// Takes one segment in; the ACK for it.
+    fn take(&mut self, seq: u32, value: u32) -> Packet {
+        if value < self.recent {
+            self.refused += 1;
+        } else {
+            if seq <= self.next {
+                self.recent = value;
+            }
+            if seq >= self.next && !self.above.contains(&seq) {
+                self.above.push(seq);
+            }
+            while let Some(at) = self.above.iter().position(|above| *above == self.next) {
+                self.above.swap_remove(at);
+                self.next += SEGMENT;
+            }
+            self.last = Some((seq, seq + SEGMENT));
+        }
+        ack(self.next).stamped(1).sack(&self.blocks())
+    }
+
+    /// The block with the latest arrival first, then others from above, three at most.
+    fn blocks(&self) -> Vec<(u32, u32)> {
+        let mut above = self.above.clone();
+        above.sort_unstable();
+        let mut blocks: Vec<(u32, u32)> = Vec::new();
+        for seq in above {
+            match blocks.last_mut() {
+                Some((_, right)) if *right == seq => *right += SEGMENT,
+                _ => blocks.push((seq, seq + SEGMENT)),
+            }
+        }
+        blocks.reverse();
+        if let Some((seq, _)) = self.last
+            && let Some(at) = blocks.iter().position(|(left, right)| (*left..*right).contains(&seq))
+        {
+            blocks.swap(0, at);
+        }
+        blocks.truncate(3);
+        blocks
+    }
+}
+
+/// Packets by the millisecond that they arrive in.
+type Hop = VecDeque<(u64, Packet)>;
+
+/// Puts packets on the hop: a segment each, after 4 ms, ten in a millisecond.
+fn send(hop: &mut Hop, packets: Vec<Packet>, clock: u64, mishaps: &mut impl Iterator<Item = Mishap>) {
+    for packet in packets {
+        let (seq, value) = (packet.tcp().map_or(0, |tcp| tcp.seq.0), tsval(&packet).unwrap_or(0));
+        for piece in 0..(packet.payload().len() as u32).div_ceil(SEGMENT) {
+            let single = data(seq + piece * SEGMENT, SEGMENT).stamped(value);
+            let at = hop.iter().rev().nth(9).map_or(clock + 4, |(at, _)| (at + 1).max(clock + 4));
+            let at = hop.back().map_or(at, |(last, _)| at.max(*last));
+            match mishaps.next().unwrap_or(Mishap::None) {
+                Mishap::None => hop.push_back((at, single)),
+                Mishap::Lost => {}
+                Mishap::Doubled => hop.extend([(at, single.clone()), (at, single)]),
+                Mishap::Swapped => {
+                    let behind = hop.len().saturating_sub(1);
+                    hop.insert(behind, (at, single));
+                }
+            }
+        }
+    }
+}
+
+fn any_settings() -> impl Strategy<Value = Settings> {
+    (any::<bool>(), any::<bool>(), any::<bool>(), 0u32..3, prop_oneof![Just(700usize), Just(1 << 20)])
+        .prop_map(|(local_window, withholding, published_timer, reordering, held_octets)| Settings {
+            local_window,
+            withholding,
+            timer: if published_timer { settings::Timer::Published } else { settings::Timer::Hop },
+            reordering,
+            held_octets,
+            ..Settings::default()
+        })
+}
+
+fn mishaps(swaps: bool) -> impl Strategy<Value = Vec<Mishap>> {
+    let odd = if swaps { Mishap::Swapped } else { Mishap::None };
+    let one = prop_oneof![
+        8 => Just(Mishap::None),
+        3 => Just(Mishap::Lost),
+        1 => Just(Mishap::Doubled),
+        1 => Just(odd)
+    ];
+    proptest::collection::vec(one, 0..400)
+}
+
+/// Carries 60 packets over; panics where a law is broken. How many segments PAWS refused.
+fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[bool]) -> u32 {
+    let mut bench = Bench::with(settings);
+    let (mut receiver, mut hop) = (Receiver::default(), Hop::new());
+    let mut mishaps = mishaps.into_iter();
+    let mut acks_lost = acks_lost.iter().copied().chain(std::iter::repeat(false));
+    let mut sizes = sizes.iter().copied();
+    let (mut offered, mut told, mut quiet) = (0u32, 0u32, 0u64);
+    let mut first_sent = 0u32;
+    let total = 60;
+    let mut packets = 0;
+    for clock in 1..200_000u64 {
+        bench.wait(1);
+        let mut leaving = Vec::new();
+        let retransmits = quiet >= 1_500 && told < offered;
+        let next = if retransmits {
+            quiet = 0;
+            Some((told, 1))
+        } else if packets < total && offered < told + 6_000 {
+            packets += 1;
+            let size = sizes.next().unwrap_or(1);
+            offered += size * SEGMENT;
+            Some((offered - size * SEGMENT, size))
+        } else {
+            None
+        };
+        if let Some((seq, size)) = next {
+            let mut packet = data(seq, size * SEGMENT).stamped(clock as u32);
+            packet.set_segment_size(if size > 1 { NonZeroU16::new(SEGMENT as u16) } else { None });
+            let step = bench.pass(&packet, Side::Core);
+            leaving.extend(step.copies);
+            match step.verdict {
+                Verdict::Forward => leaving.push(packet),
+                Verdict::Absorb => {}
+                Verdict::Drop(reason) => assert_eq!(reason, DropReason::Full),
+            }
+        }
+        leaving.extend(bench.timer());
+        // What leaves for the first time leaves in order.
+        for packet in &leaving {
+            let seq = packet.tcp().map_or(0, |tcp| tcp.seq.0);
+            first_sent = first_sent.max(seq + packet.payload().len() as u32);
+            assert!(first_sent <= offered);
+        }
+        send(&mut hop, leaving, clock, &mut mishaps);
+        quiet += 1;
+        while hop.front().is_some_and(|(at, _)| *at <= clock) {
+            let Some((_, packet)) = hop.pop_front() else { break };
+            let answer = receiver.take(packet.tcp().map_or(0, |tcp| tcp.seq.0), tsval(&packet).unwrap_or(0));
+            if acks_lost.next() == Some(true) {
+                continue;
+            }
+            let mut passing = answer;
+            let (verdict, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
+            send(&mut hop, copies, clock, &mut mishaps);
+            if verdict == Verdict::Forward {
+                let tcp = passing.tcp().expect("an ACK");
+                assert!(tcp.ack.0 <= receiver.next, "the sender hears of nothing that was not received");
+                for (left, right) in tcp.options.sack.as_slice() {
+                    assert!((left.0..right.0).step_by(SEGMENT as usize).all(|seq| receiver.has(seq)));
+                }
+                if tcp.ack.0 > told {
+                    (told, quiet) = (tcp.ack.0, 0);
+                }
+            }
+        }
+        let hops: u64 = bench.snoop.hops.values().map(|hop| hop.in_flight).sum();
+        let flows = bench.flow().map_or(0, Flow::in_flight);
+        assert!(hops == flows || !bench.snoop.settings.local_window, "{hops} {flows}");
+        if packets == total && told == offered {
+            break;
+        }
+    }
+    assert_eq!((told, receiver.next), (offered, offered), "everything arrives in the end");
+    bench.call(Snoop::drain);
+    assert_eq!((bench.snoop.held(), bench.snoop.octets), (0, 0));
+    assert_eq!(bench.snoop.timers.next(), None, "and the agent comes to rest");
+    receiver.refused
+}
+
+proptest! {
+    #[test]
+    fn everything_arrives_and_the_sender_hears_the_truth(
+        settings in any_settings(),
+        sizes in proptest::collection::vec(1u32..12, 60),
+        mishaps in mishaps(true),
+        acks_lost in proptest::collection::vec(any::<bool>(), 0..100),
+    ) {
+        carry(settings, &sizes, mishaps, &acks_lost);
+    }
+
+    #[test]
+    fn on_a_hop_that_keeps_the_order_paws_refuses_nothing(
+        settings in any_settings(),
+        sizes in proptest::collection::vec(1u32..12, 60),
+        mishaps in mishaps(false),
+        acks_lost in proptest::collection::vec(any::<bool>(), 0..100),
+    ) {
+        prop_assert_eq!(carry(settings, &sizes, mishaps, &acks_lost), 0);
+    }
+
+    #[test]
+    fn no_packet_of_any_kind_makes_it_panic_or_lose_count(
+        steps in proptest::collection::vec((random::any_packet(), any::<bool>(), 0u64..400), 1..120),
+        settings in any_settings(),
+    ) {
+        let settings = Settings { cached_octets: 60_000, cached_octets_in_all: 80_000, flows: 2, ..settings };
+        let mut bench = Bench::with(settings);
+        for (packet, from_core, millis) in steps {
+            let from = if from_core { Side::Core } else { Side::Radio };
+            bench.wait(millis);
+            let mut passing = packet.clone();
+            let (verdict, ..) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, from, cx));
+            prop_assert!(from == Side::Core || verdict != Verdict::Absorb);
+            bench.timer();
+            let keys = [packet.flow_key(), packet.flow_key().map(FlowKey::reversed)];
+            let flows: Vec<&Flow> = keys.into_iter().flatten().filter_map(|key| bench.snoop.flows.peek(key)).collect();
+            prop_assert_eq!(flows.iter().map(|flow| flow.octets()).sum::<usize>(), bench.snoop.octets);
+            prop_assert_eq!(flows.iter().map(|flow| flow.held.len() as u64).sum::<u64>(), bench.snoop.held());
+            for flow in flows {
+                prop_assert_eq!(flow.held_octets, flow.held.iter().map(Packet::len).sum::<usize>());
+            }
+        }
+        bench.call(Snoop::drain);
+        prop_assert_eq!(bench.snoop.held(), 0);
+    }
+}

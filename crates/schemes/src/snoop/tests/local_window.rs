@@ -1,0 +1,130 @@
+//! Packets that wait for room.
+
+use std::num::NonZeroU16;
+
+use super::*;
+
+/// A bench with a hop of which nothing is known yet: its window is 20 segments.
+fn bench() -> Bench {
+    Bench::with(Settings::default())
+}
+
+/// Sends segments of 100 octets; how many passed.
+fn offer(bench: &mut Bench, seq: u32, count: u32) -> usize {
+    let segments = (0..count).map(|segment| data(seq + 100 * segment, 100));
+    segments.filter(|packet| bench.pass(packet, Side::Core).passed()).count()
+}
+
+#[test]
+fn what_does_not_fit_waits_in_order_and_leaves_as_the_hop_delivers() {
+    let mut bench = bench();
+    assert_eq!(offer(&mut bench, 0, 30), 20);
+    assert_eq!(bench.snoop.held(), 10);
+    let step = bench.wait(5).radio(&ack(200));
+    assert_eq!(pieces(&step.copies), [(2000, 100), (2100, 100)]);
+    let step = bench.radio(&ack(2000));
+    assert_eq!(pieces(&step.copies), (22..30).map(|n| (100 * n, 100)).collect::<Vec<_>>());
+    assert_eq!(bench.snoop.held(), 0);
+}
+
+#[test]
+fn repairs_overtake_what_waits_and_what_waits_is_stamped_anew() {
+    let mut bench = bench();
+    for segment in 0..25 {
+        bench.pass(&data(100 * segment, 100).stamped(50), Side::Core);
+    }
+    assert!(bench.pass(&data(0, 100).stamped(90), Side::Core).passed(), "the sender's own repair");
+    bench.wait(5);
+    let mut passing = ack(100).sack(&[(300, 2000)]);
+    let (_, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
+    assert_eq!(pieces(&copies)[..3], [(100, 100), (200, 100), (2000, 100)]);
+    assert!(copies.iter().all(|copy| tsval(copy) == Some(90)));
+}
+
+#[test]
+fn pure_acks_are_never_held_and_a_fin_keeps_its_place() {
+    let mut bench = bench();
+    offer(&mut bench, 0, 25);
+    assert!(bench.pass(&data(2500, 0), Side::Core).passed());
+    assert_eq!(bench.pass(&data(2500, 0).flags(TcpFlags::FIN), Side::Core).verdict, Verdict::Absorb);
+    let step = bench.wait(5).radio(&ack(2000));
+    assert_eq!(pieces(&step.copies).last(), Some(&(2500, 0)));
+}
+
+#[test]
+fn whatever_ends_the_flow_sends_what_it_holds_first() {
+    type End = fn(&mut Bench) -> Vec<Packet>;
+    let ends: [End; 5] = [
+        |bench| bench.pass(&data(2500, 0).flags(TcpFlags::RST), Side::Core).copies,
+        |bench| bench.radio(&ack(0).flags(TcpFlags::RST)).copies,
+        |bench| bench.pass(&data(9, 0).but(|tcp| tcp.flags = TcpFlags::SYN), Side::Core).copies,
+        |bench| bench.pass(&data(1 << 31, 100), Side::Core).copies,
+        |bench| bench.call(Snoop::drain).1,
+    ];
+    for end in ends {
+        let mut bench = bench();
+        offer(&mut bench, 0, 25);
+        assert_eq!(pieces(&end(&mut bench)), (20..25).map(|n| (100 * n, 100)).collect::<Vec<_>>());
+        assert_eq!(bench.snoop.held(), 0);
+    }
+}
+
+#[test]
+fn a_receiver_that_falls_silent_gets_everything_in_the_end() {
+    let mut bench = bench();
+    offer(&mut bench, 0, 25);
+    let mut seen = Vec::new();
+    for _ in 0..200 {
+        seen.extend(pieces(&bench.wait(100).timer()));
+    }
+    assert!((20..25).all(|n| seen.contains(&(100 * n, 100))));
+    assert_eq!((bench.snoop.held(), bench.snoop.timers.next()), (0, None));
+}
+
+#[test]
+fn a_silent_connection_does_not_keep_another_to_the_same_host_from_sending() {
+    let other = |packet: Packet| packet.but(|tcp| tcp.source_port ^= 1).but(|tcp| tcp.destination_port ^= 1);
+    let mut bench = bench();
+    assert_eq!(offer(&mut bench, 0, 19), 19);
+    let mut passed = 0;
+    for round in 0..100 {
+        let packet = other(data(100 * round, 100));
+        passed += usize::from(bench.pass(&packet, Side::Core).passed());
+        bench.wait(10).timer();
+        bench.radio(&other(ack(100 * round + 100)));
+    }
+    assert_eq!(passed, 100);
+    assert_eq!(bench.pass(&other(data(10_000, 100)), Side::Core).copies, []);
+    let more = (1..19).map(|n| other(data(10_000 + 100 * n, 100)));
+    assert_eq!(
+        more.filter(|packet| bench.pass(packet, Side::Core).passed()).count(),
+        18,
+        "the window is free"
+    );
+}
+
+#[test]
+fn a_super_packet_is_divided_to_fit() {
+    let mut bench = bench();
+    let mut packet = data(0, 3000);
+    packet.set_segment_size(NonZeroU16::new(100));
+    let step = bench.pass(&packet, Side::Core);
+    assert_eq!((step.verdict, pieces(&step.copies)), (Verdict::Absorb, vec![(0, 2000)]));
+    assert_eq!((step.copies[0].segments(), bench.snoop.held()), (20, 1));
+    let step = bench.wait(5).radio(&ack(2000));
+    assert_eq!(pieces(&step.copies), [(2000, 1000)]);
+    assert_eq!((step.copies[0].segments(), bench.snoop.held()), (10, 0));
+}
+
+#[test]
+fn too_much_is_dropped_and_the_sender_hears_of_it() {
+    let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
+    assert_eq!(offer(&mut bench, 0, 30), 20);
+    let step = bench.pass(&data(3000, 100), Side::Core);
+    assert_eq!(step.verdict, Verdict::Drop(DropReason::Full));
+    bench.wait(5).radio(&ack(2000));
+    bench.pass(&data(3100, 100), Side::Core);
+    bench.wait(5).radio(&ack(3000));
+    let truth = ack(3000).sack(&[(3100, 3200)]);
+    assert!(bench.radio(&truth).passed(), "the hole is not ours");
+}

@@ -1,0 +1,272 @@
+//! What today's TCP needs: repairs by SACK, withholding, super-packets.
+
+use std::num::NonZeroU16;
+
+use super::*;
+
+/// Without a local window, and with every loss found by the first segment that overtakes.
+fn bench() -> Bench {
+    Bench::with(Settings { local_window: false, reordering: 0, ..Settings::default() })
+}
+
+/// An ACK as the agent passed it on, and the copies that it called for.
+fn hear(bench: &mut Bench, packet: &Packet) -> (Option<Packet>, Vec<(u32, usize)>) {
+    let mut passing = packet.clone();
+    let (verdict, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
+    ((verdict == Verdict::Forward).then_some(passing), pieces(&copies))
+}
+
+fn super_packet(seq: u32, segments: u32) -> Packet {
+    let mut packet = data(seq, 100 * segments);
+    packet.set_segment_size(NonZeroU16::new(100));
+    packet
+}
+
+#[test]
+fn every_hole_is_repaired_at_once_and_the_sender_hears_of_none() {
+    let mut bench = bench();
+    bench.burst(0, 7);
+    assert_eq!(hear(&mut bench, &ack(100)).0, Some(ack(100)));
+    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(200, 300)]));
+    assert_eq!((told, copies), (None, vec![(100, 100)]));
+    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(600, 700), (200, 300)]));
+    assert_eq!((told, copies), (None, vec![(300, 100), (400, 100), (500, 100)]));
+    let (told, copies) = hear(&mut bench, &ack(300).sack(&[(600, 700)]));
+    assert_eq!((told, copies), (Some(ack(300)), vec![]), "progress passes at once, without what lies above");
+}
+
+#[test]
+fn a_lost_copy_is_found_by_what_left_after_it() {
+    let mut bench = bench();
+    bench.burst(0, 2);
+    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 200)])).1, [(0, 100)]);
+    bench.wait(5).burst(200, 1);
+    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, [(0, 100)], "the copy left before 200");
+    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, [], "what is said again is nothing new");
+}
+
+#[test]
+fn a_segment_may_be_overtaken_by_as_many_as_are_tolerated() {
+    let mut bench = Bench::with(Settings { local_window: false, reordering: 2, ..Settings::default() });
+    bench.burst(0, 6);
+    hear(&mut bench, &ack(0));
+    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 200)])), (None, vec![]), "kept back all the same");
+    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, []);
+    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 400)])).1, [(0, 100)]);
+}
+
+#[test]
+fn of_a_super_packet_only_what_is_missing_is_sent_and_stays_a_super_packet_if_it_is_larger_than_a_segment() {
+    let mut bench = bench();
+    bench.core(&super_packet(0, 10).stamped(50).flags(TcpFlags::FIN));
+    let mut passing = ack(100).sack(&[(900, 1000), (400, 500)]);
+    let (_, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
+    assert_eq!(pieces(&copies), [(100, 300), (500, 400)]);
+    assert_eq!(copies.iter().map(Packet::segments).collect::<Vec<_>>(), [3, 4]);
+    assert_eq!(copies[0].payload(), &Payload::Stream { stream: 1, offset: 100, len: 300 });
+    assert!(copies.iter().all(|copy| copy.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::FIN))));
+    let copies = hear(&mut bench, &ack(300).sack(&[(400, 500)])).1;
+    assert_eq!(copies, [(1000, 0)], "the FIN left before the copy that arrived");
+    assert_eq!(
+        bench.flow().map(|flow| flow.cache.len()),
+        Some(1),
+        "it is one buffer until all is acknowledged"
+    );
+    // The timer sends the first segment that is missing, and the last.
+    let copies = bench.wait(LONG).timer();
+    assert_eq!(pieces(&copies), [(300, 100), (1000, 0)]);
+    assert!(copies[0].segment_size().is_none());
+}
+
+#[test]
+fn tsval_stays_monotone_with_super_packets_and_can_be_left_alone() {
+    for (monotone_timestamps, expected) in [(true, 90), (false, 50)] {
+        let settings =
+            Settings { local_window: false, reordering: 0, monotone_timestamps, ..Settings::default() };
+        let mut bench = Bench::with(settings);
+        bench.core(&super_packet(0, 5).stamped(50));
+        bench.core(&super_packet(500, 5).stamped(60));
+        // The sender repairs a hole of its own at a later time.
+        bench.core(&data(0, 100).stamped(90));
+        let mut passing = ack(100).sack(&[(300, 1000)]);
+        let (_, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
+        assert_eq!(pieces(&copies), [(100, 200)]);
+        assert_eq!(copies.iter().map(tsval).collect::<Vec<_>>(), [Some(expected)]);
+    }
+}
+
+#[test]
+fn holes_of_the_sender_are_told_up_to_the_first_of_ours() {
+    let mut bench = bench();
+    bench.burst(0, 1);
+    bench.burst(200, 6);
+    hear(&mut bench, &ack(100));
+    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(500, 600), (200, 400)]));
+    assert_eq!(told, Some(ack(100).sack(&[(200, 400)])), "100 never came, 400 is ours to repair");
+    assert_eq!(copies, [(400, 100)]);
+    let (told, _) = hear(&mut bench, &ack(100).sack(&[(200, 600)]));
+    assert_eq!(told, Some(ack(100).sack(&[(200, 600)])));
+}
+
+#[test]
+fn what_was_given_up_or_took_too_long_or_was_retransmitted_by_the_sender_is_told() {
+    let truth = ack(0).sack(&[(100, 300)]);
+    let mut bench = Bench::with(Settings {
+        local_window: false,
+        reordering: 0,
+        local_retransmissions: 0,
+        ..Settings::default()
+    });
+    bench.burst(0, 3);
+    assert_eq!(hear(&mut bench, &truth), (Some(truth.clone()), vec![]), "given up");
+
+    let mut bench = self::bench();
+    bench.burst(0, 3);
+    hear(&mut bench, &ack(0));
+    assert_eq!(hear(&mut bench, &truth).0, None);
+    bench.wait(250);
+    assert_eq!(hear(&mut bench, &truth).0, Some(truth.clone()), "too long");
+
+    let mut bench = self::bench();
+    bench.burst(0, 3);
+    hear(&mut bench, &ack(0));
+    bench.core(&data(0, 100));
+    assert_eq!(hear(&mut bench, &truth).0, Some(truth), "the sender knows");
+}
+
+#[test]
+fn an_ack_with_anything_else_to_tell_passes_without_the_blocks() {
+    for telling in [
+        ack(0).window(WINDOW + 1),
+        ack(0).flags(TcpFlags::ECE),
+        ack(0).flags(TcpFlags::FIN),
+        ack(0).unknown_option(),
+    ] {
+        let mut bench = bench();
+        bench.burst(0, 3);
+        hear(&mut bench, &ack(0));
+        assert_eq!(hear(&mut bench, &telling.clone().sack(&[(100, 300)])).0, Some(telling));
+    }
+}
+
+#[test]
+fn duplicate_data_is_told_unless_our_copy_caused_it() {
+    let mut bench = bench();
+    bench.burst(0, 4);
+    hear(&mut bench, &ack(0).sack(&[(100, 200)]));
+    hear(&mut bench, &ack(400));
+    assert_eq!(hear(&mut bench, &ack(400).sack(&[(0, 100)])).0, None, "our copy");
+    let true_duplicate = ack(400).sack(&[(200, 300)]);
+    assert_eq!(hear(&mut bench, &true_duplicate).0, Some(true_duplicate));
+    bench.core(&data(0, 100));
+    let undo = ack(400).sack(&[(0, 100)]);
+    assert_eq!(hear(&mut bench, &undo).0, Some(undo), "the sender's own retransmission: it may undo");
+}
+
+#[test]
+fn without_withholding_every_ack_passes_as_it_came() {
+    let mut bench = Bench::with(Settings { local_window: false, withholding: false, ..Settings::default() });
+    bench.burst(0, 5);
+    for packet in [ack(0), ack(0).sack(&[(100, 400)]), ack(100).sack(&[(200, 400)])] {
+        assert_eq!(hear(&mut bench, &packet).0, Some(packet));
+    }
+}
+
+#[test]
+fn a_receiver_without_sack_is_served_one_hole_after_the_other() {
+    let mut bench = bench();
+    bench.burst(0, 6);
+    hear(&mut bench, &ack(100));
+    assert_eq!(hear(&mut bench, &ack(100)), (None, vec![(100, 100)]));
+    assert_eq!(hear(&mut bench, &ack(100)), (None, vec![]));
+    bench.wait(20);
+    assert_eq!(hear(&mut bench, &ack(300)), (Some(ack(300)), vec![(300, 100)]), "the next hole");
+    bench.wait(20);
+    assert_eq!(hear(&mut bench, &ack(600)), (Some(ack(600)), vec![]));
+    assert!(bench.cached().is_empty() && bench.snoop.timers.next().is_none());
+}
+
+#[test]
+fn copies_of_the_timer_that_were_not_needed_start_no_repair() {
+    let mut bench = bench();
+    bench.burst(0, 6);
+    hear(&mut bench, &ack(100));
+    assert_eq!(bench.wait(LONG).timer().len(), 1);
+    hear(&mut bench, &ack(200));
+    assert_eq!(hear(&mut bench, &ack(200)).1, [], "the copy's own echo");
+}
+
+#[test]
+fn the_timer_tells_of_a_tail_by_its_last_segment() {
+    let mut bench = bench();
+    bench.burst(0, 2);
+    hear(&mut bench, &ack(0).sack(&[(100, 200)]));
+    hear(&mut bench, &ack(200));
+    bench.burst(200, 5);
+    assert_eq!(pieces(&bench.wait(LONG).timer()), [(200, 100), (600, 100)]);
+    bench.wait(5);
+    let (told, copies) = hear(&mut bench, &ack(300).sack(&[(600, 700)]));
+    assert_eq!(told, Some(ack(300)));
+    assert_eq!(copies, [(300, 100), (400, 100), (500, 100)], "all before the last was lost");
+}
+
+#[test]
+fn a_single_segment_may_be_acknowledged_late() {
+    let mut bench = bench();
+    for round in 0..50 {
+        bench.burst(200 * round, 2);
+        bench.wait(5);
+        hear(&mut bench, &ack(200 * round + 200));
+    }
+    bench.burst(10_000, 1);
+    assert!(bench.wait(59).timer().is_empty());
+    assert_eq!(pieces(&bench.wait(1).timer()), [(10_000, 100)]);
+    assert!(bench.wait(119).timer().is_empty(), "and it backs off");
+    assert_eq!(bench.wait(1).timer().len(), 1);
+}
+
+#[test]
+fn what_was_sacked_stays_until_it_is_acknowledged() {
+    let mut bench = bench();
+    bench.burst(0, 4);
+    hear(&mut bench, &ack(0).sack(&[(100, 400)]));
+    assert_eq!(bench.cached(), [0, 100, 200, 300]);
+    // The receiver forgets what it SACKed, and the sender begins anew: so do we.
+    bench.core(&data(100, 100));
+    bench.burst(400, 1);
+    hear(&mut bench, &ack(100));
+    assert_eq!(hear(&mut bench, &ack(100).sack(&[(400, 500)])).1, [(100, 100)]);
+}
+
+#[test]
+fn numbers_wrap() {
+    let start = u32::MAX - 249;
+    let mut bench = bench();
+    bench.burst(start, 6);
+    hear(&mut bench, &ack(start));
+    let (told, copies) = hear(&mut bench, &ack(start).sack(&[(start + 100, start + 200), (50, 150)]));
+    assert_eq!((told, copies), (None, vec![(start, 100), (start + 200, 100)]));
+    assert_eq!(hear(&mut bench, &ack(150)).0, Some(ack(150)));
+    assert_eq!(bench.cached(), [150, 250]);
+}
+
+#[test]
+fn a_receiver_that_acknowledges_single_octets_gets_no_more_memory_than_data() {
+    let mut bench = bench();
+    bench.core(&super_packet(0, 600));
+    for block in 0..20_000 {
+        hear(&mut bench, &ack(0).sack(&[(3 * block + 1, 3 * block + 2)]));
+    }
+    let ranges = bench.flow().and_then(|flow| Some(flow.board.as_ref()?.ranges().count()));
+    assert!(ranges.is_some_and(|ranges| ranges < 200), "{ranges:?}");
+}
+
+#[test]
+fn an_idle_flow_costs_less_than_a_kilobyte() {
+    assert!(size_of::<Flow>() + size_of::<scoreboard::Scoreboard>() <= 1024);
+    let mut bench = bench();
+    bench.burst(0, 200);
+    hear(&mut bench, &ack(20_000));
+    let flow = bench.flow().expect("it is known");
+    assert!(flow.cache.is_empty() && flow.held.capacity() == 0);
+}
