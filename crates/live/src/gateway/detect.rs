@@ -52,17 +52,16 @@ pub fn detect(
     if radio.is_empty() {
         return Err(DetectError::NoRadio { found: shown() });
     }
-    let core = match core {
-        Some(named) => named.to_vec(),
-        None => {
-            let mut core = BTreeSet::new();
-            for name in default_routes(proc) {
-                let members = names(&sys.join(&name).join("brif"));
-                // Frames are taken where they come in: at a bridge's members, not at the bridge.
-                core.extend(if members.is_empty() { vec![name] } else { members });
-            }
-            core.into_iter().filter(|name| !radio.contains(name) && !is_wireless(sys, name)).collect()
+    let core = if let Some(named) = core {
+        named.to_vec()
+    } else {
+        let mut core = BTreeSet::new();
+        for name in default_routes(proc) {
+            let members = names(&sys.join(&name).join("brif"));
+            // Frames are taken where they come in: at a bridge's members, not at the bridge.
+            core.extend(if members.is_empty() { vec![name] } else { members });
         }
+        core.into_iter().filter(|name| !radio.contains(name) && !is_wireless(sys, name)).collect()
     };
     if core.is_empty() {
         return Err(DetectError::NoCore { found: shown() });
