@@ -20,6 +20,9 @@ use crate::frame::Frame;
 const BATCH_FRAMES: usize = 32;
 const BATCH_OCTETS: usize = 512 * 1024;
 
+/// More than fits in the devices' queues.
+const DRAINED_BATCHES: usize = 1000;
+
 /// The ports' devices.
 #[derive(Debug)]
 pub(super) struct Devices {
@@ -103,6 +106,27 @@ impl Devices {
         }
         let longest = until.map_or(LONGEST_WAIT, |until| until.since(clock::now()).min(LONGEST_WAIT));
         self.look(longest)
+    }
+
+    /// Sends on what is here already, for an end in good order.
+    pub(super) fn drain(&mut self) {
+        if let Err(error) = self.send_all_on() {
+            tracing::warn!(%error, "frames on their way were lost");
+        }
+    }
+
+    fn send_all_on(&mut self) -> io::Result<()> {
+        let mut frames = Vec::new();
+        for _ in 0..DRAINED_BATCHES {
+            self.receive(&mut frames)?;
+            if frames.is_empty() {
+                break;
+            }
+            for (port, frame) in frames.drain(..) {
+                let (Sent::Whole | Sent::Lost) = self.send(port, &frame)?;
+            }
+        }
+        Ok(())
     }
 
     /// Waits so long for anything to be there.

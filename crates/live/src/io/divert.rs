@@ -107,32 +107,13 @@ impl Divert {
     pub fn watch(&mut self, file: OwnedFd) {
         self.devices.watch(file);
     }
-
-    /// Lets pass what is still to come, and sends on what is here already.
-    fn drain(&mut self) -> io::Result<()> {
-        self.heartbeat.stop();
-        let mut frames = Vec::new();
-        for _ in 0..DRAINED_BATCHES {
-            self.devices.receive(&mut frames)?;
-            if frames.is_empty() {
-                break;
-            }
-            for (port, frame) in frames.drain(..) {
-                let (Sent::Whole | Sent::Lost) = self.devices.send(port, &frame)?;
-            }
-        }
-        Ok(())
-    }
 }
-
-/// More than fits in the devices' queues.
-const DRAINED_BATCHES: usize = 1000;
 
 impl Drop for Divert {
     fn drop(&mut self) {
-        if let Err(error) = self.drain() {
-            tracing::warn!(%error, "frames on their way were lost");
-        }
+        // What is still to come passes, and what is here already goes on.
+        self.heartbeat.stop();
+        self.devices.drain();
     }
 }
 

@@ -96,8 +96,7 @@ struct Family {
 /// The TUN backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
 #[derive(Debug)]
 pub struct Policy {
-    // Rules go first, so that nothing is led to a device that is closed already.
-    _rules: Rules,
+    rules: Option<Rules>,
     devices: Devices,
 }
 
@@ -133,7 +132,7 @@ impl Policy {
             run_ip(family, &commands)?;
         }
         let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
-        Ok(Self { _rules: rules, devices: Devices::new(ports, devices).map_err(PolicyError::Wait)? })
+        Ok(Self { rules: Some(rules), devices: Devices::new(ports, devices).map_err(PolicyError::Wait)? })
     }
 
     /// Ends a wait from another thread.
@@ -144,6 +143,14 @@ impl Policy {
     /// Has a wait end when this can be read, too.
     pub fn watch(&mut self, file: OwnedFd) {
         self.devices.watch(file);
+    }
+}
+
+impl Drop for Policy {
+    fn drop(&mut self) {
+        // Nothing more is led to us, and what is here already goes on.
+        self.rules = None;
+        self.devices.drain();
     }
 }
 
