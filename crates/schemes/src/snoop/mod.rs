@@ -130,7 +130,7 @@
 //!
 //! # Where the default does harm, or little
 //!
-//! - A sender whose RTO is shorter than the local time-out repairs faster by itself, and learns a longer RTO (`snoop-harm.toml`).
+//! - A sender whose RTO is shorter than the local time-out may repair faster by itself, and learns a longer RTO.
 //! - The local window aims at a delay. Beside a sender behind us that fills the queue it keeps its share at the time, no more.
 //! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing after a hand-off.
 
