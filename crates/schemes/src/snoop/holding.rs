@@ -113,16 +113,13 @@ impl Snoop {
             let before = next.len();
             let piece = take_front(next, portion);
             flow.held_octets -= before;
-            let piece = match piece {
-                Some(piece) => {
-                    flow.held_octets += next.len();
-                    piece
-                }
-                None => {
-                    let Some(whole) = flow.held.pop_front() else { return };
-                    self.held -= 1;
-                    whole
-                }
+            let piece = if let Some(piece) = piece {
+                flow.held_octets += next.len();
+                piece
+            } else {
+                let Some(whole) = flow.held.pop_front() else { return };
+                self.held -= 1;
+                whole
             };
             let has_more = !flow.held.is_empty();
             hop.turns.pop_front();
