@@ -109,6 +109,16 @@ fn holes_of_the_sender_are_told_up_to_the_first_of_ours() {
 }
 
 #[test]
+fn a_duplicate_ack_of_the_senders_hole_passes_even_where_all_it_reports_lies_above_a_hole_of_ours() {
+    let mut bench = bench();
+    bench.burst(0, 1);
+    bench.burst(200, 3);
+    hear(&mut bench, &ack(100));
+    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(300, 400)]));
+    assert_eq!((told, copies), (Some(ack(100)), vec![(200, 100)]));
+}
+
+#[test]
 fn what_was_given_up_or_took_too_long_or_was_retransmitted_by_the_sender_is_told() {
     let truth = ack(0).sack(&[(100, 300)]);
     let mut bench = Bench::with(Settings {
