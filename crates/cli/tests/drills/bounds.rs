@@ -75,7 +75,7 @@ fn twenty_thousand_syns_stay_within_the_bound_and_a_connection_goes_on() {
 fn a_client_that_vanishes_is_forgotten_with_all_that_was_held_for_it() {
     let _alone = alone();
     let Some(site) = Site::new(Kind::Routed) else { return };
-    let idle = "[idle]\nopening = \"500 ms\"\nestablished = \"500 ms\"\nhalf-closed = \"500 ms\"\nclosing = \"500 ms\"\ngrace = \"100 ms\"\n";
+    let idle = "[idle]\nopening = \"1 s\"\nestablished = \"1 s\"\nhalf-closed = \"1 s\"\nclosing = \"1 s\"\ngrace = \"100 ms\"\n";
     let daemon = Daemon::start(&site.gateway, idle);
     let flows = || daemon.ask(&Command::Flows).expect("it runs").as_array().expect("a list").len();
     let (client, server) = open(&site).expect("the server is reachable");
@@ -95,7 +95,7 @@ fn a_client_that_vanishes_is_forgotten_with_all_that_was_held_for_it() {
     assert_eq!(flows(), 1);
     site.client.ip(&["link set eth down"]).expect("it is there");
     let ends = ends.map(|end| end.join().expect("it is well"));
-    // The sender's own attempts become rare, until there is half a second without one.
+    // The sender's own attempts become rare, until there is a second without one.
     soon(|| {
         let held = daemon.count("/engine/held");
         if (flows(), held) == (0, 0) { Ok(()) } else { Err(format!("{} flows, {held} held", flows())) }

@@ -67,7 +67,6 @@ fn traces(machine: &Namespace) -> [String; 5] {
     ]
 }
 
-/// Processes that are in a network namespace with this device.
 fn assert_traces(machine: &Namespace, before: &[String; 5]) {
     soon(|| {
         let now = traces(machine);
@@ -149,11 +148,12 @@ fn what_an_emulation_that_was_killed_leaves_is_cleared_away_by_the_next() {
 fn without_root_each_command_says_what_it_needs() {
     let _alone = alone();
     let Some(machine) = machine() else { return };
+    machine.ip(&["link add core type veth peer name radio"]).expect("interfaces");
     let directory = tempfile::tempdir().expect("a directory");
     let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
     open(directory.path(), 0o755);
     let file = directory.path().join("gateway.toml");
-    fs::write(&file, "[ports]\ncore = [\"lo\"]\nradio = [\"lo\"]\n[control]\nsocket = \"off\"\n").expect("a file");
+    fs::write(&file, "[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[control]\nsocket = \"off\"\n").expect("a file");
     let (try_file, link) = (scenario("try.toml"), scenario("links/lossy-hop.toml"));
     for arguments in [
         &["gateway", &file.display().to_string()][..],

@@ -39,6 +39,10 @@ impl Wires {
         site.gateway.ip(&bridge).expect("a bridge");
         let members = ["link set core master lan", "link set radio master lan", "link set lan mtu 9000 up"];
         site.gateway.ip(&members).expect("members");
+        // A kernel with br_netfilter would look at IP headers itself; one without has no such setting.
+        for filter in ["iptables", "ip6tables", "arptables"] {
+            let _ = site.gateway.sysctl(&format!("bridge/bridge-nf-call-{filter}"), "0");
+        }
         Some(Self { site, core, radio })
     }
 

@@ -1,5 +1,6 @@
 //! Server, gateway and client on this machine, and the daemon itself in the gateway.
 #![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(unused_imports, reason = "each test program uses a part of it")]
 
 mod daemon;
 mod pulse;
