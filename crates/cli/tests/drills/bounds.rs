@@ -30,8 +30,7 @@ fn twenty_thousand_syns_stay_within_the_bound_and_a_connection_goes_on() {
     // No host is there: each SYN is forwarded, and nobody says no.
     site.server.ip(&["neigh replace 10.77.1.9 lladdr 02:00:00:00:00:09 dev eth"]).expect("a neighbour");
     site.gateway.ip(&["neigh replace 10.77.1.9 lladdr 02:00:00:00:00:09 dev core"]).expect("a neighbour");
-    let daemon =
-        Daemon::start(&site.gateway, "[bounds]\nflows = 1_000\n[idle]\nopening = \"1 s\"\n");
+    let daemon = Daemon::start(&site.gateway, "[bounds]\nflows = 1_000\n[idle]\nopening = \"1 s\"\n");
     let pulse = Pulse::start(&site);
     thread::sleep(Duration::from_millis(200));
     let resident = daemon.resident();

@@ -150,10 +150,12 @@ fn without_root_each_command_says_what_it_needs() {
     let Some(machine) = machine() else { return };
     machine.ip(&["link add core type veth peer name radio"]).expect("interfaces");
     let directory = tempfile::tempdir().expect("a directory");
-    let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    let open =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
     open(directory.path(), 0o755);
     let file = directory.path().join("gateway.toml");
-    fs::write(&file, "[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[control]\nsocket = \"off\"\n").expect("a file");
+    fs::write(&file, "[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[control]\nsocket = \"off\"\n")
+        .expect("a file");
     let (try_file, link) = (scenario("try.toml"), scenario("links/lossy-hop.toml"));
     for arguments in [
         &["gateway", &file.display().to_string()][..],
@@ -174,7 +176,8 @@ fn without_root_each_command_says_what_it_needs() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
         let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
         assert_eq!(lines.len(), 1, "one sentence: {said}");
-        let is_clear = ["root", "CAP_NET_ADMIN", "is this user allowed"].iter().any(|word| said.contains(word));
+        let is_clear =
+            ["root", "CAP_NET_ADMIN", "is this user allowed"].iter().any(|word| said.contains(word));
         assert!(is_clear, "{said}");
     }
 }

@@ -137,7 +137,10 @@ fn not_for_us() -> BTreeMap<&'static str, Vec<u8>> {
         ("the first fragment of TCP", ipv4(6, 0x2000, &[], &segment)),
         ("a later fragment of TCP", ipv4(6, 185, &[], &segment)),
         ("the last fragment of UDP", ipv4(17, 185, &[], &udp(50_000, 443, 600))),
-        ("TCP of IPv6 behind a hop-by-hop header", ipv6(0, &[&[6, 0, 5, 2, 0, 0, 1, 0], &segment[..]].concat())),
+        (
+            "TCP of IPv6 behind a hop-by-hop header",
+            ipv6(0, &[&[6, 0, 5, 2, 0, 0, 1, 0], &segment[..]].concat()),
+        ),
         ("a fragment of IPv6", ipv6(44, &[&[6, 0, 0, 1, 0, 0, 0, 9], &segment[..]].concat())),
         ("half a header of TCP", ipv4(6, 0, &[], &segment[..10])),
         ("no header of TCP at all", ipv4(6, 0, &[], &[])),
@@ -198,9 +201,16 @@ fn frames_of_every_kind_arrive_unchanged_and_only_tcp_is_seen() {
     let Some(wires) = Wires::new() else { return };
     // What of this set the bridge itself carries is known without a gateway.
     let sets = [(not_for_us(), false), (for_nobody(), true), (for_agents(), true)];
-    let carried: Vec<Vec<&str>> = sets.iter().map(|(frames, _)| {
-        frames.iter().filter(|(_, frame)| wires.carry(true, &[(*frame).clone()]) == [(*frame).clone()]).map(|(name, _)| *name).collect()
-    }).collect();
+    let carried: Vec<Vec<&str>> = sets
+        .iter()
+        .map(|(frames, _)| {
+            frames
+                .iter()
+                .filter(|(_, frame)| wires.carry(true, &[(*frame).clone()]) == [(*frame).clone()])
+                .map(|(name, _)| *name)
+                .collect()
+        })
+        .collect();
     let mut daemon = Daemon::start(&wires.site.gateway, "");
     for ((frames, is_seen), carried) in sets.iter().zip(&carried) {
         assert!(carried.len() + 2 >= frames.len(), "of {:?} only {carried:?}", frames.keys());
@@ -259,7 +269,11 @@ fn garbage_arrives_unchanged_and_the_daemon_lives() {
     let before = came.len();
     came.sort();
     let missing: Vec<&Vec<u8>> = sent.iter().filter(|frame| came.binary_search(frame).is_err()).collect();
-    eprintln!("{} of {before} frames of garbage did not come; the daemon saw {}", missing.len(), daemon.received());
+    eprintln!(
+        "{} of {before} frames of garbage did not come; the daemon saw {}",
+        missing.len(),
+        daemon.received()
+    );
     let plain = |frame: &&&Vec<u8>| !(frame[12] == 8 && frame[13] == 0);
     assert!(missing.iter().filter(plain).count() == 0, "{missing:x?}");
     assert!(missing.is_empty(), "{missing:x?}");

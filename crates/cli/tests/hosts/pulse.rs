@@ -92,7 +92,13 @@ impl Pulse {
     }
 }
 
-fn send(mut stream: TcpStream, kind: u64, piece: usize, pause: Duration, stop: &AtomicBool) -> (u64, Duration) {
+fn send(
+    mut stream: TcpStream,
+    kind: u64,
+    piece: usize,
+    pause: Duration,
+    stop: &AtomicBool,
+) -> (u64, Duration) {
     let (mut at, mut octets) = (0, vec![0; piece]);
     while !stop.load(Relaxed) {
         fill(kind, at, &mut octets);
