@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The kernel's half of the gateway. Two programs:
+// The kernel's half of the gateway. A radio interface has two TAP devices, one a direction, and there are three programs:
 //
-//   lasthop_divert   at tc ingress of each real port: sends the TCP that the gateway wants to the port's TAP device
-//   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it came from
+//   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants to the TAP of the way down, to the client
+//   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
+//   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
+//
+// Only what is next to the wireless hop sees a connection as the client sees it, whatever is behind: routing, a bridge, address
+// translation, or a server on this machine.
 //
 // Whatever happens to user space, traffic has to go on: a frame is diverted only while the heartbeat is young. What is passed
 // is passed with NEXT, so that other people's programs on the port still see it.
@@ -47,10 +51,12 @@ enum { NO_PREALLOC = 1, MMAPABLE = 1 << 10 };
 enum { NEXT = -1, SHOT = 2 };
 enum { INTO_INGRESS = 1 };
 
-// On a frame that is on its way back, between lasthop_restore and lasthop_divert. "lhop".
+// On a frame that is on its way back, between lasthop_restore and the hook that it was taken at. "lhop".
 #define MARK 0x6c686f70
-// Older than this, the heartbeat says that user space is dead, stopped, or too busy to be trusted.
-#define STALE_NS 100000000
+// Older than this, the heartbeat says that user space is dead, stopped, or too busy to be trusted. It beats every 20 ms where nothing
+// goes on: twice may be late. A beat that is later than that costs little, because frames pass meanwhile; and a sender's own timer
+// (200 ms at least) is not to run out over a hang.
+#define STALE_NS 60000000
 // What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
 #define LONGEST 65535
 
@@ -61,9 +67,16 @@ struct bpf_map_def SEC("maps") counters = {MAP_PERCPU_ARRAY, 4, 8, COUNTERS, 0};
 // When user space was last alive, in nanoseconds of the monotonic clock. It stores there without a system call.
 struct bpf_map_def SEC("maps") heartbeat = {MAP_ARRAY, 4, 8, 1, MMAPABLE};
 
-// Interface number of a port -> that of its TAP; and back.
-struct bpf_map_def SEC("maps") taps = {MAP_HASH, 4, 4, 64, 0};
-struct bpf_map_def SEC("maps") homes = {MAP_HASH, 4, 4, 64, 0};
+// Interface number of a radio interface -> that of its TAP for a direction.
+struct bpf_map_def SEC("maps") down_taps = {MAP_HASH, 4, 4, 64, 0};
+struct bpf_map_def SEC("maps") up_taps = {MAP_HASH, 4, 4, 64, 0};
+// And back: a TAP -> where its frames were taken.
+struct home {
+	u32 ifindex;
+	// Zero or INTO_INGRESS: the same hook again, where the mark is taken off.
+	u32 flags;
+};
+struct bpf_map_def SEC("maps") homes = {MAP_HASH, 4, sizeof(struct home), 128, 0};
 
 // Which of the maps below have anything in them.
 enum { SOME_PORTS = 1, ONLY_THESE_PORTS = 2, NOT_THESE_PREFIXES = 4, ONLY_THESE_PREFIXES = 8 };
@@ -231,7 +244,7 @@ INLINE int is_alive(void)
 	return beat && *beat && (s64)(monotonic_ns() - *beat) < STALE_NS;
 }
 
-SEC("classifier/divert") int lasthop_divert(struct __sk_buff *skb)
+INLINE int divert(struct __sk_buff *skb, void *taps)
 {
 	struct flow flow;
 	struct tcp tcp;
@@ -242,7 +255,7 @@ SEC("classifier/divert") int lasthop_divert(struct __sk_buff *skb)
 		count(RESTORED);
 		return NEXT;
 	}
-	tap = lookup(&taps, &ifindex);
+	tap = lookup(taps, &ifindex);
 	if (!tap)
 		return NEXT;
 	at = find_tcp(skb, &flow);
@@ -266,15 +279,26 @@ SEC("classifier/divert") int lasthop_divert(struct __sk_buff *skb)
 	return redirect(*tap, 0);
 }
 
+SEC("classifier/down") int lasthop_down(struct __sk_buff *skb)
+{
+	return divert(skb, &down_taps);
+}
+
+SEC("classifier/up") int lasthop_up(struct __sk_buff *skb)
+{
+	return divert(skb, &up_taps);
+}
+
 SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)
 {
-	u32 ifindex = skb->ifindex, *port = lookup(&homes, &ifindex);
+	u32 ifindex = skb->ifindex;
+	struct home *home = lookup(&homes, &ifindex);
 
 	// The TAP has no other use; what is not from us has no business there.
-	if (!port)
+	if (!home)
 		return SHOT;
 	skb->mark = MARK;
-	return redirect(*port, INTO_INGRESS);
+	return redirect(home->ifindex, home->flags);
 }
 
 char SEC("license") licence[] = "Dual MIT/GPL";

@@ -1,5 +1,5 @@
 //! A gateway that changes nothing, for measuring what a backend costs: `identity tc|tun|edit CORE RADIO`; `edit` is `tc` with every packet
-//! parsed and written anew.
+//! parsed and written anew; only `tun` cares for CORE.
 #![allow(clippy::print_stderr, reason = "it is run by hand")]
 
 use std::error::Error;
@@ -16,12 +16,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [backend, core, radio] = &arguments[..] else {
         return Err("usage: identity tc|tun|edit CORE RADIO".into());
     };
-    let port = |name: &String, side| Port { name: name.clone(), side, ethernet: true };
-    let ports = vec![port(core, Side::Core), port(radio, Side::Radio)];
     let selection = Selection::default();
-    let mut io: Box<dyn PacketIo> = match &backend[..] {
-        "tun" => Box::new(Policy::open(ports, &selection)?),
-        _ => Box::new(Divert::open(ports, &selection)?),
+    let mut io: Box<dyn PacketIo> = if backend == "tun" {
+        let port = |name: &String, side| Port { name: name.clone(), side, ethernet: true };
+        let ports = vec![port(core, Side::Core), port(radio, Side::Radio)];
+        Box::new(Policy::open(ports, &selection)?)
+    } else {
+        Box::new(Divert::open(std::slice::from_ref(radio), &selection)?)
     };
     eprintln!("ready");
     let edits = backend == "edit";

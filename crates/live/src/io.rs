@@ -21,12 +21,12 @@ pub use selection::Selection;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u16);
 
-/// A network interface of the gateway.
+/// A way that frames come: into the gateway by a network interface, or, for the tc backend, out of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// The interface's name.
     pub name: String,
-    /// Which side of the agents it is.
+    /// Which side of the agents its frames come from. With the tc backend what *leaves* by a radio interface comes from the core's side.
     pub side: Side,
     /// Whether frames on it start with an Ethernet header.
     pub ethernet: bool,
@@ -34,10 +34,11 @@ pub struct Port {
 
 /// Takes frames out of the kernel's path and puts frames into it.
 ///
-/// A frame that is received from a port was on its way *in* by that port, and the kernel has let go of it. A frame that is sent with
-/// a port *goes on as if it had come in by that port*: the kernel then routes, bridges or translates it as ever. So a frame that an agent
-/// forwards is sent with the port that it was received from, and a copy that an agent makes with the port that the
-/// flow's own frames come in by.
+/// A frame that is received from a port was taken out of the kernel's path there, and the kernel has let go of it. A frame that is
+/// sent with a port *goes on as if it had come that way*, from the very place where the port's frames are taken: one that came in is then
+/// routed, bridged or translated as ever, and one that was on its way out by a radio interface goes to that interface's queue. So a
+/// frame that an agent forwards is sent with the port that it was received from, and a copy that an agent makes with the port
+/// that the flow's own frames come by.
 pub trait PacketIo {
     /// The ports; a [`PortId`] is an index.
     fn ports(&self) -> &[Port];
@@ -45,14 +46,14 @@ pub trait PacketIo {
     /// Takes what is there, at most some tens of frames, into `frames`. Does not wait.
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
 
-    /// Sends a frame on as if it had come in by `port`. One that the kernel has no room for is lost, as on any link, and the
+    /// Sends a frame on as if it had come by `port`. One that the kernel has no room for is lost, as on any link, and the
     /// return value says so.
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent>;
 
     /// Waits until a frame is there, `until` comes, or somebody calls; at most for as long as the backend's heartbeat allows.
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()>;
 
-    /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 100 ms, frames go
+    /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 60 ms, frames go
     /// past us.
     fn heartbeat(&mut self, now: Instant);
 
@@ -63,7 +64,7 @@ pub trait PacketIo {
     }
 }
 
-/// The longest that [`PacketIo::wait`] waits: a fifth of what it takes for the heartbeat to go stale.
+/// The longest that [`PacketIo::wait`] waits: a third of what it takes for the heartbeat to go stale.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// What became of a frame given to the kernel.

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, ports, without_sack};
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, radio, without_sack};
 use lasthop_live::io::divert::{Attachment, Divert, DivertError, is_built};
 use lasthop_live::io::{PacketIo, Selection};
 use lasthop_live::namespace::Namespace;
@@ -26,15 +26,14 @@ fn a_build_without_the_programs_says_so_in_one_sentence() {
     if is_built() {
         return;
     }
-    let error =
-        Divert::open(vec![], &Selection::default()).expect_err("there is nothing to load").to_string();
+    let error = Divert::open(&[], &Selection::default()).expect_err("there is nothing to load").to_string();
     assert!(error.contains("clang") && error.contains("policy routing"), "{error}");
 }
 
 const BULK: usize = 5_000_000;
 
 fn open() -> Divert {
-    Divert::open(ports(), &Selection::default()).expect("it opens")
+    Divert::open(&radio(), &Selection::default()).expect("it opens")
 }
 
 #[test]
@@ -135,7 +134,7 @@ fn what_is_not_selected_never_comes_to_us() {
     ] {
         let what = format!("{selection:?}");
         let running =
-            Loop::start(&hosts.gateway, None, move || Divert::open(ports(), &selection).expect("open"));
+            Loop::start(&hosts.gateway, None, move || Divert::open(&radio(), &selection).expect("open"));
         hosts.ping_and_datagram();
         // The end of the connection before may come only now, but it is TCP.
         let others = Seen::count(&running.seen.not_tcp) + Seen::count(&running.seen.untouched);
@@ -182,7 +181,7 @@ fn a_connection_survives_a_loop_that_hangs() {
     for how in [Attachment::Newest, Attachment::Filters] {
         let hosts = Hosts::routed();
         let running = Loop::start(&hosts.gateway, None, move || {
-            Divert::open_with(ports(), &Selection::default(), how).expect("it opens")
+            Divert::open_with(&radio(), &Selection::default(), how).expect("it opens")
         });
         let seen = &running.seen;
         let (gap, octets) =
@@ -219,7 +218,7 @@ fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
 fn the_process_that_is_killed() {
     let Some(how) = hosts::asked_of_child() else { return };
     let how = if how == "filters" { Attachment::Filters } else { Attachment::Newest };
-    let mut gateway = Divert::open_with(ports(), &Selection::default(), how).expect("it opens");
+    let mut gateway = Divert::open_with(&radio(), &Selection::default(), how).expect("it opens");
     hosts::be_child(&mut gateway);
 }
 
@@ -246,19 +245,18 @@ fn what_is_missing_is_said() {
     }
     let hosts = Hosts::routed();
     let open_on = |name: &str| {
-        let mut ports = ports();
-        ports[0].name = name.into();
-        hosts.gateway.enter(|| Divert::open(ports, &Selection::default()).map(drop)).expect("enter")
+        let radio = ["radio".to_owned(), name.to_owned()];
+        hosts.gateway.enter(|| Divert::open(&radio, &Selection::default()).map(drop)).expect("enter")
     };
     let error = open_on("nonesuch").expect_err("there is none");
     assert!(matches!(error, DivertError::NoInterface { .. }), "{error}");
     let error = hosts.gateway.enter(|| {
         let first = open();
-        let second = Divert::open(ports(), &Selection::default()).expect_err("two are one too many");
+        let second = Divert::open(&radio(), &Selection::default()).expect_err("two are one too many");
         drop(first);
         second.to_string()
     });
-    assert!(error.expect("enter").contains("another gateway runs on core"));
+    assert!(error.expect("enter").contains("another gateway runs on radio"));
     let waker_ends_a_wait = hosts.gateway.enter(|| {
         let mut gateway = open();
         let waker = gateway.waker();

@@ -6,15 +6,6 @@ use std::path::Path;
 
 use thiserror::Error;
 
-/// The interfaces of a gateway.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interfaces {
-    /// To the wired network.
-    pub core: Vec<String>,
-    /// To the wireless hop.
-    pub radio: Vec<String>,
-}
-
 /// Why interfaces could not be found.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DetectError {
@@ -28,7 +19,8 @@ pub enum DetectError {
     },
     /// None leads to the wired network.
     #[error(
-        "no wired interface with a default route was found (of {found}); name the core side in the file: [ports] core = [\"eth0\"]"
+        "no wired interface with a default route was found (of {found}); the backend tun needs it named in the file: \
+         [ports] core = [\"eth0\"]"
     )]
     NoCore {
         /// The interfaces there are.
@@ -36,41 +28,48 @@ pub enum DetectError {
     },
 }
 
-/// Finds what the file leaves open. `sys` is `/sys/class/net`, `proc` is `/proc/net`.
-pub fn detect(
-    core: Option<&[String]>,
-    radio: Option<&[String]>,
-    sys: &Path,
-    proc: &Path,
-) -> Result<Interfaces, DetectError> {
-    let all = names(sys);
-    let shown = || if all.is_empty() { "none at all".to_owned() } else { all.join(", ") };
-    let radio = match radio {
-        Some(named) => named.to_vec(),
-        None => all.iter().filter(|name| is_wireless(sys, name)).cloned().collect(),
-    };
-    if radio.is_empty() {
-        return Err(DetectError::NoRadio { found: shown() });
+/// The directories that interfaces are found in.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'a> {
+    /// `/sys/class/net`.
+    pub sys: &'a Path,
+    /// `/proc/net`.
+    pub proc: &'a Path,
+}
+
+impl Kernel<'_> {
+    /// The interfaces to the wireless hop.
+    pub fn radio(&self) -> Result<Vec<String>, DetectError> {
+        let radio: Vec<String> = names(self.sys).into_iter().filter(|name| self.is_wireless(name)).collect();
+        if radio.is_empty() {
+            return Err(DetectError::NoRadio { found: self.shown() });
+        }
+        Ok(radio)
     }
-    let core = if let Some(named) = core {
-        named.to_vec()
-    } else {
+
+    /// The interfaces to the wired network, none of which is one of `radio`.
+    pub fn core(&self, radio: &[String]) -> Result<Vec<String>, DetectError> {
         let mut core = BTreeSet::new();
-        for name in default_routes(proc) {
-            let members = names(&sys.join(&name).join("brif"));
+        for name in default_routes(self.proc) {
+            let members = names(&self.sys.join(&name).join("brif"));
             // Frames are taken where they come in: at a bridge's members, not at the bridge.
             core.extend(if members.is_empty() { vec![name] } else { members });
         }
-        core.into_iter().filter(|name| !radio.contains(name) && !is_wireless(sys, name)).collect()
-    };
-    if core.is_empty() {
-        return Err(DetectError::NoCore { found: shown() });
+        core.retain(|name| !radio.contains(name) && !self.is_wireless(name));
+        if core.is_empty() {
+            return Err(DetectError::NoCore { found: self.shown() });
+        }
+        Ok(core.into_iter().collect())
     }
-    Ok(Interfaces { core, radio })
-}
 
-fn is_wireless(sys: &Path, name: &str) -> bool {
-    ["wireless", "phy80211"].iter().any(|sign| sys.join(name).join(sign).exists())
+    fn is_wireless(&self, name: &str) -> bool {
+        ["wireless", "phy80211"].iter().any(|sign| self.sys.join(name).join(sign).exists())
+    }
+
+    fn shown(&self) -> String {
+        let all = names(self.sys);
+        if all.is_empty() { "none at all".to_owned() } else { all.join(", ") }
+    }
 }
 
 /// The names in a directory, in order. A directory that is not there has none.
@@ -132,18 +131,17 @@ mod tests {
             fs::write(proc.join(file), before + text).expect("a file");
         }
 
-        fn detect(
-            &self,
-            core: Option<&[String]>,
-            radio: Option<&[String]>,
-        ) -> Result<Interfaces, DetectError> {
-            detect(core, radio, &self.0.path().join("sys"), &self.0.path().join("proc"))
+        fn radio(&self) -> Result<Vec<String>, DetectError> {
+            Kernel { sys: &self.0.path().join("sys"), proc: &self.0.path().join("proc") }.radio()
+        }
+
+        fn core(&self, radio: &[&str]) -> Result<Vec<String>, DetectError> {
+            Kernel { sys: &self.0.path().join("sys"), proc: &self.0.path().join("proc") }.core(&own(radio))
         }
     }
 
-    fn interfaces(core: &[&str], radio: &[&str]) -> Interfaces {
-        let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Interfaces { core: own(core), radio: own(radio) }
+    fn own(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
     }
 
     #[test]
@@ -151,12 +149,9 @@ mod tests {
         let machine = Machine::new(&["lo", "eth0", "eth1", "wlan0/wireless", "wlan1/phy80211"]);
         machine.with("route", "eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
         machine.with("route", "eth1\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
-        assert_eq!(machine.detect(None, None), Ok(interfaces(&["eth0"], &["wlan0", "wlan1"])));
-        assert_eq!(
-            machine.detect(Some(&["eth1".into()]), None),
-            Ok(interfaces(&["eth1"], &["wlan0", "wlan1"]))
-        );
-        assert_eq!(machine.detect(None, Some(&["wlan1".into()])), Ok(interfaces(&["eth0"], &["wlan1"])));
+        assert_eq!(machine.radio(), Ok(own(&["wlan0", "wlan1"])));
+        assert_eq!(machine.core(&["wlan0", "wlan1"]), Ok(own(&["eth0"])));
+        assert_eq!(machine.core(&["wlan1"]), Ok(own(&["eth0"])));
     }
 
     #[test]
@@ -170,15 +165,15 @@ mod tests {
             "ipv6_route",
             "00000000000000000000000000000000 00 00000000000000000000000000000000 00 0 ffffffff 1 0 2 lo\n",
         );
-        assert_eq!(machine.detect(None, None), Ok(interfaces(&["eth0"], &["wlan0"])));
+        assert_eq!(machine.core(&["wlan0"]), Ok(own(&["eth0"])));
     }
 
     #[test]
     fn what_cannot_be_found_is_asked_for() {
         let machine = Machine::new(&["eth0", "lo"]);
-        let error = machine.detect(None, None).expect_err("nothing is wireless").to_string();
+        let error = machine.radio().expect_err("nothing is wireless").to_string();
         assert!(error.contains("of eth0, lo") && error.contains("radio = [\"wlan0\"]"), "{error}");
-        let error = machine.detect(None, Some(&["eth0".into()])).expect_err("no route").to_string();
+        let error = machine.core(&["eth0"]).expect_err("no route").to_string();
         assert!(error.contains("core = [\"eth0\"]"), "{error}");
     }
 }

@@ -45,7 +45,7 @@ pub struct LoopReport {
     pub sent: u64,
     /// Frames that the kernel had no room for.
     pub lost: u64,
-    /// The longest turn but for waiting, in seconds: above 0.1, frames went past us meanwhile.
+    /// The longest turn but for waiting, in seconds: above 0.06, frames went past us meanwhile.
     pub longest_turn_s: f64,
     /// The engine.
     pub engine: EngineReport,

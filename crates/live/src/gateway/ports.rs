@@ -7,7 +7,7 @@ use tracing::{info, warn};
 
 use super::config::{Backend, Config};
 use super::daemon::GatewayError;
-use super::detect::{Interfaces, detect};
+use super::detect::{DetectError, Kernel};
 use crate::io::divert::{Divert, DivertError};
 use crate::io::policy::Policy;
 use crate::io::{PacketIo, Port};
@@ -22,43 +22,50 @@ pub struct OpenPorts {
 
 /// Opens the ports that a configuration names or leaves to be found, in the calling thread's network namespace.
 pub fn open_ports(config: &Config) -> Result<OpenPorts, GatewayError> {
-    let found = find(config)?;
-    let side =
-        |names: Vec<String>, side| names.into_iter().map(move |name| Port { name, side, ethernet: true });
-    let ports: Vec<Port> = side(found.core, Side::Core).chain(side(found.radio, Side::Radio)).collect();
+    // `/proc/net` is the process's; this thread may be in another namespace.
+    let kernel = Kernel { sys: Path::new("/sys/class/net"), proc: Path::new("/proc/thread-self/net") };
+    let radio = found("radio", config.radio.as_ref(), || kernel.radio())?;
     let selection = config.plan.traffic.selection();
-    let refused = |error: &dyn std::error::Error| GatewayError::Ports(error.to_string());
-    let divert = || Divert::open(ports.clone(), &selection);
-    let policy = || Policy::open(ports.clone(), &selection);
-    Ok(match config.backend {
-        Backend::TcBpf => {
-            OpenPorts { io: Box::new(divert().map_err(|error| refused(&error))?), backend: Backend::TcBpf }
-        }
-        Backend::Tun => {
-            OpenPorts { io: Box::new(policy().map_err(|error| refused(&error))?), backend: Backend::Tun }
-        }
+    let by_tc = |io| OpenPorts { io: Box::new(io), backend: Backend::TcBpf };
+    let divert = || Divert::open(&radio, &selection);
+    // Frames are taken where they come in, so this one has to know both sides.
+    let policy = || {
+        let core = found("core", config.core.as_ref(), || kernel.core(&radio))?;
+        let sides = [(core, Side::Core), (radio.clone(), Side::Radio)];
+        let of_side = |(names, side): (Vec<String>, Side)| {
+            names.into_iter().map(move |name| Port { name, side, ethernet: true })
+        };
+        let io = Policy::open(sides.into_iter().flat_map(of_side).collect(), &selection).map_err(refused)?;
+        Ok(OpenPorts { io: Box::new(io), backend: Backend::Tun })
+    };
+    match config.backend {
+        Backend::TcBpf => divert().map(by_tc).map_err(refused),
+        Backend::Tun => policy(),
         Backend::Auto => match divert() {
-            Ok(io) => OpenPorts { io: Box::new(io), backend: Backend::TcBpf },
+            Ok(io) => Ok(by_tc(io)),
             Err(error @ (DivertError::NotEthernet { .. } | DivertError::Program(_))) => {
                 warn!(%error, "tc-bpf does not work here; trying tun");
-                let io = policy()
-                    .map_err(|second| GatewayError::Ports(format!("{error}; and by tun: {second}")))?;
-                OpenPorts { io: Box::new(io), backend: Backend::Tun }
+                policy().map_err(|second| GatewayError::Ports(format!("{error}; and by tun: {second}")))
             }
-            Err(error) => return Err(refused(&error)),
+            Err(error) => Err(refused(error)),
         },
-    })
+    }
 }
 
-/// The interfaces that the configuration names, and those that it leaves to be found.
-fn find(config: &Config) -> Result<Interfaces, GatewayError> {
-    let (core, radio) = (config.core.as_deref(), config.radio.as_deref());
-    // `/proc/net` is the process's; this thread may be in another namespace.
-    let proc = Path::new("/proc/thread-self/net");
-    let found = detect(core, radio, Path::new("/sys/class/net"), proc);
-    let found = found.map_err(|error| GatewayError::Ports(error.to_string()))?;
-    if core.is_none() || radio.is_none() {
-        info!(core = found.core.join(", "), radio = found.radio.join(", "), "interfaces were found");
+/// The interfaces of a side that the file names, or else those that are found.
+fn found(
+    side: &str,
+    named: Option<&Vec<String>>,
+    find: impl FnOnce() -> Result<Vec<String>, DetectError>,
+) -> Result<Vec<String>, GatewayError> {
+    if let Some(named) = named {
+        return Ok(named.clone());
     }
+    let found = find().map_err(refused)?;
+    info!(side, interfaces = found.join(", "), "interfaces were found");
     Ok(found)
+}
+
+fn refused(error: impl std::error::Error) -> GatewayError {
+    GatewayError::Ports(error.to_string())
 }

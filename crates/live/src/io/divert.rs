@@ -1,14 +1,26 @@
-//! The tc backend: BPF programs at the ports' ingress divert the TCP that is wanted to one TAP device a port, and put back what comes
-//! from there.
+//! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP devices, and put back what comes from there.
+//!
+//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. So both directions
+//! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, address
+//! translation (MASQUERADE), or a server on the gateway itself. The core's interfaces are not touched.
 //!
 //! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation are as without us, because the kernel's stack
-//! sees each frame once, on the port that it came in by. What is not wanted never reaches us. When this process ends in whatever way,
-//! the devices and the programs vanish with it; when it only hangs, its heartbeat goes stale, and frames pass after 100 ms.
+//! sees each frame once: a frame goes back to the very hook that it was taken at. Down to the client that is the queueing discipline of the
+//! radio interface, reached within our own system call; up from the client it is the stack's entry, by the processor's
+//! backlog. What is not wanted never reaches us. When this process ends in whatever way, the devices and the programs
+//! vanish with it; when it only hangs, its heartbeat goes stale, and frames pass after 60 ms.
 //!
-//! Frames are as they are on the wire of their port. Where the gateway translates addresses (MASQUERADE), what comes in from the
-//! core is therefore to the gateway's own address and what comes in from the radio is from the client's: every frame arrives, but the two
-//! directions of a connection have different [`FlowKey`]s. Frames to the gateway itself are seen, too, unless they are excluded; what
-//! it sends is not.
+//! What a frame loses on its way round, for it is a new one in the kernel when it comes back:
+//!
+//! - its `mark`, `priority` and traffic-control index, so that a queueing discipline of the radio interface has to classify by
+//!   the packet (DSCP, addresses, ports) and not by what a firewall noted; Wi-Fi drivers go by DSCP;
+//! - the sending socket, for TCP of the gateway itself: its small-queue limit (TSQ) and pacing by `fq` of the radio interface
+//!   do not see it any more;
+//! - that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks there see a diverted frame of the way up twice, and
+//!   `netdev` egress hooks one of the way down.
+//!
+//! Between two clients of one gateway a connection is seen twice, once next to each: as two connections, each with the other
+//! client for its core.
 
 mod heartbeat;
 mod program;
@@ -16,6 +28,7 @@ mod program;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant};
 use thiserror::Error;
 
@@ -31,7 +44,7 @@ pub use program::{Attachment, Counters, ProgramError, is_built};
 /// Why frames cannot be diverted.
 #[derive(Debug, Error)]
 pub enum DivertError {
-    /// A port that the configuration names is not there.
+    /// An interface that the configuration names is not there.
     #[error("there is no interface {name}: {error}")]
     NoInterface {
         /// Its name.
@@ -40,7 +53,7 @@ pub enum DivertError {
         #[source]
         error: io::Error,
     },
-    /// A port without Ethernet, such as a tunnel or a modem in raw IP mode.
+    /// An interface without Ethernet, such as a tunnel or a modem in raw IP mode.
     #[error("the interface {name} has no Ethernet header; use the backend with policy routing for it")]
     NotEthernet {
         /// Its name.
@@ -66,29 +79,32 @@ pub struct Divert {
 }
 
 impl Divert {
-    /// Diverts the selected TCP of these ports from the first heartbeat on. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
+    /// Diverts the selected TCP of these radio interfaces from the first heartbeat on; each becomes two ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
     /// with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
-    pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, DivertError> {
-        Self::open_with(ports, selection, Attachment::Newest)
+    pub fn open(radio: &[String], selection: &Selection) -> Result<Self, DivertError> {
+        Self::open_with(radio, selection, Attachment::Newest)
     }
 
     /// The same with a choice of how the programs are attached.
-    pub fn open_with(ports: Vec<Port>, selection: &Selection, how: Attachment) -> Result<Self, DivertError> {
+    pub fn open_with(radio: &[String], selection: &Selection, how: Attachment) -> Result<Self, DivertError> {
         let mut programs = Programs::load(selection)?;
-        let mut devices = Vec::with_capacity(ports.len());
-        for port in &ports {
-            let missing = |error| DivertError::NoInterface { name: port.name.clone(), error };
-            let interface = Interface::named(&port.name).map_err(missing)?;
+        let (mut ports, mut devices) = (Vec::new(), Vec::new());
+        for name in radio {
+            let missing = |error| DivertError::NoInterface { name: name.clone(), error };
+            let interface = Interface::named(name).map_err(missing)?;
             if !interface.is_ethernet().map_err(missing)? {
-                return Err(DivertError::NotEthernet { name: port.name.clone() });
+                return Err(DivertError::NotEthernet { name: name.clone() });
             }
-            let tap = Device::new("lasthop%d", Kind::Tap)?;
-            let tap_interface = tap.bring_up(LARGEST_MTU, true)?;
-            programs.join((&port.name, interface.index()), (tap.name(), tap_interface.index()), how)?;
-            devices.push(tap);
+            for side in [Side::Core, Side::Radio] {
+                let tap = Device::new("lasthop%d", Kind::Tap)?;
+                let tap_interface = tap.bring_up(LARGEST_MTU, true)?;
+                let of_tap = (tap.name(), tap_interface.index());
+                programs.join(side, (name, interface.index()), of_tap, how)?;
+                ports.push(Port { name: name.clone(), side, ethernet: true });
+                devices.push(tap);
+            }
         }
         let heartbeat = programs.heartbeat()?;
-        let ports = ports.into_iter().map(|port| Port { ethernet: true, ..port }).collect();
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
         Ok(Self { heartbeat, programs, devices })
     }

@@ -364,7 +364,12 @@ impl Flow {
     }
 }
 
-/// The ports of a gateway.
+/// The radio interfaces of a gateway.
+pub fn radio() -> Vec<String> {
+    vec!["radio".to_owned()]
+}
+
+/// The ports of a gateway that takes frames where they come in.
 pub fn ports() -> Vec<Port> {
     let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
     vec![port("core", Side::Core), port("radio", Side::Radio)]

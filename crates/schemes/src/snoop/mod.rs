@@ -231,7 +231,7 @@ impl Snoop {
         if !admitted {
             cx.report(Report::AtBound { bound: "connections" });
         } else if self.settings.local_window {
-            self.hops.entry(key.destination.0).or_insert_with(|| Hop::new(cx.now())).flows += 1;
+            self.hops.get_or_insert_with(key.destination.0, || Hop::new(cx.now())).flows += 1;
         }
         admitted
     }
@@ -502,7 +502,8 @@ impl Agent for Snoop {
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        let holding: Vec<FlowKey> = self.hops.values().flat_map(|hop| hop.turns.iter().copied()).collect();
+        let holds = |key: &FlowKey| self.flows.peek(*key).is_some_and(|flow| !flow.held.is_empty());
+        let holding: Vec<FlowKey> = self.flows.keys().filter(holds).collect();
         for key in holding {
             self.flush(key, cx);
         }

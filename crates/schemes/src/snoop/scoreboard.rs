@@ -214,7 +214,13 @@ impl Scoreboard {
                 self.split(at, end);
             }
             found = true;
-            self.send_again(at, now);
+            if range.state == State::Sacked {
+                // The receiver may have forgotten it. But the block that is said again proves nothing of this transmission: so
+                // it keeps its old serial number, and the timer looks after it.
+                self.unsack(at);
+            } else {
+                self.send_again(at, now);
+            }
             let range = &mut self.ranges[at];
             (range.by_sender, range.copies, range.missing_since) = (true, 0, None);
             at += 1;
@@ -456,6 +462,14 @@ impl Scoreboard {
         self.in_flight += range.octets();
         self.ranges[at] =
             Range { state: State::InFlight, ambiguous: true, probed: false, serial, sent: now, ..range };
+    }
+
+    fn unsack(&mut self, at: usize) {
+        let range = &mut self.ranges[at];
+        (range.state, range.ambiguous, range.probed) = (State::InFlight, true, false);
+        let octets = range.octets();
+        self.in_flight += octets;
+        self.unsacked += octets;
     }
 
     fn take_serial(&mut self, seq: Seq, end: Seq) -> u64 {

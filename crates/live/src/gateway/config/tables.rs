@@ -55,7 +55,7 @@ pub enum Backend {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PortsTable {
-    /// Interfaces to the wired network. Default: those with a default route, or the wired members of a bridge that has it.
+    /// Interfaces to the wired network, for the tun backend only. Default: those with a default route, or the wired members of a bridge that has it.
     pub core: Option<Vec<String>>,
     /// Interfaces to the wireless hop. Default: every wireless one.
     pub radio: Option<Vec<String>>,

@@ -1,6 +1,6 @@
 //! The BPF programs and their maps, from `bpf/divert.bpf.c`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::AsFd;
 use std::process::Command;
@@ -12,6 +12,7 @@ use aya::maps::{Array, HashMap, MapError, PerCpuArray};
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcError, qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
 use aya::{Ebpf, EbpfError};
+use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 use thiserror::Error;
 
@@ -27,8 +28,21 @@ pub fn is_built() -> bool {
     !OBJECT.is_empty()
 }
 
-const DIVERT: &str = "lasthop_divert";
-const RESTORE: &str = "lasthop_restore";
+/// The programs, each with the hook that it is for.
+const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
+const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingress };
+const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
+const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
+
+/// A program, and where on an interface it runs.
+#[derive(Clone, Copy, Debug)]
+struct Hook {
+    program: &'static str,
+    at: TcAttachType,
+}
+
+/// `BPF_F_INGRESS`.
+const INTO_INGRESS: u32 = 1;
 
 /// What is the matter with the BPF programs.
 #[derive(Debug, Error)]
@@ -109,7 +123,7 @@ pub(super) struct Programs {
     /// Detaches what it has attached when it is dropped.
     bpf: Ebpf,
     /// Interfaces to which we gave a `clsact` discipline.
-    disciplined: Vec<String>,
+    disciplined: BTreeSet<String>,
 }
 
 /// `SOME_PORTS` and so on.
@@ -127,10 +141,10 @@ impl Programs {
         }
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
         let mut bpf = Ebpf::load(OBJECT).map_err(load)?;
-        for name in [DIVERT, RESTORE] {
-            program(&mut bpf, name)?.load().map_err(|error| load(error.into()))?;
+        for hook in HOOKS {
+            program(&mut bpf, hook.program)?.load().map_err(|error| load(error.into()))?;
         }
-        let mut programs = Self { bpf, disciplined: Vec::new() };
+        let mut programs = Self { bpf, disciplined: BTreeSet::new() };
         programs.select(selection)?;
         Ok(programs)
     }
@@ -171,46 +185,50 @@ impl Programs {
         Ok(())
     }
 
-    /// Joins a port and its TAP device, each a name and a number.
+    /// Joins one direction of an interface and its TAP device, each a name and a number. What comes from the side of the core is
+    /// taken where it goes out, and what comes from the radio side where it comes in.
     pub(super) fn join(
         &mut self,
-        port: (&str, u32),
+        side: Side,
+        interface: (&str, u32),
         tap: (&str, u32),
         how: Attachment,
     ) -> Result<(), ProgramError> {
-        let mut map: HashMap<_, u32, u32> = self.map("homes")?;
-        map.insert(tap.1, port.1, 0).map_err(refused("homes"))?;
+        let (hook, taps, flags) = match side {
+            Side::Core => (DOWN, "down_taps", 0),
+            Side::Radio => (UP, "up_taps", INTO_INGRESS),
+        };
+        let mut map: HashMap<_, u32, [u32; 2]> = self.map("homes")?;
+        map.insert(tap.1, [interface.1, flags], 0).map_err(refused("homes"))?;
         self.attach(RESTORE, tap.0, how)?;
-        let mut map: HashMap<_, u32, u32> = self.map("taps")?;
-        map.insert(port.1, tap.1, 0).map_err(refused("taps"))?;
-        self.attach(DIVERT, port.0, how)
+        let mut map: HashMap<_, u32, u32> = self.map(taps)?;
+        map.insert(interface.1, tap.1, 0).map_err(refused(taps))?;
+        self.attach(hook, interface.0, how)
     }
 
-    fn attach(&mut self, name: &'static str, interface: &str, how: Attachment) -> Result<(), ProgramError> {
+    fn attach(&mut self, hook: Hook, interface: &str, how: Attachment) -> Result<(), ProgramError> {
         // A filter that a dead gateway left passes everything; one of a living gateway yields to us.
-        if qdisc_detach_program(interface, TcAttachType::Ingress, name).is_ok() {
-            self.disciplined.push(interface.to_owned());
+        if qdisc_detach_program(interface, hook.at, hook.program).is_ok() {
+            self.disciplined.insert(interface.to_owned());
         }
-        if stays_linked(interface, name) {
+        if stays_linked(interface, hook) {
             return Err(ProgramError::Taken { interface: interface.to_owned() });
         }
+        let program = program(&mut self.bpf, hook.program)?;
         let link = TcAttachOptions::TcxOrder(LinkOrder::default());
-        if how == Attachment::Newest
-            && program(&mut self.bpf, name)?
-                .attach_with_options(interface, TcAttachType::Ingress, link)
-                .is_ok()
-        {
+        if how == Attachment::Newest && program.attach_with_options(interface, hook.at, link).is_ok() {
             return Ok(());
         }
         let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
         match qdisc_add_clsact(interface) {
-            Ok(()) => self.disciplined.push(interface.to_owned()),
+            Ok(()) => {
+                self.disciplined.insert(interface.to_owned());
+            }
             Err(error) if already_there(&error) => {}
             Err(error) => return Err(refused(with_sources(&error))),
         }
         let filter = TcAttachOptions::Netlink(NlOptions::default());
-        let attached =
-            program(&mut self.bpf, name)?.attach_with_options(interface, TcAttachType::Ingress, filter);
+        let attached = program.attach_with_options(interface, hook.at, filter);
         attached.map(|_| ()).map_err(|error| refused(with_sources(&error)))
     }
 
@@ -258,8 +276,8 @@ impl Programs {
 impl Drop for Programs {
     fn drop(&mut self) {
         for interface in &self.disciplined {
-            for name in [DIVERT, RESTORE] {
-                let _ = qdisc_detach_program(interface, TcAttachType::Ingress, name);
+            for hook in HOOKS {
+                let _ = qdisc_detach_program(interface, hook.at, hook.program);
             }
             remove_empty_discipline(interface);
         }
@@ -280,13 +298,13 @@ fn remove_empty_discipline(interface: &str) {
 /// How long a gateway that is just ending may take to let go.
 const ENDING: Duration = Duration::from_millis(500);
 
-/// Whether a program of this name is linked to the interface and stays so.
+/// Whether such a program is linked to the interface and stays so.
 #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
-fn stays_linked(interface: &str, name: &str) -> bool {
+fn stays_linked(interface: &str, hook: Hook) -> bool {
     let asked = clock::now();
     // Where there are no TCX links the query fails, and there is nobody.
-    while SchedClassifier::query_tcx(interface, TcAttachType::Ingress)
-        .is_ok_and(|(_, attached)| attached.iter().any(|program| program.name() == name.as_bytes()))
+    while SchedClassifier::query_tcx(interface, hook.at)
+        .is_ok_and(|(_, attached)| attached.iter().any(|program| program.name() == hook.program.as_bytes()))
     {
         if clock::now().since(asked) > ENDING {
             return true;
