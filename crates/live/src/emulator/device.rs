@@ -27,9 +27,9 @@ pub enum DeviceError {
     /// The kernel would not.
     #[error(transparent)]
     Open(#[from] device::DeviceError),
-    /// Its namespace cannot be entered.
-    #[error("cannot enter the host of the device {name:?}: {source}")]
-    Enter {
+    /// It is not to be reached.
+    #[error("cannot reach the device {name:?}: {source}")]
+    Reach {
         /// Its name.
         name: String,
         /// Why.
@@ -65,7 +65,7 @@ impl Device {
         let address = match kind {
             Kind::Tun => [0; 6],
             Kind::Tap => device::hardware_address(&name, &file)
-                .map_err(|source| DeviceError::Enter { name: name.clone(), source })?,
+                .map_err(|source| DeviceError::Reach { name: name.clone(), source })?,
         };
         Ok(Self { name, file, kind, address })
     }
@@ -75,7 +75,7 @@ impl Device {
     /// down until its owner has given it some.
     pub fn tap_in(namespace: &Namespace, name: &str) -> Result<Self, DeviceError> {
         let opened = namespace.enter(|| Self::open(name, Kind::Tap));
-        let device = opened.map_err(|source| DeviceError::Enter { name: name.to_owned(), source })??;
+        let device = opened.map_err(|source| DeviceError::Reach { name: name.to_owned(), source })??;
         namespace.ip(&[&format!("link set dev {name} arp off addrgenmode none")])?;
         Ok(device)
     }
