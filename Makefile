@@ -1,5 +1,5 @@
 # One entry point; CI calls the same targets.
-.PHONY: help build test lint unit fuzz-brief fuzz bench bench-gateway instructions compare-ns2 first-look docs clean
+.PHONY: help build test lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway instructions compare-ns2 first-look docs clean
 
 help:            ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -7,7 +7,7 @@ help:            ## this list
 build:           ## the lasthop command
 	cargo build --release --locked
 
-test: lint unit docs first-look instructions fuzz-brief ## every check there is
+test: lint unit docs first-look instructions fuzz-brief soak-brief ## every check there is
 
 lint:            ## formatting, clippy with warnings denied
 	cargo fmt --all --check
@@ -30,6 +30,12 @@ fuzz-brief:      ## each fuzz target for some seconds (needs cargo-fuzz and a ni
 
 fuzz:            ## each fuzz target for ten minutes
 	fuzz/run.sh 600
+
+soak-brief:      ## the gateway killed, stopped and reloaded under 1,000 connections, for a minute (needs root)
+	LASTHOP_SOAK_SECONDS=60 LASTHOP_SOAK_CONNECTIONS=1000 cargo test -p lasthop-cli --test soak --locked -- --nocapture
+
+soak:            ## the same for ten minutes
+	LASTHOP_SOAK_SECONDS=600 LASTHOP_SOAK_CONNECTIONS=1000 cargo test -p lasthop-cli --test soak --locked -- --nocapture
 
 bench:           ## criterion benches
 	cargo bench --workspace

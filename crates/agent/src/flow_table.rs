@@ -1,14 +1,16 @@
 //! Per-connection state within a bound.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use lasthop_packet::{FlowKey, Instant};
+
+use crate::lookup::Lookup;
 
 /// State `S` for each flow, at most `capacity` flows. At the bound the flow that has been idle longest makes room, if it has
 /// been idle for the grace time; else the new flow gets no state and passes through untouched.
 #[derive(Debug)]
 pub struct FlowTable<S> {
-    flows: BTreeMap<FlowKey, Entry<S>>,
+    flows: Lookup<FlowKey, Entry<S>>,
     /// Flows by the time they were last used: the idlest first.
     by_idleness: BTreeSet<(Instant, FlowKey)>,
     capacity: usize,
@@ -24,7 +26,7 @@ struct Entry<S> {
 impl<S> FlowTable<S> {
     /// An empty table for at most `capacity` flows; a flow that was used within `grace` is not evicted.
     pub fn new(capacity: usize, grace: std::time::Duration) -> Self {
-        Self { flows: BTreeMap::new(), by_idleness: BTreeSet::new(), capacity, grace }
+        Self { flows: Lookup::new(), by_idleness: BTreeSet::new(), capacity, grace }
     }
 
     /// The state of a flow, which counts as used now.
@@ -77,6 +79,11 @@ impl<S> FlowTable<S> {
     /// The flow that has been idle longest and when it was last used, to the second.
     pub fn idlest(&self) -> Option<(Instant, FlowKey)> {
         self.by_idleness.first().copied()
+    }
+
+    /// All flows, the idlest first.
+    pub fn keys(&self) -> impl Iterator<Item = FlowKey> {
+        self.by_idleness.iter().map(|(_, key)| *key)
     }
 
     /// Forgets a flow.

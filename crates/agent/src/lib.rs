@@ -7,6 +7,7 @@
 //! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
 //! | [`report`] | [`Report`], the only telemetry |
 //! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
+//! | [`lookup`] | a map for single keys |
 //! | [`flow_table`] | per-connection state within a bound |
 //! | [`segment_cache`] | TCP segments by sequence number within a bound |
 //! | [`timer_heap`] | many timers, one deadline |
@@ -17,6 +18,7 @@ pub mod agent;
 pub mod context;
 pub mod flow_table;
 pub mod link;
+pub mod lookup;
 pub mod report;
 pub mod segment_cache;
 pub mod stack;
@@ -26,6 +28,7 @@ pub use agent::{Agent, Deadline, DropReason, Side, Verdict};
 pub use context::{Context, Outbox};
 pub use flow_table::FlowTable;
 pub use link::{Fate, LinkEvent, LinkSenses};
+pub use lookup::Lookup;
 pub use report::Report;
 pub use segment_cache::SegmentCache;
 pub use stack::Stack;

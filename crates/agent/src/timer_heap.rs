@@ -1,22 +1,25 @@
 //! Many timers, one deadline.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
+use std::hash::Hash;
 
 use lasthop_packet::Instant;
+
+use crate::lookup::Lookup;
 
 /// One timer a key; setting a key again moves its timer. Memory is proportional to the number of keys.
 #[derive(Debug)]
 pub struct TimerHeap<K> {
     /// May hold stale entries; an entry counts only if `due` agrees with it.
     heap: BinaryHeap<Reverse<(Instant, K)>>,
-    due: BTreeMap<K, Instant>,
+    due: Lookup<K, Instant>,
 }
 
-impl<K: Ord + Copy> TimerHeap<K> {
+impl<K: Ord + Hash + Copy> TimerHeap<K> {
     /// No timers.
-    pub const fn new() -> Self {
-        Self { heap: BinaryHeap::new(), due: BTreeMap::new() }
+    pub fn new() -> Self {
+        Self { heap: BinaryHeap::new(), due: Lookup::new() }
     }
 
     /// Sets the timer of `key`, in place of one that is set already.
@@ -63,12 +66,17 @@ impl<K: Ord + Copy> TimerHeap<K> {
             self.heap.pop();
         }
         if self.heap.len() > 2 * self.due.len() + 16 {
-            self.heap = self.due.iter().map(|(key, at)| Reverse((*at, *key))).collect();
+            let mut live = std::mem::take(&mut self.heap).into_vec();
+            live.retain(|Reverse((at, key))| self.due.get(key) == Some(at));
+            live.sort_unstable();
+            live.dedup();
+            live.shrink_to(2 * self.due.len() + 16);
+            self.heap = live.into();
         }
     }
 }
 
-impl<K: Ord + Copy> Default for TimerHeap<K> {
+impl<K: Ord + Hash + Copy> Default for TimerHeap<K> {
     fn default() -> Self {
         Self::new()
     }

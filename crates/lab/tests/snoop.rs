@@ -36,6 +36,21 @@ fn snoop_holds_the_goodput_of_ns_2_under_uniform_loss() {
 #[test]
 fn snoop_does_harm_on_a_short_path_at_very_high_loss_and_a_quick_timer_cures_it() {
     let scenario = file::read(&scenarios("snoop-harm.toml"), &Overrides::default()).expect("ours");
-    let [none, snoop, quick] = goodputs(scenario)[..] else { panic!("three rows") };
+    let [none, snoop, quick, _today] = goodputs(scenario)[..] else { panic!("four rows") };
     assert!(snoop < 0.9 * none && quick > none, "{none}, {snoop}, {quick} Mbit/s");
+}
+
+/// What the settings for today's TCP are for: nearly the whole rate of the hop at any rate of loss, and no cost without loss.
+#[test]
+fn snoop_for_todays_tcp_holds_the_rate_of_a_lossy_hop() {
+    let sweep = Sweep::read(&scenarios("snoop-today.sweep.toml"), &Overrides::default()).expect("ours");
+    let points: Vec<_> = sweep.points().collect::<Result<_, _>>().expect("a good sweep");
+    let least = [("0%", 19.0), ("1%", 18.5), ("3%", 18.0), ("5%", 17.5)];
+    assert_eq!(points.len(), least.len());
+    for (point, (loss, least)) in points.into_iter().zip(least) {
+        assert_eq!(point.assignments[0].1, loss);
+        let rows = goodputs(point.scenario);
+        let (none, today) = (rows[0], rows[rows.len() - 1]);
+        assert!(today >= least && today > 0.99 * none, "at {loss}: {none} alone, {today} Mbit/s with Snoop");
+    }
 }

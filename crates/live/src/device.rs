@@ -77,16 +77,7 @@ pub struct Device {
 impl Device {
     /// Makes a device; a `%d` in the name becomes a number that is free. It is down still, and has no addresses.
     pub fn new(name: &str, kind: Kind) -> Result<Self, DeviceError> {
-        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file =
-            open("/dev/net/tun", flags, Mode::empty()).map_err(|error| DeviceError::Open(error.into()))?;
-        let layer = match kind {
-            Kind::Tun => libc::IFF_TUN,
-            Kind::Tap => libc::IFF_TAP,
-        };
-        let flags = layer | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
-        let made = Request::about(name).and_then(|request| request.make_tun(file.as_fd(), flags));
-        let name = made.map_err(|error| DeviceError::Make { name: name.to_owned(), error })?;
+        let (file, name) = attach(name, kind, libc::IFF_VNET_HDR)?;
         let set = |what| {
             let name = name.clone();
             move |error| DeviceError::Set { what, name, error }
@@ -159,6 +150,28 @@ impl Device {
             };
         }
     }
+}
+
+/// Makes a device with these flags beside its kind's; the descriptor behind it, and the name that it got.
+pub(crate) fn attach(name: &str, kind: Kind, flags: libc::c_int) -> Result<(OwnedFd, String), DeviceError> {
+    let access = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file =
+        open("/dev/net/tun", access, Mode::empty()).map_err(|error| DeviceError::Open(error.into()))?;
+    let layer = match kind {
+        Kind::Tun => libc::IFF_TUN,
+        Kind::Tap => libc::IFF_TAP,
+    };
+    let flags = layer | libc::IFF_NO_PI | flags;
+    let made = Request::about(name).and_then(|request| request.make_tun(file.as_fd(), flags));
+    match made {
+        Ok(name) => Ok((file, name)),
+        Err(error) => Err(DeviceError::Make { name: name.to_owned(), error }),
+    }
+}
+
+/// The Ethernet address of a TAP device.
+pub(crate) fn hardware_address(name: &str, device: impl AsFd) -> io::Result<[u8; 6]> {
+    Request::about(name)?.hardware_address(device.as_fd())
 }
 
 fn framed(header: [u8; offload::LEN], octets: Bytes) -> Option<Frame> {

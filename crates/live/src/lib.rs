@@ -30,3 +30,9 @@ pub mod trial;
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
+
+/// Whether this process may change this machine's network: root, or somebody with `CAP_NET_ADMIN`.
+pub fn may_change_the_network() -> bool {
+    let net_admin = rustix::thread::CapabilitySet::NET_ADMIN;
+    rustix::thread::capabilities(None).map_or_else(|_| is_root(), |sets| sets.effective.contains(net_admin))
+}

@@ -25,6 +25,7 @@ use lasthop_sim::NodeId;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::clock;
 use crate::emulator::{self, Device, DeviceError, Emulator};
 use crate::gateway::packet_loop::LoopReport;
 use crate::gateway::{Gateway, GatewayError};
@@ -153,7 +154,7 @@ pub fn run(
         stop,
         progress,
     };
-    let began = std::time::Instant::now();
+    let began = clock::now();
     // From the wired side to the wireless: through the same queue as a download.
     let (near, far) = if transfer.receiver_opens { (flow.from, flow.to) } else { (flow.to, flow.from) };
     let far = (&site.hosts[far], site.address(far));
@@ -164,7 +165,7 @@ pub fn run(
     if stop.load(std::sync::atomic::Ordering::Relaxed) {
         return Err(TrialError::Interrupted);
     }
-    let took = began.elapsed().as_secs_f64();
+    let took = clock::now().since(began).as_secs_f64();
     let busy = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
     let gateway = gateway.map(Gateway::stop).transpose()?;
     let summary = running.stop().map_err(failed)?;

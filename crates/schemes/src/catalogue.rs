@@ -151,12 +151,12 @@ pub static CATALOGUE: &[Scheme] = &[
     Scheme {
         name: "snoop",
         title: "Local retransmission from a cache at the edge",
-        source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995",
+        source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995; by default with what today's TCP needs",
         places: "edge, relay: an agent",
         needs: "",
-        advice: "Helps where single segments are lost behind a long wired path. Plain TCP's time-outs remain where whole windows are \
-                 lost; on a very short path at very high loss its local timer is no faster than the sender, and the copies cost \
-                 air time.",
+        advice: "Helps where single segments are lost behind a long wired path. Little is left to gain for senders that do not slow \
+                 down for loss. As published (preset = \"published\") it suits small windows; on a very short path at very high loss \
+                 its local timer is no faster than the sender, and the copies cost air time.",
         configure: |settings| Ok(Box::new(snoop::Settings::read(settings)?)),
         schema: schema::<snoop::Settings>,
     },

@@ -79,6 +79,11 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if !built.world.has_route(far, near) {
         return Err(Failure::usage(anyhow!("{}: there is no way from `far` to `near`", link.display())));
     }
+    if !lasthop_live::may_change_the_network() {
+        return Err(Failure::Run(anyhow!(
+            "`lasthop emulate` makes a host behind the hop (a network namespace), which takes root: run it with sudo"
+        )));
+    }
     let (summary, code) = run(arguments, built, settings, (far, near)).map_err(Failure::Run)?;
     tell(arguments, &summary)?;
     Ok(ExitCode::from(code))

@@ -83,6 +83,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn run(config: Config, file: &Path) -> Result<(), Failure> {
+    if !lasthop_live::may_change_the_network() {
+        return Err(Failure::Run(anyhow!(
+            "`lasthop gateway` takes frames out of the kernel's path, which takes root, or CAP_NET_ADMIN and CAP_BPF: run it with sudo"
+        )));
+    }
     start_log(&config);
     let start = Start { config, file: Some(file.to_owned()), owns_process: true };
     let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;

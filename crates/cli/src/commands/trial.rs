@@ -68,10 +68,14 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let outcomes = run_all(&scenario, &plan::cases(&scenario), usize::from(arguments.jobs), &stop)?;
     let report = Report::new(&scenario, outcomes);
     if arguments.json {
-        return output::print_json(&report);
+        output::print_json(&report)?;
+    } else {
+        output::print(&format!("{}\n{}\n{}", load::title(&scenario), report.table(), report.remarks()))?;
     }
-    output::print(&format!("{}\n{}", load::title(&scenario), report.table()))?;
-    output::print(&report.remarks())
+    match report.corrupted() {
+        0 => Ok(()),
+        corrupted => Err(Failure::Run(anyhow!("{corrupted} transfers arrived corrupted"))),
+    }
 }
 
 /// The scenario as the command line has it.
@@ -239,33 +243,31 @@ impl Report {
         table.to_string()
     }
 
-    /// What a reader has to know to believe the table.
+    /// Runs whose octets did not all arrive as they were sent.
+    fn corrupted(&self) -> usize {
+        self.runs.iter().filter(|run| !run.intact).count()
+    }
+
+    /// What a reader has to know to believe the table, a line each.
     fn remarks(&self) -> String {
-        let mut remarks = match self.seeds.len() {
+        let runs = match self.seeds.len() {
             1 => "one run each".to_owned(),
             seeds => format!("medians of {seeds} runs each (least to most)"),
         };
-        remarks += &format!(
-            "; improvement over {:?}; latency of a small packet beside the flow, both ways",
-            self.baseline
-        );
-        let corrupted = self.runs.iter().filter(|run| !run.intact).count();
-        if corrupted > 0 {
-            remarks += &format!("\n{corrupted} transfers arrived CORRUPTED");
-        }
         let doubtful: Vec<&Outcome> = self.runs.iter().filter(|run| !run.emulator.trusted).collect();
-        match doubtful.first() {
-            None => remarks += "\nthe emulator kept its time in every run",
-            Some(first) => {
-                remarks += &format!(
-                    "\n{} of {} runs are not to be trusted: the machine was too busy for the emulator ({})",
-                    doubtful.len(),
-                    self.runs.len(),
-                    first.emulator.because.join("; ")
-                );
-            }
-        }
-        remarks
+        let trust = match doubtful.first() {
+            None => "the emulator kept its time in every run".to_owned(),
+            Some(first) => format!(
+                "{} of {} runs are not to be trusted: the machine was too busy for the emulator ({})",
+                doubtful.len(),
+                self.runs.len(),
+                first.emulator.because.join("; ")
+            ),
+        };
+        format!(
+            "{runs}; improvement over {:?}; latency of a small packet beside the flow, both ways\n{trust}",
+            self.baseline
+        )
     }
 }
 

@@ -39,6 +39,13 @@ impl Request {
         String::from_utf8(octets).map_err(io::Error::other)
     }
 
+    pub(super) fn hardware_address(mut self, device: BorrowedFd<'_>) -> io::Result<[u8; 6]> {
+        self.call(device, libc::SIOCGIFHWADDR as c_ulong)?;
+        // SAFETY: the kernel has filled in this member of the union; any octets are a value of it.
+        let address = unsafe { self.0.ifr_ifru.ifru_hwaddr }.sa_data;
+        Ok(std::array::from_fn(|at| address[at] as u8))
+    }
+
     pub(super) fn hardware_type(mut self, socket: BorrowedFd<'_>) -> io::Result<u16> {
         self.call(socket, libc::SIOCGIFHWADDR as c_ulong)?;
         // SAFETY: the kernel has filled in this member of the union; any octets are a value of it.

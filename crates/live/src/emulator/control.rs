@@ -58,6 +58,7 @@ impl ControlSocket {
     pub fn listen(path: PathBuf, settings: Settings, links: Vec<LinkId>, handle: Handle) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
+            remove_dead_sockets(directory);
         }
         // One that is there was left by a process of this number that was killed.
         let _ = fs::remove_file(&path);
@@ -82,6 +83,22 @@ impl ControlSocket {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Removes the sockets of emulations that were killed: nobody listens there.
+fn remove_dead_sockets(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !(name.starts_with("emulate-") && name.ends_with(".sock")) {
+            continue;
+        }
+        let asked = UnixStream::connect(entry.path());
+        if asked.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            // Another one may have been quicker.
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -123,6 +140,10 @@ impl Server {
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut request = String::new();
         Read::by_ref(&mut stream).take(LONGEST_REQUEST).read_to_string(&mut request)?;
+        if request.is_empty() {
+            // Somebody looked whether we are alive.
+            return Ok(());
+        }
         if let Err(problem) = self.apply(&request) {
             stream.write_all(problem.as_bytes())?;
         }

@@ -1,33 +1,22 @@
 //! The network interface of a real host at an end of the model: a TAP or TUN device. The kernel cuts super-packets and fills in
 //! checksums before they come here, because this device offers no offloads.
 
-#![expect(unsafe_code, reason = "TUN/TAP devices are configured by ioctl, for which rustix has no safe call")]
-
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bytes::Bytes;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::device::{self, Kind};
 use crate::namespace::{IpError, Namespace};
-
-/// What a frame on a device begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
-    /// An Ethernet header: a TAP device.
-    Ethernet,
-    /// The IP header: a TUN device.
-    Ip,
-}
 
 /// A TAP or TUN device. It vanishes with this value.
 #[derive(Debug)]
 pub struct Device {
     name: String,
     file: OwnedFd,
-    layer: Layer,
+    kind: Kind,
     /// The device's own address, to which everything that leaves the model is sent.
     address: [u8; 6],
 }
@@ -36,8 +25,11 @@ pub struct Device {
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// The kernel would not.
-    #[error("cannot open the TUN/TAP device {name:?}: {source}{}", hint(.source))]
-    Open {
+    #[error(transparent)]
+    Open(#[from] device::DeviceError),
+    /// It is not to be reached.
+    #[error("cannot reach the device {name:?}: {source}")]
+    Reach {
         /// Its name.
         name: String,
         /// Why.
@@ -67,41 +59,25 @@ pub(super) const LONGEST_FRAME: usize = 65_535 + ETHERNET_HEADER;
 
 impl Device {
     /// Opens a device of this name, at most 15 octets, in the namespace of the calling thread. Needs `CAP_NET_ADMIN`.
-    pub fn open(name: &str, layer: Layer) -> Result<Self, DeviceError> {
-        Self::try_open(name, layer).map_err(|source| DeviceError::Open { name: name.to_owned(), source })
+    pub fn open(name: &str, kind: Kind) -> Result<Self, DeviceError> {
+        // Without an offload header: the kernel cuts super-packets and fills in checksums for whoever does not ask for more.
+        let (file, name) = device::attach(name, kind, 0)?;
+        let address = match kind {
+            Kind::Tun => [0; 6],
+            Kind::Tap => device::hardware_address(&name, &file)
+                .map_err(|source| DeviceError::Reach { name: name.clone(), source })?,
+        };
+        Ok(Self { name, file, kind, address })
     }
 
     /// Opens a TAP device in a namespace, with address resolution off: its hosts take every neighbour to have the device's own
     /// Ethernet address, so that neither ARP nor neighbour discovery crosses the model. It has no address of its own accord, and is
     /// down until its owner has given it some.
     pub fn tap_in(namespace: &Namespace, name: &str) -> Result<Self, DeviceError> {
-        let opened = namespace.enter(|| Self::open(name, Layer::Ethernet));
-        let device = opened.map_err(|source| DeviceError::Open { name: name.to_owned(), source })??;
+        let opened = namespace.enter(|| Self::open(name, Kind::Tap));
+        let device = opened.map_err(|source| DeviceError::Reach { name: name.to_owned(), source })??;
         namespace.ip(&[&format!("link set dev {name} arp off addrgenmode none")])?;
         Ok(device)
-    }
-
-    fn try_open(name: &str, layer: Layer) -> io::Result<Self> {
-        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
-        let mut request = InterfaceRequest::named(name)?;
-        let kind = match layer {
-            Layer::Ethernet => libc::IFF_TAP,
-            Layer::Ip => libc::IFF_TUN,
-        };
-        request.value[..2].copy_from_slice(&((kind | libc::IFF_NO_PI) as u16).to_ne_bytes());
-        request.call(&file, libc::TUNSETIFF)?;
-        let address = match layer {
-            Layer::Ip => [0; 6],
-            Layer::Ethernet => {
-                request.call(&file, libc::SIOCGIFHWADDR)?;
-                // Behind two octets with the address's family.
-                let mut address = [0; 6];
-                address.copy_from_slice(&request.value[2..8]);
-                address
-            }
-        };
-        Ok(Self { name: name.to_owned(), file, layer, address })
     }
 
     /// Its name.
@@ -117,9 +93,9 @@ impl Device {
             Err(error) => return Err(error.into()),
         };
         let frame = &buffer[..len];
-        Ok(Some(match self.layer {
-            Layer::Ip => Received::Packet(Bytes::copy_from_slice(frame)),
-            Layer::Ethernet => match frame.get(12..ETHERNET_HEADER) {
+        Ok(Some(match self.kind {
+            Kind::Tun => Received::Packet(Bytes::copy_from_slice(frame)),
+            Kind::Tap => match frame.get(12..ETHERNET_HEADER) {
                 Some(kind) if kind == IPV4 || kind == IPV6 => {
                     Received::Packet(Bytes::copy_from_slice(&frame[ETHERNET_HEADER..]))
                 }
@@ -130,9 +106,9 @@ impl Device {
 
     /// Gives a packet to the host. An error loses it, as when the device is down.
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
-        match self.layer {
-            Layer::Ip => rustix::io::write(&self.file, packet)?,
-            Layer::Ethernet => {
+        match self.kind {
+            Kind::Tun => rustix::io::write(&self.file, packet)?,
+            Kind::Tap => {
                 let header = self.header(packet);
                 rustix::io::writev(&self.file, &[IoSlice::new(&header), IoSlice::new(packet)])?
             }
@@ -153,38 +129,5 @@ impl Device {
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
-    }
-}
-
-/// The kernel's `struct ifreq`: a name, and a value whose meaning the call decides.
-#[repr(C)]
-struct InterfaceRequest {
-    name: [u8; 16],
-    value: [u8; 24],
-}
-
-impl InterfaceRequest {
-    fn named(name: &str) -> io::Result<Self> {
-        let mut request = Self { name: [0; 16], value: [0; 24] };
-        if name.is_empty() || name.len() >= request.name.len() || name.contains(['\0', '/']) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a name of 1 to 15 octets"));
-        }
-        request.name[..name.len()].copy_from_slice(name.as_bytes());
-        Ok(request)
-    }
-
-    fn call(&mut self, file: &OwnedFd, operation: impl TryInto<libc::Ioctl>) -> io::Result<()> {
-        let operation = operation.try_into().map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: both calls read and write one `struct ifreq` of 40 octets, which `self` is, and keep no pointer to it.
-        let result = unsafe { libc::ioctl(file.as_raw_fd(), operation, &raw mut *self) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    }
-}
-
-fn hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => " (it takes root)",
-        io::ErrorKind::NotFound => " (is the kernel module \"tun\" there?)",
-        _ => "",
     }
 }

@@ -118,7 +118,7 @@ impl Reader<'_> {
         self.document.error(key, problem)
     }
 
-    fn in_range<T: PartialOrd + std::fmt::Display>(
+    fn in_range<T: PartialOrd + Copy + std::fmt::Display>(
         &self,
         key: &[&str],
         value: T,

@@ -155,7 +155,7 @@ impl Connection {
         };
         match &direction.arrival {
             Some(arrival) if arrival.port == port && arrival.link == *link => {}
-            _ => direction.arrival = Some(Arrival { port, link: link.clone() }),
+            _ => direction.arrival = Some(Arrival { port, link: *link }),
         }
         direction.packets += u64::from(packet.segments());
         direction.octets += packet.len() as u64;

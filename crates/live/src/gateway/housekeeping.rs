@@ -92,7 +92,7 @@ fn open_control(path: &Path) -> io::Result<UnixListener> {
     }
     match fs::symlink_metadata(path) {
         Ok(metadata) if std::os::unix::fs::FileTypeExt::is_socket(&metadata.file_type()) => {
-            fs::remove_file(path)?
+            fs::remove_file(path)?;
         }
         Ok(_) => {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket"));

@@ -112,7 +112,7 @@ mod tests {
             (b"GET /metrics\r\n\r\n", "400"),
             (b"GET /metrics HTTP/1.1\r\n", "400"),
             (b"", "400"),
-            (&[b'a'; 20_000], "431"),
+            ("a".repeat(20_000).as_bytes(), "431"),
         ] {
             let answer = ask(request, 1000);
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");

@@ -183,9 +183,10 @@ impl Rule {
             let needs = agent.needs();
             (agent, needs)
         }));
-        match made {
-            Ok((agent, needs)) => (self.agent, self.needs) = (Some(agent), needs),
-            Err(_) => error!(rule = self.name, "no agent can be made; its traffic passes untouched"),
+        if let Ok((agent, needs)) = made {
+            (self.agent, self.needs) = (Some(agent), needs);
+        } else {
+            error!(rule = self.name, "no agent can be made; its traffic passes untouched");
         }
     }
 }

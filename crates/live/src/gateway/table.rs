@@ -143,15 +143,12 @@ impl ConnectionTable {
         }
         let hash = self.hasher.hash_one(connection.key);
         let entry = Entry { connection, moved: now, listed: None, older: NONE, newer: NONE };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.entries[place as usize] = entry;
-                place
-            }
-            None => {
-                self.entries.push(entry);
-                (self.entries.len() - 1) as u32
-            }
+        let place = if let Some(place) = self.free.pop() {
+            self.entries[place as usize] = entry;
+            place
+        } else {
+            self.entries.push(entry);
+            (self.entries.len() - 1) as u32
         };
         let Self { places, entries, hasher, .. } = self;
         places.insert_unique(hash, place, |place| hasher.hash_one(entries[*place as usize].connection.key));

@@ -12,13 +12,16 @@ use rustix::io::{Errno, read, write};
 use super::{LONGEST_WAIT, Port, PortId, Sent};
 use crate::buffer::Buffers;
 use crate::clock;
-use crate::device::Device;
+use crate::device::{Device, Interface};
 use crate::frame::Frame;
 
 /// Frames and octets that one call of `receive` takes from a port at most: what waits on the other ports, and timers, are to have
 /// their turn, and a processor's cache is to hold them until they are written.
 const BATCH_FRAMES: usize = 32;
 const BATCH_OCTETS: usize = 256 * 1024;
+
+/// How often it is looked whether the ports are still there.
+const ROUND: Duration = Duration::from_secs(1);
 
 /// More than fits in the devices' queues.
 const DRAINED_BATCHES: usize = 1000;
@@ -34,6 +37,9 @@ pub(super) struct Devices {
     buffers: Buffers,
     wake: Arc<OwnedFd>,
     watched: Vec<OwnedFd>,
+    /// The number of each port's interface, and when it was last looked whether it is still there.
+    interfaces: Vec<u32>,
+    last_round: Instant,
 }
 
 /// Ends a wait from another thread.
@@ -54,7 +60,19 @@ impl Devices {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let readable = vec![true; taps.len()];
         let wake = Arc::new(wake);
-        Ok(Self { ports, taps, readable, buffers: Buffers::new(), wake, watched: Vec::new() })
+        let interfaces = ports.iter().map(|port| Ok(Interface::named(&port.name)?.index()));
+        let interfaces = interfaces.collect::<io::Result<_>>()?;
+        let last_round = clock::now();
+        Ok(Self {
+            ports,
+            taps,
+            readable,
+            buffers: Buffers::new(),
+            wake,
+            watched: Vec::new(),
+            interfaces,
+            last_round,
+        })
     }
 
     pub(super) fn ports(&self) -> &[Port] {
@@ -100,12 +118,28 @@ impl Devices {
     }
 
     pub(super) fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
+        let now = clock::now();
+        if now.since(self.last_round) >= ROUND {
+            self.last_round = now;
+            self.look_after_ports()?;
+        }
         if self.readable.contains(&true) {
             // Something was left over. Look only whether somebody calls, and what came elsewhere.
             return self.look(Duration::ZERO);
         }
         let longest = until.map_or(LONGEST_WAIT, |until| until.since(clock::now()).min(LONGEST_WAIT));
         self.look(longest)
+    }
+
+    /// Fails if a port's interface has vanished. One that came back under the same name is another one: nothing is attached to it.
+    fn look_after_ports(&self) -> io::Result<()> {
+        for (port, index) in self.ports.iter().zip(&self.interfaces) {
+            if Interface::named(&port.name).map(|interface| interface.index()).ok() != Some(*index) {
+                let message = format!("the interface {} has vanished", port.name);
+                return Err(io::Error::new(io::ErrorKind::NotFound, message));
+            }
+        }
+        Ok(())
     }
 
     /// Sends on what is here already, for an end in good order.

@@ -4,8 +4,9 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock;
 use crate::namespace::Namespace;
 
 /// Between two echo requests.
@@ -70,27 +71,28 @@ fn reply(socket: &UdpSocket, over: &AtomicBool) {
 }
 
 fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
-    let begin = Instant::now();
+    let begin = clock::now();
     let mut round_trips = RoundTrips::default();
     let mut next = begin;
     while !over.load(Ordering::Relaxed) {
-        let now = Instant::now();
+        let now = clock::now();
         if now >= next {
             next = now + INTERVAL;
-            let stamp = (now - begin).as_nanos() as u64;
+            let stamp = now.since(begin).as_nanos() as u64;
             match socket.send(&stamp.to_be_bytes()) {
                 Ok(_) => round_trips.sent += 1,
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        let wait = next.saturating_duration_since(Instant::now()).max(Duration::from_micros(100));
+        let wait = next.since(clock::now()).max(Duration::from_micros(100));
         socket.set_read_timeout(Some(wait))?;
         let mut octets = [0; 8];
         match socket.recv(&mut octets) {
             Ok(8) => {
                 let sent = Duration::from_nanos(u64::from_be_bytes(octets));
-                if let Some(took) = begin.elapsed().checked_sub(sent).filter(|took| *took < LONGEST) {
+                if let Some(took) = clock::now().since(begin).checked_sub(sent).filter(|took| *took < LONGEST)
+                {
                     round_trips.sorted.push(took);
                 }
             }

@@ -5,10 +5,13 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use lasthop_packet::Instant;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
+use crate::clock::now;
 use crate::namespace::Namespace;
 
 /// How long an end waits before it looks at the clock and at what the user wants.
@@ -62,12 +65,12 @@ impl Transfer<'_> {
         // An accepted connection has the congestion control of the socket that listens.
         set_tcp_congestion(&listener, self.congestion)?;
         listener.set_nonblocking(true)?;
-        let begin = Instant::now();
+        let begin = now();
         let give_up = begin + self.duration;
         let (sender, receiver) = thread::scope(|scope| {
             let accepted = scope.spawn(|| self.accept(&listener, give_up));
             let opened = opening.0.enter(|| {
-                let stream = connect(SocketAddr::new(listening.1, self.port), opening.1, give_up)?;
+                let stream = connect(SocketAddr::new(listening.1, self.port), give_up)?;
                 set_tcp_congestion(&stream, self.congestion)?;
                 Ok::<_, io::Error>(stream)
             })??;
@@ -84,7 +87,7 @@ impl Transfer<'_> {
     }
 
     fn over(&self, give_up: Instant) -> bool {
-        self.stop.load(Ordering::Relaxed) || Instant::now() >= give_up
+        self.stop.load(Ordering::Relaxed) || now() >= give_up
     }
 
     fn accept(&self, listener: &TcpListener, give_up: Instant) -> io::Result<TcpStream> {
@@ -95,7 +98,8 @@ impl Transfer<'_> {
                     return Ok(stream);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    thread::sleep(Duration::from_millis(1))
+                    let patience = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
+                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&patience))?;
                 }
                 Err(error) => return Err(error),
             }
@@ -153,7 +157,7 @@ impl Transfer<'_> {
                 Err(error) if is_hang_up(&error) => break,
                 Err(error) => return Err(error),
             };
-            let now = Instant::now();
+            let now = now();
             if now >= settled_at && settled.is_none() {
                 settled = Some((octets, now));
             }
@@ -166,19 +170,19 @@ impl Transfer<'_> {
             }
         }
         let done = self.size.is_some_and(|size| octets >= size);
-        let end = if done { last } else { Instant::now() };
+        let end = if done { last } else { now() };
         abort_on_close(&stream);
         let (before, since) = settled.unwrap_or((octets, end));
-        let seconds = end.saturating_duration_since(since).as_secs_f64();
+        let seconds = end.since(since).as_secs_f64();
         let goodput_bps = if seconds > 0.0 { (octets - before) as f64 * 8.0 / seconds } else { 0.0 };
-        let completion = done.then(|| last - begin);
+        let completion = done.then(|| last.since(begin));
         Ok(Transferred { octets, goodput_bps, completion, retransmits: 0, intact })
     }
 }
 
-/// Opens a connection from an address of this host. A lost SYN is the kernel's to send again.
-fn connect(to: SocketAddr, _from: IpAddr, give_up: Instant) -> io::Result<TcpStream> {
-    TcpStream::connect_timeout(&to, give_up.saturating_duration_since(Instant::now()).max(PATIENCE))
+/// Opens a connection. A lost SYN is the kernel's to send again.
+fn connect(to: SocketAddr, give_up: Instant) -> io::Result<TcpStream> {
+    TcpStream::connect_timeout(&to, give_up.since(now()).max(PATIENCE))
 }
 
 /// Octets that are written or read at once.

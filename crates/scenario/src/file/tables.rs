@@ -54,13 +54,13 @@ pub(super) struct ScenarioFile {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TryTable {
-    /// Congestion controls of the hosts' kernel, a row of the table each; 1 to 20; default ["cubic"].
+    /// Congestion controls of the hosts' kernel, a row of the table each; 1 to 20; default `["cubic"]`.
     pub(super) congestion: Option<Vec<String>>,
     /// How long a flow runs at most, its settling included, "1 s" to "1 h"; default "12 s".
     pub(super) duration: Option<Text<Duration>>,
     /// How much of the start of a flow without a size is left out of its goodput; less than `duration`; default "2 s".
     pub(super) settle: Option<Text<Duration>>,
-    /// Settings of the hosts' kernels below `net.`, such as "ipv4.tcp_sack" = "0".
+    /// Settings of the hosts' kernels below `net.`, such as `"ipv4.tcp_sack" = "0"`.
     #[serde(default)]
     pub(super) sysctl: BTreeMap<String, String>,
 }

@@ -1,10 +1,9 @@
 //! Packets that wait for room in the local window: taken over, let go, and dropped where too many wait.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::{Context, DropReason, Report, Side, Verdict};
+use lasthop_agent::{Context, DropReason, Lookup, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet};
 
 use super::Snoop;
@@ -20,7 +19,7 @@ const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
 const AT_MOST: usize = 4;
 
 /// The hops by the mobile host's address.
-pub type Hops = BTreeMap<IpAddr, Hop>;
+pub type Hops = Lookup<IpAddr, Hop>;
 
 impl Snoop {
     /// Lets a packet with sequence space pass, or takes it over until there is room.
@@ -113,16 +112,13 @@ impl Snoop {
             let before = next.len();
             let piece = take_front(next, portion);
             flow.held_octets -= before;
-            let piece = match piece {
-                Some(piece) => {
-                    flow.held_octets += next.len();
-                    piece
-                }
-                None => {
-                    let Some(whole) = flow.held.pop_front() else { return };
-                    self.held -= 1;
-                    whole
-                }
+            let piece = if let Some(piece) = piece {
+                flow.held_octets += next.len();
+                piece
+            } else {
+                let Some(whole) = flow.held.pop_front() else { return };
+                self.held -= 1;
+                whole
             };
             let has_more = !flow.held.is_empty();
             hop.turns.pop_front();

@@ -13,7 +13,7 @@
 //! Where no packets wait, the sender or its application limits, and the window stays as it is.
 //!
 //! *The least round-trip time* is sought anew after 10 s without a sample as small: for about a round trip the window is half of
-//! what the hop holds without a queue (as in BBR's ProbeRTT). So it follows a path that has become longer, and cannot creep up.
+//! what the hop holds without a queue (as in BBR's `ProbeRTT`). So it follows a path that has become longer, and cannot creep up.
 //!
 //! *A queue that is not ours* (an upload that delays the ACKs, another sender behind us) does not go away when the window
 //! shrinks. If halving the window has left three quarters of the delay, that is taken for the path's, and the window is restored:

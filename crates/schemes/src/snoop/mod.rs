@@ -3,10 +3,35 @@
 //!
 //! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, "Improving TCP/IP Performance over Wireless Networks", `MobiCom` 1995
 //! ("the paper"), and the authors' code for ns-2, `tcp/snoop.cc`, `tcp/snoop.h` and `tcl/lan/ns-ll.tcl` in ns-2.35
-//! ("snoop.cc"). The default settings behave as snoop.cc does. Place: the access point. Both ends stay as they are. Data
-//! from the radio side (upload) passes untouched.
+//! ("snoop.cc"). Place: the access point. Both ends stay as they are. Data from the radio side (upload) passes untouched.
 //!
-//! # The rules
+//! `preset = "published"` behaves as snoop.cc does. The default is for the TCP of today, with SACK, timestamps and segmentation
+//! offload; what it adds can be switched on and off setting by setting.
+//!
+//! # What was added for today's TCP
+//!
+//! | setting | what it does | where |
+//! |---|---|---|
+//! | `loss-detection = "sack"` | every hole is found by what left after it and arrived, lost copies too, and repaired at once; a super-packet is cached as one buffer and repaired in pieces | [`scoreboard`], [`hearing`] |
+//! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK; sends the first segment missing and the last | [`rtt`], [`hearing`] |
+//! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`withholding`] |
+//! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`pieces`] |
+//! | `local-window` | packets wait here and not in the queue behind, which stays about 8 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
+//!
+//! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no SACK block that the receiver did
+//! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.
+//! [`Agent::drain`] sends all that waits.
+//!
+//! *Congestion stays a signal.* A connection whose packets wait longer than `held-delay` loses the first that waits, uncached, once
+//! in 100 ms; what exceeds four times that is dropped. What was not cached is never withheld.
+//!
+//! *A silent receiver.* A connection whose timer expired twice while the hop delivered to others no longer counts in the
+//! window; once its retransmissions are used up, what it holds is sent.
+//!
+//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than `reordering` start a repair of one
+//! segment, an ACK of the copy that stops short the next (RFC 6582), and a lost copy is the timer's.
+//!
+//! # The rules of the published scheme
 //!
 //! Data from the core side, the paper's "Data transfer from a fixed host" and its flowchart of `snoop_data`; [`flow`]:
 //!
@@ -92,7 +117,7 @@
 //! *Not touched:* urgent data, segments with unknown options (signatures, MPTCP), ACKs of data that never passed, and
 //! everything that is not TCP. The agent edits nothing but its own copies.
 //!
-//! # Where it does harm
+//! # Where the published scheme does harm
 //!
 //! - Today's senders (RACK, RFC 8985) may retransmit after one duplicate ACK with a SACK block: the first, which passes.
 //!   And each new ACK over a second hole carries SACK blocks, so that several losses in one window reach the sender.
@@ -102,6 +127,11 @@
 //! - A timer without back-off on a hop whose delay rises quickly (a full queue, power saving) retransmits what was never lost.
 //! - With BBR, or any sender that does not slow down for loss, there is little to gain.
 //! - A super-packet counts as one packet, so too few duplicates are expected of it.
+//!
+//! # Where the default does harm, or little
+//!
+//! - A sender whose RTO is shorter than the local time-out may repair faster by itself, and learns a longer RTO.
+//! - The local window aims at a delay. Beside a sender behind us that fills the queue it keeps its share at the time, no more.
 //! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing after a hand-off.
 
 pub mod duplicates;
@@ -201,7 +231,7 @@ impl Snoop {
         if !admitted {
             cx.report(Report::AtBound { bound: "connections" });
         } else if self.settings.local_window {
-            self.hops.entry(key.destination.0).or_insert_with(|| Hop::new(cx.now())).flows += 1;
+            self.hops.get_or_insert_with(key.destination.0, || Hop::new(cx.now())).flows += 1;
         }
         admitted
     }
@@ -392,9 +422,10 @@ impl Snoop {
     fn restart_timer(&mut self, key: FlowKey, now: Instant) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         flow.timing_since = now;
-        match flow.needs_timer() {
-            true => self.timers.set(key, now + flow.timeout(&self.settings)),
-            false => self.timers.clear(key),
+        if flow.needs_timer() {
+            self.timers.set(key, now + flow.timeout(&self.settings));
+        } else {
+            self.timers.clear(key);
         }
     }
 
@@ -471,7 +502,8 @@ impl Agent for Snoop {
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        let holding: Vec<FlowKey> = self.hops.values().flat_map(|hop| hop.turns.iter().copied()).collect();
+        let holds = |key: &FlowKey| self.flows.peek(*key).is_some_and(|flow| !flow.held.is_empty());
+        let holding: Vec<FlowKey> = self.flows.keys().filter(holds).collect();
         for key in holding {
             self.flush(key, cx);
         }

@@ -7,7 +7,7 @@
 //! of times. A tolerance of some segments covers hops that reorder a little; it grows where copies turn out to be needless.
 //!
 //! Cost: O(log n) for each block of an acknowledgment, and amortised O(1) for each transmission. Neighbouring ranges that were
-//! SACKed are one range, so that blocks which the receiver repeats cost nothing anew.
+//! selectively acknowledged are one range, so that blocks which the receiver repeats cost nothing anew.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -61,12 +61,12 @@ pub struct Range {
 
 impl Range {
     /// Octets of sequence space.
-    pub fn len(&self) -> u64 {
+    pub fn octets(&self) -> u64 {
         u64::from(self.end - self.seq)
     }
 
     fn serial_end(&self) -> u64 {
-        self.serial + self.len()
+        self.serial + self.octets()
     }
 }
 
@@ -101,7 +101,7 @@ pub struct Scoreboard {
     proved_for_certain: u64,
     /// Octets in ranges that are in flight.
     in_flight: u64,
-    /// Octets in ranges that are not SACKed.
+    /// Octets in ranges that the receiver does not have.
     unsacked: u64,
     /// Segments that may overtake, on a hop where copies are needed.
     tolerance: u32,
@@ -194,8 +194,8 @@ impl Scoreboard {
             sent: now,
             missing_since: None,
         };
-        self.in_flight += range.len();
-        self.unsacked += range.len();
+        self.in_flight += range.octets();
+        self.unsacked += range.octets();
         self.ranges.insert(at, range);
     }
 
@@ -214,7 +214,13 @@ impl Scoreboard {
                 self.split(at, end);
             }
             found = true;
-            self.send_again(at, now);
+            if range.state == State::Sacked {
+                // The receiver may have forgotten it. But the block that is said again proves nothing of this transmission: so
+                // it keeps its old serial number, and the timer looks after it.
+                self.unsack(at);
+            } else {
+                self.send_again(at, now);
+            }
             let range = &mut self.ranges[at];
             (range.by_sender, range.copies, range.missing_since) = (true, 0, None);
             at += 1;
@@ -346,9 +352,10 @@ impl Scoreboard {
     /// A copy turned out to be needless, or needed. A hop that reorders makes most of them needless; but also ACKs that are lost
     /// with all they say of more holes than an option has blocks for make some. So one in five is borne.
     fn judge_copy(&mut self, was_needless: bool) {
-        self.needless = match was_needless {
-            true => (self.needless + 4).min(NEEDLESS_A_SEGMENT * LARGEST_TOLERANCE),
-            false => self.needless.saturating_sub(1),
+        self.needless = if was_needless {
+            (self.needless + 4).min(NEEDLESS_A_SEGMENT * LARGEST_TOLERANCE)
+        } else {
+            self.needless.saturating_sub(1)
         };
     }
 
@@ -390,10 +397,10 @@ impl Scoreboard {
     /// Accounts for a range that the receiver turns out to have.
     fn deliver(&mut self, range: &Range, now: Instant, hop: Duration, progress: &mut Progress) {
         if range.state == State::InFlight {
-            self.in_flight -= range.len();
+            self.in_flight -= range.octets();
         }
-        self.unsacked -= range.len();
-        progress.delivered += range.len();
+        self.unsacked -= range.octets();
+        progress.delivered += range.octets();
         if range.copies > 0 && now.since(range.sent) < hop / 8 * 7 {
             // The copy cannot have been there and back: it was the original that came, late. Its serial number is gone.
             self.judge_copy(true);
@@ -440,21 +447,29 @@ impl Scoreboard {
         let range = &mut self.ranges[at];
         range.state = State::Lost;
         range.missing_since.get_or_insert(now);
-        self.in_flight -= range.len();
+        self.in_flight -= range.octets();
         self.lost.push_back(range.seq);
     }
 
     fn send_again(&mut self, at: usize, now: Instant) {
         let range = self.ranges[at];
         match range.state {
-            State::InFlight => self.in_flight -= range.len(),
-            State::Sacked => self.unsacked += range.len(),
+            State::InFlight => self.in_flight -= range.octets(),
+            State::Sacked => self.unsacked += range.octets(),
             State::Lost => {}
         }
         let serial = self.take_serial(range.seq, range.end);
-        self.in_flight += range.len();
+        self.in_flight += range.octets();
         self.ranges[at] =
             Range { state: State::InFlight, ambiguous: true, probed: false, serial, sent: now, ..range };
+    }
+
+    fn unsack(&mut self, at: usize) {
+        let range = &mut self.ranges[at];
+        (range.state, range.ambiguous, range.probed) = (State::InFlight, true, false);
+        let octets = range.octets();
+        self.in_flight += octets;
+        self.unsacked += octets;
     }
 
     fn take_serial(&mut self, seq: Seq, end: Seq) -> u64 {
@@ -477,7 +492,7 @@ impl Scoreboard {
         self.ranges.insert(at + 1, Range { seq, serial, ..range });
     }
 
-    /// Joins a SACKed range with its SACKed neighbours; the index of the whole.
+    /// Joins a range that the receiver has with such neighbours; the index of the whole.
     fn merge(&mut self, mut at: usize) -> usize {
         let joins = |a: Option<&Range>, b: Option<&Range>| {
             a.zip(b).is_some_and(|(a, b)| a.state == State::Sacked && b.state == a.state && a.end == b.seq)

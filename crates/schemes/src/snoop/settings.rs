@@ -35,7 +35,7 @@ pub struct Settings {
     pub loss_detection: LossDetection,
     /// With "sack": so many later segments may overtake one before it counts as lost, 0 to 64; default 1. A hop is first in, first
     /// out, so 0 would do; 1 costs a segment's time and covers link layers that swap neighbours. It grows where many repairs
-    /// turn out to have been needless. Ours; RACK has a quarter of a round trip (RFC 8985, section 6.2), DupThresh is 3 (RFC 6675).
+    /// turn out to have been needless. Ours; RACK has a quarter of a round trip (RFC 8985, section 6.2), `DupThresh` is 3 (RFC 6675).
     pub reordering: u32,
     /// How the local timer runs; default "hop".
     pub timer: Timer,

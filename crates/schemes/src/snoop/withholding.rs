@@ -56,7 +56,9 @@ impl Flow {
         if told == blocks {
             return Telling::All;
         }
-        if told.is_empty() && heard.duplicate {
+        // Where the first hole of all is the sender's, its duplicate ACKs count.
+        let says_nothing = hole == Some(tcp.ack) || rest.is_empty();
+        if told.is_empty() && heard.duplicate && says_nothing {
             return Telling::Nothing;
         }
         if let Some(tcp) = packet.tcp_mut() {

@@ -33,7 +33,7 @@ pub(super) fn rules(
     let mut plans = Vec::new();
     for ((index, table), mut layers) in tables.iter().enumerate().zip(rules) {
         for layer in &mut layers {
-            set_default(layer, "flows", || toml::Value::Integer(bounds.flows as i64));
+            set_default(layer, "flows", || toml::Value::Integer(bounds.flows.cast_signed() as i64));
             set_default(layer, "cached-octets", || octets(bounds.octets_per_flow));
             set_default(layer, "cached-octets-in-all", || octets(share));
         }

@@ -1,5 +1,6 @@
 mod aside;
 mod bounds;
+mod clock;
 mod conservation;
 mod passing;
 mod reload;

@@ -109,6 +109,16 @@ fn holes_of_the_sender_are_told_up_to_the_first_of_ours() {
 }
 
 #[test]
+fn a_duplicate_ack_of_the_senders_hole_passes_even_where_all_it_reports_lies_above_a_hole_of_ours() {
+    let mut bench = bench();
+    bench.burst(0, 1);
+    bench.burst(200, 3);
+    hear(&mut bench, &ack(100));
+    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(300, 400)]));
+    assert_eq!((told, copies), (Some(ack(100)), vec![(200, 100)]));
+}
+
+#[test]
 fn what_was_given_up_or_took_too_long_or_was_retransmitted_by_the_sender_is_told() {
     let truth = ack(0).sack(&[(100, 300)]);
     let mut bench = Bench::with(Settings {
@@ -231,11 +241,20 @@ fn what_was_sacked_stays_until_it_is_acknowledged() {
     bench.burst(0, 4);
     hear(&mut bench, &ack(0).sack(&[(100, 400)]));
     assert_eq!(bench.cached(), [0, 100, 200, 300]);
-    // The receiver forgets what it SACKed, and the sender begins anew: so do we.
+    // The receiver forgets what it had, and the sender begins anew.
     bench.core(&data(100, 100));
-    bench.burst(400, 1);
     hear(&mut bench, &ack(100));
-    assert_eq!(hear(&mut bench, &ack(100).sack(&[(400, 500)])).1, [(100, 100)]);
+    assert_eq!(pieces(&bench.wait(LONG).timer()), [(100, 100)]);
+}
+
+#[test]
+fn a_block_that_is_said_again_proves_nothing_of_what_the_sender_sent_in_vain() {
+    let mut bench = bench();
+    bench.burst(100, 2);
+    hear(&mut bench, &ack(0).sack(&[(100, 300)]));
+    bench.core(&data(0, 100));
+    bench.core(&data(100, 100));
+    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, [], "0 is still on its way");
 }
 
 #[test]

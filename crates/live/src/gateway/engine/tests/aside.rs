@@ -18,18 +18,18 @@ fn half_of_a_connection_is_no_agents_business_and_is_set_aside() {
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));
     for packet in 0..40 {
-        bench.from_core(&down(1, 1 + packet * 100, 100, ACK));
+        bench.on_core(&down(1, 1 + packet * 100, 100, ACK));
         bench.later(Duration::from_millis(20));
     }
     assert!(bench.out.set_aside.is_empty(), "not before it is a second old");
     bench.later(Duration::from_millis(500));
-    bench.from_core(&down(1, 4001, 100, ACK));
+    bench.on_core(&down(1, 4001, 100, ACK));
     assert_eq!((seen.load(Ordering::Relaxed), aside_of(&bench)), (0, "one-way".to_owned()));
     assert_eq!(bench.out.set_aside, [key(1)]);
     assert_eq!(bench.counters().passed.one_way, 40);
     // Where the other direction comes after all, it is taken back.
-    bench.from_radio(&up(1, 4001, 0, ACK));
-    bench.from_core(&down(1, 4101, 100, ACK));
+    bench.on_radio(&up(1, 4001, 0, ACK));
+    bench.on_core(&down(1, 4101, 100, ACK));
     assert_eq!((seen.load(Ordering::Relaxed), aside_of(&bench)), (2, String::new()));
 }
 
@@ -39,15 +39,15 @@ fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
     bench.shake_hands(1);
     bench.shake_hands(2);
     let (first, other) = (down(1, 1, 100, ACK), down(2, 1, 100, ACK));
-    assert!(bench.from_core(&first).is_empty() && bench.from_core(&other).is_empty());
+    assert!(bench.on_core(&first).is_empty() && bench.on_core(&other).is_empty());
     assert!(bench.engine.set_aside(key(1).reversed(), bench.now, &mut bench.out), "named from either end");
     assert_eq!(bench.take().len(), 1);
     assert_eq!((bench.engine.report().held, bench.counters().aside_asked), (1, 1));
-    assert_eq!(bench.from_core(&down(1, 101, 100, ACK)).len(), 1, "from now on it passes");
+    assert_eq!(bench.on_core(&down(1, 101, 100, ACK)).len(), 1, "from now on it passes");
     assert!(!bench.engine.set_aside(key(3), bench.now, &mut bench.out));
     // A new connection between the same ports is a new one.
     bench.shake_hands(1);
-    assert!(bench.from_core(&down(1, 1, 100, ACK)).is_empty());
+    assert!(bench.on_core(&down(1, 1, 100, ACK)).is_empty());
 }
 
 /// A sender with so many segments in flight on a path of 40 ms, one of every hundred of which it sends twice; each loss leaves this
@@ -55,26 +55,26 @@ fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
 fn sender(bench: &mut Bench, rounds: u32, left: f64) {
     const MSS: u32 = 1448;
     const FULL: f64 = 60.0;
-    bench.from_radio(&up(1, 0, 0, TcpFlags::SYN));
+    bench.on_radio(&up(1, 0, 0, TcpFlags::SYN));
     bench.later(Duration::from_millis(30));
-    bench.from_core(&down(1, 0, 0, TcpFlags::SYN.with(ACK)));
+    bench.on_core(&down(1, 0, 0, TcpFlags::SYN.with(ACK)));
     bench.later(Duration::from_millis(10));
-    bench.from_radio(&up(1, 1, 0, ACK));
+    bench.on_radio(&up(1, 1, 0, ACK));
     let (mut window, mut next, mut acknowledged) = (FULL, 1, 1);
     for round in 0..rounds {
         let segments = window as u32;
         let step = Duration::from_millis(40) / segments;
         for _ in 0..segments {
             while next < acknowledged + segments * MSS {
-                bench.from_core(&down(1, next, MSS, ACK));
+                bench.on_core(&down(1, next, MSS, ACK));
                 next += MSS;
             }
             bench.later(step);
             acknowledged += MSS;
-            bench.from_radio(&up(1, acknowledged, 0, ACK));
+            bench.on_radio(&up(1, acknowledged, 0, ACK));
         }
         if round % 20 == 10 {
-            bench.from_core(&down(1, acknowledged, MSS, ACK));
+            bench.on_core(&down(1, acknowledged, MSS, ACK));
             window *= left;
         } else {
             window = (window + 1.0).min(FULL);

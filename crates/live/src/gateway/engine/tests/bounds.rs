@@ -23,10 +23,10 @@ fn a_million_syns_stay_within_the_bound_and_a_busy_connection_stays_known() {
         let mut packet = up(40_000, 0, 0, TcpFlags::SYN);
         let ip = Ip { source: [11, a, b, c].into(), ..*packet.ip() };
         packet = Packet::new(ip, packet.transport().clone(), packet.payload().clone());
-        assert_eq!(bench.from_radio(&packet).len(), 1, "each passes");
+        assert_eq!(bench.on_radio(&packet).len(), 1, "each passes");
         bench.now = bench.now.after_nanos(10_000);
         if flood % 100_000 == 0 {
-            bench.from_core(&down(1, 1 + flood, 100, ACK));
+            bench.on_core(&down(1, 1 + flood, 100, ACK));
         }
     }
     assert_eq!(bench.engine.report().connections, 1000);
@@ -47,7 +47,7 @@ fn a_full_table_of_busy_connections_lets_new_ones_pass() {
     assert_eq!((bench.engine.report().connections, bench.counters().passed.table_full), (2, 4));
     // One of them is idle for longer than the grace: it makes room.
     bench.later(Duration::from_secs(8));
-    bench.from_core(&down(2, 1, 100, ACK));
+    bench.on_core(&down(2, 1, 100, ACK));
     bench.later(Duration::from_secs(3));
     bench.shake_hands(4);
     assert!(
@@ -59,15 +59,15 @@ fn a_full_table_of_busy_connections_lets_new_ones_pass() {
 #[test]
 fn idle_connections_are_forgotten_each_state_in_its_time() {
     let mut bench = Bench::with_agent(Keeper::default);
-    bench.from_radio(&up(1, 0, 0, TcpFlags::SYN));
+    bench.on_radio(&up(1, 0, 0, TcpFlags::SYN));
     for client in 2..=5 {
         bench.shake_hands(client);
     }
     let fin = ACK.with(TcpFlags::FIN);
-    bench.from_radio(&up(3, 1, 0, fin));
-    bench.from_radio(&up(4, 1, 0, fin));
-    bench.from_core(&down(4, 1, 0, fin));
-    bench.from_core(&down(5, 1, 0, TcpFlags::RST));
+    bench.on_radio(&up(3, 1, 0, fin));
+    bench.on_radio(&up(4, 1, 0, fin));
+    bench.on_core(&down(4, 1, 0, fin));
+    bench.on_core(&down(5, 1, 0, TcpFlags::RST));
     let states: Vec<String> = bench.engine.flows(9, bench.now).into_iter().map(|flow| flow.state).collect();
     assert_eq!(states, ["opening", "established", "half-closed", "closing", "closing"]);
     let mut left = Vec::new();
@@ -85,9 +85,9 @@ fn idle_connections_are_forgotten_each_state_in_its_time() {
 fn what_an_agent_holds_of_a_connection_leaves_before_the_connection_is_forgotten() {
     let mut bench = Bench::new(&Plan { flows: 1, ..plan(vec![rule("test", Keeper::default)]) });
     bench.shake_hands(1);
-    bench.from_core(&down(1, 1, 100, ACK));
-    bench.from_core(&down(1, 101, 0, TcpFlags::RST));
+    bench.on_core(&down(1, 1, 100, ACK));
+    bench.on_core(&down(1, 101, 0, TcpFlags::RST));
     assert_eq!(bench.engine.report().held, 1);
-    let out = bench.from_radio(&up(2, 0, 0, TcpFlags::SYN));
+    let out = bench.on_radio(&up(2, 0, 0, TcpFlags::SYN));
     assert_eq!((out.len(), bench.engine.report().held, bench.counters().unaddressed), (2, 0, 0));
 }

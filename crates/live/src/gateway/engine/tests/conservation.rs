@@ -76,9 +76,10 @@ proptest! {
             }
             // One SYN of two would be too many.
             let flags = TcpFlags(if flags & 0xc0 == 0 { flags } else { flags & !0x02 });
-            let out = match is_down {
-                true => bench.from_core(&down(client, number, number % 500, flags)),
-                false => bench.from_radio(&up(client, number, number % 300, flags)),
+            let out = if is_down {
+                bench.on_core(&down(client, number, number % 500, flags))
+            } else {
+                bench.on_radio(&up(client, number, number % 300, flags))
             };
             received += 1;
             sent += out.len() as u64;

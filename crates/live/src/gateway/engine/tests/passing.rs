@@ -135,7 +135,7 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
     };
     let (core, radio) = ((CORE, FROM_SERVER.to_vec()), (RADIO, FROM_CLIENT.to_vec()));
     // Towards the radio as if from the core, towards the core as if from the radio, with its VLAN tag.
-    let out = bench.from_core(&down(1, 1, 100, ACK));
+    let out = bench.on_core(&down(1, 1, 100, ACK));
     assert_eq!(ports_and_links(&out), [core.clone(), radio.clone(), radio]);
     assert_eq!(bench.counters().unaddressed, 1, "nobody knows the connection of the last");
     let copy = parse(out[0].1.octets.slice(14..)).expect("an IP packet");
@@ -145,7 +145,7 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
     let mut roamed = FROM_CLIENT;
     roamed[11] = 9;
     bench.push(RADIO, frame(&roamed, &up(1, 1, 0, ACK)));
-    let out = bench.from_core(&down(1, 101, 100, ACK));
+    let out = bench.on_core(&down(1, 101, 100, ACK));
     assert_eq!(ports_and_links(&out)[1], (RADIO, roamed.to_vec()));
     assert_eq!(bench.engine.report().agents.dropped_full, 2);
     assert_eq!(bench.engine.flows(9, bench.now)[0].sent_by_agent, 6);

@@ -9,7 +9,7 @@ fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds(
     let keeper = || rule("keeper", Keeper::default);
     let mut bench = Bench::new(&plan(vec![keeper()]));
     bench.shake_hands(1);
-    bench.from_core(&down(1, 1, 100, ACK));
+    bench.on_core(&down(1, 1, 100, ACK));
 
     // The same recipe under another name, behind another rule that wants other traffic.
     let mut other = rule("other", Watcher::default);
@@ -19,7 +19,7 @@ fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds(
     let report = bench.engine.report();
     assert_eq!((report.held, report.connections, report.rules[1].name.as_str()), (1, 1, "renamed"));
     assert!(bench.take().is_empty());
-    assert!(bench.from_core(&down(1, 101, 100, ACK)).is_empty(), "it holds this, too");
+    assert!(bench.on_core(&down(1, 101, 100, ACK)).is_empty(), "it holds this, too");
 
     bench.engine.reload(&plan(vec![rule("other", Watcher::default)]), bench.now, &mut bench.out);
     let seqs: Vec<u32> = bench
@@ -34,7 +34,7 @@ fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds(
         (0, 1, 2),
         "nothing that was counted is forgotten"
     );
-    assert_eq!(bench.from_core(&down(1, 201, 100, ACK)).len(), 1);
+    assert_eq!(bench.on_core(&down(1, 201, 100, ACK)).len(), 1);
     assert_eq!(bench.engine.report().rules[0].counters.seen, 1, "the new agent has the connection");
 }
 
@@ -43,8 +43,8 @@ fn an_agent_that_stays_lets_go_of_connections_that_another_rule_wants_now() {
     let mut bench = Bench::new(&plan(vec![rule("keeper", Keeper::default)]));
     bench.shake_hands(1);
     bench.shake_hands(2);
-    bench.from_core(&down(1, 1, 100, ACK));
-    bench.from_core(&down(2, 1, 100, ACK));
+    bench.on_core(&down(1, 1, 100, ACK));
+    bench.on_core(&down(2, 1, 100, ACK));
     let mut first = rule("watcher", Watcher::default);
     first.traffic.ports = vec!["1".parse().expect("a port")];
     bench.engine.reload(&plan(vec![first, rule("keeper", Keeper::default)]), bench.now, &mut bench.out);
@@ -57,7 +57,7 @@ fn smaller_bounds_hold_at_once_and_a_drained_gateway_works_again() {
     for client in 1..=9 {
         bench.shake_hands(client);
     }
-    bench.from_core(&down(1, 1, 100, ACK));
+    bench.on_core(&down(1, 1, 100, ACK));
     bench.engine.drain(bench.now, &mut bench.out);
     assert_eq!((bench.take().len(), bench.engine.report().drained), (1, true));
     bench.engine.reload(

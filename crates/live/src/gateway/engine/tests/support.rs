@@ -54,18 +54,18 @@ impl Bench {
     }
 
     /// A packet from the server, or from the client, of connection `client`.
-    pub(super) fn from_core(&mut self, packet: &Packet) -> Vec<(PortId, Frame)> {
+    pub(super) fn on_core(&mut self, packet: &Packet) -> Vec<(PortId, Frame)> {
         self.push(CORE, frame(&FROM_SERVER, packet))
     }
 
-    pub(super) fn from_radio(&mut self, packet: &Packet) -> Vec<(PortId, Frame)> {
+    pub(super) fn on_radio(&mut self, packet: &Packet) -> Vec<(PortId, Frame)> {
         self.push(RADIO, frame(&FROM_CLIENT, packet))
     }
 
     pub(super) fn shake_hands(&mut self, client: u16) {
-        self.from_radio(&up(client, 0, 0, TcpFlags::SYN));
-        self.from_core(&down(client, 0, 0, TcpFlags::SYN.with(TcpFlags::ACK)));
-        self.from_radio(&up(client, 1, 0, TcpFlags::ACK));
+        self.on_radio(&up(client, 0, 0, TcpFlags::SYN));
+        self.on_core(&down(client, 0, 0, TcpFlags::SYN.with(TcpFlags::ACK)));
+        self.on_radio(&up(client, 1, 0, TcpFlags::ACK));
     }
 
     pub(super) fn counters(&self) -> Counters {

@@ -1,0 +1,183 @@
+//! `lasthop try` and `lasthop emulate` that are interrupted, killed, or started by somebody who may not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lasthop_live::namespace::Namespace;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::alone;
+use crate::hosts::{PATIENCE, Site, soon};
+
+fn scenario(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name)
+}
+
+/// A machine of our own, so that what is left there is of no harm.
+fn machine() -> Option<Namespace> {
+    Site::hosts().map(|site| {
+        site.gateway.sysctl("ipv4/ip_forward", "0").expect("a setting");
+        site.gateway
+    })
+}
+
+fn lasthop(machine: &Namespace, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    machine.enter(|| command.spawn()).expect("enter").expect("it starts")
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("it is ours");
+}
+
+fn end(mut child: Child) -> (Option<i32>, String) {
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().expect("it is ours").is_none() {
+        if Instant::now() > deadline {
+            child.kill().expect("it is ours");
+            panic!("it hangs: {:?}", child.wait_with_output());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().expect("it has ended");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Interfaces, rules, tables, forwarding, and our sockets.
+fn traces(machine: &Namespace) -> [String; 5] {
+    let run = |program: &str, arguments: &[&str]| {
+        let output = machine.enter(|| Command::new(program).args(arguments).output()).expect("enter");
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    };
+    let forwarding = || fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
+    let sockets = fs::read_dir("/run/lasthop").into_iter().flatten().flatten();
+    let mut sockets: Vec<_> = sockets.map(|entry| entry.file_name()).collect();
+    sockets.sort();
+    [
+        run("ip", &["-brief", "link"]),
+        run("ip", &["rule"]),
+        run("nft", &["list", "ruleset"]),
+        machine.enter(forwarding).expect("enter"),
+        format!("{sockets:?}"),
+    ]
+}
+
+fn assert_traces(machine: &Namespace, before: &[String; 5]) {
+    soon(|| {
+        let now = traces(machine);
+        if now == *before { Ok(()) } else { Err(format!("{before:?}, and now {now:?}")) }
+    });
+}
+
+#[test]
+fn a_trial_that_is_interrupted_or_killed_leaves_nothing() {
+    let _alone = alone();
+    let Some(machine) = machine() else { return };
+    let before = traces(&machine);
+    let file = scenario("try.toml").display().to_string();
+    for kind in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let child = lasthop(&machine, &["try", &file, "--flows", "download", "--congestion", "cubic"]);
+        thread::sleep(Duration::from_millis(1_000));
+        signal(&child, kind);
+        let began = Instant::now();
+        let (code, said) = end(child);
+        if kind == Signal::KILL {
+            assert_eq!(code, None);
+        } else {
+            assert_eq!(code, Some(1), "{said}");
+            assert!(said.contains("interrupted"), "{said}");
+            assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+        }
+        assert_traces(&machine, &before);
+    }
+}
+
+fn emulation(machine: &Namespace, command: &[&str]) -> Child {
+    let link = scenario("links/lossy-hop.toml").display().to_string();
+    let child = lasthop(machine, &[&["emulate", &link, "--"], command].concat());
+    soon(|| {
+        let traces = traces(machine);
+        if traces[3].trim() == "1" && traces[4].contains(&child.id().to_string()) {
+            Ok(())
+        } else {
+            Err(format!("{traces:?}"))
+        }
+    });
+    child
+}
+
+#[test]
+fn an_emulation_that_is_interrupted_leaves_nothing() {
+    let _alone = alone();
+    let Some(machine) = machine() else { return };
+    let before = traces(&machine);
+    for kind in [Signal::INT, Signal::TERM] {
+        let child = emulation(&machine, &["sleep", "60"]);
+        signal(&child, kind);
+        let (code, said) = end(child);
+        assert_eq!(code, Some(128 + kind.as_raw()), "{said}");
+        assert_traces(&machine, &before);
+    }
+}
+
+#[test]
+fn what_an_emulation_that_was_killed_leaves_is_cleared_away_by_the_next() {
+    let _alone = alone();
+    let Some(machine) = machine() else { return };
+    let before = traces(&machine);
+    let child = emulation(&machine, &["sleep", "3"]);
+    signal(&child, Signal::KILL);
+    end(child);
+    // Its devices and its hosts are gone with it; the kernel keeps rules and settings.
+    soon(|| {
+        let links = traces(&machine)[0].clone();
+        if links == before[0] { Ok(()) } else { Err(links) }
+    });
+    eprintln!("after SIGKILL: {:?}", traces(&machine));
+    let child = emulation(&machine, &["true"]);
+    end(child);
+    assert_traces(&machine, &before);
+}
+
+#[test]
+fn without_root_each_command_says_what_it_needs() {
+    let _alone = alone();
+    let Some(machine) = machine() else { return };
+    machine.ip(&["link add core type veth peer name radio"]).expect("interfaces");
+    let directory = tempfile::tempdir().expect("a directory");
+    let open =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    open(directory.path(), 0o755);
+    let file = directory.path().join("gateway.toml");
+    fs::write(&file, "[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[control]\nsocket = \"off\"\n")
+        .expect("a file");
+    let (try_file, link) = (scenario("try.toml"), scenario("links/lossy-hop.toml"));
+    for arguments in [
+        &["gateway", &file.display().to_string()][..],
+        &["try", &try_file.display().to_string()],
+        &["emulate", &link.display().to_string(), "--", "true"],
+        &["gateway", "status"],
+    ] {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]);
+        command.arg(env!("CARGO_BIN_EXE_lasthop")).args(arguments);
+        let output = machine.enter(|| command.output()).expect("enter");
+        let Ok(output) = output else {
+            eprintln!("SKIPPED: needs setpriv");
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        eprintln!("{arguments:?} by nobody: {said}");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.len(), 1, "one sentence: {said}");
+        let is_clear =
+            ["root", "CAP_NET_ADMIN", "is this user allowed"].iter().any(|word| said.contains(word));
+        assert!(is_clear, "{said}");
+    }
+}

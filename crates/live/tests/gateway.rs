@@ -1,0 +1,101 @@
+//! The gateway with real TCP through it. Needs root; skipped loudly elsewhere.
+
+mod hosts;
+
+use hosts::{Hosts, SERVER, SERVER_V6, is_skipped};
+use lasthop_agent::LinkSenses;
+use lasthop_live::gateway::{Gateway, Start, config};
+use lasthop_live::namespace::Namespace;
+
+const BULK: usize = 5_000_000;
+
+fn start(hosts: &Hosts, backend: &str) -> Gateway {
+    let text = format!(
+        "backend = \"{backend}\"\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n"
+    );
+    let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
+    Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts")
+}
+
+fn assert_nothing_is_left(gateway: &Namespace) {
+    let links = gateway.ip(&["link show"]).expect("ip");
+    assert!(!links.contains("lasthop"), "{links}");
+}
+
+fn snoop_sees_downloads(hosts: &Hosts, backend: &str) {
+    let gateway = start(hosts, backend);
+    for server in [SERVER, SERVER_V6] {
+        hosts.download(server, BULK);
+    }
+    let flows = gateway.flows(10).expect("it runs");
+    assert_eq!(flows.len(), 2, "{flows:?}");
+    assert!(
+        flows.iter().all(|flow| flow.rule == "snoop" && flow.octets_from_core > BULK as u64),
+        "{flows:?}"
+    );
+    assert!(flows.iter().all(|flow| flow.core.port() == 5000), "{flows:?}");
+    let report = gateway.stop().expect("it ends well");
+    let engine = &report.engine;
+    assert!(engine.agents.seen > 100 && engine.held == 0, "{report:?}");
+    assert_eq!((report.lost, engine.agents.panics, engine.counters.unaddressed), (0, 0, 0), "{report:?}");
+    assert_nothing_is_left(&hosts.gateway);
+    // It was never needed.
+    hosts.download(SERVER, BULK / 10);
+}
+
+#[test]
+fn snoop_sees_downloads_of_both_families_by_tc() {
+    if !is_skipped() {
+        snoop_sees_downloads(&Hosts::routed(), "tc-bpf");
+    }
+}
+
+#[test]
+fn snoop_sees_downloads_of_both_families_by_tun() {
+    if !is_skipped() {
+        snoop_sees_downloads(&Hosts::routed(), "tun");
+    }
+}
+
+#[test]
+fn snoop_sees_downloads_over_a_bridge() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::bridged();
+    let gateway = start(&hosts, "auto");
+    hosts.download(SERVER, BULK);
+    let report = gateway.stop().expect("it ends well");
+    assert!(report.engine.agents.seen > 100, "{report:?}");
+}
+
+#[test]
+fn snoop_sees_downloads_behind_address_translation() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::routed();
+    if !hosts.masquerade() {
+        return;
+    }
+    let gateway = start(&hosts, "tc-bpf");
+    hosts.download(SERVER, BULK);
+    let flows = gateway.flows(10).expect("it runs");
+    assert!(matches!(&flows[..], [flow] if flow.octets_from_core > BULK as u64), "{flows:?}");
+    let report = gateway.stop().expect("it ends well");
+    assert!(report.engine.agents.seen > 100, "{report:?}");
+    assert_eq!(report.engine.counters.passed.one_way, 0, "{report:?}");
+}
+
+#[test]
+fn a_port_that_is_not_there_is_named() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::wired();
+    let text = "[ports]\nradio = [\"wlan7\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n";
+    let config = config::parse(text, "test", LinkSenses::empty()).expect("it is right");
+    let refused = Start { config, file: None, owns_process: false }.inside(&hosts.gateway);
+    assert!(refused.expect_err("it is not there").to_string().contains("there is no interface wlan7"));
+    assert_nothing_is_left(&hosts.gateway);
+}
