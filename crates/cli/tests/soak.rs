@@ -160,6 +160,7 @@ fn connections_outlive_whatever_happens_to_the_daemon() {
     eprintln!("{report}\nwarm {warm:?}\nend  {end:?}\n{happened:?}");
     let status = daemon.status();
     eprintln!("the last daemon: {}", status["report"]);
+    eprintln!("the server's TCP: {}", load::refusals(&site.server));
     assert!(report.failed.is_empty(), "{:?}", report.failed);
     assert!(report.completed >= connections, "{report}");
     assert_eq!((daemon.count("/engine/agents/panics"), daemon.count("/engine/counters/unaddressed")), (0, 0));

@@ -7,7 +7,7 @@ mod pulse;
 mod site;
 
 pub use daemon::Daemon;
-pub use pulse::{Pulse, check, echo, fill, open};
+pub use pulse::{Beats, Pulse, check, echo, fill, open};
 pub use site::{Kind, SERVER, Site};
 
 use std::time::{Duration, Instant};

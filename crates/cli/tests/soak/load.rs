@@ -1,6 +1,7 @@
 //! Many small connections from the client to the server, each octet of which is looked at, on one thread for each of the hosts.
 
 use std::fmt;
+use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -8,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+use lasthop_live::namespace::Namespace;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, listen, socket_with};
 
 use crate::hosts::{SERVER, Site, check, fill};
 
@@ -228,8 +230,7 @@ impl Load {
     /// Opens connections until it is over, and waits for the last ones.
     pub fn run(&self, site: &Site, over: &AtomicBool) -> Report {
         let address: SocketAddr = SERVER.parse().expect("an address");
-        let listener = site.server.enter(|| TcpListener::bind(address)).expect("enter").expect("it is free");
-        listener.set_nonblocking(true).expect("a setting");
+        let listener = site.server.enter(|| listen_at(&address)).expect("enter").expect("it is free");
         let is_open = AtomicBool::new(true);
         let opened = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -268,6 +269,37 @@ impl Load {
             client.expect("enter").and(server.join().expect("the server is well"))
         })
     }
+}
+
+/// The standard library's listener has room for 128, which a machine with other work overruns: then the kernel answers with cookies, and
+/// resets connections whose first packets are lost.
+fn listen_at(address: &SocketAddr) -> io::Result<TcpListener> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket: OwnedFd = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    bind(&socket, address)?;
+    listen(&socket, 4_096)?;
+    Ok(socket.into())
+}
+
+/// What a host's TCP says about connections that it did not take: names and numbers of `/proc/net/netstat`.
+pub fn refusals(host: &Namespace) -> String {
+    let text = host.enter(|| fs::read_to_string("/proc/thread-self/net/netstat"));
+    let text = text.ok().and_then(Result::ok).unwrap_or_default();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+    let (names, numbers) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let wanted = [
+        "ListenOverflows",
+        "ListenDrops",
+        "SyncookiesSent",
+        "SyncookiesFailed",
+        "TCPAbortOnData",
+        "TCPAbortOnMemory",
+    ];
+    let pairs = names.split_whitespace().zip(numbers.split_whitespace());
+    pairs
+        .filter(|(name, _)| wanted.contains(name))
+        .map(|(name, number)| format!("{name} {number} "))
+        .collect()
 }
 
 /// A connection that is being opened.
