@@ -37,17 +37,19 @@ impl Snoop {
             return Verdict::Forward;
         };
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        // The sender's own repairs overtake what waits, as ours do.
+        // What the sender sends again keeps its turn, unlike our repairs: had it come back before what left the sender earlier and
+        // waits here, RACK would take all of that for lost (RFC 8985, section 6.2).
         let is_late = tcp.seq.before(flow.arrived);
         hop.note_segment(segment, &self.settings);
-        if is_late || (flow.held.is_empty() && u64::from(octets) <= hop.room(&self.settings)) {
+        if flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room(&self.settings)) {
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
         }
         let patience = hop.patience(&self.settings);
         let now = cx.now();
-        let room =
-            patience.saturating_mul(AT_MOST).min(self.settings.held_octets).saturating_sub(flow.held_octets);
+        // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
+        let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
+        let room = at_most.min(self.settings.held_octets).saturating_sub(flow.held_octets);
         let mut verdict = Verdict::Absorb;
         if packet.len() > room {
             let headers = packet.len() - packet.payload().len();
@@ -72,7 +74,6 @@ impl Snoop {
         self.held += 1;
         if flow.held_octets > patience && flow.signalled.is_none_or(|last| now.since(last) >= BETWEEN_SIGNALS)
         {
-            flow.signalled = Some(now);
             self.signal(key, cx);
         }
         self.release(key.destination.0, cx);
@@ -80,10 +81,15 @@ impl Snoop {
         verdict
     }
 
-    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as can be, and to slow down.
+    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as can be, and to slow down. Not one
+    /// that the sender sends again: it has slowed down for that.
     fn signal(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         let Some(first) = flow.held.front_mut() else { return };
+        if first.tcp().is_some_and(|tcp| tcp.seq.before(flow.highest)) {
+            return;
+        }
+        flow.signalled = Some(cx.now());
         let before = first.len();
         let segment = size_of_segments(first).unwrap_or(u32::MAX);
         flow.held_octets -= before;
