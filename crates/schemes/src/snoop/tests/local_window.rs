@@ -154,3 +154,38 @@ fn too_much_is_dropped_and_the_sender_hears_of_it() {
     let truth = ack(3000).sack(&[(3100, 3200)]);
     assert!(bench.radio(&truth).passed(), "the hole is not ours");
 }
+
+#[test]
+fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
+    let mut bench = bench();
+    let (mut next, mut acked) = (0, 0);
+    let mut left = Vec::new();
+    // 2 MB/s come out of the hop, and 3 go in.
+    let mut run = |bench: &mut Bench, millis: u32, rate: u32| {
+        let mut signals = 0;
+        for _ in 0..millis / 5 {
+            bench.wait(5);
+            for _ in 0..rate {
+                let step = bench.pass(&data(next, 1000), Side::Core);
+                signals +=
+                    step.reports.iter().filter(|report| matches!(report, Report::AtBound { .. })).count();
+                left.extend(pieces(&step.copies));
+                if step.verdict == Verdict::Forward {
+                    left.push((next, 1000));
+                }
+                next += 1000;
+            }
+            acked += 10_000;
+            left.extend(pieces(&bench.radio(&ack(acked)).copies));
+        }
+        left.sort_unstable();
+        (signals, left.windows(2).find(|pair| pair[0].0 + 1000 < pair[1].0).map(|pair| pair[0].0 + 1000))
+    };
+    let (signals, hole) = run(&mut bench, 200, 15);
+    assert_eq!(signals, 1);
+    let hole = hole.expect("what was dropped is missing");
+    assert_eq!(run(&mut bench, 100, 10).0, 0);
+    bench.pass(&data(hole, 1000), Side::Core);
+    assert_eq!(run(&mut bench, 95, 10).0, 0, "it takes a round trip to slow down");
+    assert_eq!(run(&mut bench, 400, 10).0, 1, "the queue is as long as before");
+}
