@@ -45,8 +45,8 @@ pub struct Flow {
     pub(super) held_octets: usize,
     /// The number behind what is held, or the highest that passed.
     pub(super) arrived: Seq,
-    /// When a packet was last dropped to slow the sender down.
-    pub(super) signalled: Option<Instant>,
+    /// The last packet that was dropped to slow the sender down.
+    pub(super) signal: Option<Signal>,
     /// When the timer was last started: what it waits for.
     pub(super) timing_since: Instant,
     /// How often the timer expired since the last progress.
@@ -70,6 +70,17 @@ pub struct Notes {
     pub(super) by_sender: bool,
     /// Whether it left more than once, or may have: it measures no round-trip time (Karn's rule).
     pub(super) ambiguous: bool,
+}
+
+/// A packet that was dropped to slow the sender down.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    /// Its number.
+    pub(super) seq: Seq,
+    /// When it was dropped.
+    pub(super) at: Instant,
+    /// When the sender sent it again: it had slowed down by then.
+    pub(super) answered: Option<Instant>,
 }
 
 /// What a data packet did.
@@ -102,7 +113,7 @@ impl Flow {
             held: VecDeque::new(),
             held_octets: 0,
             arrived: seq,
-            signalled: None,
+            signal: None,
             timing_since: Instant::ZERO,
             expiries: 0,
             is_stalled: false,

@@ -50,6 +50,9 @@ impl Flow {
                 count += 1;
             }
             board.sack_seen |= count > 0;
+            if count > 0 && reports_duplicate_data(tcp) {
+                board.delivered_twice(believed[0].0, believed[0].1);
+            }
             progress = board.acknowledge(ack, &believed[..count], now, least, splits);
         }
         if advanced {

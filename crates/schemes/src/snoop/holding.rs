@@ -4,15 +4,19 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::{Context, DropReason, Lookup, Report, Side, Verdict};
-use lasthop_packet::{FlowKey, Packet};
+use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Snoop;
+use super::flow::Signal;
 use super::hop::Hop;
 use super::pieces::{size_of_segments, take_front};
 
-/// Between two packets that are dropped to slow a sender down: about a round trip, so that one loss is answered before the
-/// next (`CoDel`, RFC 8289, section 4.3).
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
+/// After a sender has answered a packet that was dropped to slow it down, so long at least, and as long as the answer took, no other
+/// is dropped: a sender takes a round trip to come down to half of its window. A second signal before that would halve it again.
+const AFTER_ANSWER: Duration = Duration::from_millis(100);
+
+/// A signal without an answer for so long is repeated.
+const WITHOUT_ANSWER: Duration = Duration::from_secs(1);
 
 /// Packets of a connection may wait so many times as long as it takes until one is dropped: a sender in slow start goes on
 /// doubling for a round trip after the drop, and to lose the better part of that window would cost it a time-out.
@@ -36,17 +40,27 @@ impl Snoop {
             return Verdict::Forward;
         };
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        // The sender's own repairs overtake what waits, as ours do.
+        // What the sender sends again keeps its turn, unlike our repairs: had it come back before what left the sender earlier and
+        // waits here, RACK would take all of that for lost (RFC 8985, section 6.2).
         let is_late = tcp.seq.before(flow.arrived);
         hop.note_segment(segment, &self.settings);
-        if is_late || (flow.held.is_empty() && u64::from(octets) <= hop.room(&self.settings)) {
+        let end = tcp.seq + packet.segment_len();
+        if let Some(signal) = &mut flow.signal
+            && is_late
+            && !tcp.seq.after(signal.seq)
+            && end.after(signal.seq)
+        {
+            signal.answered.get_or_insert(cx.now());
+        }
+        if flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room(&self.settings)) {
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
         }
         let patience = hop.patience(&self.settings);
         let now = cx.now();
-        let room =
-            patience.saturating_mul(AT_MOST).min(self.settings.held_octets).saturating_sub(flow.held_octets);
+        // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
+        let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
+        let room = at_most.min(self.settings.held_octets).saturating_sub(flow.held_octets);
         let mut verdict = Verdict::Absorb;
         if packet.len() > room {
             let headers = packet.len() - packet.payload().len();
@@ -69,9 +83,7 @@ impl Snoop {
         flow.held_octets += packet.len();
         flow.held.push_back(packet.clone());
         self.held += 1;
-        if flow.held_octets > patience && flow.signalled.is_none_or(|last| now.since(last) >= BETWEEN_SIGNALS)
-        {
-            flow.signalled = Some(now);
+        if flow.held_octets > patience && flow.signal.is_none_or(|last| last.is_over(now)) {
             self.signal(key, cx);
         }
         self.release(key.destination.0, cx);
@@ -79,10 +91,15 @@ impl Snoop {
         verdict
     }
 
-    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as can be, and to slow down.
+    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as can be, and to slow down. Not one
+    /// that the sender sends again: it has slowed down for that.
     fn signal(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         let Some(first) = flow.held.front_mut() else { return };
+        let Some(seq) = first.tcp().map(|tcp| tcp.seq).filter(|seq| !seq.before(flow.highest)) else {
+            return;
+        };
+        flow.signal = Some(Signal { seq, at: cx.now(), answered: None });
         let before = first.len();
         let segment = size_of_segments(first).unwrap_or(u32::MAX);
         flow.held_octets -= before;
@@ -150,5 +167,15 @@ impl Snoop {
         }
         self.on_leaving(&packet, key, cx);
         cx.send(Side::Radio, packet);
+    }
+}
+
+impl Signal {
+    /// Whether the sender has had the time to slow down.
+    fn is_over(&self, now: Instant) -> bool {
+        now >= match self.answered {
+            Some(answered) => answered + answered.since(self.at).max(AFTER_ANSWER),
+            None => self.at + WITHOUT_ANSWER,
+        }
     }
 }

@@ -22,8 +22,11 @@
 //! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.
 //! [`Agent::drain`] sends all that waits.
 //!
-//! *Congestion stays a signal.* A connection whose packets wait longer than `held-delay` loses the first that waits, uncached, once
-//! in 100 ms; what exceeds four times that is dropped. What was not cached is never withheld.
+//! *The sender's order is kept.* Our copies overtake what waits; what the sender sends again does not: had it come back before
+//! what left the sender earlier and waits here, RACK would take all of that for lost.
+//!
+//! *Congestion stays a signal.* A connection whose packets wait longer than `held-delay` loses the first that waits, uncached, and no
+//! other until the sender has answered; what exceeds four times that is dropped. What was not cached is never withheld.
 //!
 //! *A silent receiver.* A connection whose timer expired twice while the hop delivered to others no longer counts in the
 //! window; once its retransmissions are used up, what it holds is sent.

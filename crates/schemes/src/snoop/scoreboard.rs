@@ -51,8 +51,11 @@ pub struct Range {
     probed: bool,
     /// Whether it left more than once (Karn's rule: it measures no round-trip time).
     ambiguous: bool,
-    /// The serial number of its first octet.
+    /// The serial number of its first octet, when it last left.
     serial: u64,
+    /// The same of the first transmission that may be the one to arrive: it is no more than that which an arrival proves, or a
+    /// transmission in vain would make another one, and that the next.
+    proves: u64,
     /// When it last left.
     sent: Instant,
     /// When it was first known to be missing.
@@ -67,6 +70,10 @@ impl Range {
 
     fn serial_end(&self) -> u64 {
         self.serial + self.octets()
+    }
+
+    fn proves_end(&self) -> u64 {
+        self.proves + self.octets()
     }
 }
 
@@ -111,7 +118,8 @@ pub struct Scoreboard {
     segment: u32,
     /// Found lost, to be repaired.
     lost: VecDeque<Seq>,
-    copies: [(Seq, Seq); COPIES_REMEMBERED],
+    /// The latest, and whether a loss called for them.
+    copies: [(Seq, Seq, bool); COPIES_REMEMBERED],
     next_copy: u8,
     /// The receiver sends SACK blocks.
     pub sack_seen: bool,
@@ -136,7 +144,7 @@ impl Scoreboard {
             needless: 0,
             segment: 1,
             lost: VecDeque::new(),
-            copies: [(Seq(0), Seq(0)); COPIES_REMEMBERED],
+            copies: [(Seq(0), Seq(0), false); COPIES_REMEMBERED],
             next_copy: 0,
             sack_seen: false,
             duplicates: 0,
@@ -191,6 +199,7 @@ impl Scoreboard {
             probed: false,
             ambiguous: by_sender_again,
             serial,
+            proves: serial,
             sent: now,
             missing_since: None,
         };
@@ -233,7 +242,7 @@ impl Scoreboard {
     pub fn forget_copies(&mut self, seq: Seq, end: Seq) {
         for copy in &mut self.copies {
             if copy.0.before(end) && copy.1.after(seq) {
-                *copy = (Seq(0), Seq(0));
+                *copy = (Seq(0), Seq(0), false);
             }
         }
     }
@@ -245,7 +254,7 @@ impl Scoreboard {
         self.send_again(at, now);
         let range = Range { copies: range.copies + 1, probed: false, ..self.ranges[at] };
         self.ranges[at] = range;
-        self.remember_copy(range.seq, range.end);
+        self.remember_copy(range.seq, range.end, true);
     }
 
     /// Notes a copy of `[seq, end)` that a timer sent, of what may still be on its way: it has the place of the original.
@@ -256,7 +265,7 @@ impl Scoreboard {
             range.missing_since.get_or_insert(now);
             at += 1;
         }
-        self.remember_copy(seq, end);
+        self.remember_copy(seq, end, false);
     }
 
     /// Marks what leaves at `seq` as lost: for a receiver that cannot say so itself.
@@ -341,7 +350,22 @@ impl Scoreboard {
 
     /// Whether `[left, right)` was delivered twice because of a copy of ours.
     pub fn is_our_copy(&self, left: Seq, right: Seq) -> bool {
-        self.copies.iter().any(|(seq, end)| !left.before(*seq) && !right.after(*end) && right.after(left))
+        self.copy_of(left, right).is_some()
+    }
+
+    /// Takes note that `[left, right)` was delivered twice: a repair of ours that was taken for needed was not.
+    pub fn delivered_twice(&mut self, left: Seq, right: Seq) {
+        if self.copy_of(left, right) == Some(true) {
+            self.judge_copy(true);
+            self.needless += 1;
+        }
+    }
+
+    /// Whether a loss called for our copy of `[left, right)`; `None` without one.
+    fn copy_of(&self, left: Seq, right: Seq) -> Option<bool> {
+        let is_in =
+            |(seq, end, _): &&(Seq, Seq, bool)| !left.before(*seq) && !right.after(*end) && right.after(left);
+        self.copies.iter().find(is_in).map(|(_, _, is_repair)| *is_repair)
     }
 
     /// Whether something that left after `range` was delivered, tolerance or not.
@@ -409,9 +433,9 @@ impl Scoreboard {
         if range.copies > 0 {
             self.judge_copy(false);
         }
-        self.proved = self.proved.max(range.serial_end());
+        self.proved = self.proved.max(range.proves_end());
         if range.probed {
-            self.proved_for_certain = self.proved_for_certain.max(range.serial);
+            self.proved_for_certain = self.proved_for_certain.max(range.proves);
         }
         if !range.ambiguous {
             progress.sent = progress.sent.max(Some(range.sent));
@@ -459,9 +483,17 @@ impl Scoreboard {
             State::Lost => {}
         }
         let serial = self.take_serial(range.seq, range.end);
+        let proves = if range.state == State::Lost { serial } else { range.proves };
         self.in_flight += range.octets();
-        self.ranges[at] =
-            Range { state: State::InFlight, ambiguous: true, probed: false, serial, sent: now, ..range };
+        self.ranges[at] = Range {
+            state: State::InFlight,
+            ambiguous: true,
+            probed: false,
+            serial,
+            proves,
+            sent: now,
+            ..range
+        };
     }
 
     fn unsack(&mut self, at: usize) {
@@ -479,17 +511,18 @@ impl Scoreboard {
         serial
     }
 
-    fn remember_copy(&mut self, seq: Seq, end: Seq) {
-        self.copies[usize::from(self.next_copy) % COPIES_REMEMBERED] = (seq, end);
+    fn remember_copy(&mut self, seq: Seq, end: Seq, is_repair: bool) {
+        self.copies[usize::from(self.next_copy) % COPIES_REMEMBERED] = (seq, end, is_repair);
         self.next_copy = self.next_copy.wrapping_add(1);
     }
 
     /// Divides a range at `seq`, which lies inside it.
     fn split(&mut self, at: usize, seq: Seq) {
         let range = self.ranges[at];
-        let serial = range.serial + u64::from(seq - range.seq);
+        let front = u64::from(seq - range.seq);
+        let (serial, proves) = (range.serial + front, range.proves + front);
         self.ranges[at].end = seq;
-        self.ranges.insert(at + 1, Range { seq, serial, ..range });
+        self.ranges.insert(at + 1, Range { seq, serial, proves, ..range });
     }
 
     /// Joins a range that the receiver has with such neighbours; the index of the whole.

@@ -30,15 +30,41 @@ fn what_does_not_fit_waits_in_order_and_leaves_as_the_hop_delivers() {
 #[test]
 fn repairs_overtake_what_waits_and_what_waits_is_stamped_anew() {
     let mut bench = bench();
-    for segment in 0..25 {
+    for segment in 0..20 {
         bench.pass(&data(100 * segment, 100).stamped(50), Side::Core);
     }
-    assert!(bench.pass(&data(0, 100).stamped(90), Side::Core).passed(), "the sender's own repair");
+    assert!(bench.pass(&data(0, 100).stamped(90), Side::Core).passed(), "nothing waits");
+    for segment in 20..25 {
+        bench.pass(&data(100 * segment, 100).stamped(50), Side::Core);
+    }
     bench.wait(5);
     let mut passing = ack(100).sack(&[(300, 2000)]);
     let (_, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
     assert_eq!(pieces(&copies)[..3], [(100, 100), (200, 100), (2000, 100)]);
     assert!(copies.iter().all(|copy| tsval(copy) == Some(90)));
+}
+
+#[test]
+fn what_the_sender_sends_again_waits_in_its_turn_or_the_sender_would_take_all_that_waits_for_lost() {
+    let mut bench = bench();
+    offer(&mut bench, 0, 25);
+    assert_eq!(bench.pass(&data(0, 100), Side::Core).verdict, Verdict::Absorb);
+    let step = bench.wait(5).radio(&ack(0).sack(&[(100, 2000)]));
+    assert_eq!(pieces(&step.copies).last(), Some(&(0, 100)), "{step:?}");
+    assert_eq!(bench.snoop.held(), 0);
+}
+
+#[test]
+fn to_slow_a_sender_down_nothing_is_dropped_that_it_sends_again() {
+    let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
+    offer(&mut bench, 0, 25);
+    bench.wait(5).radio(&ack(100));
+    offer(&mut bench, 2000, 1);
+    bench.radio(&ack(500));
+    assert_eq!(bench.snoop.held(), 1, "what is sent again is first in line");
+    offer(&mut bench, 2500, 20);
+    let step = bench.wait(5).radio(&ack(2000));
+    assert_eq!(pieces(&step.copies)[..2], [(2000, 100), (2500, 100)]);
 }
 
 #[test]
@@ -127,4 +153,39 @@ fn too_much_is_dropped_and_the_sender_hears_of_it() {
     bench.wait(5).radio(&ack(3000));
     let truth = ack(3000).sack(&[(3100, 3200)]);
     assert!(bench.radio(&truth).passed(), "the hole is not ours");
+}
+
+#[test]
+fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
+    let mut bench = bench();
+    let (mut next, mut acked) = (0, 0);
+    let mut left = Vec::new();
+    // 2 MB/s come out of the hop, and 3 go in.
+    let mut run = |bench: &mut Bench, millis: u32, rate: u32| {
+        let mut signals = 0;
+        for _ in 0..millis / 5 {
+            bench.wait(5);
+            for _ in 0..rate {
+                let step = bench.pass(&data(next, 1000), Side::Core);
+                signals +=
+                    step.reports.iter().filter(|report| matches!(report, Report::AtBound { .. })).count();
+                left.extend(pieces(&step.copies));
+                if step.verdict == Verdict::Forward {
+                    left.push((next, 1000));
+                }
+                next += 1000;
+            }
+            acked += 10_000;
+            left.extend(pieces(&bench.radio(&ack(acked)).copies));
+        }
+        left.sort_unstable();
+        (signals, left.windows(2).find(|pair| pair[0].0 + 1000 < pair[1].0).map(|pair| pair[0].0 + 1000))
+    };
+    let (signals, hole) = run(&mut bench, 200, 15);
+    assert_eq!(signals, 1);
+    let hole = hole.expect("what was dropped is missing");
+    assert_eq!(run(&mut bench, 100, 10).0, 0);
+    bench.pass(&data(hole, 1000), Side::Core);
+    assert_eq!(run(&mut bench, 95, 10).0, 0, "it takes a round trip to slow down");
+    assert_eq!(run(&mut bench, 400, 10).0, 1, "the queue is as long as before");
 }

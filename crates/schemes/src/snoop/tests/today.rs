@@ -258,6 +258,41 @@ fn a_block_that_is_said_again_proves_nothing_of_what_the_sender_sent_in_vain() {
 }
 
 #[test]
+fn the_arrival_of_what_the_sender_sent_twice_proves_nothing_of_what_left_between() {
+    let mut bench = bench();
+    bench.burst(0, 6);
+    hear(&mut bench, &ack(100));
+    bench.wait(5);
+    // Needlessly: all are still on their way.
+    bench.core(&data(100, 100));
+    bench.core(&data(200, 100));
+    bench.wait(5);
+    assert_eq!(hear(&mut bench, &ack(200)).1, [], "the first transmission of 100");
+    assert_eq!(hear(&mut bench, &ack(300)).1, []);
+    assert_eq!(hear(&mut bench, &ack(600)).1, []);
+}
+
+#[test]
+fn what_arrived_twice_because_of_our_repairs_tells_of_a_hop_that_reorders() {
+    let mut bench = bench();
+    bench.burst(0, 2);
+    bench.wait(5);
+    hear(&mut bench, &ack(200));
+    let repaired = |bench: &mut Bench, seq: u32| {
+        bench.burst(seq, 3);
+        bench.wait(5);
+        // The second overtakes the first, which comes much later, and then its copy.
+        let copies = hear(bench, &ack(seq).sack(&[(seq + 100, seq + 200)])).1;
+        bench.wait(5);
+        hear(bench, &ack(seq + 300));
+        hear(bench, &ack(seq + 300).sack(&[(seq, seq + 100)]));
+        copies.len()
+    };
+    let copies: Vec<usize> = (0..20).map(|round| repaired(&mut bench, 200 + 300 * round)).collect();
+    assert_eq!((copies[0], copies[19]), (1, 0), "{copies:?}");
+}
+
+#[test]
 fn numbers_wrap() {
     let start = u32::MAX - 249;
     let mut bench = bench();
