@@ -82,7 +82,7 @@ fn a_trial_that_is_interrupted_or_killed_leaves_nothing() {
     let file = scenario("try.toml").display().to_string();
     for kind in [Signal::INT, Signal::TERM, Signal::KILL] {
         let child = lasthop(&machine, &["try", &file, "--flows", "download", "--congestion", "cubic"]);
-        thread::sleep(Duration::from_millis(1_000));
+        thread::sleep(Duration::from_secs(1));
         signal(&child, kind);
         let began = Instant::now();
         let (code, said) = end(child);

@@ -244,7 +244,7 @@ fn garbage_arrives_unchanged_and_the_daemon_lives() {
     let frames: Vec<Vec<u8>> = (0..4_000_usize)
         .map(|number| {
             let mut frame = good[draw(good.len())].clone();
-            for _ in 0..1 + draw(6) {
+            for _ in 0..=draw(6) {
                 // The addresses are the bridge's business.
                 let at = 12 + draw(frame.len().min(90) - 12);
                 frame[at] = draw(256) as u8;
