@@ -296,10 +296,11 @@ pub fn refusals(host: &Namespace) -> String {
         "TCPAbortOnMemory",
     ];
     let pairs = names.split_whitespace().zip(numbers.split_whitespace());
-    pairs
+    let pairs: Vec<String> = pairs
         .filter(|(name, _)| wanted.contains(name))
-        .map(|(name, number)| format!("{name} {number} "))
-        .collect()
+        .map(|(name, number)| [name, number].join(" "))
+        .collect();
+    pairs.join(", ")
 }
 
 /// A connection that is being opened.
