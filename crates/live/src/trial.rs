@@ -132,14 +132,15 @@ pub fn run(
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
     }
     site.configure(scenario)?;
-    let running = Emulator::new(built.world, emulated).spawn(emulator::Options::default());
-    let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
+    // Before the emulator's clock runs: the kernel checks the gateway's programs without a break, for 20 ms and more.
     let gateway = match scheme.scheme() {
         Some((name, settings)) if name != "none" => {
             Some(gateway::start(scenario, edge, &site, name, settings)?)
         }
         _ => None,
     };
+    let running = Emulator::new(built.world, emulated).spawn(emulator::Options::default());
+    let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
     let busy_before = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
 
     let transfer = Transfer {
@@ -167,8 +168,8 @@ pub fn run(
     }
     let took = clock::now().since(began).as_secs_f64();
     let busy = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
-    let gateway = gateway.map(Gateway::stop).transpose()?;
     let summary = running.stop().map_err(failed)?;
+    let gateway = gateway.map(Gateway::stop).transpose()?;
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(Outcome {
         case: case.clone(),
