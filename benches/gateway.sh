@@ -139,5 +139,6 @@ unit = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6}
 name = ""
 for line in sys.stdin:
     name = (re.match(r"engine, [^/]*", line) or [name])[0]
-    if found := re.search(r"time: +\[\S+ \S+ (\S+) (\S+)", line):
+    # Not the line about the change since the last time, which has percentages.
+    if (found := re.search(r"time: +\[\S+ \S+ (\S+) (\S+)", line)) and found[2] in unit:
         print(f"    {name:32}{float(found[1]) * unit[found[2]] / 128:8.0f}")'
