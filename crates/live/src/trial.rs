@@ -167,9 +167,11 @@ pub fn run(
         return Err(TrialError::Interrupted);
     }
     let took = clock::now().since(began).as_secs_f64();
-    let busy = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
+    let report = gateway.as_ref().map(Gateway::report).transpose()?;
+    let busy = report.as_ref().map(|report| report.cpu_s);
+    // First the emulator's clock, for the same reason; what the gateway then misses is its interface.
     let summary = running.stop().map_err(failed)?;
-    let gateway = gateway.map(Gateway::stop).transpose()?;
+    drop(gateway);
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(Outcome {
         case: case.clone(),
@@ -180,7 +182,7 @@ pub fn run(
         latency_median_ms: round_trips.quantile(0.5).map(millis),
         latency_p95_ms: round_trips.quantile(0.95).map(millis),
         gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
-        gateway,
+        gateway: report,
         intact: transferred.intact,
         emulator: summary,
     })
