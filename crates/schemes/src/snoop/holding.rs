@@ -41,8 +41,10 @@ impl Snoop {
         };
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
         // What the sender sends again keeps its turn, unlike our repairs: had it come back before what left the sender earlier and
-        // waits here, RACK would take all of that for lost (RFC 8985, section 6.2).
+        // waits here, RACK would take all of that for lost (RFC 8985, section 6.2). Where the receiver tells of no blocks, RACK has
+        // nothing to go by, and we do not see what frees the window: only what the receiver waits for can.
         let is_late = tcp.seq.before(flow.arrived);
+        let overtakes = is_late && !flow.board.as_ref().is_some_and(|board| board.sack_seen);
         hop.note_segment(segment, &self.settings);
         let end = tcp.seq + packet.segment_len();
         if let Some(signal) = &mut flow.signal
@@ -52,7 +54,7 @@ impl Snoop {
         {
             signal.answered.get_or_insert(cx.now());
         }
-        if flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room(&self.settings)) {
+        if overtakes || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room(&self.settings))) {
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
         }

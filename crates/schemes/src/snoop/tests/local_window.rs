@@ -48,16 +48,29 @@ fn repairs_overtake_what_waits_and_what_waits_is_stamped_anew() {
 fn what_the_sender_sends_again_waits_in_its_turn_or_the_sender_would_take_all_that_waits_for_lost() {
     let mut bench = bench();
     offer(&mut bench, 0, 25);
+    bench.wait(5).radio(&ack(0).sack(&[(100, 200)]));
     assert_eq!(bench.pass(&data(0, 100), Side::Core).verdict, Verdict::Absorb);
-    let step = bench.wait(5).radio(&ack(0).sack(&[(100, 2000)]));
+    let step = bench.radio(&ack(0).sack(&[(100, 2000)]));
     assert_eq!(pieces(&step.copies).last(), Some(&(0, 100)), "{step:?}");
     assert_eq!(bench.snoop.held(), 0);
+}
+
+#[test]
+fn where_the_receiver_tells_of_no_blocks_what_the_sender_sends_again_goes_first() {
+    // The whole window may be lost on the hop: nobody could say so, and what waits would wait behind it for ever.
+    let mut bench = bench();
+    offer(&mut bench, 0, 25);
+    assert!(bench.pass(&data(0, 100), Side::Core).passed());
+    assert_eq!(bench.snoop.held(), 5);
 }
 
 #[test]
 fn to_slow_a_sender_down_nothing_is_dropped_that_it_sends_again() {
     let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
     offer(&mut bench, 0, 25);
+    let key = data(0, 1).flow_key().expect("TCP");
+    let flow = bench.snoop.flows.peek_mut(key).expect("a flow");
+    flow.board.as_mut().expect("a scoreboard").sack_seen = true;
     bench.wait(5).radio(&ack(100));
     offer(&mut bench, 2000, 1);
     bench.radio(&ack(500));
