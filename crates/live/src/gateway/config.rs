@@ -92,7 +92,7 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
-    /// The keys that differ from `other`'s and that a running gateway does not take over. Of [traffic] it takes over all but what the
+    /// The keys that differ from `other`'s and that a running gateway does not take over. Of `[traffic]` it takes over all but what the
     /// kernel was told to keep from it at start.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [

@@ -7,7 +7,7 @@
 //!
 //! So: the octets in flight (highest sequence number seen less highest acknowledgment seen) are averaged over windows of two
 //! round-trip times. After a retransmission by the sender the window that it falls in and the next one are left out (recovery), and
-//! the one behind them is compared with the one before. At least [`KEPT`] of it left counts one point for "does not slow down";
+//! the one behind them is compared with the one before. At least nine tenths of it left counts one point for "does not slow down";
 //! less takes two points away. Enough points, and the connection is set aside for good: a sender keeps its congestion control.
 //!
 //! What this does not mistake: a sender that is limited by its application has less in flight than its window, and a few losses in a
