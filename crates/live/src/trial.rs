@@ -16,7 +16,7 @@ pub mod site;
 pub mod transfer;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lasthop_scenario::{FlowModel, Scenario};
@@ -113,12 +113,7 @@ pub struct Outcome {
 }
 
 /// Runs one case: builds the hosts, runs its flow, and takes everything down.
-pub fn run(
-    scenario: &Scenario,
-    case: &Case,
-    stop: &AtomicBool,
-    progress: &AtomicU64,
-) -> Result<Outcome, TrialError> {
+pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool) -> Result<Outcome, TrialError> {
     let edge = edge(scenario)?;
     let flow = &scenario.flows[case.flow_index];
     let scheme = &scenario.schemes[case.scheme_index];
@@ -153,7 +148,6 @@ pub fn run(
         duration: scenario.trial.duration,
         settle: scenario.trial.settle,
         stop,
-        progress,
     };
     let began = clock::now();
     // From the wired side to the wireless: through the same queue as a download.
@@ -163,7 +157,7 @@ pub fn run(
     let (transferred, round_trips) =
         latency::beside(&site.hosts[near], far, || transfer.run()).map_err(failed)?;
     let transferred = transferred.map_err(failed)?;
-    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+    if stop.load(Ordering::Relaxed) {
         return Err(TrialError::Interrupted);
     }
     let took = clock::now().since(began).as_secs_f64();

@@ -8,7 +8,7 @@ use lasthop_live::namespace::Namespace;
 #[test]
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn two_hosts_are_joined_by_a_wire_and_nobody_else_sees_it() {
-    if !rustix::process::geteuid().is_root() {
+    if !lasthop_live::is_root() {
         eprintln!("SKIPPED: needs root for network namespaces");
         return;
     }

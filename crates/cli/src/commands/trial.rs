@@ -1,7 +1,7 @@
 //! `lasthop try`.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -124,7 +124,7 @@ fn run_all(
                 while let Some((index, case)) =
                     next_of(cases, &next).filter(|_| !stop.load(Ordering::Relaxed))
                 {
-                    match trial::run(scenario, case, stop, &AtomicU64::new(0)) {
+                    match trial::run(scenario, case, stop) {
                         Ok(outcome) => lock(&outcomes).push((index, outcome)),
                         Err(error) => {
                             lock(&failed).get_or_insert(error);

@@ -1,5 +1,5 @@
 //! The requests about interfaces for which rustix has no name yet.
-#![allow(unsafe_code, reason = "ioctl(2) with struct ifreq, whose union rustix does not know")]
+#![expect(unsafe_code, reason = "ioctl(2) with struct ifreq, whose union rustix does not know")]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

@@ -99,9 +99,9 @@ impl Site {
                 if model.ends.0 == node || model.ends.1 == node {
                     continue;
                 }
-                // Of the link's two ends, the nearer one is on the way.
-                let nearer = [model.ends.0, model.ends.1].into_iter().find_map(|end| next_hops[end]);
-                if let Some(gateway) = nearer {
+                // Either end will do: the way to the farther one leads over the nearer.
+                let gateway = [model.ends.0, model.ends.1].into_iter().find_map(|end| next_hops[end]);
+                if let Some(gateway) = gateway {
                     commands.push(format!("route add 10.77.{link}.0/24 via {gateway}"));
                 }
             }

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -37,8 +37,6 @@ pub struct Transfer<'a> {
     pub settle: Duration,
     /// Set by whoever wants it to end early.
     pub stop: &'a AtomicBool,
-    /// Counts received octets as they come, for a progress bar.
-    pub progress: &'a AtomicU64,
 }
 
 /// What became of it.
@@ -166,7 +164,6 @@ impl Transfer<'_> {
                 intact &= buffer[..count] == pattern[start..][..count];
                 octets += count as u64;
                 last = now;
-                self.progress.fetch_add(count as u64, Ordering::Relaxed);
             }
         }
         let done = self.size.is_some_and(|size| octets >= size);

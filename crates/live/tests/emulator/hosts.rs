@@ -18,7 +18,7 @@ pub struct Hosts {
 /// Whether this test cannot run here; says so.
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn skipped() -> bool {
-    let skipped = !rustix::process::geteuid().is_root();
+    let skipped = !lasthop_live::is_root();
     if skipped {
         eprintln!("SKIPPED: needs root for network namespaces");
     }

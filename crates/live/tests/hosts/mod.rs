@@ -28,7 +28,7 @@ pub const SERVER_V6: &str = "[fd77:1::2]:5000";
 
 /// Says loudly that a test did not run.
 pub fn is_skipped() -> bool {
-    let skipped = !rustix::process::geteuid().is_root();
+    let skipped = !lasthop_live::is_root();
     if skipped {
         eprintln!("SKIPPED: needs root for network namespaces");
     }

@@ -23,7 +23,8 @@
 //! [`Agent::drain`] sends all that waits.
 //!
 //! *The sender's order is kept.* Our copies overtake what waits; what the sender sends again does not: had it come back before
-//! what left the sender earlier and waits here, RACK would take all of that for lost.
+//! what left the sender earlier and waits here, RACK would take all of that for lost. Where the receiver tells of no blocks it does
+//! overtake: RACK has nothing to go by there, and only what the receiver waits for can free the window.
 //!
 //! *Congestion stays a signal.* A connection whose packets wait longer than `held-delay` loses the first that waits, uncached, and no
 //! other until the sender has answered; what exceeds four times that is dropped. What was not cached is never withheld.

@@ -1,5 +1,5 @@
 //! The map that says when the packet loop was last alive, in our own memory.
-#![allow(unsafe_code, reason = "a BPF array is mapped, so that a heartbeat costs no system call")]
+#![expect(unsafe_code, reason = "a BPF array is mapped, so that a heartbeat costs no system call")]
 
 use std::io;
 use std::os::fd::BorrowedFd;
