@@ -15,6 +15,11 @@ pub trait Agent: Send {
     /// Whatever it does not understand it forwards untouched.
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict;
 
+    /// Takes note of a packet that went on without asking, under [`Context::let_pass`]. Only for agents that let something pass.
+    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        let _ = (packet, from, cx);
+    }
+
     /// Learns what the link layer saw. Called only for what [`Agent::needs`] asks for.
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         let _ = (event, cx);

@@ -3,6 +3,7 @@
 use lasthop_packet::{Instant, Packet, Rng};
 
 use crate::agent::Side;
+use crate::passage::Passage;
 use crate::report::Report;
 
 /// What an agent wants sent and told, in order. Owned by the world, which empties it after each call.
@@ -12,6 +13,8 @@ pub struct Outbox {
     pub packets: Vec<(Side, Packet)>,
     /// Telemetry.
     pub reports: Vec<Report>,
+    /// What may pass from now on without asking, once the packets above have left. A world is free to ignore it.
+    pub passages: Vec<Passage>,
 }
 
 /// The world as an agent sees it during one call.
@@ -46,6 +49,11 @@ impl<'a> Context<'a> {
     /// Reports what happened.
     pub fn report(&mut self, report: Report) {
         self.outbox.reports.push(report);
+    }
+
+    /// Lets data of one direction pass without asking; in place of what was said of that direction before.
+    pub fn let_pass(&mut self, passage: Passage) {
+        self.outbox.passages.push(passage);
     }
 
     /// The same call, with another outbox: how a stack catches what one of its agents sends.

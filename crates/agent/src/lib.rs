@@ -5,6 +5,7 @@
 //! | [`agent`] | [`Agent`], the trait; [`Side`], [`Verdict`] |
 //! | [`context`] | [`Context`], what a world hands to an agent in each call |
 //! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
+//! | [`passage`] | [`Passage`], what an agent lets pass without being asked |
 //! | [`report`] | [`Report`], the only telemetry |
 //! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
 //! | [`lookup`] | a map for single keys |
@@ -19,6 +20,7 @@ pub mod context;
 pub mod flow_table;
 pub mod link;
 pub mod lookup;
+pub mod passage;
 pub mod report;
 pub mod segment_cache;
 pub mod stack;
@@ -29,6 +31,7 @@ pub use context::{Context, Outbox};
 pub use flow_table::FlowTable;
 pub use link::{Fate, LinkEvent, LinkSenses};
 pub use lookup::Lookup;
+pub use passage::Passage;
 pub use report::Report;
 pub use segment_cache::SegmentCache;
 pub use stack::Stack;

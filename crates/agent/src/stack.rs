@@ -40,6 +40,10 @@ impl Stack {
         for (to, packet) in outbox.packets {
             self.pass_on(index, to, packet, cx);
         }
+        // What one lets pass the others have not seen.
+        if self.agents.len() == 1 {
+            outbox.passages.into_iter().for_each(|passage| cx.let_pass(passage));
+        }
         result
     }
 
@@ -73,6 +77,12 @@ impl Agent for Stack {
             }
         }
         Verdict::Forward
+    }
+
+    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        for index in 0..self.agents.len() {
+            self.call(index, cx, |agent, cx| agent.on_passed(packet, from, cx));
+        }
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {

@@ -28,7 +28,7 @@ impl Bench {
     fn new(flows: u32, scheme: &str) -> Self {
         let text = format!("[bounds]\nflows = {flows}\n[[rule]]\nscheme = \"{scheme}\"\n");
         let plan: Plan = config::parse(&text, "bench", LinkSenses::empty()).expect("right").plan;
-        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
         let engine = Engine::new(&[port("eth0", Side::Core), port("wlan0", Side::Radio)], &plan);
         let now = Instant::from_secs(1);
         let mut bench = Self { engine, out: Outgoing::default(), flows, step: 0, now };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The kernel's half of the gateway. A radio interface has two TAP devices, one a direction, and there are three programs:
+// The kernel's half of the gateway. A radio interface has three TAP devices, and there are three programs:
 //
-//   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants to the TAP of the way down, to the client
+//   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants to the TAP of the way down, to the client.
+//                    What the gateway lets pass goes on, and a copy goes to the third TAP, for its cache
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
 //
@@ -33,6 +34,7 @@ struct bpf_map_def {
 static void *(*const lookup)(void *map, const void *key) = (void *)1;
 static long (*const delete)(void *map, const void *key) = (void *)3;
 static u64 (*const monotonic_ns)(void) = (void *)5;
+static long (*const clone_redirect)(struct __sk_buff *skb, u32 ifindex, u64 flags) = (void *)13;
 static long (*const redirect)(u32 ifindex, u64 flags) = (void *)23;
 static long (*const load)(const struct __sk_buff *skb, u32 offset, void *to, u32 len) = (void *)26;
 
@@ -40,8 +42,10 @@ static long (*const load)(const struct __sk_buff *skb, u32 offset, void *to, u32
 #define INLINE static inline __attribute__((always_inline))
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BE16(x) ((u16)__builtin_bswap16(x))
+#define BE32(x) ((u32)__builtin_bswap32(x))
 #else
 #define BE16(x) ((u16)(x))
+#define BE32(x) ((u32)(x))
 #endif
 
 enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, MAP_LPM_TRIE = 11 };
@@ -60,7 +64,7 @@ enum { INTO_INGRESS = 1 };
 #define LONGEST 65535
 
 // What user space reads; the same order there.
-enum { DIVERTED, RESTORED, STALE, EXCLUDED, ASIDE, COUNTERS };
+enum { DIVERTED, RESTORED, STALE, EXCLUDED, ASIDE, PASSED, COUNTERS };
 struct bpf_map_def SEC("maps") counters = {MAP_PERCPU_ARRAY, 4, 8, COUNTERS, 0};
 
 // When user space was last alive, in nanoseconds of the monotonic clock. It stores there without a system call.
@@ -69,6 +73,7 @@ struct bpf_map_def SEC("maps") heartbeat = {MAP_ARRAY, 4, 8, 1, MMAPABLE};
 // Interface number of a radio interface -> that of its TAP for a direction.
 struct bpf_map_def SEC("maps") down_taps = {MAP_HASH, 4, 4, 64, 0};
 struct bpf_map_def SEC("maps") up_taps = {MAP_HASH, 4, 4, 64, 0};
+struct bpf_map_def SEC("maps") copy_taps = {MAP_HASH, 4, 4, 64, 0};
 // And back: a TAP -> where its frames were taken.
 struct home {
 	u32 ifindex;
@@ -103,6 +108,18 @@ struct flow {
 };
 struct bpf_map_def SEC("maps") aside = {MAP_LRU_HASH, sizeof(struct flow), 1, 16384, 0};
 
+// What user space lets pass of connections, each in a slot.
+struct passage {
+	// Stored by user space, without a system call: everything before `from` has gone on, and what ends at `until` or before may pass.
+	// `from` are the lower 32 bits, `until` the upper.
+	u64 from_until;
+	// Ours: where the next segment in order begins, and whether the last one has passed.
+	u32 next, has_passed;
+};
+#define PASSAGES 16384
+struct bpf_map_def SEC("maps") passages = {MAP_ARRAY, 4, sizeof(struct passage), PASSAGES, MMAPABLE};
+struct bpf_map_def SEC("maps") slots = {MAP_HASH, sizeof(struct flow), 4, PASSAGES, NO_PREALLOC};
+
 struct ethernet {
 	u8 addresses[12];
 	u16 kind;
@@ -129,7 +146,7 @@ struct tcp {
 	u8 words, flags;
 	u16 window, checksum, urgent;
 };
-enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
+enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 enum { PROTOCOL_TCP = 6 };
 
 INLINE void count(u32 which)
@@ -146,9 +163,9 @@ INLINE void map_ipv4(struct address *to, const u8 *from)
 	__builtin_memcpy(&to->octets[12], from, 4);
 }
 
-// Finds the TCP header. Zero is no answer: fragments, IPv4 options, IPv6 extension headers and everything malformed are nothing
-// that an agent could edit.
-INLINE u32 find_tcp(struct __sk_buff *skb, struct flow *flow)
+// Finds the TCP header, and its length with the data behind it. Zero is no answer: fragments, IPv4 options, IPv6 extension headers and
+// everything malformed are nothing that an agent could edit.
+INLINE u32 find_tcp(struct __sk_buff *skb, struct flow *flow, u32 *len)
 {
 	struct ethernet ethernet;
 	u32 at = sizeof(ethernet);
@@ -177,6 +194,7 @@ INLINE u32 find_tcp(struct __sk_buff *skb, struct flow *flow)
 			return 0;
 		map_ipv4(&flow->source, ip.source);
 		map_ipv4(&flow->destination, ip.destination);
+		*len = BE16(ip.len) - sizeof(ip);
 		return at + sizeof(ip);
 	}
 	if (kind == BE16(0x86dd)) {
@@ -185,6 +203,7 @@ INLINE u32 find_tcp(struct __sk_buff *skb, struct flow *flow)
 			return 0;
 		flow->source = ip.source;
 		flow->destination = ip.destination;
+		*len = BE16(ip.len);
 		return at + sizeof(ip);
 	}
 	return 0;
@@ -243,11 +262,35 @@ INLINE int is_alive(void)
 	return beat && *beat && (s64)(monotonic_ns() - *beat) < STALE_NS;
 }
 
-INLINE int divert(struct __sk_buff *skb, void *taps)
+// Whether a segment may go on: data in order, behind which nothing is still on its way through user space, within what user space allows.
+INLINE int may_pass(const struct flow *flow, const struct tcp *tcp, u32 len)
+{
+	u32 *slot = lookup(&slots, flow), seq = BE32(tcp->seq), headers = (tcp->words >> 4) * 4, end;
+	struct passage *passage = slot ? lookup(&passages, slot) : 0;
+	u64 from_until;
+
+	if (!passage || len <= headers)
+		return 0;
+	end = seq + len - headers;
+	from_until = *(volatile u64 *)&passage->from_until;
+	if (seq == passage->next && (passage->has_passed || seq == (u32)from_until) &&
+	    !(tcp->flags & ~(ACK | PSH)) && (int)((u32)(from_until >> 32) - end) >= 0) {
+		passage->next = end;
+		passage->has_passed = 1;
+		return 1;
+	}
+	if ((int)(end - passage->next) > 0) {
+		passage->next = end;
+		passage->has_passed = 0;
+	}
+	return 0;
+}
+
+INLINE int divert(struct __sk_buff *skb, void *taps, void *copy_taps)
 {
 	struct flow flow;
 	struct tcp tcp;
-	u32 ifindex = skb->ifindex, *tap, at;
+	u32 ifindex = skb->ifindex, *tap, at, len = 0;
 
 	if (skb->mark == MARK) {
 		skb->mark = 0;
@@ -257,7 +300,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps)
 	tap = lookup(taps, &ifindex);
 	if (!tap)
 		return NEXT;
-	at = find_tcp(skb, &flow);
+	at = find_tcp(skb, &flow, &len);
 	if (!at || load(skb, at, &tcp, sizeof(tcp)) || tcp.words >> 4 < 5)
 		return NEXT;
 	flow.source_port = tcp.source;
@@ -274,18 +317,26 @@ INLINE int divert(struct __sk_buff *skb, void *taps)
 		count(STALE);
 		return NEXT;
 	}
+	if (copy_taps && may_pass(&flow, &tcp, len)) {
+		u32 *copy_tap = lookup(copy_taps, &ifindex);
+		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
+		if (copy_tap)
+			clone_redirect(skb, *copy_tap, 0);
+		count(PASSED);
+		return NEXT;
+	}
 	count(DIVERTED);
 	return redirect(*tap, 0);
 }
 
 SEC("classifier/down") int lasthop_down(struct __sk_buff *skb)
 {
-	return divert(skb, &down_taps);
+	return divert(skb, &down_taps, &copy_taps);
 }
 
 SEC("classifier/up") int lasthop_up(struct __sk_buff *skb)
 {
-	return divert(skb, &up_taps);
+	return divert(skb, &up_taps, 0);
 }
 
 SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)

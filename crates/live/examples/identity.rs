@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let selection = Selection::default();
     let mut io: Box<dyn PacketIo> = if backend == "tun" {
-        let port = |name: &String, side| Port { name: name.clone(), side, ethernet: true };
+        let port = |name: &String, side| Port { name: name.clone(), side, ethernet: true, copies_of: None };
         let ports = vec![port(core, Side::Core), port(radio, Side::Radio)];
         Box::new(Policy::open(ports, &selection)?)
     } else {

@@ -9,7 +9,7 @@ pub mod selection;
 use std::io;
 use std::time::Duration;
 
-use lasthop_agent::Side;
+use lasthop_agent::{Passage, Side};
 use lasthop_packet::{FlowKey, Instant};
 
 use crate::frame::Frame;
@@ -30,6 +30,8 @@ pub struct Port {
     pub side: Side,
     /// Whether frames on it start with an Ethernet header.
     pub ethernet: bool,
+    /// Of a port for copies: where the kernel let pass what they are copies of. Nothing is sent by it.
+    pub copies_of: Option<PortId>,
 }
 
 /// Takes frames out of the kernel's path and puts frames into it.
@@ -43,7 +45,7 @@ pub trait PacketIo {
     /// The ports; a [`PortId`] is an index.
     fn ports(&self) -> &[Port];
 
-    /// Takes what is there, at most some tens of frames, into `frames`. Does not wait.
+    /// Takes what is there, at most some tens of frames, into `frames`; copies come before what may answer or follow them. Does not wait.
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
 
     /// Sends a frame on as if it had come by `port`. One that the kernel has no room for is lost, as on any link, and the
@@ -56,6 +58,12 @@ pub trait PacketIo {
     /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 60 ms, frames go
     /// past us.
     fn heartbeat(&mut self, now: Instant);
+
+    /// Says what an agent lets pass without asking, as soon as everything that was sent before has gone on. A backend that can does so,
+    /// and hands in copies.
+    fn let_pass(&mut self, passage: Passage) {
+        let _ = passage;
+    }
 
     /// Says that agents have no more use for this connection. A backend that can lets both directions pass from now on, until
     /// a new connection opens between the same addresses and ports. Frames of it that are on their way still come.

@@ -145,7 +145,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
         },
         seed: 1,
     };
-    let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+    let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
     let mut engine = Engine::new(&[port("eth0", Side::Core), port("wlan0", Side::Radio)], &plan);
     let mut out = Outgoing::default();
     for (index, call) in tape.iter().enumerate() {

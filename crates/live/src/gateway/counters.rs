@@ -18,6 +18,8 @@ pub struct Counters {
     pub received_octets: u64,
     /// Of those, went out again in the same octets without an agent seeing them, by reason.
     pub passed: Passed,
+    /// Copies of frames that went on in the kernel without asking, as their agents let them. No other count has these.
+    pub copies: u64,
     /// Packets that an agent made and that nobody knows where to send: their connection is forgotten.
     pub unaddressed: u64,
     /// Packets that an agent made too large for IP.
@@ -109,6 +111,7 @@ impl RuleCounters {
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
+            shown: self.shown + other.shown,
             seen: self.seen + other.seen,
             forwarded: self.forwarded + other.forwarded,
             dropped_duplicate_ack: self.dropped_duplicate_ack + other.dropped_duplicate_ack,

@@ -6,7 +6,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use lasthop_agent::{LinkEvent, LinkSenses, Outbox, Side, Verdict};
+use lasthop_agent::{LinkEvent, LinkSenses, Outbox, Passage, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use super::connection::Connection;
@@ -32,7 +32,7 @@ const EXPIRED_A_DEADLINE: usize = 256;
 /// - A panic in an agent costs its state, never a packet in hand and never the process.
 /// - Work and memory a frame are bounded, and nothing is allocated for a frame that is passed on.
 pub struct Engine {
-    ports: Vec<(Side, bool)>,
+    ports: Vec<Port>,
     traffic: Selector,
     rules: Vec<Rule>,
     connections: ConnectionTable,
@@ -50,6 +50,8 @@ pub struct Engine {
 pub struct Outgoing {
     /// Frames to send, each with its port.
     pub frames: Vec<(PortId, Frame)>,
+    /// What may pass from now on without coming here, but for a copy.
+    pub passages: Vec<Passage>,
     /// Connections that need not come here any more, from core to radio.
     pub set_aside: Vec<FlowKey>,
 }
@@ -67,7 +69,7 @@ impl Engine {
     /// An engine for these ports.
     pub fn new(ports: &[Port], plan: &Plan) -> Self {
         Self {
-            ports: ports.iter().map(|port| (port.side, port.ethernet)).collect(),
+            ports: ports.to_vec(),
             traffic: plan.traffic.clone(),
             rules: plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect(),
             connections: ConnectionTable::new(plan.flows, plan.idle),
@@ -81,10 +83,15 @@ impl Engine {
 
     /// A frame came in by a port.
     pub fn on_frame(&mut self, port: PortId, frame: Frame, now: Instant, out: &mut Outgoing) {
+        self.expire(EXPIRED_A_FRAME, now, out);
+        let known = self.ports.get(usize::from(port.0));
+        if let Some(&Port { side, ethernet, copies_of: Some(passed_at), .. }) = known {
+            self.on_copy(side, ethernet, passed_at, &frame, now, out);
+            return;
+        }
         self.counters.received += 1;
         self.counters.received_octets += frame.octets.len() as u64;
-        self.expire(EXPIRED_A_FRAME, now, out);
-        let Some(&(side, ethernet)) = self.ports.get(usize::from(port.0)) else {
+        let Some(&Port { side, ethernet, .. }) = known else {
             self.counters.passed.not_understood += 1;
             out.frames.push((port, frame));
             return;
@@ -170,6 +177,40 @@ impl Engine {
         out.frames.push((port, in_hand.frame));
     }
 
+    /// Something went on at a port without asking.
+    fn on_copy(
+        &mut self,
+        side: Side,
+        ethernet: bool,
+        port: PortId,
+        frame: &Frame,
+        now: Instant,
+        out: &mut Outgoing,
+    ) {
+        self.counters.copies += 1;
+        let Ok((link, packet)) = frame.parse(ethernet) else { return };
+        let (Some(direction), Some(key)) = (packet.flow_key(), Connection::key_of(&packet, side)) else {
+            return;
+        };
+        let place = self.connections.find(key);
+        if let Some(place) = place {
+            self.connections.at_mut(place).note(&packet, side, port, &link, now);
+            self.connections.used(place, now);
+            self.watch(place, now, out);
+        }
+        let interested =
+            place.map(|place| self.connections.at(place)).filter(|connection| connection.aside.is_none());
+        match interested.and_then(|connection| connection.rule).filter(|_| !self.is_drained) {
+            Some(rule) => {
+                let asked = &mut self.rules[usize::from(rule)];
+                asked.counters.shown += 1;
+                let _ = asked.call(now, &mut self.outbox, |agent, cx| agent.on_passed(&packet, side, cx));
+                self.send_outbox(place, out);
+            }
+            None => out.passages.push(Passage { flow: direction, data: None }),
+        }
+    }
+
     /// Finds the connection of a packet, or makes one. `None` if the packet is to pass without.
     fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Place> {
         if let Some(place) = self.connections.find(key) {
@@ -227,6 +268,7 @@ impl Engine {
     /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from the other: by the port and with the
     /// link header of its connection's own packets. One of no connection, such as an ICMP message, goes with `in_hand`'s.
     fn send_outbox(&mut self, in_hand: Option<Place>, out: &mut Outgoing) {
+        out.passages.append(&mut self.outbox.passages);
         if self.outbox.packets.is_empty() {
             return;
         }

@@ -71,6 +71,11 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         page.sample("connections_aside_total", &[("reason", reason)], count)?;
     }
     page.counter(
+        "copied_frames_total",
+        "Copies of frames that passed in the kernel as agents let them.",
+        counters.copies,
+    )?;
+    page.counter(
         "unaddressed_packets_total",
         "Packets of agents for connections that are gone.",
         counters.unaddressed,
@@ -117,13 +122,16 @@ impl Page {
     /// What agents did; `of` names rules, or is empty for all together.
     fn agents(&mut self, prefix: &str, whose: &str, of: &[(&str, RuleCounters)]) -> fmt::Result {
         type Figure = fn(&RuleCounters) -> u64;
-        let figures: [(&str, &str, Figure); 9] = [
+        let figures: [(&str, &str, Figure); 10] = [
             ("seen_packets_total", "Packets seen by %'s agent.", |c| c.seen),
             ("forwarded_packets_total", "Packets forwarded by %'s agent.", |c| c.forwarded),
             ("dropped_packets_total", "Packets dropped by %'s agent.", |c| {
                 c.dropped_duplicate_ack + c.dropped_full
             }),
             ("absorbed_packets_total", "Packets taken over by %'s agent.", |c| c.absorbed),
+            ("shown_packets_total", "Packets that %'s agent let pass unasked, and saw a copy of.", |c| {
+                c.shown
+            }),
             ("made_packets_total", "Packets made by %'s agent.", |c| c.sent),
             ("local_retransmits_total", "Segments sent again by %'s agent.", |c| c.local_retransmits),
             ("duplicate_acks_suppressed_total", "Duplicate ACKs kept back by %'s agent.", |c| {

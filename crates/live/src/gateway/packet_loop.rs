@@ -136,6 +136,9 @@ impl<'a> PacketLoop<'a> {
                 Sent::Lost => self.report.lost += 1,
             }
         }
+        for passage in self.out.passages.drain(..) {
+            self.io.let_pass(passage);
+        }
         for flow in self.out.set_aside.drain(..) {
             debug!(from = ?flow.source, to = ?flow.destination, "set aside");
             self.io.set_aside(flow);

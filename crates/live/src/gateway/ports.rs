@@ -33,7 +33,7 @@ pub fn open_ports(config: &Config) -> Result<OpenPorts, GatewayError> {
         let core = found("core", config.core.as_ref(), || kernel.core(&radio))?;
         let sides = [(core, Side::Core), (radio.clone(), Side::Radio)];
         let of_side = |(names, side): (Vec<String>, Side)| {
-            names.into_iter().map(move |name| Port { name, side, ethernet: true })
+            names.into_iter().map(move |name| Port { name, side, ethernet: true, copies_of: None })
         };
         let io = Policy::open(sides.into_iter().flat_map(of_side).collect(), &selection).map_err(refused)?;
         Ok(OpenPorts { io: Box::new(io), backend: Backend::Tun })

@@ -47,6 +47,8 @@ pub struct RuleCounters {
     pub dropped_full: u64,
     /// Of those, taken over, to be sent later or in another shape.
     pub absorbed: u64,
+    /// Packets that it let pass without being asked, and that it was shown.
+    pub shown: u64,
     /// Packets that it made.
     pub sent: u64,
     /// Segments that it sent again from its cache, as it reports.
@@ -139,6 +141,7 @@ impl Rule {
         }
         self.counters.sent += self.outbox.packets.len() as u64;
         outbox.packets.append(&mut self.outbox.packets);
+        outbox.passages.append(&mut self.outbox.passages);
         Some(result)
     }
 

@@ -37,7 +37,7 @@ impl Running {
             socket.display()
         );
         fs::write(&file, text).expect("a file");
-        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
         let memory = Memory::new(vec![port("eth0", Side::Core), port("wlan0", Side::Radio)]);
         let io = memory.clone();
         let config = config::read(&file, LinkSenses::empty()).expect("it is right");

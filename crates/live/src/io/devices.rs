@@ -19,6 +19,9 @@ use crate::frame::Frame;
 /// their turn, and a processor's cache is to hold them until they are written.
 const BATCH_FRAMES: usize = 32;
 const BATCH_OCTETS: usize = 256 * 1024;
+/// Copies are taken until there are none, or their acknowledgments would come first; so many frames at most, or one turn of the loop
+/// would outlast the heartbeat.
+const BATCH_COPIES: usize = 1024;
 
 /// How often it is looked whether the ports are still there.
 const ROUND: Duration = Duration::from_secs(1);
@@ -35,6 +38,8 @@ pub(super) struct Devices {
     /// Which devices may have something, as far as we know.
     readable: Vec<bool>,
     buffers: Buffers,
+    /// What came from ports that are not for copies, and is handed in behind them.
+    behind: Vec<(PortId, Frame)>,
     wake: Arc<OwnedFd>,
     watched: Vec<OwnedFd>,
     /// The number of each port's interface, and when it was last looked whether it is still there.
@@ -68,6 +73,7 @@ impl Devices {
             taps,
             readable,
             buffers: Buffers::new(),
+            behind: Vec::new(),
             wake,
             watched: Vec::new(),
             interfaces,
@@ -92,19 +98,42 @@ impl Devices {
         if !self.readable.contains(&true) {
             self.look(Duration::ZERO)?;
         }
-        for (index, device) in self.taps.iter().enumerate() {
-            let mut octets = 0;
-            for _ in 0..BATCH_FRAMES {
-                if !self.readable[index] || octets >= BATCH_OCTETS {
-                    break;
+        // A copy is there before what it is a copy of goes on. So it is there when the acknowledgment is, if it is looked for later.
+        let mut behind = std::mem::take(&mut self.behind);
+        for index in 0..self.ports.len() {
+            if self.ports[index].copies_of.is_none() {
+                self.receive_from(index, (BATCH_FRAMES, BATCH_OCTETS), &mut behind)?;
+            }
+        }
+        for index in 0..self.ports.len() {
+            if self.ports[index].copies_of.is_some() {
+                self.readable[index] |= !behind.is_empty();
+                self.receive_from(index, (BATCH_COPIES, usize::MAX), frames)?;
+            }
+        }
+        frames.append(&mut behind);
+        self.behind = behind;
+        Ok(())
+    }
+
+    /// Takes what is there from one port, within bounds in frames and octets.
+    fn receive_from(
+        &mut self,
+        index: usize,
+        (most_frames, most_octets): (usize, usize),
+        frames: &mut Vec<(PortId, Frame)>,
+    ) -> io::Result<()> {
+        let mut octets = 0;
+        for _ in 0..most_frames {
+            if !self.readable[index] || octets >= most_octets {
+                break;
+            }
+            match self.taps[index].read(&mut self.buffers)? {
+                Some(frame) => {
+                    octets += frame.octets.len();
+                    frames.push((PortId(index as u16), frame));
                 }
-                match device.read(&mut self.buffers)? {
-                    Some(frame) => {
-                        octets += frame.octets.len();
-                        frames.push((PortId(index as u16), frame));
-                    }
-                    None => self.readable[index] = false,
-                }
+                None => self.readable[index] = false,
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP devices, and put back what comes from there.
 //!
-//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. So both directions
+//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. A third has copies of what
+//! went on at egress without asking. So both directions
 //! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, address
 //! translation (MASQUERADE), or a server on the gateway itself. The core's interfaces are not touched.
 //!
@@ -22,13 +23,14 @@
 //! Between two clients of one gateway a connection is seen twice, once next to each: as two connections, each with the other
 //! client for its core.
 
-mod heartbeat;
+mod mapped;
+mod passages;
 mod program;
 
 use std::io;
 use std::os::fd::OwnedFd;
 
-use lasthop_agent::Side;
+use lasthop_agent::{Passage, Side};
 use lasthop_packet::{FlowKey, Instant};
 use thiserror::Error;
 
@@ -36,7 +38,8 @@ use super::devices::{Devices, Waker};
 use super::{PacketIo, Port, PortId, Selection, Sent};
 use crate::device::{Device, DeviceError, Interface, Kind, LARGEST_MTU};
 use crate::frame::Frame;
-use heartbeat::Heartbeat;
+use mapped::Mapped;
+use passages::Passages;
 use program::Programs;
 
 pub use program::{Attachment, Counters, ProgramError, is_built};
@@ -73,13 +76,15 @@ pub enum DivertError {
 /// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
 #[derive(Debug)]
 pub struct Divert {
-    heartbeat: Heartbeat,
+    /// When the packet loop was last alive.
+    heartbeat: Mapped,
+    passages: Passages,
     programs: Programs,
     devices: Devices,
 }
 
 impl Divert {
-    /// Diverts the selected TCP of these radio interfaces from the first heartbeat on; each becomes two ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
+    /// Diverts the selected TCP of these radio interfaces from the first heartbeat on; each becomes three ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
     /// with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
     pub fn open(radio: &[String], selection: &Selection) -> Result<Self, DivertError> {
         Self::open_with(radio, selection, Attachment::Newest)
@@ -100,16 +105,23 @@ impl Divert {
                 let tap_interface = tap.bring_up(LARGEST_MTU, true)?;
                 let of_tap = (tap.name(), tap_interface.index());
                 programs.restore(side, (name, interface.index()), of_tap, how)?;
-                ports.push(Port { name: name.clone(), side, ethernet: true });
+                ports.push(Port { name: name.clone(), side, ethernet: true, copies_of: None });
                 devices.push(tap);
             }
+            // Nothing is ever written to this one.
+            let tap = Device::new("lasthop%d", Kind::Tap)?;
+            programs.copy(interface.index(), tap.bring_up(LARGEST_MTU, true)?.index())?;
+            let copies_of = Some(PortId(ports.len() as u16 - 2));
+            ports.push(Port { name: name.clone(), side: Side::Core, ethernet: true, copies_of });
+            devices.push(tap);
         }
-        for port in &ports {
+        for port in ports.iter().filter(|port| port.copies_of.is_none()) {
             programs.divert(port.side, &port.name, how)?;
         }
-        let heartbeat = programs.heartbeat()?;
+        let heartbeat = programs.mapped("heartbeat", 1)?;
+        let passages = Passages::new(&programs)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
-        Ok(Self { heartbeat, programs, devices })
+        Ok(Self { heartbeat, passages, programs, devices })
     }
 
     /// What the programs have counted.
@@ -131,7 +143,7 @@ impl Divert {
 impl Drop for Divert {
     fn drop(&mut self) {
         // What is still to come passes, and what is here already goes on.
-        self.heartbeat.stop();
+        self.heartbeat.store(0, 0);
         self.devices.drain();
     }
 }
@@ -154,7 +166,13 @@ impl PacketIo for Divert {
     }
 
     fn heartbeat(&mut self, now: Instant) {
-        self.heartbeat.beat(now);
+        self.heartbeat.store(0, now.as_nanos());
+    }
+
+    fn let_pass(&mut self, passage: Passage) {
+        if let Err(error) = self.passages.follow(passage, &mut self.programs) {
+            tracing::debug!(%error, "what may pass could not be said");
+        }
     }
 
     fn set_aside(&mut self, flow: FlowKey) {

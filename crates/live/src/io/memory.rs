@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn frames_come_out_as_they_went_in() {
-        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
         let test = Memory::new(vec![port("wired", Side::Core), port("radio", Side::Radio)]);
         let mut io = test.clone();
         let frame = Frame::plain(vec![1, 2, 3].into());

@@ -389,7 +389,7 @@ pub fn radio() -> Vec<String> {
 
 /// The ports of a gateway that takes frames where they come in.
 pub fn ports() -> Vec<Port> {
-    let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+    let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
     vec![port("core", Side::Core), port("radio", Side::Radio)]
 }
 

@@ -53,6 +53,8 @@ pub struct Flow {
     pub(super) expiries: u32,
     /// The receiver is silent while the hop delivers to others, or for good.
     pub(super) is_stalled: bool,
+    /// What may pass without asking, as last said.
+    pub(super) passage: Option<(Seq, Seq)>,
     /// The latest TSval that the receiver may have taken over.
     highest_tsval: Option<Seq>,
     /// Whether copies carry it.
@@ -117,6 +119,7 @@ impl Flow {
             timing_since: Instant::ZERO,
             expiries: 0,
             is_stalled: false,
+            passage: None,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
         }

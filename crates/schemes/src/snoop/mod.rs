@@ -18,6 +18,8 @@
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`pieces`] |
 //! | `local-window` | packets wait here and not in the queue behind, which stays about 8 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
 //!
+//! *Not asked for:* data in order, as long as nothing waits and nothing is missing ([`passing`]): a gateway's kernel forwards it.
+//!
 //! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no SACK block that the receiver did
 //! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.
 //! [`Agent::drain`] sends all that waits.
@@ -143,6 +145,7 @@ pub mod flow;
 pub mod hearing;
 pub mod holding;
 pub mod hop;
+pub mod passing;
 pub mod pieces;
 pub mod rtt;
 pub mod scoreboard;
@@ -152,7 +155,9 @@ mod tests;
 pub mod withholding;
 
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Agent, Context, Deadline, DropReason, FlowTable, Report, Side, TimerHeap, Verdict};
+use lasthop_agent::{
+    Agent, Context, Deadline, DropReason, FlowTable, Passage, Report, Side, TimerHeap, Verdict,
+};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use duplicates::AckEffect;
@@ -450,6 +455,9 @@ impl Snoop {
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.flush(key, cx);
         let Some(flow) = self.flows.remove(key) else { return };
+        if flow.passage.is_some() {
+            cx.let_pass(Passage { flow: key, data: None });
+        }
         self.timers.clear(key);
         self.octets -= flow.octets();
         self.count_in_flight(key, flow.in_flight(), 0);
@@ -480,9 +488,17 @@ impl Agent for Snoop {
             self.forget(key, cx);
             return Verdict::Forward;
         }
-        match from {
+        let verdict = match from {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),
+        };
+        self.permit(key, cx);
+        verdict
+    }
+
+    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        if let (Side::Core, Some(key)) = (from, packet.flow_key()) {
+            self.on_data_passed(packet, key, cx);
         }
     }
 
@@ -495,6 +511,7 @@ impl Agent for Snoop {
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.timers.pop_due(cx.now()) {
             self.on_timer(key, cx);
+            self.permit(key, cx);
         }
         while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
             self.forget(key, cx);

@@ -81,6 +81,8 @@ impl World {
         let (node, interface) = (placed.node, placed.interface);
         let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.now));
         placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.schedule);
+        // Asking costs nothing here.
+        self.outbox.passages.clear();
         if self.outbox.packets.is_empty() && self.outbox.reports.is_empty() {
             return;
         }

@@ -16,7 +16,7 @@ use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 use thiserror::Error;
 
-use super::heartbeat::Heartbeat;
+use super::mapped::Mapped;
 use crate::clock;
 use crate::io::selection::{Prefix, Selection, mapped};
 
@@ -78,9 +78,15 @@ pub enum ProgramError {
         #[source]
         error: Box<MapError>,
     },
-    /// The heartbeat cannot be shared.
-    #[error("cannot map the BPF array of the heartbeat: {0}; it takes Linux 5.5 or newer")]
-    Heartbeat(#[source] io::Error),
+    /// An array cannot be shared.
+    #[error("cannot map the BPF array {map}: {error}; it takes Linux 5.5 or newer")]
+    Share {
+        /// Which.
+        map: &'static str,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
     /// A program cannot be attached.
     #[error(
         "cannot attach to {interface}: {error}; it takes Linux 6.6, or CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
@@ -124,6 +130,8 @@ pub struct Counters {
     pub excluded: u64,
     /// TCP that passed because its flow is set aside.
     pub aside: u64,
+    /// TCP that passed because its agent lets it; we got a copy.
+    pub passed: u64,
 }
 
 /// The loaded programs.
@@ -250,10 +258,30 @@ impl Programs {
         attached.map(|_| ()).map_err(|error| refused(with_sources(&error)))
     }
 
-    pub(super) fn heartbeat(&self) -> Result<Heartbeat, ProgramError> {
-        let missing = ProgramError::Missing("heartbeat");
-        let Some(aya::maps::Map::Array(map)) = self.bpf.map("heartbeat") else { return Err(missing) };
-        Heartbeat::new(map.fd().as_fd()).map_err(ProgramError::Heartbeat)
+    /// An array that is shared with the programs, of so many words.
+    pub(super) fn mapped(&self, map: &'static str, words: usize) -> Result<Mapped, ProgramError> {
+        let Some(aya::maps::Map::Array(array)) = self.bpf.map(map) else {
+            return Err(ProgramError::Missing(map));
+        };
+        Mapped::new(array.fd().as_fd(), words).map_err(|error| ProgramError::Share { map, error })
+    }
+
+    /// Has copies of what passes on its way out by an interface go to a TAP device. Both are numbers.
+    pub(super) fn copy(&mut self, interface: u32, tap: u32) -> Result<(), ProgramError> {
+        let mut map: HashMap<_, u32, u32> = self.map("copy_taps")?;
+        map.insert(interface, tap, 0).map_err(refused("copy_taps"))
+    }
+
+    /// Has a direction go by what its slot says.
+    pub(super) fn open_passage(&mut self, flow: FlowKey, slot: u32) -> Result<(), ProgramError> {
+        let mut map: HashMap<_, [u8; 36], u32> = self.map("slots")?;
+        map.insert(octets(flow), slot, 0).map_err(refused("slots"))
+    }
+
+    /// Has nothing of a direction pass any more.
+    pub(super) fn close_passage(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+        let mut map: HashMap<_, [u8; 36], u32> = self.map("slots")?;
+        map.remove(&octets(flow)).map_err(refused("slots"))
     }
 
     pub(super) fn counters(&self) -> Result<Counters, ProgramError> {
@@ -270,6 +298,7 @@ impl Programs {
             stale: read(2)?,
             excluded: read(3)?,
             aside: read(4)?,
+            passed: read(5)?,
         })
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(plan: &Plan) -> Self {
-        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true };
+        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
         let ports = [port("eth0", Side::Core), port("wlan0", Side::Radio)];
         Self { engine: Engine::new(&ports, plan), out: Outgoing::default(), now: Instant::from_secs(1) }
     }

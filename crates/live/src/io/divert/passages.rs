@@ -1,0 +1,80 @@
+//! What the programs may let pass of connections: a slot each, in memory that we share with them.
+
+use lasthop_agent::{Lookup, Passage};
+use lasthop_packet::{FlowKey, Seq};
+
+use super::mapped::Mapped;
+use super::program::{ProgramError, Programs};
+
+/// Connections of which something may pass at the same time (`PASSAGES`). Others are as right, only slower.
+pub(super) const SLOTS: u32 = 16_384;
+/// Words of a slot (`struct passage`).
+const WORDS: usize = 2;
+
+/// The slots.
+#[derive(Debug)]
+pub(super) struct Passages {
+    shared: Mapped,
+    slots: Lookup<FlowKey, u32>,
+    free: Vec<u32>,
+    /// Slots that were in use at least once.
+    touched: u32,
+}
+
+impl Passages {
+    pub(super) fn new(programs: &Programs) -> Result<Self, ProgramError> {
+        let shared = programs.mapped("passages", SLOTS as usize * WORDS)?;
+        Ok(Self { shared, slots: Lookup::default(), free: Vec::new(), touched: 0 })
+    }
+
+    /// Does what an agent says.
+    pub(super) fn follow(&mut self, passage: Passage, programs: &mut Programs) -> Result<(), ProgramError> {
+        let flow = passage.flow;
+        match (passage.data, self.slots.get(&flow).copied()) {
+            (Some((from, until)), Some(slot)) => self.store(slot, 0, words_of(from, until)),
+            (Some((from, until)), None) => {
+                let Some(slot) = self.take_slot() else { return Ok(()) };
+                self.store(slot, 0, words_of(from, until));
+                // Nothing has passed yet, and `from` is next.
+                self.store(slot, 1, pair(from.0, 0));
+                if let Err(error) = programs.open_passage(flow, slot) {
+                    self.free.push(slot);
+                    return Err(error);
+                }
+                self.slots.insert(flow, slot);
+            }
+            (None, Some(slot)) => {
+                self.slots.remove(&flow);
+                self.free.push(slot);
+                return programs.close_passage(flow);
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, slot: u32, word: usize, value: u64) {
+        self.shared.store(slot as usize * WORDS + word, value);
+    }
+
+    fn take_slot(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            let next = (self.touched < SLOTS).then_some(self.touched);
+            self.touched += u32::from(next.is_some());
+            next
+        })
+    }
+}
+
+/// One number of 64 bits, that it is stored at once.
+fn words_of(from: Seq, until: Seq) -> u64 {
+    u64::from(until.0) << 32 | u64::from(from.0)
+}
+
+/// Two numbers of 32 bits, one behind the other in memory.
+fn pair(first: u32, second: u32) -> u64 {
+    let mut octets = [0; 8];
+    octets[..4].copy_from_slice(&first.to_ne_bytes());
+    octets[4..].copy_from_slice(&second.to_ne_bytes());
+    u64::from_ne_bytes(octets)
+}
