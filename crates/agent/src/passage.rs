@@ -11,8 +11,8 @@ use lasthop_packet::{FlowKey, Seq};
 /// - begins where the one before it ended, and everything before has gone on;
 /// - ends within the passage.
 ///
-/// It shows the agent every packet that passed, in order, and before any acknowledgment of it. One that it cannot show is to the agent as if
-/// it had taken another way. A world that always asks is as right.
+/// It shows the agent every packet that passed, in the order in which they went on, and before any acknowledgment of it. One that it cannot
+/// show is to the agent as if it had taken another way. A world that always asks is as right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// The direction.

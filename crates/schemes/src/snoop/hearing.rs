@@ -54,6 +54,8 @@ impl Flow {
                 board.delivered_twice(believed[0].0, believed[0].1);
             }
             progress = board.acknowledge(ack, &believed[..count], now, least, splits);
+            let above = believed[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
+            self.hole_end = above.reduce(Seq::earlier);
         }
         if advanced {
             self.last_ack = Some(ack);

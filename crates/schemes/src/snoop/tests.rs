@@ -6,6 +6,7 @@ mod laws;
 mod lifetime;
 mod local_window;
 mod octets;
+mod passing;
 mod random;
 mod timer;
 mod timestamps;

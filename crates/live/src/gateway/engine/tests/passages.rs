@@ -1,0 +1,96 @@
+//! What passes in the kernel, as an agent lets it.
+
+use lasthop_agent::{Agent, Context};
+use lasthop_packet::Seq;
+
+use super::support::*;
+use crate::gateway::engine::*;
+
+const COPIES: PortId = PortId(2);
+
+/// Lets the next thousand octets pass, and sends an empty segment back for each packet that it is shown.
+struct Generous;
+
+impl Agent for Generous {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        if let (Side::Core, Some(flow), Some(tcp)) = (from, packet.flow_key(), packet.tcp()) {
+            let next = tcp.seq + packet.segment_len();
+            cx.let_pass(Passage { flow, data: Some((next, next + 1000)) });
+        }
+        Verdict::Forward
+    }
+
+    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        assert_eq!(from, Side::Core);
+        let ack = packet.tcp().map_or(0, |tcp| tcp.seq.0);
+        cx.send(Side::Core, up(1, ack, 0, ACK));
+    }
+}
+
+fn bench() -> Bench {
+    let mut bench = Bench::with_agent(|| Generous);
+    let port = |side, copies_of| Port { name: "wlan0".into(), side, ethernet: true, copies_of };
+    let ports = [port(Side::Core, None), port(Side::Radio, None), port(Side::Core, Some(CORE))];
+    bench.engine = Engine::new(&ports, &plan(vec![rule("test", || Generous)]));
+    bench.shake_hands(1);
+    bench
+}
+
+fn passages(bench: &mut Bench) -> Vec<Passage> {
+    std::mem::take(&mut bench.out.passages)
+}
+
+#[test]
+fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
+    let mut bench = bench();
+    passages(&mut bench);
+    bench.on_core(&down(1, 1, 100, ACK));
+    let data = Some((Seq(101), Seq(1101)));
+    assert_eq!(passages(&mut bench), [Passage { flow: key(1), data }]);
+    let before = bench.counters();
+    let out = bench.push(COPIES, frame(&FROM_SERVER, &down(1, 101, 100, ACK)));
+    assert_eq!(out.len(), 1, "a copy does not go on, what the agent makes of it does");
+    assert_eq!(out[0].0, RADIO);
+    assert_eq!(bench.counters(), Counters { copies: before.copies + 1, ..before });
+    assert_eq!(bench.engine.report().agents.shown, 1);
+}
+
+#[test]
+fn a_copy_that_is_no_use_to_anybody_is_the_last_of_its_direction() {
+    let copy = frame(&FROM_SERVER, &down(1, 101, 100, ACK));
+    let assert_taken_back = |bench: &mut Bench| {
+        passages(bench);
+        assert_eq!(bench.push(COPIES, copy.clone()), []);
+        assert_eq!(passages(bench), [Passage { flow: key(1), data: None }]);
+    };
+    let mut unknown = bench();
+    unknown.engine = Engine::new(&unknown.engine.ports, &plan(vec![]));
+    assert_taken_back(&mut unknown);
+    let mut drained = bench();
+    drained.engine.drain(drained.now, &mut drained.out);
+    assert_taken_back(&mut drained);
+    let mut aside = bench();
+    assert!(aside.engine.set_aside(key(1), aside.now, &mut aside.out));
+    assert_taken_back(&mut aside);
+}
+
+#[test]
+fn a_damaged_copy_is_not_shown() {
+    let mut bench = bench();
+    let mut octets = frame(&FROM_SERVER, &down(1, 101, 100, ACK)).octets.to_vec();
+    octets[60] ^= 1;
+    assert_eq!(bench.push(COPIES, Frame::plain(octets.into())), []);
+    assert_eq!(bench.engine.report().agents.shown, 0);
+}
+
+#[test]
+fn what_passed_keeps_a_connection_from_being_idle() {
+    let mut bench = bench();
+    bench.on_core(&down(1, 1, 100, ACK));
+    bench.on_radio(&up(1, 101, 0, ACK));
+    for second in 0..20 {
+        bench.later(std::time::Duration::from_secs(60));
+        bench.push(COPIES, frame(&FROM_SERVER, &down(1, 101 + 10 * second, 10, ACK)));
+    }
+    assert_eq!(bench.counters().expired, 0);
+}

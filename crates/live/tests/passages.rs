@@ -1,0 +1,161 @@
+//! What passes in the kernel without asking, with real TCP. Needs root; skipped loudly elsewhere.
+
+mod hosts;
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use hosts::{Hosts, Loop, SERVER, SERVER_V6, radio};
+use lasthop_agent::{Passage, Side};
+use lasthop_live::frame::Frame;
+use lasthop_live::io::divert::{Counters, Divert, is_built};
+use lasthop_live::io::{PacketIo, Port, PortId, Selection, Sent};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
+
+const BULK: usize = 20_000_000;
+
+/// So much may pass at a time.
+const STEP: u32 = 1_000_000;
+
+/// Lets all data in order pass, and looks whether it learns of everything in time.
+struct Passing {
+    divert: Divert,
+    flow: Option<FlowKey>,
+    /// Behind the data that went down, as far as we know.
+    known: Seq,
+    /// What was said last.
+    until: Seq,
+    copies: u64,
+    found: Arc<Mutex<Found>>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    copies: u64,
+    /// Copies that did not follow what was known.
+    out_of_order: u64,
+    /// Acknowledgments of what was not known.
+    too_early: u64,
+    /// Copies with a flag but ACK and PSH, or without data.
+    not_plain: u64,
+    /// Copies of what was not allowed.
+    too_far: u64,
+    counters: Counters,
+}
+
+impl Passing {
+    fn found(&self, what: impl FnOnce(&mut Found)) {
+        what(&mut self.found.lock().expect("nobody panicked"));
+    }
+
+    fn take_copy(&mut self, packet: &Packet) {
+        let tcp = packet.tcp().expect("TCP");
+        let end = tcp.seq + packet.segment_len();
+        let plain = TcpFlags::ACK.with(TcpFlags(8));
+        let (in_order, allowed) = (tcp.seq == self.known, !end.after(self.until));
+        let is_plain = plain.has(tcp.flags) && !packet.payload().is_empty();
+        self.copies += 1;
+        self.found(|found| {
+            found.copies += 1;
+            found.out_of_order += u64::from(!in_order);
+            found.too_far += u64::from(!allowed);
+            found.not_plain += u64::from(!is_plain);
+        });
+        self.known = self.known.later(end);
+        self.extend();
+    }
+
+    fn extend(&mut self) {
+        if let Some(flow) = self.flow {
+            self.until = self.known + STEP;
+            self.divert.let_pass(Passage { flow, data: Some((self.known, self.until)) });
+        }
+    }
+}
+
+impl PacketIo for Passing {
+    fn ports(&self) -> &[Port] {
+        self.divert.ports()
+    }
+
+    fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
+        let mut all = Vec::new();
+        self.divert.receive(&mut all)?;
+        for (port, frame) in all {
+            let Port { side, copies_of, .. } = self.divert.ports()[usize::from(port.0)];
+            let (_, packet) = frame.parse(true).expect("it is TCP");
+            if copies_of.is_some() {
+                self.take_copy(&packet);
+                continue;
+            }
+            let tcp = packet.tcp().expect("TCP");
+            let is_new = Side::Radio == side && self.flow.is_some() && tcp.ack.after(self.known);
+            self.found(|found| found.too_early += u64::from(is_new));
+            frames.push((port, frame));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {
+        let sent = self.divert.send(port, frame)?;
+        let (_, packet) = frame.parse(true).expect("it is TCP");
+        let tcp = packet.tcp().expect("TCP");
+        if self.divert.ports()[usize::from(port.0)].side == Side::Core {
+            let end = tcp.seq + packet.segment_len();
+            if tcp.flags.has(TcpFlags::SYN) {
+                if let Some(flow) = self.flow.take() {
+                    self.divert.let_pass(Passage { flow, data: None });
+                }
+                (self.flow, self.known) = (packet.flow_key(), end);
+            }
+            self.known = self.known.later(end);
+            self.extend();
+        }
+        Ok(sent)
+    }
+
+    fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
+        let counters = self.divert.counters().expect("they can be read");
+        self.found(|found| found.counters = counters);
+        self.divert.wait(until)
+    }
+
+    fn heartbeat(&mut self, now: Instant) {
+        self.divert.heartbeat(now);
+    }
+}
+
+#[test]
+fn data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgments() {
+    if !is_built() || hosts::is_skipped() {
+        return;
+    }
+    // On two processors a veth pair reorders by itself, and copies with it.
+    let mut one = CpuSet::new();
+    one.set(sched_getcpu());
+    sched_setaffinity(None, &one).expect("a processor that we are on");
+    for super_packets in [true, false] {
+        let hosts = Hosts::routed();
+        let hosts = if super_packets { hosts } else { hosts.without_super_packets() };
+        for server in [SERVER, SERVER_V6] {
+            let found = Arc::new(Mutex::new(Found::default()));
+            let of_loop = Arc::clone(&found);
+            let running = Loop::start(&hosts.gateway, None, move || Passing {
+                divert: Divert::open(&radio(), &Selection::default()).expect("it opens"),
+                flow: None,
+                known: Seq(0),
+                until: Seq(0),
+                copies: 0,
+                found: of_loop,
+            });
+            hosts.download(server, if super_packets { BULK } else { BULK / 10 });
+            running.end();
+            let found = found.lock().expect("nobody panicked");
+            assert!(found.copies > 100, "{found:?}");
+            let wrong = (found.out_of_order, found.too_early, found.not_plain, found.too_far);
+            assert_eq!(wrong, (0, 0, 0, 0), "{found:?}");
+            assert!(found.counters.passed >= found.copies, "{found:?}");
+        }
+    }
+}

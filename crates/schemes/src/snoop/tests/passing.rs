@@ -1,0 +1,198 @@
+//! What may pass without asking.
+
+use lasthop_agent::Passage;
+use proptest::prelude::*;
+
+use super::*;
+
+/// An agent in a world that asks about everything, or in one that takes up what the agent lets pass.
+struct World {
+    bench: Bench,
+    takes_up: bool,
+    /// What may pass, and what has gone on.
+    passage: Option<(Seq, Seq)>,
+    next: Option<Seq>,
+    passed: u32,
+}
+
+impl World {
+    fn new(settings: Settings, takes_up: bool) -> Self {
+        Self { bench: Bench::with(settings), takes_up, passage: None, next: None, passed: 0 }
+    }
+
+    /// What leaves to each side when the agent is called.
+    fn call<R>(&mut self, f: impl FnOnce(&mut Snoop, &mut Context<'_>) -> R) -> (R, Vec<Packet>) {
+        let mut outbox = Outbox::default();
+        let Bench { snoop, now, rng } = &mut self.bench;
+        let result = f(snoop, &mut Context::new(*now, rng, &mut outbox));
+        for Passage { flow, data: passage } in outbox.passages {
+            assert_eq!(Some(flow), data(0, 1).flow_key());
+            if let Some((from, until)) = passage {
+                assert!(!until.before(from));
+                self.next = Some(from);
+            }
+            self.passage = passage;
+        }
+        (result, outbox.packets.into_iter().map(|(_, packet)| packet).collect())
+    }
+
+    fn may_pass(&self, packet: &Packet) -> bool {
+        let Some(tcp) = packet.tcp() else { return false };
+        let end = tcp.seq + packet.segment_len();
+        self.takes_up
+            && self.next == Some(tcp.seq)
+            && !packet.payload().is_empty()
+            && tcp.flags == TcpFlags::ACK
+            && self.passage.is_some_and(|(_, until)| !end.after(until))
+    }
+
+    /// What goes on to the radio side.
+    fn core(&mut self, packet: &Packet) -> Vec<Packet> {
+        if self.may_pass(packet) {
+            self.passed += 1;
+            let ((), mut leaving) = self.call(|snoop, cx| snoop.on_passed(packet, Side::Core, cx));
+            assert!(leaving.is_empty(), "what passed calls for nothing");
+            self.next = packet.tcp().map(|tcp| tcp.seq + packet.segment_len());
+            leaving.push(packet.clone());
+            return leaving;
+        }
+        let mut passing = packet.clone();
+        let (verdict, mut leaving) = self.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Core, cx));
+        leaving.extend((verdict == Verdict::Forward).then_some(passing));
+        leaving
+    }
+
+    /// What goes on to the core side, and copies.
+    fn radio(&mut self, packet: &Packet) -> (Option<Packet>, Vec<Packet>) {
+        let mut passing = packet.clone();
+        let (verdict, copies) = self.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
+        ((verdict == Verdict::Forward).then_some(passing), copies)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// The next octets, or some that were sent before.
+    Data {
+        back: u32,
+        len: u32,
+    },
+    /// So much of what was sent is acknowledged, and a block above.
+    Ack {
+        part: u32,
+        block: Option<(u32, u32)>,
+    },
+    Wait(u64),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (1u32..2000).prop_map(|len| Step::Data { back: 0, len }),
+        1 => (1u32..3000, 1u32..2000).prop_map(|(back, len)| Step::Data { back, len }),
+        4 => (0u32..=8).prop_map(|part| Step::Ack { part, block: None }),
+        1 => (0u32..4, 100u32..900, 1u32..2000)
+            .prop_map(|(part, gap, len)| Step::Ack { part, block: Some((gap, len)) }),
+        1 => (0u64..300).prop_map(Step::Wait),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whether_it_is_asked_makes_no_difference_to_anybody(
+        steps in proptest::collection::vec(any_step(), 1..200),
+        published: bool,
+        local_window: bool,
+    ) {
+        let settings = if published { Settings::published() } else { Settings { local_window, ..Settings::default() } };
+        let mut worlds = [World::new(settings.clone(), false), World::new(settings, true)];
+        let (mut sent, mut acked) = (1u32, 1u32);
+        for step in steps {
+            match step {
+                Step::Data { back, len } => {
+                    let packet = data(sent.saturating_sub(back).max(1), len).stamped(sent);
+                    sent = sent.max(packet.tcp().map_or(0, |tcp| tcp.seq.0) + len);
+                    let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
+                    prop_assert_eq!(asked, unasked);
+                }
+                Step::Ack { part, block } => {
+                    acked += (sent - acked) / 8 * part;
+                    let blocks = block.map(|(gap, len)| (acked + gap, acked + gap + len));
+                    let packet = ack(acked).stamped(acked).sack(&blocks.into_iter().collect::<Vec<_>>());
+                    let [asked, unasked] = worlds.each_mut().map(|world| world.radio(&packet));
+                    prop_assert_eq!(asked, unasked);
+                }
+                Step::Wait(millis) => {
+                    let [asked, unasked] = worlds.each_mut().map(|world| {
+                        world.bench.wait(millis);
+                        world.call(Snoop::on_deadline)
+                    });
+                    prop_assert_eq!(asked, unasked);
+                }
+            }
+            let [asked, unasked] = worlds.each_ref().map(|world| (world.bench.cached(), world.bench.snoop.held()));
+            prop_assert_eq!(asked, unasked);
+        }
+    }
+}
+
+/// A flow that may pass: its first segment was asked about, and is acknowledged.
+fn passing() -> World {
+    let mut world = World::new(Settings { reordering: 0, ..Settings::default() }, true);
+    world.core(&data(1, 100));
+    world.bench.wait(10);
+    world.radio(&ack(101));
+    assert!(world.passage.is_some());
+    world
+}
+
+#[test]
+fn data_in_order_passes_and_is_cached() {
+    let mut world = passing();
+    for segment in 1..4 {
+        world.core(&data(1 + 100 * segment, 100));
+    }
+    assert_eq!(world.passed, 3);
+    assert_eq!(world.bench.cached(), [101, 201, 301]);
+}
+
+#[test]
+fn no_more_passes_than_the_window_has_room_for() {
+    let world = passing();
+    let (from, until) = world.passage.expect("it may pass");
+    let hop = world.bench.snoop.hops.get(&MOBILE).expect("the hop is known");
+    assert_eq!(u64::from(until - from), hop.room(&world.bench.snoop.settings));
+}
+
+#[test]
+fn from_a_hole_to_its_repair_everything_is_asked() {
+    let mut world = passing();
+    for segment in 1..4 {
+        world.core(&data(1 + 100 * segment, 100));
+    }
+    world.radio(&ack(101).sack(&[(201, 301)]));
+    assert_eq!(world.passage, None);
+    world.core(&data(401, 100));
+    assert_eq!(world.passed, 3);
+    world.bench.wait(10);
+    world.radio(&ack(501));
+    assert!(world.passage.is_some());
+    world.core(&data(501, 100));
+    assert_eq!(world.passed, 4);
+}
+
+#[test]
+fn nothing_passes_of_a_flow_that_is_forgotten() {
+    for end in [data(101, 0).flags(TcpFlags::SYN), data(101, 0).flags(TcpFlags::RST)] {
+        let mut world = passing();
+        world.core(&end);
+        assert_eq!(world.passage, None);
+    }
+    let mut world = passing();
+    let flow = data(0, 1).flow_key().expect("it is TCP");
+    world.call(|snoop, cx| snoop.let_go(flow, cx));
+    assert_eq!(world.passage, None);
+    // A copy of what passed just before.
+    world.passage = Some((Seq(101), Seq(501)));
+    world.call(|snoop, cx| snoop.on_passed(&data(101, 100), Side::Core, cx));
+    assert_eq!(world.passage, None, "it says so again");
+}
