@@ -26,7 +26,6 @@ struct Passing {
     known: Seq,
     /// What was said last.
     until: Seq,
-    copies: u64,
     found: Arc<Mutex<Found>>,
 }
 
@@ -55,7 +54,6 @@ impl Passing {
         let plain = TcpFlags::ACK.with(TcpFlags(8));
         let (in_order, allowed) = (tcp.seq == self.known, !end.after(self.until));
         let is_plain = plain.has(tcp.flags) && !packet.payload().is_empty();
-        self.copies += 1;
         self.found(|found| {
             found.copies += 1;
             found.out_of_order += u64::from(!in_order);
@@ -90,7 +88,8 @@ impl PacketIo for Passing {
                 continue;
             }
             let tcp = packet.tcp().expect("TCP");
-            let is_new = Side::Radio == side && self.flow.is_some() && tcp.ack.after(self.known);
+            let is_of_flow = packet.flow_key().map(FlowKey::reversed) == self.flow;
+            let is_new = side == Side::Radio && is_of_flow && tcp.ack.after(self.known);
             self.found(|found| found.too_early += u64::from(is_new));
             frames.push((port, frame));
         }
@@ -109,8 +108,11 @@ impl PacketIo for Passing {
                 }
                 (self.flow, self.known) = (packet.flow_key(), end);
             }
-            self.known = self.known.later(end);
-            self.extend();
+            // Not the end of the connection before.
+            if packet.flow_key() == self.flow {
+                self.known = self.known.later(end);
+                self.extend();
+            }
         }
         Ok(sent)
     }
@@ -139,23 +141,36 @@ fn data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgme
         let hosts = Hosts::routed();
         let hosts = if super_packets { hosts } else { hosts.without_super_packets() };
         for server in [SERVER, SERVER_V6] {
-            let found = Arc::new(Mutex::new(Found::default()));
-            let of_loop = Arc::clone(&found);
-            let running = Loop::start(&hosts.gateway, None, move || Passing {
-                divert: Divert::open(&radio(), &Selection::default()).expect("it opens"),
-                flow: None,
-                known: Seq(0),
-                until: Seq(0),
-                copies: 0,
-                found: of_loop,
-            });
-            hosts.download(server, if super_packets { BULK } else { BULK / 10 });
-            running.end();
-            let found = found.lock().expect("nobody panicked");
+            let found = download(&hosts, server, if super_packets { BULK } else { BULK / 10 });
             assert!(found.copies > 100, "{found:?}");
             let wrong = (found.out_of_order, found.too_early, found.not_plain, found.too_far);
             assert_eq!(wrong, (0, 0, 0, 0), "{found:?}");
-            assert!(found.counters.passed >= found.copies, "{found:?}");
         }
     }
+}
+
+/// Downloads with a loop that is in the path all the time: past one that the machine has no time for, frames go unseen.
+fn download(hosts: &Hosts, server: &str, octets: usize) -> Found {
+    for _ in 0..10 {
+        let found = Arc::new(Mutex::new(Found::default()));
+        let of_loop = Arc::clone(&found);
+        let running = Loop::start(&hosts.gateway, None, move || Passing {
+            divert: Divert::open(&radio(), &Selection::default()).expect("it opens"),
+            flow: None,
+            known: Seq(0),
+            until: Seq(0),
+            found: of_loop,
+        });
+        hosts.download(server, octets);
+        hosts::assert_soon(|| {
+            let found = found.lock().expect("nobody panicked");
+            if found.counters.passed == found.copies { Ok(()) } else { Err(format!("{found:?}")) }
+        });
+        running.end();
+        let found = std::mem::take(&mut *found.lock().expect("nobody panicked"));
+        if found.counters.stale == 0 {
+            return found;
+        }
+    }
+    panic!("the machine is too busy for this test");
 }
