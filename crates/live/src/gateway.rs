@@ -10,6 +10,7 @@
 //! | [`reaction`] | whether a sender slows down on loss |
 //! | [`rule`], [`counters`] | a rule with its agent; what is counted |
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
+//! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the loop that packets go round |
 //! | `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
@@ -25,6 +26,7 @@ pub mod detect;
 pub mod engine;
 mod housekeeping;
 mod http;
+pub mod link;
 pub mod metrics;
 mod notify;
 pub mod packet_loop;

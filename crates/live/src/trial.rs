@@ -19,7 +19,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lasthop_scenario::{FlowModel, Scenario};
+use lasthop_agent::LinkSenses;
+use lasthop_scenario::{FlowModel, Link, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
 use serde::Serialize;
@@ -28,6 +29,7 @@ use thiserror::Error;
 use crate::clock;
 use crate::emulator::{self, Device, DeviceError, Emulator};
 use crate::gateway::packet_loop::LoopReport;
+use crate::gateway::plan::AgentMaker;
 use crate::gateway::{Gateway, GatewayError};
 use crate::namespace::IpError;
 use plan::Case;
@@ -114,27 +116,47 @@ pub struct Outcome {
 
 /// Runs one case: builds the hosts, runs its flow, and takes everything down.
 pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool) -> Result<Outcome, TrialError> {
+    run_with(scenario, case, None, stop)
+}
+
+/// Runs one case with another agent in place of the scheme's own: a test of what reaches an agent.
+#[doc(hidden)]
+pub fn run_with(
+    scenario: &Scenario,
+    case: &Case,
+    agent: Option<AgentMaker>,
+    stop: &AtomicBool,
+) -> Result<Outcome, TrialError> {
     let edge = edge(scenario)?;
     let flow = &scenario.flows[case.flow_index];
     let scheme = &scenario.schemes[case.scheme_index];
     let site = Site::new(scenario)?;
     let built = scenario.build_links(scheme, case.seed);
-    let mut emulated = Vec::new();
+    let (mut emulated, mut transmitters) = (Vec::new(), Vec::new());
     for end in ends(scenario) {
         let (first, second) = built.ends[end.link];
         let (node, peer): (NodeId, NodeId) = if end.place == 0 { (first, second) } else { (second, first) };
         let name = device_name(&scenario.links[end.link], end.link);
+        if end.node == edge && matches!(scenario.links[end.link].link, Link::Wireless { .. }) {
+            transmitters.push(node);
+        }
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
     }
     site.configure(scenario)?;
     // Before the emulator's clock runs: the kernel checks the gateway's programs without a break, for 20 ms and more.
     let gateway = match scheme.scheme() {
         Some((name, settings)) if name != "none" => {
-            Some(gateway::start(scenario, edge, &site, name, settings)?)
+            Some(gateway::start(scenario, edge, &site, name, settings, agent)?)
         }
         _ => None,
     };
-    let running = Emulator::new(built.world, emulated).spawn(emulator::Options::default());
+    let mut emulator = Emulator::new(built.world, emulated);
+    let (gateway, needs) =
+        gateway.map_or((None, LinkSenses::empty()), |(gateway, needs)| (Some(gateway), needs));
+    if let Some(gateway) = gateway.as_ref().filter(|_| needs.contains(LinkSenses::FRAME_FATE)) {
+        gateway::listen(gateway, &mut emulator, transmitters)?;
+    }
+    let running = emulator.spawn(emulator::Options::default());
     let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
     let busy_before = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
 

@@ -5,7 +5,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,16 +51,32 @@ pub struct Config {
     pub log_format: LogFormat,
 }
 
-/// Reads a file. `senses` is what the gateway's link layer has to offer: a scheme that needs more is refused.
-pub fn read(path: &Path, senses: LinkSenses) -> Result<Config, ConfigError> {
-    parse(&read_file(path)?, &path.display().to_string(), senses)
+/// Where a gateway is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// What its link layer has to offer: a scheme that needs more is refused.
+    pub senses: LinkSenses,
+    /// The address from which its agents send messages of their own; unspecified where no scheme sends any.
+    pub address: IpAddr,
+}
+
+impl From<LinkSenses> for Surroundings {
+    /// Without an address: no scheme that works without link senses sends messages in its own name.
+    fn from(senses: LinkSenses) -> Self {
+        Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
+    }
+}
+
+/// Reads a file for a gateway that is to run there.
+pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
+    parse(&read_file(path)?, &path.display().to_string(), surroundings)
 }
 
 /// Reads a text; `name` is what errors call it.
-pub fn parse(text: &str, name: &str, senses: LinkSenses) -> Result<Config, ConfigError> {
+pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
     let document = Document::parse_toml(text, name.to_owned())?;
     let file: GatewayFile = document.deserialize()?;
-    let reader = Reader { document: &document, senses };
+    let reader = Reader { document: &document, surroundings: surroundings.into() };
     let flows = reader.in_range(&["bounds", "flows"], file.bounds.flows, 1, MOST_FLOWS)?;
     reader.in_range(&["bounds", "octets-per-flow"], file.bounds.octets_per_flow, 0, 1 << 40)?;
     reader.in_range(&["bounds", "octets-in-all"], file.bounds.octets_in_all, 0, 1 << 40)?;
@@ -110,7 +126,7 @@ impl Config {
 /// What reading needs to know.
 struct Reader<'a> {
     document: &'a Document<'a>,
-    senses: LinkSenses,
+    surroundings: Surroundings,
 }
 
 impl Reader<'_> {

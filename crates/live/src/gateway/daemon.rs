@@ -15,6 +15,7 @@ use tracing::{error, info};
 use super::config::Config;
 use super::engine::{EngineReport, FlowReport};
 use super::housekeeping::{Doors, Housekeeping};
+use super::link::{self, LinkTeller};
 use super::notify::Notifier;
 use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
@@ -165,6 +166,16 @@ impl Gateway {
     /// Sets a connection aside. `false` if there is none.
     pub fn set_aside(&self, flow: FlowKey) -> Result<bool, GatewayError> {
         self.ask(|to| Request::Aside(flow, to))
+    }
+
+    /// For a link layer in this process that tells what becomes of the frames that the gateway's host transmits on its radio ports. At most
+    /// `room` events wait for the packet loop; further ones are lost, and counted. The last link layer that asked is the one that is heard.
+    ///
+    /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock, as of a frame: whatever clock
+    /// the link layer has, the times that events carry are durations.
+    pub fn link_layer(&self, room: usize) -> Result<LinkTeller, GatewayError> {
+        let (inbox, teller) = link::queue(room);
+        self.ask(|to| Request::Hear(inbox, to)).map(teller)
     }
 
     /// Drains it, closes its ports, and returns what it counted.
