@@ -13,6 +13,7 @@
 //! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the loop that packets go round |
 //! | `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
+//! | [`punctuality`] | whether the loop was there when it should have been |
 //! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
@@ -32,6 +33,7 @@ mod notify;
 pub mod packet_loop;
 pub mod plan;
 pub mod ports;
+pub mod punctuality;
 pub mod reaction;
 pub mod rule;
 pub mod selector;

@@ -6,6 +6,7 @@
 //! | [`transfer`] | a TCP transfer, checked octet by octet |
 //! | [`latency`] | what a small packet feels beside it |
 //! | [`plan`] | which runs there are |
+//! | [`verdict`] | whether a run can be believed |
 //!
 //! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they vanish.
 
@@ -14,6 +15,7 @@ pub mod latency;
 pub mod plan;
 pub mod site;
 pub mod transfer;
+pub mod verdict;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,6 +114,10 @@ pub struct Outcome {
     pub intact: bool,
     /// How the emulator did.
     pub emulator: emulator::Summary,
+    /// Whether the machine kept out of it: neither the emulator nor the gateway was late.
+    pub trusted: bool,
+    /// Why not; each a sentence.
+    pub because: Vec<String>,
 }
 
 /// Runs one case: builds the hosts, runs its flow, and takes everything down.
@@ -188,6 +194,7 @@ pub fn run_with(
     // First the emulator's clock, for the same reason; what the gateway then misses is its interface.
     let summary = running.stop().map_err(failed)?;
     drop(gateway);
+    let because = verdict::doubts(&summary, report.as_ref());
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(Outcome {
         case: case.clone(),
@@ -201,6 +208,8 @@ pub fn run_with(
         gateway: report,
         intact: transferred.intact,
         emulator: summary,
+        trusted: because.is_empty(),
+        because,
     })
 }
 

@@ -46,7 +46,7 @@ pub(super) struct Counts {
 }
 
 /// How a run went.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// How long it ran, in seconds of the model's time.
     pub duration_s: f64,

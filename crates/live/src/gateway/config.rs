@@ -45,6 +45,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// The control socket; `None` for none.
     pub control: Option<PathBuf>,
+    /// Whether the packet loop asks for real-time scheduling and locked memory.
+    pub realtime: bool,
     /// The least level that is logged.
     pub log_level: LogLevel,
     /// How it is logged.
@@ -97,6 +99,7 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
         plan,
         metrics: reader.listen(&file.metrics.listen)?,
         control: reader.socket(&file.control.socket)?,
+        realtime: file.process.realtime,
         log_level: file.log.level,
         log_format: file.log.format,
     })
@@ -117,6 +120,7 @@ impl Config {
             ("traffic", self.plan.traffic != other.plan.traffic),
             ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
+            ("process", self.realtime != other.realtime),
             ("log", self.log_level != other.log_level || self.log_format != other.log_format),
         ];
         differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()

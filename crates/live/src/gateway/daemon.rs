@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lasthop_packet::FlowKey;
 use thiserror::Error;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::config::Config;
 use super::engine::{EngineReport, FlowReport};
@@ -22,6 +22,7 @@ use super::plan::Plan;
 use super::ports::{OpenPorts, open_ports};
 use crate::io::{PacketIo, Port};
 use crate::namespace::Namespace;
+use crate::realtime;
 
 /// Why a gateway did not start, or ended by itself.
 #[derive(Debug, Error)]
@@ -107,7 +108,8 @@ impl Start {
                 return Err(GatewayError::Ended);
             }
             drop(ready);
-            run_loop(io.as_mut(), &plan, inbox, owns_process)
+            let notes = be_on_time(config.realtime);
+            run_loop(io.as_mut(), &plan, inbox, owns_process, notes)
         });
         let packets = packets.map_err(GatewayError::Thread)?;
         let (doors, ports, backend) = started.recv().map_err(|_| GatewayError::Ended)??;
@@ -125,9 +127,10 @@ fn run_loop(
     plan: &Plan,
     inbox: std::sync::mpsc::Receiver<Request>,
     owns_process: bool,
+    notes: Vec<String>,
 ) -> Result<LoopReport, GatewayError> {
     let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
-    let (report, outcome) = PacketLoop::new(io, plan, inbox, notifier).run();
+    let (report, outcome) = PacketLoop::new(io, plan, inbox, notifier, notes).run();
     match outcome {
         Ok(()) => Ok(report),
         Err(error) => {
@@ -135,6 +138,19 @@ fn run_loop(
             Err(GatewayError::Broken(error))
         }
     }
+}
+
+/// Has the calling thread go before others, if that is wanted; returns what the kernel did not grant.
+fn be_on_time(realtime: bool) -> Vec<String> {
+    if !realtime {
+        return Vec::new();
+    }
+    realtime::no_timer_slack();
+    let refusals = realtime::ask_for_it();
+    for refusal in &refusals {
+        warn!("{refusal}");
+    }
+    refusals
 }
 
 impl Gateway {

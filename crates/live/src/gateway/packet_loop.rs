@@ -13,6 +13,7 @@ use super::engine::{Engine, EngineReport, FlowReport, Outgoing};
 use super::link::{LinkInbox, LinkReport};
 use super::notify::Notifier;
 use super::plan::Plan;
+use super::punctuality::{Punctuality, PunctualityReport};
 use crate::clock;
 use crate::io::{PacketIo, PortId, Sent, Wake};
 
@@ -49,6 +50,10 @@ pub struct LoopReport {
     pub lost: u64,
     /// The longest turn but for waiting, in seconds: above 0.06, frames went past us meanwhile.
     pub longest_turn_s: f64,
+    /// Whether it was there when it should have been.
+    pub punctuality: PunctualityReport,
+    /// What the kernel did not grant it; each a sentence.
+    pub notes: Vec<String>,
     /// What it heard of a link layer; `None` where no link layer tells it anything.
     pub link: Option<LinkReport>,
     /// The engine.
@@ -66,18 +71,21 @@ pub(super) struct PacketLoop<'a> {
     out: Outgoing,
     started: Instant,
     longest_turn: Duration,
+    punctuality: Punctuality,
     report: LoopReport,
 }
 
 impl<'a> PacketLoop<'a> {
-    /// A loop over these ports. It ends when a request says so, or when nobody is left to send one.
+    /// A loop over these ports, on this thread; `notes` go into its report. It ends when a request says so, or when nobody is left to send one.
     pub fn new(
         io: &'a mut dyn PacketIo,
         plan: &Plan,
         requests: Receiver<Request>,
         notifier: Notifier,
+        notes: Vec<String>,
     ) -> Self {
         let engine = Engine::new(io.ports(), plan);
+        let now = clock::now();
         Self {
             io,
             engine,
@@ -86,9 +94,10 @@ impl<'a> PacketLoop<'a> {
             notifier,
             frames: Vec::new(),
             out: Outgoing::default(),
-            started: clock::now(),
+            started: now,
             longest_turn: Duration::ZERO,
-            report: LoopReport::default(),
+            punctuality: Punctuality::new(now),
+            report: LoopReport { notes, ..LoopReport::default() },
         }
     }
 
@@ -132,9 +141,13 @@ impl<'a> PacketLoop<'a> {
         }
         let goes_on = self.answer(now);
         self.flush()?;
-        self.longest_turn = self.longest_turn.max(clock::now().since(now));
+        let ended = clock::now();
+        self.longest_turn = self.longest_turn.max(ended.since(now));
+        self.punctuality.turn(now, ended);
         if goes_on && was_idle {
-            self.io.wait(self.engine.deadline())?;
+            let until = self.engine.deadline();
+            self.punctuality.wait(until);
+            self.io.wait(until)?;
         }
         Ok(goes_on)
     }
@@ -188,6 +201,7 @@ impl<'a> PacketLoop<'a> {
             uptime_s: now.since(self.started).as_secs_f64(),
             cpu_s: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
             longest_turn_s: self.longest_turn.as_secs_f64(),
+            punctuality: self.punctuality.report(),
             link: self.link.as_ref().map(LinkInbox::report),
             engine: self.engine.report(),
             ..self.report.clone()

@@ -83,6 +83,8 @@ fn file(scenario: &Scenario, edge: usize, scheme: &str, settings: &Table) -> Tab
         ("ports", ports.into()),
         ("rule", vec![Value::from(rule)].into()),
         ("control", table([("socket", "off".into())]).into()),
+        // It is part of the apparatus, as the emulator is: what it is late by, the run is late by.
+        ("process", table([("realtime", true.into())]).into()),
         ("metrics", table([("listen", "off".into())]).into()),
     ])
 }
