@@ -374,3 +374,23 @@ fn a_data_file_gives_the_thesis_s_trace_files_and_events() {
 fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }
+
+#[test]
+fn a_trial_with_more_links_than_there_are_addresses_is_refused() {
+    let mut text = "duration = \"1 s\"\nschemes = [\"none\"]\nnodes.edge.kind = \"router\"\nnodes.client.kind = \"host\"\n\
+                    flows.down = { from = \"n0\", to = \"client\" }\n\
+                    links.air = { kind = \"wireless\", between = [\"edge\", \"client\"], rate = \"1 Mbit/s\" }\n\
+                    links.up = { between = [\"n0\", \"edge\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }\n"
+        .to_owned();
+    // Each of 24 nodes joined to each: 276 links.
+    for node in 0..24 {
+        text += &format!("nodes.n{node}.kind = \"host\"\n");
+        for other in 0..node {
+            text += &format!(
+                "links.w{node}-{other} = {{ between = [\"n{node}\", \"n{other}\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n"
+            );
+        }
+    }
+    let complaint = Folder::new().with("many.toml", text).refuse(&["try", "many.toml"]);
+    assert!(complaint.contains("it has 278 links, and at most 256"), "{complaint}");
+}
