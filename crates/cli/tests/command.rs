@@ -377,20 +377,24 @@ fn skipped(why: &str) {
 
 #[test]
 fn a_trial_with_more_links_than_there_are_addresses_is_refused() {
-    let mut text = "duration = \"1 s\"\nschemes = [\"none\"]\nnodes.edge.kind = \"router\"\nnodes.client.kind = \"host\"\n\
-                    flows.down = { from = \"n0\", to = \"client\" }\n\
-                    links.air = { kind = \"wireless\", between = [\"edge\", \"client\"], rate = \"1 Mbit/s\" }\n\
-                    links.up = { between = [\"n0\", \"edge\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }\n"
-        .to_owned();
+    let head = r#"
+duration = "1 s"
+schemes = ["none"]
+nodes.edge.kind = "router"
+nodes.client.kind = "host"
+flows.down = { from = "n0", to = "client" }
+links.air = { kind = "wireless", between = ["edge", "client"], rate = "1 Mbit/s" }
+links.up = { between = ["n0", "edge"], rate = "1 Mbit/s", delay = "1 ms" }
+"#;
     // Each of 24 nodes joined to each: 276 links.
-    for node in 0..24 {
-        text += &format!("nodes.n{node}.kind = \"host\"\n");
-        for other in 0..node {
-            text += &format!(
-                "links.w{node}-{other} = {{ between = [\"n{node}\", \"n{other}\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n"
-            );
-        }
-    }
-    let complaint = Folder::new().with("many.toml", text).refuse(&["try", "many.toml"]);
+    let nodes = (0..24).map(|node| format!("nodes.n{node}.kind = \"host\""));
+    let pairs = (0..24).flat_map(|node| (0..node).map(move |other| (node, other)));
+    let wires = pairs.map(|(node, other)| {
+        format!(
+            "links.w{node}-{other} = {{ between = [\"n{node}\", \"n{other}\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }}"
+        )
+    });
+    let lines: Vec<String> = std::iter::once(head.to_owned()).chain(nodes).chain(wires).collect();
+    let complaint = Folder::new().with("many.toml", lines.join("\n")).refuse(&["try", "many.toml"]);
     assert!(complaint.contains("it has 278 links, and at most 256"), "{complaint}");
 }
