@@ -218,7 +218,7 @@ fn a_loop_that_is_held_up_says_so() {
 #[test]
 fn a_link_layer_calls_the_packet_loop_and_is_heard_at_once() {
     let running = Running::start();
-    let teller = running.gateway.link_layer(10).expect("it runs");
+    let teller = running.gateway.link_layer(100).expect("it runs");
     let host = std::net::IpAddr::from([192, 0, 2, 1]);
     let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
     let packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), payload);
