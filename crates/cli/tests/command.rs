@@ -374,3 +374,27 @@ fn a_data_file_gives_the_thesis_s_trace_files_and_events() {
 fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }
+
+#[test]
+fn a_trial_with_more_links_than_there_are_addresses_is_refused() {
+    let head = r#"
+duration = "1 s"
+schemes = ["none"]
+nodes.edge.kind = "router"
+nodes.client.kind = "host"
+flows.down = { from = "n0", to = "client" }
+links.air = { kind = "wireless", between = ["edge", "client"], rate = "1 Mbit/s" }
+links.up = { between = ["n0", "edge"], rate = "1 Mbit/s", delay = "1 ms" }
+"#;
+    // Each of 24 nodes joined to each: 276 links.
+    let nodes = (0..24).map(|node| format!("nodes.n{node}.kind = \"host\""));
+    let pairs = (0..24).flat_map(|node| (0..node).map(move |other| (node, other)));
+    let wires = pairs.map(|(node, other)| {
+        format!(
+            "links.w{node}-{other} = {{ between = [\"n{node}\", \"n{other}\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }}"
+        )
+    });
+    let lines: Vec<String> = std::iter::once(head.to_owned()).chain(nodes).chain(wires).collect();
+    let complaint = Folder::new().with("many.toml", lines.join("\n")).refuse(&["try", "many.toml"]);
+    assert!(complaint.contains("it has 278 links, and at most 256"), "{complaint}");
+}

@@ -7,8 +7,6 @@
 //! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
 //! | [`control`] | a socket through which links are changed while they are in use |
 //! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
-//! | `realtime` | real-time scheduling, locked memory |
-//! | [`lateness`] | how late packets were handed out |
 //! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
 //! | [`fates`] | what link layers learn, for agents outside the world |
 //!
@@ -20,15 +18,12 @@ pub mod command;
 pub mod control;
 pub mod device;
 pub mod fates;
-pub mod lateness;
 pub mod masquerade;
 mod pacer;
-mod realtime;
 pub mod running;
 pub mod summary;
 
 use std::io;
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use lasthop_sim::{NodeId, World};
@@ -78,12 +73,10 @@ impl Emulator {
         Self { world, ends }
     }
 
-    /// What the link layers of the world's wireless links learn of their frames from now on. At most `room` fates wait for whoever
-    /// takes them; further ones are lost.
-    pub fn fates_of_frames(&mut self, room: usize) -> Receiver<FateOfFrame> {
-        let (teller, fates) = fates::channel(room);
-        self.world.observe(Box::new(teller));
-        fates
+    /// Has `listener` called for all that the link layers of the world's wireless links learn of their frames from now on. It runs on
+    /// the emulator's thread, in the midst of the model's time: it must not wait for anything.
+    pub fn on_fates(&mut self, listener: impl FnMut(&FateOfFrame<'_>) + Send + 'static) {
+        self.world.observe(Box::new(fates::Teller(listener)));
     }
 
     /// Starts the clock, on a thread of its own.

@@ -10,8 +10,10 @@
 //! | [`reaction`] | whether a sender slows down on loss |
 //! | [`rule`], [`counters`] | a rule with its agent; what is counted |
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
+//! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the loop that packets go round |
 //! | `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
+//! | [`punctuality`] | whether the loop was there when it should have been |
 //! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
@@ -25,11 +27,13 @@ pub mod detect;
 pub mod engine;
 mod housekeeping;
 mod http;
+pub mod link;
 pub mod metrics;
 mod notify;
 pub mod packet_loop;
 pub mod plan;
 pub mod ports;
+pub mod punctuality;
 pub mod reaction;
 pub mod rule;
 pub mod selector;

@@ -55,6 +55,9 @@ pub trait PacketIo {
     /// Waits until a frame is there, `until` comes, or somebody calls; at most for as long as the backend's heartbeat allows.
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()>;
 
+    /// What ends a wait from another thread: the one that is going on, or the next one.
+    fn waker(&self) -> Wake;
+
     /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 60 ms, frames go
     /// past us.
     fn heartbeat(&mut self, now: Instant);
@@ -71,6 +74,9 @@ pub trait PacketIo {
         let _ = flow;
     }
 }
+
+/// Ends a wait of the [`PacketIo`] that it comes from.
+pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// The longest that [`PacketIo::wait`] waits: a third of what it takes for the heartbeat to go stale.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(20);

@@ -9,6 +9,8 @@
 //! | [`gateway`] | agents on a Linux access point's own traffic |
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
 //! | [`trial`] | a scenario between real hosts on this machine alone |
+//! | [`lateness`] | how late things came, in a histogram |
+//! | `realtime` | real-time scheduling, locked memory |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
 //!
 //! This is the only crate with system calls, a clock, and unsafe code.
@@ -23,7 +25,9 @@ pub mod emulator;
 pub mod frame;
 pub mod gateway;
 pub mod io;
+pub mod lateness;
 pub mod namespace;
+mod realtime;
 pub mod trial;
 
 /// Whether this process may make hosts and devices: everything here but the memory backend takes root.

@@ -6,6 +6,7 @@
 //! | [`transfer`] | a TCP transfer, checked octet by octet |
 //! | [`latency`] | what a small packet feels beside it |
 //! | [`plan`] | which runs there are |
+//! | [`verdict`] | whether a run can be believed |
 //!
 //! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they vanish.
 
@@ -14,12 +15,14 @@ pub mod latency;
 pub mod plan;
 pub mod site;
 pub mod transfer;
+pub mod verdict;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lasthop_scenario::{FlowModel, Scenario};
+use lasthop_agent::LinkSenses;
+use lasthop_scenario::{FlowModel, Link, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
 use serde::Serialize;
@@ -28,6 +31,7 @@ use thiserror::Error;
 use crate::clock;
 use crate::emulator::{self, Device, DeviceError, Emulator};
 use crate::gateway::packet_loop::LoopReport;
+use crate::gateway::plan::AgentMaker;
 use crate::gateway::{Gateway, GatewayError};
 use crate::namespace::IpError;
 use plan::Case;
@@ -110,31 +114,55 @@ pub struct Outcome {
     pub intact: bool,
     /// How the emulator did.
     pub emulator: emulator::Summary,
+    /// Whether the machine kept out of it: neither the emulator nor the gateway was late.
+    pub trusted: bool,
+    /// Why not; each a sentence.
+    pub because: Vec<String>,
 }
 
 /// Runs one case: builds the hosts, runs its flow, and takes everything down.
 pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool) -> Result<Outcome, TrialError> {
+    run_with(scenario, case, None, stop)
+}
+
+/// Runs one case with another agent in place of the scheme's own: a test of what reaches an agent.
+#[doc(hidden)]
+pub fn run_with(
+    scenario: &Scenario,
+    case: &Case,
+    agent: Option<AgentMaker>,
+    stop: &AtomicBool,
+) -> Result<Outcome, TrialError> {
     let edge = edge(scenario)?;
     let flow = &scenario.flows[case.flow_index];
     let scheme = &scenario.schemes[case.scheme_index];
     let site = Site::new(scenario)?;
     let built = scenario.build_links(scheme, case.seed);
-    let mut emulated = Vec::new();
+    let (mut emulated, mut transmitters) = (Vec::new(), Vec::new());
     for end in ends(scenario) {
         let (first, second) = built.ends[end.link];
         let (node, peer): (NodeId, NodeId) = if end.place == 0 { (first, second) } else { (second, first) };
         let name = device_name(&scenario.links[end.link], end.link);
+        if end.node == edge && matches!(scenario.links[end.link].link, Link::Wireless { .. }) {
+            transmitters.push(node);
+        }
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
     }
     site.configure(scenario)?;
     // Before the emulator's clock runs: the kernel checks the gateway's programs without a break, for 20 ms and more.
     let gateway = match scheme.scheme() {
         Some((name, settings)) if name != "none" => {
-            Some(gateway::start(scenario, edge, &site, name, settings)?)
+            Some(gateway::start(scenario, edge, &site, name, settings, agent)?)
         }
         _ => None,
     };
-    let running = Emulator::new(built.world, emulated).spawn(emulator::Options::default());
+    let mut emulator = Emulator::new(built.world, emulated);
+    let (gateway, needs) =
+        gateway.map_or((None, LinkSenses::empty()), |(gateway, needs)| (Some(gateway), needs));
+    if let Some(gateway) = gateway.as_ref().filter(|_| needs.contains(LinkSenses::FRAME_FATE)) {
+        gateway::listen(gateway, &mut emulator, transmitters)?;
+    }
+    let running = emulator.spawn(emulator::Options::default());
     let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
     let busy_before = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
 
@@ -166,6 +194,7 @@ pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool) -> Result<Outcom
     // First the emulator's clock, for the same reason; what the gateway then misses is its interface.
     let summary = running.stop().map_err(failed)?;
     drop(gateway);
+    let because = verdict::doubts(&summary, report.as_ref());
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(Outcome {
         case: case.clone(),
@@ -179,6 +208,8 @@ pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool) -> Result<Outcom
         gateway: report,
         intact: transferred.intact,
         emulator: summary,
+        trusted: because.is_empty(),
+        because,
     })
 }
 

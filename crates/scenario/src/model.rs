@@ -198,6 +198,14 @@ impl SchemeChoice {
     }
 
     /// What it places; `None` for the reference without loss.
+    /// Whether the scheme is one of which TCP senders have a part.
+    pub fn changes_senders(&self) -> bool {
+        let extends = |placement: &dyn Placement| {
+            Role::ALL.iter().any(|(role, _)| placement.extension(*role).is_some())
+        };
+        self.placement().is_some_and(extends)
+    }
+
     pub(crate) fn placement(&self) -> Option<&dyn Placement> {
         self.placement.as_deref()
     }

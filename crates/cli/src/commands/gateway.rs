@@ -159,9 +159,10 @@ fn status(answer: &Value) -> String {
         format!("file        {}", text(&answer["file"])),
         format!("ports       {}, by {}", ports.join(", "), text(&answer["backend"])),
         format!(
-            "up          {uptime:.0} s, {:.2} s of processor time, longest turn {:.1} ms",
+            "up          {uptime:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
             seconds(&report["cpu_s"]),
-            1e3 * seconds(&report["longest_turn_s"])
+            1e3 * seconds(&report["longest_turn_s"]),
+            1e3 * seconds(&report["punctuality"]["longest_absence_s"])
         ),
         format!("connections {} of at most {}", engine["connections"], engine["most_connections"]),
         format!(

@@ -1,5 +1,6 @@
 //! `lasthop try`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -55,12 +56,12 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let scenario = chosen(arguments)?;
+    plan::check(&scenario).map_err(Failure::usage)?;
     if !lasthop_live::is_root() {
         return Err(Failure::Run(anyhow!(
             "`lasthop try` makes hosts of its own (network namespaces), which takes root: run it with sudo"
         )));
     }
-    plan::check(&scenario).map_err(Failure::usage)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
@@ -164,6 +165,8 @@ struct Report {
     scenario: String,
     seeds: Vec<u64>,
     baseline: String,
+    /// Schemes of which senders have a part, too, that is not there on hosts of this kernel.
+    gateway_alone: Vec<String>,
     rows: Vec<Row>,
     runs: Vec<Outcome>,
 }
@@ -207,7 +210,16 @@ impl Report {
                     .map(|reference| (row.goodput_bps / reference - 1.0) * 100.0);
             }
         }
-        Self { scenario: scenario.name.clone(), seeds: scenario.seeds.clone(), baseline, rows, runs }
+        let gateway_alone = scenario.schemes.iter().filter(|scheme| scheme.changes_senders());
+        let gateway_alone = gateway_alone.map(|scheme| scheme.label.clone()).collect();
+        Self {
+            scenario: scenario.name.clone(),
+            seeds: scenario.seeds.clone(),
+            baseline,
+            gateway_alone,
+            rows,
+            runs,
+        }
     }
 
     fn table(&self) -> String {
@@ -254,20 +266,38 @@ impl Report {
             1 => "one run each".to_owned(),
             seeds => format!("medians of {seeds} runs each (least to most)"),
         };
-        let doubtful: Vec<&Outcome> = self.runs.iter().filter(|run| !run.emulator.trusted).collect();
-        let trust = match doubtful.first() {
-            None => "the emulator kept its time in every run".to_owned(),
+        let mut lines = vec![format!(
+            "{runs}; improvement over {:?}; latency of a small packet beside the flow, both ways",
+            self.baseline
+        )];
+        lines.push(self.trust());
+        lines.extend(self.gateway_alone.iter().map(|scheme| {
+            format!("{scheme:?} has a part in senders, too, which the hosts' kernel does not have: this is the gateway alone")
+        }));
+        lines.extend(self.refusals());
+        lines.join("\n")
+    }
+
+    /// How many runs are to be believed, and why the others are not.
+    fn trust(&self) -> String {
+        let doubtful: Vec<&Outcome> = self.runs.iter().filter(|run| !run.trusted).collect();
+        match doubtful.first() {
+            None => "emulator and gateway kept their time in every run".to_owned(),
             Some(first) => format!(
-                "{} of {} runs are not to be trusted: the machine was too busy for the emulator ({})",
+                "{} of {} runs are not to be trusted: the machine was too busy ({}: {})",
                 doubtful.len(),
                 self.runs.len(),
-                first.emulator.because.join("; ")
+                first.case.scheme,
+                first.because.join("; ")
             ),
-        };
-        format!(
-            "{runs}; improvement over {:?}; latency of a small packet beside the flow, both ways\n{trust}",
-            self.baseline
-        )
+        }
+    }
+
+    /// What the kernel did not grant to emulator or gateway, each once.
+    fn refusals(&self) -> BTreeSet<String> {
+        let of_gateways =
+            self.runs.iter().filter_map(|run| run.gateway.as_ref()).flat_map(|loop_| &loop_.notes);
+        self.runs.iter().flat_map(|run| &run.emulator.notes).chain(of_gateways).cloned().collect()
     }
 }
 

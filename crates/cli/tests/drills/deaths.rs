@@ -105,6 +105,29 @@ fn connections_go_on_when_the_daemon_hangs_and_through_it_when_it_comes_to() {
 }
 
 #[test]
+fn a_daemon_with_real_time_scheduling_that_hangs_is_passed_by_like_any_other() {
+    let _alone = alone();
+    let Some(site) = site(Kind::Routed, true) else { return };
+    let (what, most) = sender(true);
+    let daemon = Daemon::start(&site.gateway, "[process]\nrealtime = true\n");
+    assert_eq!(daemon.status()["report"]["notes"], serde_json::json!([]), "root is refused nothing");
+    assert_gap(&format!("real time, stopped and continued, {what}"), Kind::Routed, most, || {
+        let before = daemon.received();
+        let pulse = Pulse::start(&site);
+        thread::sleep(WHILE);
+        daemon.sees_more_than(before + 100);
+        daemon.signal(Signal::STOP);
+        pulse.assert_it_goes_on();
+        thread::sleep(WHILE / 2);
+        daemon.signal(Signal::CONT);
+        pulse.assert_it_goes_on();
+        pulse.end()
+    });
+    let away = daemon.status()["report"]["punctuality"]["longest_absence_s"].as_f64();
+    assert!(away >= Some((WHILE / 2).as_secs_f64() - 0.05), "it knows that it was away: {away:?}");
+}
+
+#[test]
 fn a_hang_that_is_shorter_than_the_heartbeat_costs_nothing_but_time() {
     let _alone = alone();
     let Some(site) = Site::new(Kind::Routed) else { return };

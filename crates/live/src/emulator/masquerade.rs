@@ -10,8 +10,8 @@ const FORWARDING: &str = "ipv4/ip_forward";
 /// A chain without rules that stands in a table of ours for this: forwarding was off before, and is to be switched off at the end.
 const WAS_OFF: &str = "forwarding_was_off";
 
-/// Forwarding and address translation for one subnet, of IPv4. All of it is undone with this value. With `nft`, what one that was
-/// killed has left behind is undone with the next, and forwarding stays on until the last one ends.
+/// Forwarding and address translation for one subnet, of IPv4. All of it is undone with this value. The translation that one left behind
+/// that was killed is undone with the next; with `nft` its forwarding is, too, which stays on until the last one ends.
 #[derive(Debug)]
 pub struct Masquerade<'n> {
     namespace: &'n Namespace,
@@ -81,15 +81,42 @@ impl Drop for Masquerade<'_> {
     }
 }
 
+/// Whether a device has a name as ours have.
+fn is_ours(device: &str) -> bool {
+    let number = device.strip_prefix("lasthop").unwrap_or_default();
+    !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
+}
+
 /// Our tables of `nft`: those named as our devices are.
 fn tables(namespace: &Namespace) -> Vec<String> {
     let listed = run(namespace, &["nft", "list", "tables", "ip"], "").unwrap_or_default();
     let names = listed.lines().filter_map(|line| line.trim().strip_prefix("table ip "));
-    let is_ours = |name: &&str| {
-        let number = name.strip_prefix("lasthop").unwrap_or_default();
-        !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
-    };
-    names.filter(is_ours).map(str::to_owned).collect()
+    names.filter(|name| is_ours(name)).map(str::to_owned).collect()
+}
+
+/// Our rules of `iptables`, each as the subnet and the device that it was made for.
+fn iptables_rules(namespace: &Namespace) -> Vec<(String, String)> {
+    if !may_have_rules(namespace) {
+        return Vec::new();
+    }
+    let listed =
+        run(namespace, &["iptables", "-w", "-t", "nat", "-S", "POSTROUTING"], "").unwrap_or_default();
+    let ours = listed.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [.., "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"] = words.as_slice() else { return None };
+        // Nothing but what we would have written ourselves.
+        let is_whole = words[2..] == rule_of(subnet, device)[1..];
+        (is_ours(device) && is_whole).then(|| ((*subnet).to_owned(), (*device).to_owned()))
+    });
+    ours.collect()
+}
+
+/// Whether to ask `iptables` for its rules. The one of old would load the kernel's `iptable_nat` only to find that there are none.
+fn may_have_rules(namespace: &Namespace) -> bool {
+    let Ok(version) = run(namespace, &["iptables", "--version"], "") else { return false };
+    let names = || std::fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
+    let has_nat = || namespace.enter(names).is_ok_and(|names| names.lines().any(|name| name == "nat"));
+    version.contains("nf_tables") || has_nat()
 }
 
 fn has_note(namespace: &Namespace, table: &str) -> bool {
@@ -101,18 +128,22 @@ fn note_that_it_was_off(namespace: &Namespace, table: &str) {
     let _ = run(namespace, &["nft", "add", "chain", "ip", table, WAS_OFF], "");
 }
 
-/// Removes the tables whose devices are gone, and the one that had our own device's name before. Whether forwarding was off before
-/// their time.
+/// Removes the tables and rules whose devices are gone, and those that had our own device's name before. Whether forwarding was off
+/// before their time, as far as a table tells.
 fn clear_after_the_dead(namespace: &Namespace, device: &str) -> bool {
-    let left = tables(namespace);
-    if left.is_empty() {
+    let (tables, rules) = (tables(namespace), iptables_rules(namespace));
+    if tables.is_empty() && rules.is_empty() {
         return false;
     }
     let links = namespace.ip(&["link show"]).unwrap_or_default();
+    let is_left = |name: &str| name == device || !links.contains(&format!(": {name}: "));
     let mut was_off = false;
-    for table in left.iter().filter(|table| *table == device || !links.contains(&format!(": {table}: "))) {
+    for table in tables.iter().filter(|table| is_left(table)) {
         was_off |= has_note(namespace, table);
         let _ = run(namespace, &["nft", "delete", "table", "ip", table], "");
+    }
+    for (subnet, device) in rules.iter().filter(|(_, device)| is_left(device)) {
+        let _ = run(namespace, &iptables("-D", subnet, device), "");
     }
     was_off
 }
@@ -129,12 +160,17 @@ fn with_nft(namespace: &Namespace, subnet: &str, device: &str) -> Result<Vec<Str
 }
 
 fn with_iptables(namespace: &Namespace, subnet: &str, device: &str) -> Result<Vec<String>, String> {
-    let command = |action| {
-        let rule = ["POSTROUTING", "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"];
-        ["iptables", "-w", "-t", "nat", action].into_iter().chain(rule).collect::<Vec<&str>>()
-    };
-    run(namespace, &command("-A"), "")?;
-    Ok(command("-D").into_iter().map(str::to_owned).collect())
+    run(namespace, &iptables("-A", subnet, device), "")?;
+    Ok(iptables("-D", subnet, device).into_iter().map(str::to_owned).collect())
+}
+
+/// The command that adds or deletes our rule.
+fn iptables<'a>(action: &'a str, subnet: &'a str, device: &'a str) -> Vec<&'a str> {
+    ["iptables", "-w", "-t", "nat", action].into_iter().chain(rule_of(subnet, device)).collect()
+}
+
+const fn rule_of<'a>(subnet: &'a str, device: &'a str) -> [&'a str; 8] {
+    ["POSTROUTING", "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"]
 }
 
 /// What it prints.

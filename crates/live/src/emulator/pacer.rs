@@ -13,11 +13,11 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::device::{LONGEST_FRAME, Received};
-use super::lateness::Lateness;
 use super::running::Command;
 use super::summary::{Counts, Stalls};
 use super::{End, Options};
 use crate::clock;
+use crate::lateness::Lateness;
 
 /// Packets taken from an end before the world moves on: a burst at one end must not make the other's packets late.
 const BATCH: usize = 8;

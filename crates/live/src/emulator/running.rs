@@ -13,7 +13,8 @@ use thiserror::Error;
 
 use super::pacer::{Pacer, panicked};
 use super::summary::Summary;
-use super::{End, Options, realtime};
+use super::{End, Options};
+use crate::realtime;
 
 /// An emulation at work. It stops, and its devices vanish, when this value does.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use serde::Serialize;
 
-use super::lateness::LatenessSummary;
 use super::pacer::Pacer;
+use crate::lateness::LatenessSummary;
 
 /// A median above this is not the model's delay any more: a tenth of the shortest wireless round trips.
 pub const LARGEST_MEDIAN: Duration = Duration::from_micros(100);
@@ -46,7 +46,7 @@ pub(super) struct Counts {
 }
 
 /// How a run went.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// How long it ran, in seconds of the model's time.
     pub duration_s: f64,

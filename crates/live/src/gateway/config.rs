@@ -5,7 +5,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,22 +45,40 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// The control socket; `None` for none.
     pub control: Option<PathBuf>,
+    /// Whether the packet loop asks for real-time scheduling and locked memory.
+    pub realtime: bool,
     /// The least level that is logged.
     pub log_level: LogLevel,
     /// How it is logged.
     pub log_format: LogFormat,
 }
 
-/// Reads a file. `senses` is what the gateway's link layer has to offer: a scheme that needs more is refused.
-pub fn read(path: &Path, senses: LinkSenses) -> Result<Config, ConfigError> {
-    parse(&read_file(path)?, &path.display().to_string(), senses)
+/// Where a gateway is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// What its link layer has to offer: a scheme that needs more is refused.
+    pub senses: LinkSenses,
+    /// The address from which its agents send messages of their own; unspecified where no scheme sends any.
+    pub address: IpAddr,
+}
+
+impl From<LinkSenses> for Surroundings {
+    /// Without an address: no scheme that works without link senses sends messages in its own name.
+    fn from(senses: LinkSenses) -> Self {
+        Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
+    }
+}
+
+/// Reads a file for a gateway that is to run there.
+pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
+    parse(&read_file(path)?, &path.display().to_string(), surroundings)
 }
 
 /// Reads a text; `name` is what errors call it.
-pub fn parse(text: &str, name: &str, senses: LinkSenses) -> Result<Config, ConfigError> {
+pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
     let document = Document::parse_toml(text, name.to_owned())?;
     let file: GatewayFile = document.deserialize()?;
-    let reader = Reader { document: &document, senses };
+    let reader = Reader { document: &document, surroundings: surroundings.into() };
     let flows = reader.in_range(&["bounds", "flows"], file.bounds.flows, 1, MOST_FLOWS)?;
     reader.in_range(&["bounds", "octets-per-flow"], file.bounds.octets_per_flow, 0, 1 << 40)?;
     reader.in_range(&["bounds", "octets-in-all"], file.bounds.octets_in_all, 0, 1 << 40)?;
@@ -81,6 +99,7 @@ pub fn parse(text: &str, name: &str, senses: LinkSenses) -> Result<Config, Confi
         plan,
         metrics: reader.listen(&file.metrics.listen)?,
         control: reader.socket(&file.control.socket)?,
+        realtime: file.process.realtime,
         log_level: file.log.level,
         log_format: file.log.format,
     })
@@ -101,6 +120,7 @@ impl Config {
             ("traffic", self.plan.traffic != other.plan.traffic),
             ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
+            ("process", self.realtime != other.realtime),
             ("log", self.log_level != other.log_level || self.log_format != other.log_format),
         ];
         differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
@@ -110,7 +130,7 @@ impl Config {
 /// What reading needs to know.
 struct Reader<'a> {
     document: &'a Document<'a>,
-    senses: LinkSenses,
+    surroundings: Surroundings,
 }
 
 impl Reader<'_> {

@@ -10,17 +10,19 @@ use std::time::Duration;
 
 use lasthop_packet::FlowKey;
 use thiserror::Error;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::config::Config;
 use super::engine::{EngineReport, FlowReport};
 use super::housekeeping::{Doors, Housekeeping};
+use super::link::{self, LinkTeller};
 use super::notify::Notifier;
 use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
 use super::ports::{OpenPorts, open_ports};
 use crate::io::{PacketIo, Port};
 use crate::namespace::Namespace;
+use crate::realtime;
 
 /// Why a gateway did not start, or ended by itself.
 #[derive(Debug, Error)]
@@ -106,7 +108,8 @@ impl Start {
                 return Err(GatewayError::Ended);
             }
             drop(ready);
-            run_loop(io.as_mut(), &plan, inbox, owns_process)
+            let notes = be_on_time(config.realtime);
+            run_loop(io.as_mut(), &plan, inbox, owns_process, notes)
         });
         let packets = packets.map_err(GatewayError::Thread)?;
         let (doors, ports, backend) = started.recv().map_err(|_| GatewayError::Ended)??;
@@ -124,9 +127,10 @@ fn run_loop(
     plan: &Plan,
     inbox: std::sync::mpsc::Receiver<Request>,
     owns_process: bool,
+    notes: Vec<String>,
 ) -> Result<LoopReport, GatewayError> {
     let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
-    let (report, outcome) = PacketLoop::new(io, plan, inbox, notifier).run();
+    let (report, outcome) = PacketLoop::new(io, plan, inbox, notifier, notes).run();
     match outcome {
         Ok(()) => Ok(report),
         Err(error) => {
@@ -134,6 +138,19 @@ fn run_loop(
             Err(GatewayError::Broken(error))
         }
     }
+}
+
+/// Has the calling thread go before others, if that is wanted; returns what the kernel did not grant.
+fn be_on_time(realtime: bool) -> Vec<String> {
+    if !realtime {
+        return Vec::new();
+    }
+    realtime::no_timer_slack();
+    let refusals = realtime::ask_for_it();
+    for refusal in &refusals {
+        warn!("{refusal}");
+    }
+    refusals
 }
 
 impl Gateway {
@@ -165,6 +182,16 @@ impl Gateway {
     /// Sets a connection aside. `false` if there is none.
     pub fn set_aside(&self, flow: FlowKey) -> Result<bool, GatewayError> {
         self.ask(|to| Request::Aside(flow, to))
+    }
+
+    /// For a link layer in this process that tells what becomes of the frames that the gateway's host transmits on its radio ports. At most
+    /// `room` events wait for the packet loop; further ones are lost, and counted. The last link layer that asked is the one that is heard.
+    ///
+    /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock, as of a frame: whatever clock
+    /// the link layer has, the times that events carry are durations.
+    pub fn link_layer(&self, room: usize) -> Result<LinkTeller, GatewayError> {
+        let (inbox, teller) = link::queue(room);
+        self.ask(|to| Request::Hear(inbox, to)).map(teller)
     }
 
     /// Drains it, closes its ports, and returns what it counted.

@@ -112,7 +112,7 @@ impl Engine {
         let place = Connection::key_of(packet, Side::Core).and_then(|key| self.connections.find(key));
         let Some(place) = place else { return };
         let connection = self.connections.at(place);
-        let (Some(rule), None) = (connection.rule, connection.aside) else { return };
+        let (Some(rule), None, false) = (connection.rule, connection.aside, self.is_drained) else { return };
         let rule = &mut self.rules[usize::from(rule)];
         if rule.needs().contains(LinkSenses::FRAME_FATE) {
             let _ = rule.call(now, &mut self.outbox, |agent, cx| agent.on_link(event, cx));

@@ -24,6 +24,25 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         "Longest turn of the packet loop but for waiting.",
         report.longest_turn_s,
     )?;
+    let punctuality = report.punctuality;
+    page.counter(
+        "stalls_total",
+        "Times that the packet loop was away for 10 ms or more.",
+        punctuality.stalls,
+    )?;
+    page.counter("stalled_seconds_total", "Time that those took.", punctuality.stalled_s)?;
+    page.gauge(
+        "longest_absence_seconds",
+        "Longest time that the packet loop was away.",
+        punctuality.longest_absence_s,
+    )?;
+    if let Some(waited) = punctuality.kept_waiting {
+        page.counter(
+            "kept_waiting_seconds_total",
+            "Time that the packet loop had to wait for a processor.",
+            waited.total_s,
+        )?;
+    }
     page.counter("received_frames_total", "Frames that came in by a port.", counters.received)?;
     page.counter("received_octets_total", "Octets of those frames.", counters.received_octets)?;
     page.counter("sent_frames_total", "Frames given back to the kernel.", report.sent)?;

@@ -10,14 +10,15 @@ use serde::Serialize;
 use tracing::{debug, info};
 
 use super::engine::{Engine, EngineReport, FlowReport, Outgoing};
+use super::link::{LinkInbox, LinkReport};
 use super::notify::Notifier;
 use super::plan::Plan;
+use super::punctuality::{Punctuality, PunctualityReport};
 use crate::clock;
-use crate::io::{PacketIo, PortId, Sent};
+use crate::io::{PacketIo, PortId, Sent, Wake};
 
 /// What others may ask of the packet loop. It answers within one turn, which takes 20 ms at most where nothing goes on.
-#[derive(Debug)]
-pub enum Request {
+pub(super) enum Request {
     /// How is it?
     Report(Sender<LoopReport>),
     /// Which connections are there, at most so many?
@@ -28,6 +29,8 @@ pub enum Request {
     Drain(Sender<EngineReport>),
     /// Set a connection aside. Is there one?
     Aside(FlowKey, Sender<bool>),
+    /// Hear what a link layer has to tell. What calls the loop then?
+    Hear(LinkInbox, Sender<Wake>),
     /// Drain, and end.
     Stop,
 }
@@ -47,42 +50,54 @@ pub struct LoopReport {
     pub lost: u64,
     /// The longest turn but for waiting, in seconds: above 0.06, frames went past us meanwhile.
     pub longest_turn_s: f64,
+    /// Whether it was there when it should have been.
+    pub punctuality: PunctualityReport,
+    /// What the kernel did not grant it; each a sentence.
+    pub notes: Vec<String>,
+    /// What it heard of a link layer; `None` where no link layer tells it anything.
+    pub link: Option<LinkReport>,
     /// The engine.
     pub engine: EngineReport,
 }
 
 /// The loop that packets go round, on one thread.
-pub struct PacketLoop<'a> {
+pub(super) struct PacketLoop<'a> {
     io: &'a mut dyn PacketIo,
     engine: Engine,
     requests: Receiver<Request>,
+    link: Option<LinkInbox>,
     notifier: Notifier,
     frames: Vec<(PortId, crate::frame::Frame)>,
     out: Outgoing,
     started: Instant,
     longest_turn: Duration,
+    punctuality: Punctuality,
     report: LoopReport,
 }
 
 impl<'a> PacketLoop<'a> {
-    /// A loop over these ports. It ends when a request says so, or when nobody is left to send one.
+    /// A loop over these ports, on this thread; `notes` go into its report. It ends when a request says so, or when nobody is left to send one.
     pub fn new(
         io: &'a mut dyn PacketIo,
         plan: &Plan,
         requests: Receiver<Request>,
         notifier: Notifier,
+        notes: Vec<String>,
     ) -> Self {
         let engine = Engine::new(io.ports(), plan);
+        let now = clock::now();
         Self {
             io,
             engine,
             requests,
+            link: None,
             notifier,
             frames: Vec::new(),
             out: Outgoing::default(),
-            started: clock::now(),
+            started: now,
             longest_turn: Duration::ZERO,
-            report: LoopReport::default(),
+            punctuality: Punctuality::new(now),
+            report: LoopReport { notes, ..LoopReport::default() },
         }
     }
 
@@ -114,6 +129,10 @@ impl<'a> PacketLoop<'a> {
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
         let was_idle = self.frames.is_empty();
+        // Before the frames: a fate was told before whatever came of it could arrive.
+        if let Some(link) = &mut self.link {
+            link.hear(now, |event| self.engine.on_link(event, now, &mut self.out));
+        }
         for (port, frame) in self.frames.drain(..) {
             self.engine.on_frame(port, frame, now, &mut self.out);
         }
@@ -122,9 +141,13 @@ impl<'a> PacketLoop<'a> {
         }
         let goes_on = self.answer(now);
         self.flush()?;
-        self.longest_turn = self.longest_turn.max(clock::now().since(now));
+        let ended = clock::now();
+        self.longest_turn = self.longest_turn.max(ended.since(now));
+        self.punctuality.turn(now, ended);
         if goes_on && was_idle {
-            self.io.wait(self.engine.deadline())?;
+            let until = self.engine.deadline();
+            self.punctuality.wait(until);
+            self.io.wait(until)?;
         }
         Ok(goes_on)
     }
@@ -165,6 +188,10 @@ impl<'a> PacketLoop<'a> {
                 Ok(Request::Aside(flow, to)) => {
                     let _ = to.send(self.engine.set_aside(flow, now, &mut self.out));
                 }
+                Ok(Request::Hear(inbox, to)) => {
+                    self.link = Some(inbox);
+                    let _ = to.send(self.io.waker());
+                }
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
@@ -177,6 +204,8 @@ impl<'a> PacketLoop<'a> {
             uptime_s: now.since(self.started).as_secs_f64(),
             cpu_s: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
             longest_turn_s: self.longest_turn.as_secs_f64(),
+            punctuality: self.punctuality.report(),
+            link: self.link.as_ref().map(LinkInbox::report),
             engine: self.engine.report(),
             ..self.report.clone()
         }

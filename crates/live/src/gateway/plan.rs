@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_agent::Agent;
+use lasthop_agent::{Agent, LinkSenses};
 
 use super::selector::Selector;
 use super::table::IdleTimes;
@@ -51,6 +51,14 @@ pub struct SteppingAside {
     pub one_way_time: Duration,
     /// A sender that did not slow down at so many losses ([`super::reaction`]) is set aside; `None` for never.
     pub unresponsive_losses: Option<u8>,
+}
+
+impl Plan {
+    /// What its agents need to see of the link layer.
+    pub fn needs(&self) -> LinkSenses {
+        let agents = self.rules.iter().filter_map(|rule| rule.agent.as_ref());
+        agents.map(|make| make().needs()).collect()
+    }
 }
 
 impl fmt::Debug for RulePlan {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use lasthop_agent::{LinkSenses, Side};
+use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
+use lasthop_packet::{Ip, Packet, Payload, Tcp};
 
 use super::config::{self, Backend};
 use super::control::{AskError, Command, ask, parse_flow};
@@ -27,13 +28,18 @@ struct Running {
 
 impl Running {
     fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// With these lines before the rule.
+    fn start_with(lines: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let metrics = free.expect("a free port").port();
         let file = directory.path().join("gateway.toml");
         let socket = directory.path().join("gateway.sock");
         let text = format!(
-            "[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[control]\nsocket = \"{}\"\n[[rule]]\nscheme = \"snoop\"\n",
+            "[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[control]\nsocket = \"{}\"\n{lines}[[rule]]\nscheme = \"snoop\"\n",
             socket.display()
         );
         fs::write(&file, text).expect("a file");
@@ -169,4 +175,67 @@ fn connections_are_read_as_they_are_written() {
         assert!(parse_flow(wrong).is_err(), "{wrong}");
     }
     assert!(ask(Path::new("/nowhere"), &Command::Status).is_err());
+}
+
+/// The scheduling policies of this process's threads of that name: 0 for ordinary ones, 1 for `SCHED_FIFO`; the 41st field of
+/// `/proc/PID/stat` (proc(5)).
+fn policies(thread: &str) -> Vec<u32> {
+    let mut policies = Vec::new();
+    for entry in fs::read_dir("/proc/self/task").expect("Linux").flatten() {
+        // A thread may have ended since.
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some((head, fields)) = stat.rsplit_once(") ") else { continue };
+        if head.ends_with(&format!("({thread}")) {
+            policies.push(fields.split(' ').nth(38).and_then(|field| field.parse().ok()).expect("a policy"));
+        }
+    }
+    policies
+}
+
+#[test]
+fn packets_go_before_ordinary_work_only_where_the_file_says_so() {
+    let running = Running::start_with("[process]\nrealtime = true\n");
+    let notes = running.gateway.report().expect("it runs").notes;
+    assert_eq!(notes.is_empty(), policies("packets").contains(&1), "what is refused is told: {notes:?}");
+    assert!(policies("housekeeping").iter().all(|policy| *policy == 0), "that can wait");
+    drop(running);
+    let _ordinary = Running::start();
+    assert!(!policies("packets").contains(&1));
+}
+
+#[test]
+fn a_loop_that_is_held_up_says_so() {
+    let running = Running::start();
+    let report = running.gateway.report().expect("it runs");
+    assert!(report.punctuality.longest_absence_s < report.uptime_s, "{report:?}");
+    let page = running.http("GET /metrics HTTP/1.1\r\n\r\n");
+    assert!(
+        page.contains("\nlasthop_stalls_total ") && page.contains("\nlasthop_stalled_seconds_total "),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_link_layer_calls_the_packet_loop_and_is_heard_at_once() {
+    let running = Running::start();
+    let teller = running.gateway.link_layer(100).expect("it runs");
+    let host = std::net::IpAddr::from([192, 0, 2, 1]);
+    let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
+    let packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), payload);
+    for _ in 0..20 {
+        teller.tell(&LinkEvent::Frame {
+            packet: &packet,
+            fate: Fate::Delivered,
+            transmissions: 1,
+            queueing: Duration::ZERO,
+            air_time: Duration::ZERO,
+        });
+        // The loop answers once it is awake, and goes to sleep.
+        running.gateway.report().expect("it runs");
+    }
+    let link = || running.gateway.report().expect("it runs").link.expect("it listens");
+    running.wait_for(|_| link().heard == 20);
+    let link = link();
+    assert_eq!(link.lost, 0);
+    assert!(link.delay.median_us < 10_000.0, "it does not wait for a wait to end by itself: {link:?}");
 }

@@ -35,7 +35,7 @@ use lasthop_packet::{FlowKey, Instant};
 use thiserror::Error;
 
 use super::devices::{Devices, Waker};
-use super::{PacketIo, Port, PortId, Selection, Sent};
+use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::{Device, DeviceError, Interface, Kind, LARGEST_MTU};
 use crate::frame::Frame;
 use mapped::Mapped;
@@ -163,6 +163,11 @@ impl PacketIo for Divert {
 
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
         self.devices.wait(until)
+    }
+
+    fn waker(&self) -> Wake {
+        let waker = self.devices.waker();
+        Box::new(move || waker.wake())
     }
 
     fn heartbeat(&mut self, now: Instant) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use lasthop_packet::Instant;
 
-use super::{LONGEST_WAIT, PacketIo, Port, PortId, Sent};
+use super::{LONGEST_WAIT, PacketIo, Port, PortId, Sent, Wake};
 use crate::clock;
 use crate::frame::Frame;
 
@@ -101,6 +101,11 @@ impl PacketIo for Memory {
             .wait_timeout_while(self.lock(), longest, |shared| shared.arriving.is_empty() && !shared.woken);
         waited.unwrap_or_else(PoisonError::into_inner).0.woken = false;
         Ok(())
+    }
+
+    fn waker(&self) -> Wake {
+        let memory = self.clone();
+        Box::new(move || memory.wake())
     }
 
     fn heartbeat(&mut self, now: Instant) {

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use super::devices::{Devices, Waker};
 use super::selection::Prefix;
-use super::{PacketIo, Port, PortId, Selection, Sent};
+use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::{Device, DeviceError, Interface, Kind};
 use crate::frame::Frame;
 
@@ -290,6 +290,11 @@ impl PacketIo for Policy {
 
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
         self.devices.wait(until)
+    }
+
+    fn waker(&self) -> Wake {
+        let waker = self.devices.waker();
+        Box::new(move || waker.wake())
     }
 
     /// Nobody listens.

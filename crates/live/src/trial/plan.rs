@@ -47,6 +47,7 @@ pub fn cases(scenario: &Scenario) -> Vec<Case> {
 
 /// Checks what can be known before the first run.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
+    super::site::check(scenario)?;
     super::site::edge(scenario)?;
     for node in &scenario.nodes {
         if node.buffer.is_some() || !node.processing_delay.is_zero() {

@@ -12,6 +12,8 @@ use crate::trial::TrialError;
 
 /// More nodes than this are no demonstration.
 const MOST_NODES: usize = 50;
+/// A link's number is the third octet of its hosts' addresses.
+const MOST_LINKS: usize = 1 << u8::BITS;
 /// The kernel's limit is 15 characters and a zero (`IFNAMSIZ`).
 const LONGEST_DEVICE_NAME: usize = 15;
 
@@ -51,11 +53,19 @@ pub fn device_name(link: &LinkModel, index: usize) -> String {
     if name.len() <= LONGEST_DEVICE_NAME && name != "lo" { name.to_owned() } else { format!("link{index}") }
 }
 
+/// Checks that there are hosts and addresses for all of it.
+pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
+    let counts = [("nodes", scenario.nodes.len(), MOST_NODES), ("links", scenario.links.len(), MOST_LINKS)];
+    match counts.into_iter().find(|(_, count, most)| count > most) {
+        None => Ok(()),
+        Some((what, count, most)) => Err(TrialError::Unsuitable(format!(
+            "it has {count} {what}, and at most {most} have room on this machine"
+        ))),
+    }
+}
+
 /// The one node where an agent can sit: the router between wires and a wireless hop.
 pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
-    if scenario.nodes.len() > MOST_NODES {
-        return Err(TrialError::Unsuitable(format!("it has more than {MOST_NODES} nodes")));
-    }
     let mut edges = (0..scenario.nodes.len())
         .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
     let edge = edges.next().ok_or_else(|| {
@@ -70,6 +80,7 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
 impl Site {
     /// A namespace for each node; their devices are still to come.
     pub fn new(scenario: &Scenario) -> Result<Self, TrialError> {
+        check(scenario)?;
         let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
         let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
         let mut addresses = vec![Vec::new(); hosts.len()];
@@ -116,7 +127,7 @@ impl Site {
     }
 }
 
-/// `10.77.LINK.1` and `.2`.
+/// `10.77.LINK.1` and `.2`; [`check`] has seen to it that the link's number is an octet.
 fn address(end: End) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 77, end.link as u8, 1 + end.place as u8))
 }

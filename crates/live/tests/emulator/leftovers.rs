@@ -47,6 +47,49 @@ fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
     assert_eq!(traces(&machine), before);
 }
 
+/// The rules of `iptables` that translate addresses; `None` where there is no `iptables`.
+fn translations(machine: &Namespace) -> Option<String> {
+    let list = || Command::new("iptables").args(["-t", "nat", "-S", "POSTROUTING"]).output();
+    let output = machine.enter(list).expect("enter").ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() {
+    if skipped() {
+        return;
+    }
+    let machine = Namespace::new("machine").expect("root");
+    if translations(&machine).is_none() {
+        eprintln!("SKIPPED: needs iptables");
+        return;
+    }
+    let add = |subnet: &str, device: &str| {
+        let rule = ["-t", "nat", "-A", "POSTROUTING", "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"];
+        let done = machine.enter(|| Command::new("iptables").args(rule).status()).expect("enter");
+        assert!(done.expect("it has just been there").success());
+    };
+    let (hop, _near, _far) = machine.enter(BehindHop::new).expect("enter").expect("root");
+    machine.ip(&["tuntap add lasthop77 mode tap"]).expect("an ordinary device");
+    let own = hop.subnet();
+    for (subnet, device) in [
+        ("100.64.88.0/30", "lasthop88"),
+        (own.as_str(), hop.device.as_str()),
+        ("100.64.77.0/30", "lasthop77"),
+        ("10.9.0.0/16", "eth0"),
+    ] {
+        add(subnet, device);
+    }
+    let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device).expect("nft or iptables");
+    drop(beyond);
+    let left = translations(&machine).expect("it is there");
+    assert!(!left.contains("lasthop88"), "its device is gone: {left}");
+    assert!(!left.contains(&hop.device), "it had our device's name before: {left}");
+    assert!(left.contains("lasthop77"), "somebody is at work there: {left}");
+    assert!(left.contains("eth0"), "that is not ours: {left}");
+}
+
 #[test]
 fn a_device_that_is_down_or_gone_loses_packets_and_nothing_else() {
     if skipped() {

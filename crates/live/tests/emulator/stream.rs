@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use lasthop_agent::Fate;
+use lasthop_agent::{Fate, LinkEvent};
 use lasthop_live::clock;
 use lasthop_live::emulator::{Options, Summary};
 use lasthop_packet::Instant;
@@ -144,15 +144,19 @@ fn fates_of_frames_are_told_to_agents_outside_the_world() {
         },
     );
     let (hosts, mut emulator) = Hosts::around(world, ends, false);
-    let fates = emulator.fates_of_frames(10_000);
+    let (teller, fates) = std::sync::mpsc::channel();
+    emulator.on_fates(move |told| {
+        let LinkEvent::Frame { packet, fate, .. } = told.event;
+        teller.send((told.link, told.from, fate, packet.len())).expect("somebody listens");
+    });
     let running = emulator.spawn(Options::default()).expect("a thread");
     let (near, far) = hosts.udp();
     let arrived = stream(&near, &far, 500, Duration::from_micros(200)).len();
     let summary = running.stop().expect("it ran");
     let fates: Vec<_> = fates.iter().collect();
-    let count = |fate| fates.iter().filter(|told| told.fate == fate).count();
+    let count = |fate| fates.iter().filter(|told| told.2 == fate).count();
     assert_eq!((count(Fate::Delivered), count(Fate::GivenUp)), (arrived, 500 - arrived));
     assert_eq!(summary.dropped["wireless loss"], count(Fate::GivenUp) as u64);
     assert!(count(Fate::FirstTransmissionFailed) > count(Fate::GivenUp));
-    assert!(fates.iter().all(|told| told.link == link && told.packet.len() == 1000));
+    assert!(fates.iter().all(|told| (told.0, told.1, told.3) == (link, ends[0], 1000)));
 }

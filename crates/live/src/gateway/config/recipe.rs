@@ -1,6 +1,5 @@
 //! From a rule's schemes and settings to what makes its agent.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use lasthop_agent::{Agent, LinkSenses, Stack};
@@ -85,11 +84,12 @@ fn layers(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<Vec<Lay
 
 /// What makes the agent of these schemes; `None` if all of them leave the traffic alone.
 fn maker(reader: &Reader<'_>, layers: &[Layer]) -> Result<Option<AgentMaker>, ConfigError> {
+    let place = Place { role: Role::Edge, address: reader.surroundings.address };
     let mut placements: Vec<Box<dyn Placement>> = Vec::new();
     for layer in layers {
         let placement = layer.scheme.configure(layer.settings.clone());
         let placement = placement.map_err(|error| wrong_setting(reader, layer, &error))?;
-        match placement.agent(place()) {
+        match placement.agent(place) {
             Some(agent) => check_needs(reader, layer, agent.needs())?,
             None if layer.scheme.name == "none" => continue,
             None => {
@@ -106,7 +106,7 @@ fn maker(reader: &Reader<'_>, layers: &[Layer]) -> Result<Option<AgentMaker>, Co
         return Ok(None);
     }
     Ok(Some(Arc::new(move || -> Box<dyn Agent> {
-        let mut agents: Vec<_> = placements.iter().filter_map(|placement| placement.agent(place())).collect();
+        let mut agents: Vec<_> = placements.iter().filter_map(|placement| placement.agent(place)).collect();
         match agents.pop() {
             Some(only) if agents.is_empty() => only,
             last => {
@@ -118,7 +118,7 @@ fn maker(reader: &Reader<'_>, layers: &[Layer]) -> Result<Option<AgentMaker>, Co
 }
 
 fn check_needs(reader: &Reader<'_>, layer: &Layer, needs: LinkSenses) -> Result<(), ConfigError> {
-    let Some(missing) = needs.missing_from(reader.senses) else { return Ok(()) };
+    let Some(missing) = needs.missing_from(reader.surroundings.senses) else { return Ok(()) };
     let problem = format!("scheme {:?} cannot work here: {missing}", layer.scheme.name);
     Err(reader.fail(&strs(&layer.named_at), problem))
 }
@@ -134,11 +134,6 @@ fn wrong_setting(reader: &Reader<'_>, layer: &Layer, error: &CatalogueError) -> 
         }
     }
     reader.fail(&key, error.to_string())
-}
-
-/// Where the agents are. No scheme that works without link senses writes messages in its own name.
-const fn place() -> Place {
-    Place { role: Role::Edge, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
 }
 
 /// Whether the scheme has a setting that its rule does not give.

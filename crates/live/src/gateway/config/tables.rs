@@ -34,6 +34,8 @@ pub struct GatewayFile {
     pub metrics: MetricsTable,
     /// How `lasthop gateway status` and its like reach the daemon.
     pub control: ControlTable,
+    /// How the kernel is to treat the process.
+    pub process: ProcessTable,
     /// The log, on standard error.
     pub log: LogTable,
 }
@@ -199,6 +201,15 @@ pub struct ControlTable {
     pub socket: String,
 }
 
+/// How the kernel is to treat the process.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ProcessTable {
+    /// Whether packets go before all ordinary work of the machine: real-time scheduling (`SCHED_FIFO`) for the packet loop, and memory that is
+    /// not paged out; default false. Where the kernel refuses, the gateway goes on without and says so.
+    pub realtime: bool,
+}
+
 /// The log.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -265,6 +276,7 @@ impl Default for GatewayFile {
             stepping_aside: SteppingAsideTable::default(),
             metrics: MetricsTable::default(),
             control: ControlTable::default(),
+            process: ProcessTable::default(),
             log: LogTable::default(),
         }
     }

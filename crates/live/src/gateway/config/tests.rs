@@ -130,6 +130,21 @@ fn ssh_is_left_alone_unless_the_file_says_otherwise() {
 }
 
 #[test]
+fn the_schema_in_the_repository_is_that_of_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/gateway.schema.json");
+    let mut schema = serde_json::to_string_pretty(&schema()).expect("a JSON value");
+    schema.push('\n');
+    if std::env::var_os("LASTHOP_WRITE_SCHEMA").is_some() {
+        std::fs::write(path, &schema).expect("a writable repository");
+    }
+    let stored = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        stored == schema,
+        "packaging/gateway.schema.json is stale: LASTHOP_WRITE_SCHEMA=1 cargo test -p lasthop-live --lib schema"
+    );
+}
+
+#[test]
 fn the_schema_knows_every_key_of_the_packaged_file() {
     let schema = schema();
     let document = DEFAULT_FILE.parse::<toml::Table>().expect("it is TOML");

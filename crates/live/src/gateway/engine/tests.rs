@@ -2,6 +2,7 @@ mod aside;
 mod bounds;
 mod clock;
 mod conservation;
+mod link;
 mod passages;
 mod passing;
 mod reload;

@@ -1,4 +1,4 @@
-//! How late packets were handed out: a histogram of fixed size.
+//! How late things came: a histogram of fixed size.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct Lateness {
 /// A histogram in four numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatenessSummary {
-    /// Packets handed out.
+    /// How many.
     pub count: u64,
     /// Median, in microseconds; known to 7%.
     pub median_us: f64,
@@ -35,7 +35,7 @@ impl Lateness {
         Self { buckets: vec![0; BUCKETS], count: 0, max: 0 }
     }
 
-    /// Counts a packet that was this late.
+    /// Counts one that was this late.
     pub fn record(&mut self, late: Duration) {
         let nanos = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
         self.buckets[bucket(nanos)] += 1;
@@ -43,7 +43,7 @@ impl Lateness {
         self.max = self.max.max(nanos);
     }
 
-    /// The lateness, in nanoseconds, that this share of the packets does not exceed: the upper end of its bucket.
+    /// The lateness, in nanoseconds, that this share does not exceed: the upper end of its bucket.
     fn quantile(&self, share: f64) -> u64 {
         let rank = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;

@@ -1,0 +1,107 @@
+//! Whether the packet loop was there when it should have been. What it measures takes no system call a turn: the loop has read the clock
+//! already, and the kernel's own account of the thread is read only when somebody asks.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use serde::Serialize;
+
+use crate::io::LONGEST_WAIT;
+
+/// An absence so long is a stall, as it is for the emulator: half of the longest wait, and a good part of any round trip.
+const STALL: Duration = Duration::from_millis(10);
+
+/// Absences of the packet loop.
+#[derive(Debug)]
+pub(super) struct Punctuality {
+    /// When the loop is to come round again at the latest.
+    due: Instant,
+    stalls: u64,
+    stalled: Duration,
+    longest: Duration,
+    /// Before the loop started.
+    before: Option<KeptWaiting>,
+}
+
+/// How punctual a packet loop was.
+///
+/// An absence is a turn, together with what it began too late: after a deadline, or after the 20 ms that the loop waits at most. A loop that a
+/// frame should have called earlier than that is late unnoticed, by up to 20 ms; that is in `kept_waiting`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PunctualityReport {
+    /// Absences of 10 ms or more.
+    pub stalls: u64,
+    /// Seconds that those took.
+    pub stalled_s: f64,
+    /// The longest absence, in seconds: above 0.06, frames went past us meanwhile.
+    pub longest_absence_s: f64,
+    /// How the loop's thread waited for a processor; `None` where the kernel does not tell (it takes `CONFIG_SCHED_INFO`).
+    pub kept_waiting: Option<KeptWaiting>,
+}
+
+/// How a thread that had something to do waited for a processor to do it on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct KeptWaiting {
+    /// Seconds, in all.
+    pub total_s: f64,
+    /// How often it was given a processor.
+    pub times: u64,
+}
+
+impl KeptWaiting {
+    /// Seconds that it waited each time, on average.
+    pub fn mean_s(self) -> f64 {
+        self.total_s / (self.times.max(1) as f64)
+    }
+}
+
+impl Punctuality {
+    /// Of a loop on this thread that begins now.
+    pub(super) fn new(now: Instant) -> Self {
+        Self { due: now, stalls: 0, stalled: Duration::ZERO, longest: Duration::ZERO, before: kept_waiting() }
+    }
+
+    /// A turn is over; the next one is to follow at once.
+    pub(super) fn turn(&mut self, began: Instant, ended: Instant) {
+        let absence = began.since(self.due) + ended.since(began);
+        self.longest = self.longest.max(absence);
+        if absence >= STALL {
+            self.stalls += 1;
+            self.stalled += absence;
+        }
+        self.due = ended;
+    }
+
+    /// The next turn is to follow when `until` comes, or something to do.
+    pub(super) fn wait(&mut self, until: Option<Instant>) {
+        let longest = self.due + LONGEST_WAIT;
+        self.due = until.map_or(longest, |until| until.clamp(self.due, longest));
+    }
+
+    /// How it was so far. To be called on the loop's thread.
+    pub(super) fn report(&self) -> PunctualityReport {
+        let kept_waiting = kept_waiting().zip(self.before).map(|(now, before)| KeptWaiting {
+            total_s: (now.total_s - before.total_s).max(0.0),
+            times: now.times.saturating_sub(before.times),
+        });
+        PunctualityReport {
+            stalls: self.stalls,
+            stalled_s: self.stalled.as_secs_f64(),
+            longest_absence_s: self.longest.as_secs_f64(),
+            kept_waiting,
+        }
+    }
+}
+
+/// Of this thread in its whole life: the second and third number of `/proc/PID/schedstat`, nanoseconds and timeslices (Linux,
+/// `Documentation/scheduler/sched-stats.rst`). Zeros throughout are a kernel that does not count.
+fn kept_waiting() -> Option<KeptWaiting> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());
+    let (ran, waited, times) = (numbers.next()?, numbers.next()?, numbers.next()?);
+    (ran > 0).then_some(KeptWaiting { total_s: waited as f64 / 1e9, times })
+}

@@ -1,0 +1,64 @@
+use super::*;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn figures(punctuality: &Punctuality) -> (u64, f64, f64) {
+    let report = punctuality.report();
+    (report.stalls, report.stalled_s, report.longest_absence_s)
+}
+
+#[test]
+fn a_loop_that_comes_when_it_is_due_is_never_away() {
+    let mut punctuality = Punctuality::new(at(0));
+    punctuality.turn(at(0), at(1));
+    punctuality.wait(None);
+    punctuality.turn(at(21), at(22));
+    punctuality.wait(Some(at(25)));
+    punctuality.turn(at(25), at(26));
+    // Called by a frame.
+    punctuality.wait(Some(at(500)));
+    punctuality.turn(at(30), at(31));
+    // A deadline that has come already.
+    punctuality.wait(Some(at(3)));
+    punctuality.turn(at(31), at(32));
+    assert_eq!(figures(&punctuality), (0, 0.0, 0.001));
+}
+
+#[test]
+fn a_wait_that_ends_late_is_an_absence_from_when_it_should_have_ended() {
+    let mut punctuality = Punctuality::new(at(0));
+    punctuality.turn(at(0), at(0));
+    punctuality.wait(None);
+    punctuality.turn(at(70), at(70));
+    assert_eq!(figures(&punctuality), (1, 0.05, 0.05));
+    punctuality.wait(Some(at(75)));
+    punctuality.turn(at(84), at(84));
+    assert_eq!(figures(&punctuality), (1, 0.05, 0.05), "9 ms are no stall");
+    punctuality.wait(Some(at(85)));
+    punctuality.turn(at(115), at(115));
+    assert_eq!(figures(&punctuality), (2, 0.08, 0.05));
+}
+
+#[test]
+fn a_long_turn_is_an_absence_and_so_is_what_comes_between_two() {
+    let mut punctuality = Punctuality::new(at(0));
+    punctuality.turn(at(0), at(15));
+    assert_eq!(figures(&punctuality), (1, 0.015, 0.015));
+    // No wait was asked for.
+    punctuality.turn(at(27), at(30));
+    assert_eq!(figures(&punctuality), (2, 0.03, 0.015));
+    // Called early, and then held up.
+    punctuality.wait(None);
+    punctuality.turn(at(31), at(47));
+    assert_eq!(figures(&punctuality), (3, 0.046, 0.016));
+}
+
+#[test]
+fn the_kernel_tells_how_long_a_thread_was_kept_waiting() {
+    let punctuality = Punctuality::new(at(0));
+    std::thread::park_timeout(Duration::from_millis(1));
+    let waited = punctuality.report().kept_waiting;
+    assert!(waited.is_none_or(|waited| waited.times > 0 && waited.mean_s() <= waited.total_s), "{waited:?}");
+}

@@ -1,0 +1,96 @@
+//! Whether a run can be believed: whether the machine that it ran on kept out of it.
+
+use std::time::Duration;
+
+use crate::emulator::Summary;
+use crate::emulator::summary::LARGEST_MEDIAN;
+use crate::gateway::packet_loop::LoopReport;
+use crate::gateway::punctuality::KeptWaiting;
+
+/// A gateway that is away for so long has missed frames: they went past it, because its heartbeat had gone stale.
+pub const LARGEST_ABSENCE: Duration = Duration::from_millis(60);
+/// What a gateway stands still is taken from the flow: as a part of the run it is what the goodput may be wrong by. Runs of one scheme with
+/// different seeds lie further apart than this.
+pub const LARGEST_PART_AWAY: f64 = 0.01;
+
+/// What a gateway waits for a processor each time adds to every round trip, as the emulator's lateness does.
+pub const LARGEST_MEAN_WAIT: Duration = LARGEST_MEDIAN;
+
+/// Why a run is not to be believed; each a sentence, none if it is.
+pub(super) fn doubts(emulator: &Summary, gateway: Option<&LoopReport>) -> Vec<String> {
+    let mut doubts = emulator.because.clone();
+    let Some(LoopReport { uptime_s, punctuality, link, .. }) = gateway else { return doubts };
+    let part = |seconds: f64| seconds / uptime_s.max(1e-9);
+    let percent = |seconds: f64| format!("{:.1}% of the time", 100.0 * part(seconds));
+    if punctuality.longest_absence_s >= LARGEST_ABSENCE.as_secs_f64() {
+        doubts.push(format!(
+            "the gateway was away for {:.0} ms: above {} ms frames go past it",
+            1e3 * punctuality.longest_absence_s,
+            LARGEST_ABSENCE.as_millis()
+        ));
+    }
+    if part(punctuality.stalled_s) > LARGEST_PART_AWAY {
+        doubts.push(format!(
+            "the gateway stood still {} times, {} in all",
+            punctuality.stalls,
+            percent(punctuality.stalled_s)
+        ));
+    }
+    let waited = punctuality.kept_waiting.map_or(0.0, KeptWaiting::mean_s);
+    if waited > LARGEST_MEAN_WAIT.as_secs_f64() {
+        doubts.push(format!(
+            "the gateway waited {:.0} us for a processor each time, above {} us",
+            1e6 * waited,
+            LARGEST_MEAN_WAIT.as_micros()
+        ));
+    }
+    if let Some(lost) = link.map(|link| link.lost).filter(|lost| *lost > 0) {
+        doubts.push(format!("the gateway did not hear of the fates of {lost} frames"));
+    }
+    doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::link::LinkReport;
+    use crate::gateway::punctuality::PunctualityReport;
+
+    fn run_of_ten_seconds(punctuality: PunctualityReport, lost: u64) -> Vec<String> {
+        let link = Some(LinkReport { lost, ..LinkReport::default() });
+        let report = LoopReport { uptime_s: 10.0, punctuality, link, ..LoopReport::default() };
+        doubts(&Summary::default(), Some(&report))
+    }
+
+    #[test]
+    fn a_run_is_believed_if_emulator_and_gateway_kept_time() {
+        assert!(doubts(&Summary::default(), None).is_empty());
+        let late = Summary { because: vec!["the emulator was late".to_owned()], ..Summary::default() };
+        assert_eq!(doubts(&late, None), ["the emulator was late"]);
+        let punctual = PunctualityReport {
+            stalls: 2,
+            stalled_s: 0.05,
+            longest_absence_s: 0.04,
+            kept_waiting: Some(KeptWaiting { total_s: 0.09, times: 10_000 }),
+        };
+        assert!(run_of_ten_seconds(punctual, 0).is_empty(), "half of a percent, and never for long");
+    }
+
+    #[test]
+    fn a_gateway_that_was_away_makes_a_run_doubtful() {
+        let well = PunctualityReport::default();
+        let kept_waiting = Some(KeptWaiting { total_s: 0.3, times: 1000 });
+        for (late, word) in [
+            (PunctualityReport { longest_absence_s: 0.061, ..well }, "away for 61 ms"),
+            (
+                PunctualityReport { stalls: 9, stalled_s: 0.2, ..well },
+                "stood still 9 times, 2.0% of the time",
+            ),
+            (PunctualityReport { kept_waiting, ..well }, "waited 300 us for a processor each time"),
+        ] {
+            let doubts = run_of_ten_seconds(late, 0);
+            assert!(doubts.len() == 1 && doubts[0].contains(word), "{doubts:?}");
+        }
+        assert!(run_of_ten_seconds(well, 7)[0].contains("7 frames"));
+    }
+}

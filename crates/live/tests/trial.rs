@@ -1,0 +1,158 @@
+//! What reaches the gateway of a trial. Needs root; skipped loudly elsewhere.
+
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_live::gateway::plan::AgentMaker;
+use lasthop_live::trial::{self, Outcome, TrialError, plan};
+use lasthop_packet::Packet;
+use lasthop_packet::wire::emit;
+use lasthop_scenario::{Overrides, Scenario, file};
+
+const SCENARIO: &str = r#"
+duration = "10 s"
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "5 ms", queue = "1000 packets" }
+flows.download = { from = "server", to = "client", size = "2 MB" }
+try = { congestion = ["cubic"], duration = "60 s" }
+
+[links.air]
+kind = "wireless"
+between = ["gateway", "client"]
+rate = "20 Mbit/s"
+delay = "1 ms"
+queue = "10000 packets"
+loss = "12%"
+link-layer = { kind = "immediate", retransmission-attempts = 1 }     # it gives one frame in 70 up
+"#;
+
+/// What an agent saw go down to the client, and what it heard of it.
+#[derive(Default)]
+struct Tape {
+    forwarded: Vec<Bytes>,
+    heard: Vec<(Bytes, Fate, u32)>,
+}
+
+struct Recorder {
+    tape: Arc<Mutex<Tape>>,
+    needs: LinkSenses,
+}
+
+impl Agent for Recorder {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, _cx: &mut Context<'_>) -> Verdict {
+        if from == Side::Core {
+            self.tape.lock().unwrap_or_else(PoisonError::into_inner).forwarded.push(identity(packet));
+        }
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, _cx: &mut Context<'_>) {
+        let LinkEvent::Frame { packet, fate, transmissions, .. } = *event;
+        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+        tape.heard.push((identity(packet), fate, transmissions));
+    }
+
+    fn needs(&self) -> LinkSenses {
+        self.needs
+    }
+}
+
+/// A packet's octets but for what the router changes: the time to live and the sum over the header.
+fn identity(packet: &Packet) -> Bytes {
+    let mut octets = emit(packet).to_vec();
+    octets[8] = 0;
+    octets[10..12].fill(0);
+    octets.into()
+}
+
+fn is_skipped() -> bool {
+    let skipped = !lasthop_live::is_root();
+    if skipped {
+        eprintln!("SKIPPED: hosts of our own (network namespaces) take root");
+    }
+    skipped
+}
+
+fn scenario(scheme: &str) -> Scenario {
+    let text = format!("schemes = [{scheme:?}]\n{SCENARIO}");
+    file::parse(&text, "trial.toml", Path::new(""), &Overrides::default()).expect("a scenario")
+}
+
+fn run(scenario: &Scenario, agent: Option<AgentMaker>) -> Result<Outcome, TrialError> {
+    plan::check(scenario)?;
+    trial::run_with(scenario, &plan::cases(scenario)[0], agent, &AtomicBool::new(false))
+}
+
+/// A run with an agent that writes down what it sees and hears.
+fn record(needs: LinkSenses) -> (Tape, Outcome) {
+    let tape = Arc::new(Mutex::new(Tape::default()));
+    let kept = Arc::clone(&tape);
+    let agent: AgentMaker = Arc::new(move || Box::new(Recorder { tape: Arc::clone(&kept), needs }));
+    let outcome = run(&scenario("snoop"), Some(agent)).expect("it runs");
+    assert!(outcome.intact && outcome.completion_s.is_some(), "{outcome:?}");
+    (std::mem::take(&mut *tape.lock().unwrap_or_else(PoisonError::into_inner)), outcome)
+}
+
+#[test]
+fn every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks() {
+    if is_skipped() {
+        return;
+    }
+    let (tape, outcome) = record(LinkSenses::FRAME_FATE);
+    let link = outcome.gateway.expect("there is one").link.expect("it listens");
+    assert_eq!(link.lost, 0, "{link:?}");
+    assert!(link.heard >= tape.heard.len() as u64 && link.delay.count == link.heard, "{link:?}");
+
+    // Each frame that fails at first is told of then, and what becomes of it in the end is told of next.
+    let mut ends = Vec::new();
+    let mut failed: Option<&Bytes> = None;
+    for (packet, fate, transmissions) in &tape.heard {
+        match fate {
+            Fate::FirstTransmissionFailed => {
+                assert_eq!((failed.replace(packet), *transmissions), (None, 1));
+            }
+            Fate::Delivered | Fate::GivenUp => {
+                assert_eq!(*transmissions, 1 + u32::from(failed.is_some()));
+                assert!(failed.take().is_none_or(|failed| failed == packet));
+                ends.push(packet);
+            }
+        }
+    }
+    // The hop's queue has room for all, so that each packet that went down has an end; the last ones are still on their way.
+    let down: Vec<&Bytes> = tape.forwarded.iter().collect();
+    assert!(ends.len() > 1380, "2 MB take 1382 segments: {}", ends.len());
+    assert!(ends.len() + 20 > down.len(), "{} of {}", ends.len(), down.len());
+    assert!(ends == down[..ends.len()], "in order, each once");
+    let count = |wanted| tape.heard.iter().filter(|(_, fate, _)| *fate == wanted).count();
+    let (failed, given_up) = (count(Fate::FirstTransmissionFailed), count(Fate::GivenUp));
+    assert!(failed > 100 && (1..failed).contains(&given_up), "{failed} {given_up}");
+}
+
+#[test]
+fn nobody_is_told_anything_where_no_agent_asks() {
+    if is_skipped() {
+        return;
+    }
+    let (tape, outcome) = record(LinkSenses::empty());
+    assert!(tape.heard.is_empty() && tape.forwarded.len() > 1380);
+    assert_eq!(outcome.gateway.expect("there is one").link, None);
+}
+
+#[test]
+fn a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them() {
+    if is_skipped() {
+        return;
+    }
+    let outcome = run(&scenario("refined-icmp"), None).expect("it runs");
+    let gateway = outcome.gateway.expect("there is one");
+    let messages = gateway.engine.agents.control_messages;
+    assert!(outcome.intact && messages > 100, "{messages} messages");
+    assert_eq!(gateway.engine.counters.unaddressed, 0);
+}
