@@ -10,6 +10,9 @@
 //! round trip late. The round-trip time of a round is that of the first packet
 //! that left in it, when the window was full.
 //!
+//! The delay aimed at is a quarter of the hop's own round-trip time, or the setting if that is longer. In the simulator, over hops of 1 to
+//! 200 Mbit/s and 1 to 30 ms, that loses nothing to 5 or 8 ms, and gains much where a fast hop's queue is shorter than those.
+//!
 //! Where no packets wait, the sender or its application limits, and the window stays as it is.
 //!
 //! *The least round-trip time* is sought anew after 10 s without a sample as small: for about a round trip the window is half of
@@ -196,14 +199,14 @@ impl Hop {
         let wanted = (scaled.min(u128::from(LARGEST_WINDOW)) as u64).min(4 * self.window);
         let window = u64::midpoint(self.window, wanted).max(self.least_window(settings));
         let queueing = rtt.saturating_sub(least);
-        if rtt <= target + settings.local_delay / 4 {
+        if rtt <= target + self.queueing(settings) / 4 {
             self.shrinking = None;
         } else {
             let first = *self.shrinking.get_or_insert(Shrinking { window: self.window, queueing });
             let is_small = window <= first.window / 2 || window <= self.least_window(settings);
             if is_small && queueing > first.queueing / 4 * 3 && first.window > window {
                 // Not our queue.
-                self.least = Some(rtt.saturating_sub(settings.local_delay / 2));
+                self.least = Some(rtt.saturating_sub(self.queueing(settings) / 2));
                 self.least_since = now;
                 self.window = first.window;
                 self.shrinking = None;
@@ -241,7 +244,12 @@ impl Hop {
 
     /// The round-trip time that is aimed at.
     fn target(&self, settings: &Settings) -> Duration {
-        self.least.unwrap_or_default().saturating_add(settings.local_delay)
+        self.least.unwrap_or_default().saturating_add(self.queueing(settings))
+    }
+
+    /// The queue that is aimed at, in time. A long hop answers late, and varies more: a quarter of its round trip.
+    fn queueing(&self, settings: &Settings) -> Duration {
+        settings.local_delay.max(self.least.unwrap_or_default() / 4)
     }
 
     fn least_window(&self, settings: &Settings) -> u64 {

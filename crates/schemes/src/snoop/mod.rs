@@ -16,7 +16,7 @@
 //! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK; sends the first segment missing and the last | [`rtt`], [`hearing`] |
 //! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`withholding`] |
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`pieces`] |
-//! | `local-window` | packets wait here and not in the queue behind, which stays about 8 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
+//! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
 //!
 //! *Not asked for:* data in order, as long as nothing waits and nothing is missing ([`passing`]): a gateway's kernel forwards it.
 //!

@@ -67,8 +67,9 @@ pub struct Settings {
     /// Whether packets wait here and not in the queue behind: it is kept short, so that a repair takes about one short round trip
     /// over the hop; default true; published false. Ours.
     pub local_window: bool,
-    /// With a local window: how long packets are to wait in the queue behind; default 8 ms, enough to keep a hop busy whose
-    /// ACKs come in bunches of some milliseconds. More raises the latency of everything beside, less idles the hop.
+    /// With a local window: how long packets are to wait in the queue behind, at least; default 3 ms. On a hop whose own round trip is longer
+    /// than four times that it is a quarter of the round trip. More raises the latency of everything beside, and on a fast hop may be
+    /// more than the queue behind has room for; less idles a hop whose ACKs come in bunches.
     #[serde(with = "crate::settings::duration")]
     #[schemars(with = "DurationText")]
     pub local_delay: Duration,
@@ -188,7 +189,7 @@ impl Default for Settings {
             longest_withholding: Duration::from_millis(100),
             monotone_timestamps: true,
             local_window: true,
-            local_delay: Duration::from_millis(8),
+            local_delay: Duration::from_millis(3),
             least_window: 10,
             held_delay: Duration::from_millis(80),
             held_octets: 4 << 20,
