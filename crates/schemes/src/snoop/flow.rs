@@ -38,7 +38,7 @@ pub struct Flow {
     /// When what measured the round-trip time last had left.
     pub(super) sample: Option<Instant>,
     /// What was delivered and what was lost, where that is to be told by SACK.
-    pub(super) board: Option<Box<Scoreboard>>,
+    pub(super) board: Option<Scoreboard>,
     /// Packets that wait for room in the local window, in order.
     pub(super) held: VecDeque<Packet>,
     /// Their octets, headers included.
@@ -108,7 +108,7 @@ impl Flow {
             sample: None,
             board: match settings.loss_detection {
                 LossDetection::DuplicateAcks => None,
-                LossDetection::Sack => Some(Box::new(Scoreboard::new(settings.reordering))),
+                LossDetection::Sack => Some(Scoreboard::new(settings.reordering)),
             },
             held: VecDeque::new(),
             held_octets: 0,

@@ -319,7 +319,6 @@ impl Scoreboard {
             self.judge(now);
         }
         if self.ranges.is_empty() {
-            self.sent.clear();
             self.shrink();
         }
         progress
@@ -551,11 +550,10 @@ impl Scoreboard {
         }
     }
 
+    /// Gives the memory back: see [`lasthop_agent::SegmentCache`].
     fn shrink(&mut self) {
-        if self.ranges.capacity() > 16 || self.sent.capacity() > 32 {
-            self.ranges = VecDeque::new();
-            self.sent = VecDeque::new();
-            self.lost = VecDeque::new();
-        }
+        self.ranges = VecDeque::new();
+        self.sent = VecDeque::new();
+        self.lost = VecDeque::new();
     }
 }
