@@ -15,6 +15,13 @@ pub trait Agent: Send {
     /// Whatever it does not understand it forwards untouched.
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict;
 
+    /// Learns whose packets come next: directions from the core side to the radio side. With very many connections, each one's state
+    /// is far from the processor, and an agent that looks at all of them now waits for them at once and not one after the other. It
+    /// changes nothing, and need not come true.
+    fn foresee(&self, connections: &[FlowKey]) {
+        let _ = connections;
+    }
+
     /// Learns what the link layer saw. Called only for what [`Agent::needs`] asks for.
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         let _ = (event, cx);

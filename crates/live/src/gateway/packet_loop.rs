@@ -114,6 +114,7 @@ impl<'a> PacketLoop<'a> {
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
         let was_idle = self.frames.is_empty();
+        self.engine.foresee(&self.frames);
         for (port, frame) in self.frames.drain(..) {
             self.engine.on_frame(port, frame, now, &mut self.out);
         }

@@ -1,6 +1,7 @@
 //! One direction of a connection, from the core to the radio side: its cache, and what its packets and its timer do.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_agent::SegmentCache;
@@ -283,6 +284,22 @@ impl Flow {
     /// octets would make us keep more about the data than data.
     pub(super) fn ranges_allowed(&self) -> usize {
         2 * self.cache.len() + self.cache.octets() / 512 + 16
+    }
+
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].
+    pub fn look(&self) {
+        black_box((
+            self.cache.octets(),
+            self.last_ack,
+            self.highest,
+            self.rtt.least(),
+            self.sample,
+            self.held_octets,
+            self.signal.map(|signal| signal.at),
+            self.timing_since,
+            self.highest_tsval,
+        ));
+        self.board.iter().for_each(Scoreboard::look);
     }
 
     /// Octets in the cache.

@@ -484,6 +484,13 @@ impl Agent for Snoop {
         }
     }
 
+    fn foresee(&self, connections: &[FlowKey]) {
+        self.flows.foresee(connections, Flow::look);
+        for key in connections {
+            self.hops.get(&key.destination.0).inspect(|hop| hop.look());
+        }
+    }
+
     fn deadline(&self) -> Option<Deadline> {
         let timer = self.flows.next_timer().map(|at| Deadline { at, reason: "local retransmission" });
         let idle = self.idle_deadline().map(|(at, _)| Deadline { at, reason: "idle connection" });
