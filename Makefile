@@ -1,5 +1,5 @@
 # One entry point; CI calls the same targets.
-.PHONY: help build test lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway instructions compare-ns2 first-look docs clean
+.PHONY: help build test lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs clean
 
 help:            ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -42,6 +42,9 @@ bench:           ## criterion benches
 
 bench-gateway:   ## the gateway's speed beside kernel routing and PEPsal (needs root; PEPSAL=/path/to/pepsal)
 	benches/gateway.sh
+
+bench-flows:     ## the gateway's processor time a packet with 10 to 100,000 connections (needs root)
+	benches/gateway-flows.sh
 
 compare-ns2:     ## our speed beside ns-2's, in one run (needs ns2)
 	benches/compare-ns2.sh

@@ -20,6 +20,13 @@ pub trait Agent: Send {
         let _ = (packet, from, cx);
     }
 
+    /// Learns whose packets come next: directions from the core side to the radio side. With very many connections, each one's state
+    /// is far from the processor, and an agent that looks at all of them now waits for them at once and not one after the other. It
+    /// changes nothing, and need not come true.
+    fn foresee(&self, connections: &[FlowKey]) {
+        let _ = connections;
+    }
+
     /// Learns what the link layer saw. Called only for what [`Agent::needs`] asks for.
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         let _ = (event, cx);

@@ -11,7 +11,6 @@
 //! | [`lookup`] | a map for single keys |
 //! | [`flow_table`] | per-connection state within a bound |
 //! | [`segment_cache`] | TCP segments by sequence number within a bound |
-//! | [`timer_heap`] | many timers, one deadline |
 //!
 //! Start with [`Agent`].
 
@@ -24,7 +23,7 @@ pub mod passage;
 pub mod report;
 pub mod segment_cache;
 pub mod stack;
-pub mod timer_heap;
+mod timer_heap;
 
 pub use agent::{Agent, Deadline, DropReason, Side, Verdict};
 pub use context::{Context, Outbox};
@@ -35,4 +34,3 @@ pub use passage::Passage;
 pub use report::Report;
 pub use segment_cache::SegmentCache;
 pub use stack::Stack;
-pub use timer_heap::TimerHeap;

@@ -142,12 +142,10 @@ impl<N> SegmentCache<N> {
         self.octets = 0;
     }
 
-    /// Gives memory back once nothing is held: an idle flow is to cost little. Whoever fills it again pays a few allocations for
-    /// many segments.
+    /// Gives memory back once nothing is held: an idle flow is to cost little, and memory that another flow has just given back is
+    /// in the processor's cache, where a flow's own would not be any more.
     fn shrink(&mut self) {
-        if self.segments.capacity() > 16 {
-            self.segments = VecDeque::new();
-        }
+        self.segments = VecDeque::new();
     }
 
     /// The index of the first segment that does not come before `seq`. New data belongs at the end, so look there first.

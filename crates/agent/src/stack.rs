@@ -85,6 +85,10 @@ impl Agent for Stack {
         }
     }
 
+    fn foresee(&self, connections: &[FlowKey]) {
+        self.agents.iter().for_each(|agent| agent.foresee(connections));
+    }
+
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         for index in (0..self.agents.len()).rev() {
             self.call(index, cx, |agent, cx| agent.on_link(event, cx));

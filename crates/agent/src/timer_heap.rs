@@ -2,83 +2,55 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hash::Hash;
 
 use lasthop_packet::Instant;
 
-use crate::lookup::Lookup;
-
-/// One timer a key; setting a key again moves its timer. Memory is proportional to the number of keys.
-#[derive(Debug)]
-pub struct TimerHeap<K> {
-    /// May hold stale entries; an entry counts only if `due` agrees with it.
-    heap: BinaryHeap<Reverse<(Instant, K)>>,
-    due: Lookup<K, Instant>,
+/// The order of timers that lie elsewhere, each at a place with a number: whoever owns them says which still count. To set a timer
+/// anew, or to clear it, touches no other. Memory is proportional to the number of timers that run.
+#[derive(Debug, Default)]
+pub(crate) struct TimerHeap {
+    /// May hold stale entries; an entry counts only if the timer at its place is due then.
+    heap: BinaryHeap<Reverse<(Instant, u32)>>,
+    running: usize,
 }
 
-impl<K: Ord + Hash + Copy> TimerHeap<K> {
-    /// No timers.
-    pub fn new() -> Self {
-        Self { heap: BinaryHeap::new(), due: Lookup::new() }
+impl TimerHeap {
+    /// A timer was set; `was_running` says whether it was before. To be pruned.
+    pub(crate) fn add(&mut self, at: Instant, place: u32, was_running: bool) {
+        self.running += usize::from(!was_running);
+        self.heap.push(Reverse((at, place)));
     }
 
-    /// Sets the timer of `key`, in place of one that is set already.
-    pub fn set(&mut self, key: K, at: Instant) {
-        if self.due.insert(key, at) != Some(at) {
-            self.heap.push(Reverse((at, key)));
-            self.prune();
-        }
-    }
-
-    /// Clears the timer of `key`.
-    pub fn clear(&mut self, key: K) {
-        if self.due.remove(&key).is_some() {
-            self.prune();
-        }
-    }
-
-    /// When the timer of `key` is due.
-    pub fn due(&self, key: K) -> Option<Instant> {
-        self.due.get(&key).copied()
+    /// A timer ended. To be pruned.
+    pub(crate) const fn ended(&mut self) {
+        self.running -= 1;
     }
 
     /// When the next timer is due.
-    pub fn next(&self) -> Option<Instant> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes one timer that is due at `now`, the earliest first.
-    pub fn pop_due(&mut self, now: Instant) -> Option<K> {
-        let Reverse((at, key)) = *self.heap.peek()?;
-        if at > now {
-            return None;
-        }
-        self.due.remove(&key);
-        self.prune();
-        Some(key)
+    /// Where the earliest timer is, if it is due at `now`.
+    pub(crate) fn first_due(&self, now: Instant) -> Option<u32> {
+        self.heap.peek().filter(|Reverse((at, _))| *at <= now).map(|Reverse((_, place))| *place)
     }
 
-    /// Keeps the top of the heap valid, and the stale entries fewer than the live ones.
-    fn prune(&mut self) {
-        while let Some(Reverse((at, key))) = self.heap.peek()
-            && self.due.get(key) != Some(at)
+    /// Keeps the top of the heap valid, and the stale entries fewer than the live ones. `due` says when the timer at a place is due.
+    pub(crate) fn prune(&mut self, due: impl Fn(u32) -> Option<Instant>) {
+        while let Some(Reverse((at, place))) = self.heap.peek()
+            && due(*place) != Some(*at)
         {
             self.heap.pop();
         }
-        if self.heap.len() > 2 * self.due.len() + 16 {
+        if self.heap.len() > 2 * self.running + 16 {
             let mut live = std::mem::take(&mut self.heap).into_vec();
-            live.retain(|Reverse((at, key))| self.due.get(key) == Some(at));
+            live.retain(|Reverse((at, place))| due(*place) == Some(*at));
             live.sort_unstable();
             live.dedup();
-            live.shrink_to(2 * self.due.len() + 16);
+            live.shrink_to(2 * self.running + 16);
             self.heap = live.into();
         }
-    }
-}
-
-impl<K: Ord + Hash + Copy> Default for TimerHeap<K> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -87,25 +59,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_that_is_set_again_moves() {
-        let mut timers = TimerHeap::new();
-        timers.set("a", Instant::from_millis(5));
-        timers.set("b", Instant::from_millis(7));
-        timers.set("a", Instant::from_millis(9));
-        assert_eq!(timers.next(), Some(Instant::from_millis(7)));
-        assert_eq!(timers.pop_due(Instant::from_millis(8)), Some("b"));
-        assert_eq!(timers.pop_due(Instant::from_millis(8)), None);
-        timers.set("a", Instant::from_millis(4));
-        assert_eq!(timers.pop_due(Instant::from_millis(8)), Some("a"));
-        assert_eq!(timers.next(), None);
-    }
-
-    #[test]
-    fn memory_follows_the_keys_not_the_settings() {
-        let mut timers = TimerHeap::new();
-        for round in 0..10_000 {
-            timers.set(round % 3, Instant::from_nanos(1_000_000 - round));
+    fn memory_follows_the_timers_not_the_settings() {
+        let (mut heap, mut due) = (TimerHeap::default(), [None; 3]);
+        for round in 0..10_000_u32 {
+            let (place, at) = (round % 3, Instant::from_nanos(u64::from(1_000_000 - round)));
+            let before = due[place as usize].replace(at);
+            heap.add(at, place, before.is_some());
+            heap.prune(|place| due[place as usize]);
         }
-        assert!(timers.heap.len() <= 32, "{}", timers.heap.len());
+        assert!(heap.heap.len() <= 32, "{}", heap.heap.len());
+        assert_eq!(heap.first_due(Instant::from_nanos(1_000_000)), Some(9_999 % 3));
     }
 }

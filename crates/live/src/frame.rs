@@ -8,9 +8,9 @@ use std::num::NonZeroU16;
 
 use bytes::Bytes;
 use lasthop_packet::wire::{
-    ParseError, emit, emit_for_offload, header_checksum_is_right, parse, transport_checksum_is_right,
+    ParseError, emit, emit_for_offload, glance, header_checksum_is_right, parse, transport_checksum_is_right,
 };
-use lasthop_packet::{Packet, TcpFlags, Transport};
+use lasthop_packet::{FlowKey, Packet, TcpFlags, Transport};
 use thiserror::Error;
 
 pub use link_header::LinkHeader;
@@ -121,6 +121,12 @@ impl Frame {
         }
         packet.set_segment_size(self.segment_size);
         Ok((link, packet))
+    }
+
+    /// Whose frame it is, if it is what it looks like: nothing is checked.
+    pub fn glance(&self, ethernet: bool) -> Option<FlowKey> {
+        let link = if ethernet { LinkHeader::ethernet(&self.octets)?.len() } else { 0 };
+        glance(self.octets.get(link..)?)
     }
 
     /// The frame of a packet behind a link header. `original` is the frame that the packet was parsed from, if it is at hand.

@@ -9,6 +9,7 @@
 
 mod checksum;
 mod emit;
+mod glance;
 mod options;
 mod parse;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod tests;
 pub use checksum::{checksums_are_right, header_checksum_is_right, transport_checksum_is_right};
 pub(crate) use emit::headers;
 pub use emit::{emit, emit_for_offload};
+pub use glance::glance;
 pub(crate) use options::Layout;
 pub use parse::{ParseError, parse};
 

@@ -1,5 +1,7 @@
 //! What the engine remembers of one TCP connection.
 
+use std::hint::black_box;
+
 use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 use serde::Serialize;
@@ -121,6 +123,22 @@ impl Connection {
             kept_by_agent: 0,
             reaction: Reaction::default(),
         }
+    }
+
+    /// Reads something of every cache line, so that they are near when a packet comes.
+    pub fn look(&self) {
+        let direction = |direction: &Direction| {
+            (direction.arrival.as_ref().map(|arrival| arrival.port), direction.packets, direction.finished)
+        };
+        black_box((
+            self.key.source.1,
+            self.last_used,
+            direction(&self.from_core),
+            direction(&self.from_radio),
+            self.rule,
+            self.kept_by_agent,
+            self.reaction.points(),
+        ));
     }
 
     /// The connection that a TCP packet from this side belongs to.

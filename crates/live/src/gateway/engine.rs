@@ -1,11 +1,13 @@
 //! The engine: frames in, agents, frames out. It reads no clock and touches no device.
 
 mod aside;
+mod foresight;
 mod reload;
 mod report;
 #[cfg(test)]
 mod tests;
 
+use foresight::Foresight;
 use lasthop_agent::{LinkEvent, LinkSenses, Outbox, Passage, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
@@ -37,6 +39,7 @@ pub struct Engine {
     rules: Vec<Rule>,
     connections: ConnectionTable,
     stepping_aside: SteppingAside,
+    foresight: Foresight,
     outbox: Outbox,
     counters: Counters,
     /// What rules counted that are there no more.
@@ -74,6 +77,7 @@ impl Engine {
             rules: plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect(),
             connections: ConnectionTable::new(plan.flows, plan.idle),
             stepping_aside: plan.stepping_aside,
+            foresight: Foresight::default(),
             outbox: Outbox::default(),
             counters: Counters::default(),
             retired: RuleCounters::default(),

@@ -133,6 +133,7 @@ impl<'a> PacketLoop<'a> {
         if let Some(link) = &mut self.link {
             link.hear(now, |event| self.engine.on_link(event, now, &mut self.out));
         }
+        self.engine.foresee(&self.frames);
         for (port, frame) in self.frames.drain(..) {
             self.engine.on_frame(port, frame, now, &mut self.out);
         }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Report};
-use lasthop_packet::{Instant, Rng};
+use lasthop_packet::{FlowKey, Instant, Rng};
 use serde::Serialize;
 use tracing::{error, warn};
 
@@ -114,6 +114,13 @@ impl Rule {
     pub(super) fn held(&self) -> u64 {
         let held = || self.agent.as_ref().map_or(0, |agent| agent.held());
         catch_unwind(AssertUnwindSafe(held)).unwrap_or(0)
+    }
+
+    /// Tells the agent whose packets come next. One that panics here will do so again where it counts.
+    pub(super) fn foresee(&self, connections: &[FlowKey]) {
+        if let Some(agent) = &self.agent {
+            let _ = catch_unwind(AssertUnwindSafe(|| agent.foresee(connections)));
+        }
     }
 
     /// Calls the agent. `None` if there is none, or it panicked: then it is another one from now on, and nothing that it wanted to

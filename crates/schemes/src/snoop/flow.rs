@@ -1,6 +1,7 @@
 //! One direction of a connection, from the core to the radio side: its cache, and what its packets and its timer do.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_agent::SegmentCache;
@@ -38,7 +39,7 @@ pub struct Flow {
     /// When what measured the round-trip time last had left.
     pub(super) sample: Option<Instant>,
     /// What was delivered and what was lost, where that is to be told by SACK.
-    pub(super) board: Option<Box<Scoreboard>>,
+    pub(super) board: Option<Scoreboard>,
     /// Packets that wait for room in the local window, in order.
     pub(super) held: VecDeque<Packet>,
     /// Their octets, headers included.
@@ -110,7 +111,7 @@ impl Flow {
             sample: None,
             board: match settings.loss_detection {
                 LossDetection::DuplicateAcks => None,
-                LossDetection::Sack => Some(Box::new(Scoreboard::new(settings.reordering))),
+                LossDetection::Sack => Some(Scoreboard::new(settings.reordering)),
             },
             held: VecDeque::new(),
             held_octets: 0,
@@ -286,6 +287,22 @@ impl Flow {
     /// octets would make us keep more about the data than data.
     pub(super) fn ranges_allowed(&self) -> usize {
         2 * self.cache.len() + self.cache.octets() / 512 + 16
+    }
+
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].
+    pub fn look(&self) {
+        black_box((
+            self.cache.octets(),
+            self.last_ack,
+            self.highest,
+            self.rtt.least(),
+            self.sample,
+            self.held_octets,
+            self.signal.map(|signal| signal.at),
+            self.timing_since,
+            self.highest_tsval,
+        ));
+        self.board.iter().for_each(Scoreboard::look);
     }
 
     /// Octets in the cache.

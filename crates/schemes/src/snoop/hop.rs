@@ -23,6 +23,7 @@
 //! else it would shrink to nothing beside whoever fills the queue.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_packet::{FlowKey, Instant};
@@ -110,6 +111,19 @@ impl Hop {
             drain: None,
             shrinking: None,
         }
+    }
+
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].
+    pub fn look(&self) {
+        black_box((
+            self.window,
+            self.turns.len(),
+            self.least,
+            self.delivered_at,
+            self.round.start,
+            self.drain.map(|drain| drain.until),
+            self.shrinking.map(|shrinking| shrinking.window),
+        ));
     }
 
     /// A segment of so many octets is to pass.

@@ -155,9 +155,7 @@ mod tests;
 pub mod withholding;
 
 use lasthop_agent::report::Cause;
-use lasthop_agent::{
-    Agent, Context, Deadline, DropReason, FlowTable, Passage, Report, Side, TimerHeap, Verdict,
-};
+use lasthop_agent::{Agent, Context, Deadline, DropReason, FlowTable, Passage, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use duplicates::AckEffect;
@@ -172,12 +170,10 @@ use withholding::Telling;
 #[derive(Debug)]
 pub struct Snoop {
     settings: Settings,
-    /// By the direction from the core to the radio side.
+    /// By the direction from the core to the radio side, each with its local timer.
     flows: FlowTable<Flow>,
     /// Where connections have a local window: one for each mobile host.
     hops: Hops,
-    /// The local timer of each flow.
-    timers: TimerHeap<FlowKey>,
     /// Octets in the caches of all flows.
     octets: usize,
     /// Packets that wait for room in a local window.
@@ -188,7 +184,7 @@ impl Snoop {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.flows, settings.eviction_grace);
-        Self { settings, flows, hops: Hops::new(), timers: TimerHeap::new(), octets: 0, held: 0 }
+        Self { settings, flows, hops: Hops::new(), octets: 0, held: 0 }
     }
 
     /// Decides what becomes of a packet from the core side.
@@ -226,7 +222,7 @@ impl Snoop {
         if let Some(bound) = effect.at_bound {
             cx.report(Report::AtBound { bound });
         }
-        if effect.restart_timer || self.timers.due(key).is_none() {
+        if effect.restart_timer || self.flows.timer(key).is_none() {
             self.restart_timer(key, now);
         }
     }
@@ -313,7 +309,7 @@ impl Snoop {
                 Verdict::Forward
             }
             AckEffect::Same => {
-                if self.timers.due(key).is_none() {
+                if self.flows.timer(key).is_none() {
                     self.restart_timer(key, now);
                 }
                 Verdict::Forward
@@ -432,9 +428,10 @@ impl Snoop {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         flow.timing_since = now;
         if flow.needs_timer() {
-            self.timers.set(key, now + flow.timeout(&self.settings));
+            let due = now + flow.timeout(&self.settings);
+            self.flows.set_timer(key, due);
         } else {
-            self.timers.clear(key);
+            self.flows.clear_timer(key);
         }
     }
 
@@ -442,12 +439,12 @@ impl Snoop {
     fn follow_timer(&mut self, key: FlowKey) {
         let Some(flow) = self.flows.peek(key) else { return };
         if !flow.needs_timer() {
-            self.timers.clear(key);
+            self.flows.clear_timer(key);
             return;
         }
         let due = flow.timing_since + flow.timeout(&self.settings);
-        if self.timers.due(key).is_none_or(|running| running > due) {
-            self.timers.set(key, due);
+        if self.flows.timer(key).is_none_or(|running| running > due) {
+            self.flows.set_timer(key, due);
         }
     }
 
@@ -458,7 +455,6 @@ impl Snoop {
         if flow.passage.is_some() {
             cx.let_pass(Passage { flow: key, data: None });
         }
-        self.timers.clear(key);
         self.octets -= flow.octets();
         self.count_in_flight(key, flow.in_flight(), 0);
         let host = key.destination.0;
@@ -502,14 +498,21 @@ impl Agent for Snoop {
         }
     }
 
+    fn foresee(&self, connections: &[FlowKey]) {
+        self.flows.foresee(connections, Flow::look);
+        for key in connections {
+            self.hops.get(&key.destination.0).inspect(|hop| hop.look());
+        }
+    }
+
     fn deadline(&self) -> Option<Deadline> {
-        let timer = self.timers.next().map(|at| Deadline { at, reason: "local retransmission" });
+        let timer = self.flows.next_timer().map(|at| Deadline { at, reason: "local retransmission" });
         let idle = self.idle_deadline().map(|(at, _)| Deadline { at, reason: "idle connection" });
         Deadline::earliest(timer, idle)
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        while let Some(key) = self.timers.pop_due(cx.now()) {
+        while let Some(key) = self.flows.pop_timer(cx.now()) {
             self.on_timer(key, cx);
             self.permit(key, cx);
         }

@@ -10,6 +10,7 @@
 //! selectively acknowledged are one range, so that blocks which the receiver repeats cost nothing anew.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
@@ -150,6 +151,20 @@ impl Scoreboard {
             duplicates: 0,
             expected: 0,
         }
+    }
+
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].
+    pub fn look(&self) {
+        black_box((
+            self.ranges.len(),
+            self.sent.len(),
+            self.lost.len(),
+            self.proved,
+            self.unsacked,
+            self.copies[0],
+            self.copies[COPIES_REMEMBERED - 1],
+            self.sack_seen,
+        ));
     }
 
     /// Octets on the hop.
@@ -319,7 +334,6 @@ impl Scoreboard {
             self.judge(now);
         }
         if self.ranges.is_empty() {
-            self.sent.clear();
             self.shrink();
         }
         progress
@@ -551,11 +565,10 @@ impl Scoreboard {
         }
     }
 
+    /// Gives the memory back: see [`lasthop_agent::SegmentCache`].
     fn shrink(&mut self) {
-        if self.ranges.capacity() > 16 || self.sent.capacity() > 32 {
-            self.ranges = VecDeque::new();
-            self.sent = VecDeque::new();
-            self.lost = VecDeque::new();
-        }
+        self.ranges = VecDeque::new();
+        self.sent = VecDeque::new();
+        self.lost = VecDeque::new();
     }
 }

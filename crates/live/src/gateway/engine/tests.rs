@@ -2,6 +2,7 @@ mod aside;
 mod bounds;
 mod clock;
 mod conservation;
+mod foresight;
 mod link;
 mod passages;
 mod passing;

@@ -199,7 +199,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
     assert_eq!((told, receiver.next), (offered, offered), "everything arrives in the end");
     bench.call(Snoop::drain);
     assert_eq!((bench.snoop.held(), bench.snoop.octets), (0, 0));
-    assert_eq!(bench.snoop.timers.next(), None, "and the agent comes to rest");
+    assert_eq!(bench.snoop.flows.next_timer(), None, "and the agent comes to rest");
     receiver.refused
 }
 

@@ -47,7 +47,7 @@ fn a_syn_on_the_same_ports_starts_anew() {
         bench.radio(&ack(100));
         let syn = if from == Side::Core { data(9_000_000, 0) } else { ack(0) };
         assert!(bench.pass(&syn.but(|tcp| tcp.flags = TcpFlags::SYN), from).passed());
-        assert_eq!((bench.snoop.octets, bench.snoop.timers.next()), (0, None));
+        assert_eq!((bench.snoop.octets, bench.snoop.flows.next_timer()), (0, None));
         bench.burst(9_000_001, 3);
         bench.radio(&ack(9_000_001));
         assert_eq!(bench.two_duplicates(&ack(9_000_001)).repaired(), Some((9_000_001, 100)));

@@ -117,7 +117,7 @@ fn a_receiver_that_falls_silent_gets_everything_in_the_end() {
         seen.extend(pieces(&bench.wait(100).timer()));
     }
     assert!((20..25).all(|n| seen.contains(&(100 * n, 100))));
-    assert_eq!((bench.snoop.held(), bench.snoop.timers.next()), (0, None));
+    assert_eq!((bench.snoop.held(), bench.snoop.flows.next_timer()), (0, None));
 }
 
 #[test]

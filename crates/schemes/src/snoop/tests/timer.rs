@@ -16,7 +16,7 @@ fn the_timer_repairs_at_most_ten_times() {
         assert!(bench.timer().is_empty(), "a repeated call is harmless");
     }
     assert_eq!(copies, 10);
-    assert_eq!(bench.snoop.timers.next(), None);
+    assert_eq!(bench.snoop.flows.next_timer(), None);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn the_timer_waits_srtt_and_four_deviations_but_not_less_than_the_minimum() {
 fn a_new_ack_and_a_sender_retransmission_start_the_timer_anew_and_new_data_does_not() {
     let mut bench = Bench::new();
     bench.burst(0, 3);
-    let due = |bench: &Bench| bench.snoop.timers.next().map_or(0, Instant::as_millis);
+    let due = |bench: &Bench| bench.snoop.flows.next_timer().map_or(0, Instant::as_millis);
     let start = due(&bench);
     bench.wait(10).burst(300, 1);
     assert_eq!(due(&bench), start);
@@ -44,7 +44,7 @@ fn a_new_ack_and_a_sender_retransmission_start_the_timer_anew_and_new_data_does_
     bench.wait(10).radio(&ack(100));
     assert_eq!(due(&bench), start + 20, "the covered packet left twice and so measured nothing");
     bench.radio(&ack(400));
-    assert_eq!(bench.snoop.timers.next(), None);
+    assert_eq!(bench.snoop.flows.next_timer(), None);
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn a_receiver_without_sack_is_served_one_hole_after_the_other() {
     assert_eq!(hear(&mut bench, &ack(300)), (Some(ack(300)), vec![(300, 100)]), "the next hole");
     bench.wait(20);
     assert_eq!(hear(&mut bench, &ack(600)), (Some(ack(600)), vec![]));
-    assert!(bench.cached().is_empty() && bench.snoop.timers.next().is_none());
+    assert!(bench.cached().is_empty() && bench.snoop.flows.next_timer().is_none());
 }
 
 #[test]

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Processor time that the gateway's thread takes for a packet, the kernel's part of it included, with 10 to 100,000 TCP connections that
+# all have data in the air: segments of 1448 octets down, ACKs up, each connection to a host of its own, at a rate below the one at which
+# packets are lost. Two patterns: packet by packet round all connections, the worst case for caches, and 8 packets of each in a row.
+#
+#   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets a second; FLOWS="10 1000 10000 100000"; LASTHOP=/path/to/another
+#
+# The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's own namespace: what goes out of a TAP
+# device is only queued, so that the gateway's thread pays for no other host's reception, as it would on veth.
+# Each round measures every number of connections one after the other, so that a busy machine slows them alike; ratios are medians over
+# rounds. Both processes have real-time priority where they may (`chrt`).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-6} rounds=${2:-3} rate=${RATE:-50000}
+command -v ip > /dev/null || { echo "SKIPPED: ip is not installed" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+target=${CARGO_TARGET_DIR:-target}/release
+cargo build --release --locked --quiet -p lasthop-live --example exchange
+[ -n "${LASTHOP:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
+lasthop=${LASTHOP:-$target/lasthop}
+
+g=bench-flows-$$
+scratch=$(mktemp -d)
+process=
+cleanup() {
+    [ -z "$process" ] || kill "$process" 2> /dev/null || true
+    ip netns delete $g 2> /dev/null || true
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+ip netns add $g
+ip -n $g link set lo up
+for end in core radio; do
+    ip -n $g tuntap add $end mode tap vnet_hdr
+    ip netns exec $g sysctl -qw net.ipv6.conf.$end.disable_ipv6=1
+    ip -n $g link set $end address 02:00:00:00:00:01 txqueuelen 10000 up
+done
+ip -n $g address add 172.31.1.1/24 dev core; ip -n $g address add 172.31.2.1/24 dev radio
+ip -n $g neighbour add 172.31.1.2 lladdr 02:00:00:00:00:02 dev core
+ip -n $g neighbour add 172.31.2.2 lladdr 02:00:00:00:00:02 dev radio
+ip -n $g route add 192.0.2.0/24 via 172.31.1.2; ip -n $g route add 10.0.0.0/8 via 172.31.2.2
+ip netns exec $g sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
+first=$(chrt -f 1 true 2> /dev/null && echo "chrt -f 1" || true)
+
+measure() { # FLOWS BURST
+    cat > "$scratch/gateway.toml" << CONFIG
+backend = "tc-bpf"
+[ports]
+radio = ["radio"]
+[bounds]
+flows = $(($1 + 1000))
+octets-in-all = "1 GiB"
+[control]
+socket = "$scratch/gateway.sock"
+[metrics]
+listen = "off"
+[[rule]]
+scheme = "snoop"
+CONFIG
+    ip netns exec $g $first "$lasthop" gateway "$scratch/gateway.toml" 2> "$scratch/log" &
+    process=$!
+    for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
+    ip netns exec $g $first "$target/examples/exchange" "$scratch/gateway.sock" "$1" "$2" "$rate" "$seconds" |
+        tee -a "$scratch/results" >&2 || cat "$scratch/log" >&2
+    kill $process; wait $process || true
+    process=
+}
+for _ in $(seq "$rounds"); do
+    for burst in 1 8; do
+        for flows in ${FLOWS:-10 1000 10000 100000}; do measure "$flows" "$burst"; done
+    done
+done
+python3 - "$scratch/results" << 'END'
+import json, statistics, sys
+rows = {}
+for line in open(sys.argv[1]):
+    run = json.loads(line)
+    run["us"] = 1e6 * run["cpu_s"] / max(run["frames"], 1)
+    rows.setdefault((run["burst"], run["flows"]), []).append(run)
+least = min(flows for _, flows in rows)
+print(f"{'in a row':>8}{'connections':>13}{'us a packet':>13}{'of ' + str(least):>8}{'packets/s':>11}{'a turn':>8}{'lost':>7}")
+for (burst, flows), runs in rows.items():
+    middle = lambda value: statistics.median(map(value, runs))
+    ratio = statistics.median(a["us"] / b["us"] for a, b in zip(runs, rows[burst, least]))
+    print(f"{burst:8}{flows:13}{middle(lambda r: r['us']):13.2f}{ratio:8.2f}{middle(lambda r: r['frames'] / r['seconds']):11.0f}"
+          f"{middle(lambda r: r['frames'] / r['turns']):8.1f}{sum(r['missing'] for r in runs):7}")
+END
