@@ -9,7 +9,7 @@ use hosts::{Hosts, Loop, SERVER, SERVER_V6, radio};
 use lasthop_agent::{Passage, Side};
 use lasthop_live::frame::Frame;
 use lasthop_live::io::divert::{Counters, Divert, is_built};
-use lasthop_live::io::{PacketIo, Port, PortId, Selection, Sent, Waker};
+use lasthop_live::io::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
@@ -127,8 +127,8 @@ impl PacketIo for Passing {
         self.divert.heartbeat(now);
     }
 
-    fn waker(&self) -> Waker {
-        self.divert.waker()
+    fn waker(&self) -> Wake {
+        PacketIo::waker(&self.divert)
     }
 }
 
