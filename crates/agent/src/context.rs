@@ -51,7 +51,7 @@ impl<'a> Context<'a> {
         self.outbox.reports.push(report);
     }
 
-    /// Lets data of one direction pass without asking; in place of what was said of that direction before.
+    /// Lets packets of a connection pass without asking; in place of what was said of it before.
     pub fn let_pass(&mut self, passage: Passage) {
         self.outbox.passages.push(passage);
     }

@@ -30,7 +30,7 @@ pub use context::{Context, Outbox};
 pub use flow_table::FlowTable;
 pub use link::{Fate, LinkEvent, LinkSenses};
 pub use lookup::Lookup;
-pub use passage::Passage;
+pub use passage::{Limits, Passage};
 pub use report::Report;
 pub use segment_cache::SegmentCache;
 pub use stack::Stack;

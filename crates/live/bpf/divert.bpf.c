@@ -3,7 +3,7 @@
 // The kernel's half of the gateway. A radio interface has three TAP devices, and there are three programs:
 //
 //   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants to the TAP of the way down, to the client.
-//                    What the gateway lets pass goes on, and a copy goes to the third TAP, for its cache
+//                    What the gateway lets pass goes on, and a copy goes to the third TAP
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
 //
@@ -113,12 +113,13 @@ struct passage {
 	// Stored by user space, without a system call: everything before `from` has gone on, and what ends at `until` or before may pass.
 	// `from` are the lower 32 bits, `until` the upper.
 	u64 from_until;
-	// Ours: where the next segment in order begins, and whether the last one has passed.
-	u32 next, has_passed;
+	// Ours: where the next segment in order begins, whether the last one has passed, and the highest acknowledgment.
+	u32 next, has_passed, acknowledged, unused;
 };
 #define PASSAGES 16384
 struct bpf_map_def SEC("maps") passages = {MAP_ARRAY, 4, sizeof(struct passage), PASSAGES, MMAPABLE};
-struct bpf_map_def SEC("maps") slots = {MAP_HASH, sizeof(struct flow), 4, PASSAGES, NO_PREALLOC};
+// Both directions of a connection -> its slot.
+struct bpf_map_def SEC("maps") slots = {MAP_HASH, sizeof(struct flow), 4, 2 * PASSAGES, NO_PREALLOC};
 
 struct ethernet {
 	u8 addresses[12];
@@ -262,14 +263,19 @@ INLINE int is_alive(void)
 	return beat && *beat && (s64)(monotonic_ns() - *beat) < STALE_NS;
 }
 
-// Whether a segment may go on: data in order, behind which nothing is still on its way through user space, within what user space allows.
-INLINE int may_pass(const struct flow *flow, const struct tcp *tcp, u32 len)
+INLINE struct passage *find_passage(const struct flow *flow)
 {
-	u32 *slot = lookup(&slots, flow), seq = BE32(tcp->seq), headers = (tcp->words >> 4) * 4, end;
-	struct passage *passage = slot ? lookup(&passages, slot) : 0;
+	u32 *slot = lookup(&slots, flow);
+	return slot ? lookup(&passages, slot) : 0;
+}
+
+// Whether a segment may go on: data in order, behind which nothing is still on its way through user space, within what user space allows.
+INLINE int data_may_pass(struct passage *passage, const struct tcp *tcp, u32 len)
+{
+	u32 seq = BE32(tcp->seq), headers = (tcp->words >> 4) * 4, end;
 	u64 from_until;
 
-	if (!passage || len <= headers)
+	if (len <= headers)
 		return 0;
 	end = seq + len - headers;
 	from_until = *(volatile u64 *)&passage->from_until;
@@ -286,7 +292,33 @@ INLINE int may_pass(const struct flow *flow, const struct tcp *tcp, u32 len)
 	return 0;
 }
 
-INLINE int divert(struct __sk_buff *skb, void *taps, void *copy_taps)
+// Whether an acknowledgment may go on: of more than any before, without data, and without an option but timestamps.
+INLINE int ack_may_pass(struct __sk_buff *skb, u32 at, struct passage *passage, const struct tcp *tcp, u32 len)
+{
+	u32 ack = BE32(tcp->ack), words = tcp->words >> 4, until = passage->from_until >> 32, options;
+	int is_new = (int)(ack - passage->acknowledged) > 0;
+
+	if (!(tcp->flags & ACK) || (int)(until - ack) < 0)
+		return 0;
+	if (is_new)
+		passage->acknowledged = ack;
+	if (!is_new || tcp->flags != ACK || len != words * 4)
+		return 0;
+	if (words == 5)
+		return 1;
+	// Two octets of padding, then timestamps (RFC 7323, appendix A).
+	return words == 8 && !load(skb, at + sizeof(*tcp), &options, 4) && options == BE32(0x0101080a);
+}
+
+INLINE int may_pass(struct __sk_buff *skb, u32 at, const struct flow *flow, const struct tcp *tcp, u32 len, int down)
+{
+	struct passage *passage = find_passage(flow);
+	if (!passage)
+		return 0;
+	return down ? data_may_pass(passage, tcp, len) : ack_may_pass(skb, at, passage, tcp, len);
+}
+
+INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 {
 	struct flow flow;
 	struct tcp tcp;
@@ -317,8 +349,8 @@ INLINE int divert(struct __sk_buff *skb, void *taps, void *copy_taps)
 		count(STALE);
 		return NEXT;
 	}
-	if (copy_taps && may_pass(&flow, &tcp, len)) {
-		u32 *copy_tap = lookup(copy_taps, &ifindex);
+	if (may_pass(skb, at, &flow, &tcp, len, down)) {
+		u32 *copy_tap = lookup(&copy_taps, &ifindex);
 		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
 		if (copy_tap)
 			clone_redirect(skb, *copy_tap, 0);
@@ -331,7 +363,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, void *copy_taps)
 
 SEC("classifier/down") int lasthop_down(struct __sk_buff *skb)
 {
-	return divert(skb, &down_taps, &copy_taps);
+	return divert(skb, &down_taps, 1);
 }
 
 SEC("classifier/up") int lasthop_up(struct __sk_buff *skb)

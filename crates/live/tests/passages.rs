@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use hosts::{Hosts, Loop, SERVER, SERVER_V6, radio};
-use lasthop_agent::{Passage, Side};
+use lasthop_agent::{Limits, Passage, Side};
 use lasthop_live::frame::Frame;
 use lasthop_live::io::divert::{Counters, Divert, is_built};
 use lasthop_live::io::{PacketIo, Port, PortId, Selection, Sent, Wake};
@@ -26,17 +26,20 @@ struct Passing {
     known: Seq,
     /// What was said last.
     until: Seq,
+    acknowledged: Seq,
     found: Arc<Mutex<Found>>,
 }
 
 #[derive(Debug, Default)]
 struct Found {
     copies: u64,
+    /// Copies of acknowledgments.
+    acks: u64,
     /// Copies that did not follow what was known.
     out_of_order: u64,
     /// Acknowledgments of what was not known.
     too_early: u64,
-    /// Copies with a flag but ACK and PSH, or without data.
+    /// Copies of what should have been asked for.
     not_plain: u64,
     /// Copies of what was not allowed.
     too_far: u64,
@@ -50,12 +53,23 @@ impl Passing {
 
     fn take_copy(&mut self, packet: &Packet) {
         let tcp = packet.tcp().expect("TCP");
+        self.found(|found| found.copies += 1);
+        if packet.payload().is_empty() {
+            let (is_early, is_new) = (tcp.ack.after(self.known), tcp.ack.after(self.acknowledged));
+            self.acknowledged = tcp.ack;
+            let is_plain = tcp.flags == TcpFlags::ACK && tcp.options.sack.is_empty() && is_new;
+            self.found(|found| {
+                found.acks += 1;
+                found.too_early += u64::from(is_early);
+                found.not_plain += u64::from(!is_plain);
+            });
+            return;
+        }
         let end = tcp.seq + packet.segment_len();
         let plain = TcpFlags::ACK.with(TcpFlags(8));
         let (in_order, allowed) = (tcp.seq == self.known, !end.after(self.until));
         let is_plain = plain.has(tcp.flags) && !packet.payload().is_empty();
         self.found(|found| {
-            found.copies += 1;
             found.out_of_order += u64::from(!in_order);
             found.too_far += u64::from(!allowed);
             found.not_plain += u64::from(!is_plain);
@@ -67,7 +81,8 @@ impl Passing {
     fn extend(&mut self) {
         if let Some(flow) = self.flow {
             self.until = self.known + STEP;
-            self.divert.let_pass(Passage { flow, data: Some((self.known, self.until)) });
+            let limits = Limits { acknowledged: self.acknowledged, from: self.known, until: self.until };
+            self.divert.let_pass(Passage { flow, limits: Some(limits) });
         }
     }
 }
@@ -104,9 +119,9 @@ impl PacketIo for Passing {
             let end = tcp.seq + packet.segment_len();
             if tcp.flags.has(TcpFlags::SYN) {
                 if let Some(flow) = self.flow.take() {
-                    self.divert.let_pass(Passage { flow, data: None });
+                    self.divert.let_pass(Passage { flow, limits: None });
                 }
-                (self.flow, self.known) = (packet.flow_key(), end);
+                (self.flow, self.known, self.acknowledged) = (packet.flow_key(), end, end);
             }
             // Not the end of the connection before.
             if packet.flow_key() == self.flow {
@@ -146,7 +161,7 @@ fn data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgme
         let hosts = if super_packets { hosts } else { hosts.without_super_packets() };
         for server in [SERVER, SERVER_V6] {
             let found = download(&hosts, server, if super_packets { BULK } else { BULK / 10 });
-            assert!(found.copies > 100, "{found:?}");
+            assert!(found.copies > 100 && found.acks > 10, "{found:?}");
             let wrong = (found.out_of_order, found.too_early, found.not_plain, found.too_far);
             assert_eq!(wrong, (0, 0, 0, 0), "{found:?}");
         }
@@ -163,6 +178,7 @@ fn download(hosts: &Hosts, server: &str, octets: usize) -> Found {
             flow: None,
             known: Seq(0),
             until: Seq(0),
+            acknowledged: Seq(0),
             found: of_loop,
         });
         hosts.download(server, octets);

@@ -89,8 +89,8 @@ impl Engine {
     pub fn on_frame(&mut self, port: PortId, frame: Frame, now: Instant, out: &mut Outgoing) {
         self.expire(EXPIRED_A_FRAME, now, out);
         let known = self.ports.get(usize::from(port.0));
-        if let Some(&Port { side, ethernet, copies_of: Some(passed_at), .. }) = known {
-            self.on_copy(side, ethernet, passed_at, &frame, now, out);
+        if let Some(&Port { ethernet, copies_of: Some(passed_at), .. }) = known {
+            self.on_copy(ethernet, passed_at, &frame, now, out);
             return;
         }
         self.counters.received += 1;
@@ -184,18 +184,18 @@ impl Engine {
     /// Something went on at a port without asking.
     fn on_copy(
         &mut self,
-        side: Side,
         ethernet: bool,
-        port: PortId,
+        [core, radio]: [PortId; 2],
         frame: &Frame,
         now: Instant,
         out: &mut Outgoing,
     ) {
         self.counters.copies += 1;
         let Ok((link, packet)) = frame.parse(ethernet) else { return };
-        let (Some(direction), Some(key)) = (packet.flow_key(), Connection::key_of(&packet, side)) else {
-            return;
-        };
+        // What passes of the core's side has data, and what passes of the radio's has none.
+        let (side, port) =
+            if packet.payload().is_empty() { (Side::Radio, radio) } else { (Side::Core, core) };
+        let Some(key) = Connection::key_of(&packet, side) else { return };
         let place = self.connections.find(key);
         if let Some(place) = place {
             self.connections.at_mut(place).note(&packet, side, port, &link, now);
@@ -211,7 +211,7 @@ impl Engine {
                 let _ = asked.call(now, &mut self.outbox, |agent, cx| agent.on_passed(&packet, side, cx));
                 self.send_outbox(place, out);
             }
-            None => out.passages.push(Passage { flow: direction, data: None }),
+            None => out.passages.push(Passage { flow: key, limits: None }),
         }
     }
 

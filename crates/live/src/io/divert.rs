@@ -1,7 +1,7 @@
 //! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP devices, and put back what comes from there.
 //!
 //! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. A third has copies of what
-//! went on at egress without asking. So both directions
+//! went on at both without asking. So both directions
 //! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, address
 //! translation (MASQUERADE), or a server on the gateway itself. The core's interfaces are not touched.
 //!
@@ -111,7 +111,7 @@ impl Divert {
             // Nothing is ever written to this one.
             let tap = Device::new("lasthop%d", Kind::Tap)?;
             programs.copy(interface.index(), tap.bring_up(LARGEST_MTU, true)?.index())?;
-            let copies_of = Some(PortId(ports.len() as u16 - 2));
+            let copies_of = Some([2, 1].map(|back| PortId(ports.len() as u16 - back)));
             ports.push(Port { name: name.clone(), side: Side::Core, ethernet: true, copies_of });
             devices.push(tap);
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Duration;
 
-use lasthop_agent::SegmentCache;
+use lasthop_agent::{Limits, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::duplicates::Duplicates;
@@ -55,7 +55,7 @@ pub struct Flow {
     /// The receiver is silent while the hop delivers to others, or for good.
     pub(super) is_stalled: bool,
     /// What may pass without asking, as last said.
-    pub(super) passage: Option<(Seq, Seq)>,
+    pub(super) limits: Option<Limits>,
     /// The latest TSval that the receiver may have taken over.
     highest_tsval: Option<Seq>,
     /// Whether copies carry it.
@@ -120,7 +120,7 @@ impl Flow {
             timing_since: Instant::ZERO,
             expiries: 0,
             is_stalled: false,
-            passage: None,
+            limits: None,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
         }

@@ -18,7 +18,8 @@
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`pieces`] |
 //! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
 //!
-//! *Not asked for:* data in order, as long as nothing waits and nothing is missing ([`passing`]): a gateway's kernel forwards it.
+//! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is missing ([`passing`]): a gateway's kernel
+//! forwards them.
 //!
 //! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no SACK block that the receiver did
 //! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.
@@ -452,8 +453,8 @@ impl Snoop {
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.flush(key, cx);
         let Some(flow) = self.flows.remove(key) else { return };
-        if flow.passage.is_some() {
-            cx.let_pass(Passage { flow: key, data: None });
+        if flow.limits.is_some() {
+            cx.let_pass(Passage { flow: key, limits: None });
         }
         self.octets -= flow.octets();
         self.count_in_flight(key, flow.in_flight(), 0);
@@ -493,8 +494,10 @@ impl Agent for Snoop {
     }
 
     fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
-        if let (Side::Core, Some(key)) = (from, packet.flow_key()) {
-            self.on_data_passed(packet, key, cx);
+        let Some(key) = packet.flow_key() else { return };
+        match from {
+            Side::Core => self.note_passed(packet, key, from, cx),
+            Side::Radio => self.note_passed(packet, key.reversed(), from, cx),
         }
     }
 

@@ -1,11 +1,12 @@
-//! What may pass without asking: data in order, while nothing waits here, nothing is missing, and the local window has room.
+//! What may pass without asking: data in order and its acknowledgments, while nothing waits here, nothing is missing, and the local window has
+//! room.
 //!
 //! A world that takes this up shows the packets afterwards, and they are cached as if they had been asked for. Whatever else a packet is, its
 //! fate is decided here as ever. Late news has two small costs: a round-trip time is measured from when a packet was shown, and a
 //! copy that left behind a packet not yet shown counts as having left before it.
 
-use lasthop_agent::{Context, Passage};
-use lasthop_packet::{FlowKey, Packet, Seq};
+use lasthop_agent::{Context, Limits, Passage, Side, Verdict};
+use lasthop_packet::{FlowKey, Packet};
 
 use super::Snoop;
 use super::duplicates::Duplicates;
@@ -19,47 +20,56 @@ impl Snoop {
     /// Says what of a flow may pass, where that has changed.
     pub(super) fn permit(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
-        let data = self.passage(flow, key);
-        if flow.passage == data {
+        let limits = self.limits(flow, key);
+        if flow.limits == limits {
             return;
         }
-        cx.let_pass(Passage { flow: key, data });
+        cx.let_pass(Passage { flow: key, limits });
         if let Some(flow) = self.flows.peek_mut(key) {
-            flow.passage = data;
+            flow.limits = limits;
         }
     }
 
     /// An even share of the window's room. Shares that others have not used yet are not taken off, so that connections which come to life at
     /// once exceed the window by as much again at most, for one round trip.
-    fn passage(&self, flow: &Flow, key: FlowKey) -> Option<(Seq, Seq)> {
-        if !flow.is_whole() {
-            return None;
-        }
+    fn limits(&self, flow: &Flow, key: FlowKey) -> Option<Limits> {
+        let acknowledged = flow.last_ack.filter(|_| flow.is_whole())?;
         let room = match self.hops.get(&key.destination.0) {
             Some(hop) => hop.room(&self.settings) / hop.flows.max(1) as u64,
             None => LONGEST,
         };
-        Some((flow.highest, flow.highest + room.min(LONGEST) as u32))
+        Some(Limits { acknowledged, from: flow.highest, until: flow.highest + room.min(LONGEST) as u32 })
     }
 
-    /// Takes note of data that has passed.
-    pub(super) fn on_data_passed(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+    /// Takes note of what has passed.
+    pub(super) fn note_passed(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         if self.flows.touch(key, cx.now()).is_none() {
             // Forgotten since.
-            cx.let_pass(Passage { flow: key, data: None });
+            cx.let_pass(Passage { flow: key, limits: None });
             return;
         }
+        match from {
+            Side::Core => self.note_data_passed(packet, key, cx),
+            // What acknowledges more and reports nothing goes on as it came.
+            Side::Radio => {
+                let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) =
+                    self.on_radio(&mut packet.clone(), key, cx);
+            }
+        }
+        // Who passes goes on passing: it is only to be said how far.
+        let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
+        let Some(flow) = self.flows.peek(key) else { return };
+        if until(flow.limits) != until(self.limits(flow, key)) {
+            self.permit(key, cx);
+        }
+    }
+
+    fn note_data_passed(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             let segment = size_of_segments(packet).unwrap_or(packet.payload().len() as u32);
             hop.note_segment(segment, &self.settings);
         }
         self.on_leaving(packet, key, cx);
-        // Who passes goes on passing: it is only to be said how far.
-        let last = self.flows.peek(key).and_then(|flow| flow.passage);
-        let next = self.flows.peek(key).and_then(|flow| self.passage(flow, key));
-        if last.map(|(_, until)| until) != next.map(|(_, until)| until) {
-            self.permit(key, cx);
-        }
     }
 }
 
@@ -73,7 +83,6 @@ impl Flow {
         is_complete
             && self.held.is_empty()
             && self.hole_end.is_none()
-            && self.last_ack.is_some()
             && self.expiries == 0
             && !self.is_stalled
     }

@@ -1,7 +1,7 @@
 //! What the programs may let pass of connections: a slot each, in memory that we share with them.
 
-use lasthop_agent::{Lookup, Passage};
-use lasthop_packet::{FlowKey, Seq};
+use lasthop_agent::{Limits, Lookup, Passage};
+use lasthop_packet::FlowKey;
 
 use super::mapped::Mapped;
 use super::program::{ProgramError, Programs};
@@ -9,7 +9,7 @@ use super::program::{ProgramError, Programs};
 /// Connections of which something may pass at the same time (`PASSAGES`). Others are as right, only slower.
 pub(super) const SLOTS: u32 = 16_384;
 /// Words of a slot (`struct passage`).
-const WORDS: usize = 2;
+const WORDS: usize = 3;
 
 /// The slots.
 #[derive(Debug)]
@@ -30,13 +30,14 @@ impl Passages {
     /// Does what an agent says.
     pub(super) fn follow(&mut self, passage: Passage, programs: &mut Programs) -> Result<(), ProgramError> {
         let flow = passage.flow;
-        match (passage.data, self.slots.get(&flow).copied()) {
-            (Some((from, until)), Some(slot)) => self.store(slot, 0, words_of(from, until)),
-            (Some((from, until)), None) => {
+        match (passage.limits, self.slots.get(&flow).copied()) {
+            (Some(limits), Some(slot)) => self.store(slot, 0, words_of(limits)),
+            (Some(limits), None) => {
                 let Some(slot) = self.take_slot() else { return Ok(()) };
-                self.store(slot, 0, words_of(from, until));
+                self.store(slot, 0, words_of(limits));
                 // Nothing has passed yet, and `from` is next.
-                self.store(slot, 1, pair(from.0, 0));
+                self.store(slot, 1, pair(limits.from.0, 0));
+                self.store(slot, 2, pair(limits.acknowledged.0, 0));
                 if let Err(error) = programs.open_passage(flow, slot) {
                     self.free.push(slot);
                     return Err(error);
@@ -67,8 +68,8 @@ impl Passages {
 }
 
 /// One number of 64 bits, that it is stored at once.
-fn words_of(from: Seq, until: Seq) -> u64 {
-    u64::from(until.0) << 32 | u64::from(from.0)
+fn words_of(limits: Limits) -> u64 {
+    u64::from(limits.until.0) << 32 | u64::from(limits.from.0)
 }
 
 /// Two numbers of 32 bits, one behind the other in memory.

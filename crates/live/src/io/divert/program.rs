@@ -272,16 +272,22 @@ impl Programs {
         map.insert(interface, tap, 0).map_err(refused("copy_taps"))
     }
 
-    /// Has a direction go by what its slot says.
+    /// Has both directions of a connection go by what its slot says.
     pub(super) fn open_passage(&mut self, flow: FlowKey, slot: u32) -> Result<(), ProgramError> {
         let mut map: HashMap<_, [u8; 36], u32> = self.map("slots")?;
-        map.insert(octets(flow), slot, 0).map_err(refused("slots"))
+        for direction in [flow, flow.reversed()] {
+            map.insert(octets(direction), slot, 0).map_err(refused("slots"))?;
+        }
+        Ok(())
     }
 
-    /// Has nothing of a direction pass any more.
+    /// Has nothing of a connection pass any more.
     pub(super) fn close_passage(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
         let mut map: HashMap<_, [u8; 36], u32> = self.map("slots")?;
-        map.remove(&octets(flow)).map_err(refused("slots"))
+        for direction in [flow, flow.reversed()] {
+            map.remove(&octets(direction)).map_err(refused("slots"))?;
+        }
+        Ok(())
     }
 
     pub(super) fn counters(&self) -> Result<Counters, ProgramError> {

@@ -1,6 +1,6 @@
 //! What may pass without asking.
 
-use lasthop_agent::Passage;
+use lasthop_agent::{Limits, Passage};
 use proptest::prelude::*;
 
 use super::*;
@@ -10,14 +10,24 @@ struct World {
     bench: Bench,
     takes_up: bool,
     /// What may pass, and what has gone on.
-    passage: Option<(Seq, Seq)>,
+    limits: Option<Limits>,
     next: Option<Seq>,
+    acknowledged: Option<Seq>,
     passed: u32,
+    acks_passed: u32,
 }
 
 impl World {
     fn new(settings: Settings, takes_up: bool) -> Self {
-        Self { bench: Bench::with(settings), takes_up, passage: None, next: None, passed: 0 }
+        Self {
+            bench: Bench::with(settings),
+            takes_up,
+            limits: None,
+            next: None,
+            acknowledged: None,
+            passed: 0,
+            acks_passed: 0,
+        }
     }
 
     /// What leaves to each side when the agent is called.
@@ -25,13 +35,14 @@ impl World {
         let mut outbox = Outbox::default();
         let Bench { snoop, now, rng } = &mut self.bench;
         let result = f(snoop, &mut Context::new(*now, rng, &mut outbox));
-        for Passage { flow, data: passage } in outbox.passages {
+        for Passage { flow, limits } in outbox.passages {
             assert_eq!(Some(flow), data(0, 1).flow_key());
-            if let Some((from, until)) = passage {
-                assert!(!until.before(from));
+            if let Some(Limits { acknowledged, from, until }) = limits {
+                assert!(!until.before(from) && !from.before(acknowledged));
                 self.next = Some(from);
+                self.acknowledged = Some(acknowledged);
             }
-            self.passage = passage;
+            self.limits = limits;
         }
         (result, outbox.packets.into_iter().map(|(_, packet)| packet).collect())
     }
@@ -43,7 +54,7 @@ impl World {
             && self.next == Some(tcp.seq)
             && !packet.payload().is_empty()
             && tcp.flags == TcpFlags::ACK
-            && self.passage.is_some_and(|(_, until)| !end.after(until))
+            && self.limits.is_some_and(|limits| !end.after(limits.until))
     }
 
     /// What goes on to the radio side.
@@ -64,6 +75,17 @@ impl World {
 
     /// What goes on to the core side, and copies.
     fn radio(&mut self, packet: &Packet) -> (Option<Packet>, Vec<Packet>) {
+        let Some(tcp) = packet.tcp() else { return (Some(packet.clone()), Vec::new()) };
+        let is_new = self.acknowledged.is_some_and(|last| tcp.ack.after(last));
+        let is_bare =
+            packet.payload().is_empty() && tcp.options.sack.is_empty() && tcp.flags == TcpFlags::ACK;
+        let is_within = self.limits.is_some_and(|limits| !tcp.ack.after(limits.until));
+        if self.takes_up && is_new && is_bare && is_within {
+            self.acks_passed += 1;
+            self.acknowledged = Some(tcp.ack);
+            let ((), copies) = self.call(|snoop, cx| snoop.on_passed(packet, Side::Radio, cx));
+            return (Some(packet.clone()), copies);
+        }
         let mut passing = packet.clone();
         let (verdict, copies) = self.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
         ((verdict == Verdict::Forward).then_some(passing), copies)
@@ -141,7 +163,7 @@ fn passing() -> World {
     world.core(&data(1, 100));
     world.bench.wait(10);
     world.radio(&ack(101));
-    assert!(world.passage.is_some());
+    assert!(world.limits.is_some());
     world
 }
 
@@ -156,9 +178,22 @@ fn data_in_order_passes_and_is_cached() {
 }
 
 #[test]
+fn acknowledgments_of_more_pass_and_others_are_asked() {
+    let mut world = passing();
+    for segment in 1..4 {
+        world.core(&data(1 + 100 * segment, 100));
+    }
+    assert_eq!(world.radio(&ack(201)).0, Some(ack(201)));
+    assert_eq!((world.acks_passed, world.bench.cached()), (1, vec![201, 301]));
+    world.radio(&ack(201));
+    world.radio(&ack(301).flags(TcpFlags::FIN));
+    assert_eq!(world.acks_passed, 1);
+}
+
+#[test]
 fn no_more_passes_than_the_window_has_room_for() {
     let world = passing();
-    let (from, until) = world.passage.expect("it may pass");
+    let Limits { from, until, .. } = world.limits.expect("it may pass");
     let hop = world.bench.snoop.hops.get(&MOBILE).expect("the hop is known");
     assert_eq!(u64::from(until - from), hop.room(&world.bench.snoop.settings));
 }
@@ -170,12 +205,12 @@ fn from_a_hole_to_its_repair_everything_is_asked() {
         world.core(&data(1 + 100 * segment, 100));
     }
     world.radio(&ack(101).sack(&[(201, 301)]));
-    assert_eq!(world.passage, None);
+    assert_eq!(world.limits, None);
     world.core(&data(401, 100));
     assert_eq!(world.passed, 3);
     world.bench.wait(10);
     world.radio(&ack(501));
-    assert!(world.passage.is_some());
+    assert!(world.limits.is_some());
     world.core(&data(501, 100));
     assert_eq!(world.passed, 4);
 }
@@ -185,14 +220,14 @@ fn nothing_passes_of_a_flow_that_is_forgotten() {
     for end in [data(101, 0).flags(TcpFlags::SYN), data(101, 0).flags(TcpFlags::RST)] {
         let mut world = passing();
         world.core(&end);
-        assert_eq!(world.passage, None);
+        assert_eq!(world.limits, None);
     }
     let mut world = passing();
     let flow = data(0, 1).flow_key().expect("it is TCP");
     world.call(|snoop, cx| snoop.let_go(flow, cx));
-    assert_eq!(world.passage, None);
+    assert_eq!(world.limits, None);
     // A copy of what passed just before.
-    world.passage = Some((Seq(101), Seq(501)));
+    world.limits = Some(Limits { acknowledged: Seq(101), from: Seq(101), until: Seq(501) });
     world.call(|snoop, cx| snoop.on_passed(&data(101, 100), Side::Core, cx));
-    assert_eq!(world.passage, None, "it says so again");
+    assert_eq!(world.limits, None, "it says so again");
 }

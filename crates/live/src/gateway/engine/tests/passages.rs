@@ -1,6 +1,6 @@
 //! What passes in the kernel, as an agent lets it.
 
-use lasthop_agent::{Agent, Context};
+use lasthop_agent::{Agent, Context, Limits};
 use lasthop_packet::Seq;
 
 use super::support::*;
@@ -15,13 +15,16 @@ impl Agent for Generous {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         if let (Side::Core, Some(flow), Some(tcp)) = (from, packet.flow_key(), packet.tcp()) {
             let next = tcp.seq + packet.segment_len();
-            cx.let_pass(Passage { flow, data: Some((next, next + 1000)) });
+            let limits = Limits { acknowledged: Seq(1), from: next, until: next + 1000 };
+            cx.let_pass(Passage { flow, limits: Some(limits) });
         }
         Verdict::Forward
     }
 
     fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
-        assert_eq!(from, Side::Core);
+        if from == Side::Radio {
+            return;
+        }
         let ack = packet.tcp().map_or(0, |tcp| tcp.seq.0);
         cx.send(Side::Core, up(1, ack, 0, ACK));
     }
@@ -30,7 +33,7 @@ impl Agent for Generous {
 fn bench() -> Bench {
     let mut bench = Bench::with_agent(|| Generous);
     let port = |side, copies_of| Port { name: "wlan0".into(), side, ethernet: true, copies_of };
-    let ports = [port(Side::Core, None), port(Side::Radio, None), port(Side::Core, Some(CORE))];
+    let ports = [port(Side::Core, None), port(Side::Radio, None), port(Side::Core, Some([CORE, RADIO]))];
     bench.engine = Engine::new(&ports, &plan(vec![rule("test", || Generous)]));
     bench.shake_hands(1);
     bench
@@ -45,14 +48,17 @@ fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
     let mut bench = bench();
     passages(&mut bench);
     bench.on_core(&down(1, 1, 100, ACK));
-    let data = Some((Seq(101), Seq(1101)));
-    assert_eq!(passages(&mut bench), [Passage { flow: key(1), data }]);
+    let limits = Some(Limits { acknowledged: Seq(1), from: Seq(101), until: Seq(1101) });
+    assert_eq!(passages(&mut bench), [Passage { flow: key(1), limits }]);
     let before = bench.counters();
     let out = bench.push(COPIES, frame(&FROM_SERVER, &down(1, 101, 100, ACK)));
     assert_eq!(out.len(), 1, "a copy does not go on, what the agent makes of it does");
     assert_eq!(out[0].0, RADIO);
     assert_eq!(bench.counters(), Counters { copies: before.copies + 1, ..before });
     assert_eq!(bench.engine.report().agents.shown, 1);
+    let out = bench.push(COPIES, frame(&FROM_CLIENT, &up(1, 201, 0, ACK)));
+    assert_eq!(out, []);
+    assert_eq!(bench.engine.report().agents.shown, 2, "of the way up, an acknowledgment");
 }
 
 #[test]
@@ -61,7 +67,7 @@ fn a_copy_that_is_no_use_to_anybody_is_the_last_of_its_direction() {
     let assert_taken_back = |bench: &mut Bench| {
         passages(bench);
         assert_eq!(bench.push(COPIES, copy.clone()), []);
-        assert_eq!(passages(bench), [Passage { flow: key(1), data: None }]);
+        assert_eq!(passages(bench), [Passage { flow: key(1), limits: None }]);
     };
     let mut unknown = bench();
     unknown.engine = Engine::new(&unknown.engine.ports, &plan(vec![]));
