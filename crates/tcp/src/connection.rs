@@ -54,7 +54,7 @@ pub struct Stats {
     pub timeouts: u64,
     /// Those of them that a scheme spared the window.
     pub timeouts_spared: u64,
-    /// Retransmissions on the third duplicate ACK, by TCP or by a scheme in its place.
+    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its place.
     pub fast_retransmits: u64,
     /// Retransmissions that a scheme asked for on a control message.
     pub scheme_retransmits: u64,
@@ -97,6 +97,8 @@ pub struct Connection {
     retransmit: Vec<Seq>,
     /// Recovery has just begun: new data waits for the next input.
     retransmission_goes_alone: bool,
+    /// ACKs of new data for which congestion control is asked whether it suspects another loss.
+    suspicious_acks: u32,
 
     receive: ReceiveSide,
     rtt: RttEstimator,
@@ -211,10 +213,11 @@ impl Connection {
             window_told_at: Seq(0),
             unanswered: 0,
             congestion: config.congestion.begin(),
-            recovery: config.recovery.begin(),
+            recovery: config.recovery.begin(false),
             extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
+            suspicious_acks: 0,
             receive: ReceiveSide::new(output::tellable(config.window), config.ack_policy),
             rtt: RttEstimator::new(config.rto),
             timers: Timers::default(),
@@ -238,6 +241,7 @@ impl Connection {
         // RFC 6691: options come out of the segment's payload.
         self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
         self.receive.set_mss(self.flight.mss);
+        self.recovery = self.config.recovery.begin(self.negotiated.sack);
         self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
     }
 

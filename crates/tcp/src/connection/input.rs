@@ -1,11 +1,14 @@
 //! What arriving packets do: RFC 9293, section 3.10.7.
 
+use std::time::Duration;
+
 use lasthop_packet::{Instant, Packet, Quotation, Seq, Tcp, TcpFlags, Transport};
 
 use super::{Connection, State, output};
-use crate::congestion::AckSample;
+use crate::congestion::{AckSample, CongestionControl};
 use crate::extension::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl};
-use crate::recovery::{AfterAck, DUPLICATE_ACK_THRESHOLD};
+use crate::flight::Flight;
+use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
 
 impl Connection {
     /// Takes in a packet that is addressed to this connection; what is no TCP segment is ignored.
@@ -131,14 +134,22 @@ impl Connection {
     fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let ack = tcp.ack;
         let window = u32::from(tcp.window) << self.negotiated.peer_shift;
+        let report = if self.negotiated.sack {
+            self.recovery.on_report(tcp.options.sack.as_slice(), &self.flight)
+        } else {
+            Report::Unused
+        };
         if ack.after(self.flight.una) {
             self.take_window(window, tcp.seq);
             self.on_new_ack(tcp, now);
+            if report == Report::New && self.state != State::Closed {
+                self.on_duplicate_ack(now);
+            }
         } else {
             //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
             //= same window.
             // Answers to window probes are none: nothing is outstanding but the probe.
-            let is_duplicate = is_bare
+            let looks_duplicate = is_bare
                 && ack == self.flight.una
                 && self.flight.max != self.flight.una
                 && window == self.flight.peer_window
@@ -149,11 +160,12 @@ impl Connection {
             if ack == self.flight.una && is_newer {
                 self.take_window(window, tcp.seq);
             }
-            if is_duplicate {
-                self.on_duplicate_ack(now);
-            } else if !self.recovery.is_recovering() {
+            match report {
+                Report::New => self.on_duplicate_ack(now),
+                Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
                 // Three in a row, with nothing between them, mean a loss.
-                self.duplicate_acks = 0;
+                Report::Unused if !self.recovery.is_recovering() => self.duplicate_acks = 0,
+                Report::Unused | Report::Known => {}
             }
         }
         if self.timers.persist.is_some() {
@@ -178,6 +190,7 @@ impl Connection {
 
     fn on_new_ack(&mut self, tcp: &Tcp, now: Instant) {
         let acked = tcp.ack - self.flight.una;
+        let outstanding = self.flight.outstanding();
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.duplicate_acks = 0;
@@ -191,13 +204,19 @@ impl Connection {
         }
 
         let rtt = self.measure(tcp, now);
+        let sample = AckSample { now, acked, outstanding, rtt, srtt: self.rtt.srtt() };
+        self.congestion.measure(&sample, &self.flight);
         // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2 and 5.3).
         self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
         match self.recovery.on_new_ack(acked, &mut self.flight) {
-            AfterAck::Open => self.congestion.on_ack(&AckSample { now, acked, rtt }, &mut self.flight),
+            AfterAck::Open => self.congestion.on_ack(&sample, &mut self.flight),
             AfterAck::Retransmit(seq) if seq.before(self.flight.nxt) => self.retransmit_at(seq),
             // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
             AfterAck::WindowSet | AfterAck::Retransmit(_) => {}
+        }
+        if self.suspicious_acks > 0 {
+            self.suspicious_acks -= 1;
+            self.look_for_another_loss(now);
         }
         self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
         let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();
@@ -211,13 +230,16 @@ impl Connection {
         }
     }
 
-    fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<std::time::Duration> {
+    /// Takes a round-trip time for RTO. Returns an exact one for congestion control.
+    fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
         match tcp.options.timestamps {
             Some(timestamps) if self.negotiated.timestamps && timestamps.echo_reply != 0 => {
                 let age = output::timestamp(now).wrapping_sub(timestamps.echo_reply);
                 // An echo of what was never sent measures nothing.
-                let sent = now.as_millis().checked_sub(u64::from(age))?;
-                Some(self.rtt.sample(Instant::from_millis(sent), now))
+                if let Some(sent) = now.as_millis().checked_sub(u64::from(age)) {
+                    self.rtt.sample(Instant::from_millis(sent), now);
+                }
+                self.rtt.take_timed(tcp.ack).map(|sent| now.since(sent))
             }
             _ => self.rtt.on_ack(tcp.ack, now),
         }
@@ -227,27 +249,69 @@ impl Connection {
         self.stats.duplicate_acks += 1;
         self.duplicate_acks += 1;
         let count = self.duplicate_acks;
+        let outstanding = self.flight.outstanding();
+        let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt: self.rtt.srtt() };
+        self.congestion.measure(&sample, &self.flight);
         let response = self
             .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
-        let was_recovering = self.recovery.is_recovering();
-        let lost = match response {
+        match response {
             DuplicateAckResponse::Standard => {
-                self.recovery.on_duplicate_ack(count, &mut self.flight, self.congestion.as_mut())
+                let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
+                let after = if self.recovery.is_recovering() || !Self::is_suspected(congestion, flight, now) {
+                    self.recovery.on_duplicate_ack(count, flight, congestion)
+                } else {
+                    self.recovery.on_loss(count, flight, congestion)
+                };
+                self.recover(after);
             }
             DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
+                let was_recovering = self.recovery.is_recovering();
                 self.recovery.enter_without_reduction(cwnd, &mut self.flight);
-                retransmit.then_some(self.flight.una)
+                if retransmit {
+                    if count == DUPLICATE_ACK_THRESHOLD {
+                        self.stats.fast_retransmits += 1;
+                    }
+                    self.retransmit_at(self.flight.una);
+                    self.retransmission_goes_alone = !was_recovering;
+                }
             }
-        };
-        if let Some(seq) = lost {
-            if count == DUPLICATE_ACK_THRESHOLD {
-                self.stats.fast_retransmits += 1;
+        }
+    }
+
+    /// The first two ACKs of new data after a retransmission: is what is the oldest now lost too?
+    #[cold]
+    fn look_for_another_loss(&mut self, now: Instant) {
+        let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
+        if !self.recovery.is_recovering() && Self::is_suspected(congestion, flight, now) {
+            let after = self.recovery.on_loss(0, flight, congestion);
+            self.recover(after);
+        }
+    }
+
+    /// Whether congestion control takes the oldest segment for lost; what is sent again since a time-out is next anyhow.
+    fn is_suspected(congestion: &dyn CongestionControl, flight: &Flight, now: Instant) -> bool {
+        flight.una != flight.max && flight.nxt == flight.max && congestion.suspects_loss(now, flight)
+    }
+
+    /// Does what loss recovery wants done.
+    fn recover(&mut self, after: AfterDuplicate) {
+        if after == AfterDuplicate::Wait {
+            return;
+        }
+        self.stats.fast_retransmits += 1;
+        self.rtt.stop_timing();
+        // It is set when the segment leaves.
+        self.timers.retransmit = None;
+        match after {
+            AfterDuplicate::Retransmit(seq) => {
+                self.retransmit_at(seq);
+                // Inflation lets new data go with the duplicate ACKs that follow, not with this one (thesis, section 2.3.2; 4.3BSD):
+                // that matters for small windows, where ssthresh + 3 segments is more than what is in flight.
+                self.retransmission_goes_alone = true;
             }
-            self.retransmit_at(seq);
-            // Inflation lets new data go with the duplicate ACKs that follow, not with this one (thesis, section 2.3.2; 4.3BSD):
-            // that matters for small windows, where ssthresh + 3 segments is more than what is in flight.
-            self.retransmission_goes_alone = !was_recovering;
+            AfterDuplicate::GoBack => self.flight.nxt = self.flight.una,
+            AfterDuplicate::Recover | AfterDuplicate::Wait => {}
         }
     }
 

@@ -3,6 +3,8 @@
 use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
 use super::{Connection, Segment, State};
+use crate::congestion::SentSegment;
+use crate::recovery::{Chance, Missing, Next};
 
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
@@ -40,7 +42,7 @@ impl Connection {
             State::SynReceived => self.transmit_syn(now),
             _ => match self.transmit_retransmission(now) {
                 None if self.retransmission_goes_alone => None,
-                None => self.transmit_new(now),
+                None => self.transmit_more(now),
                 retransmission => retransmission,
             },
         };
@@ -95,16 +97,21 @@ impl Connection {
         while !self.retransmit.is_empty() {
             let seq = self.retransmit.remove(0);
             if self.flight.is_outstanding(seq) {
-                return Some(self.retransmission(seq, now));
+                return Some(self.retransmission(seq, u32::MAX, now));
             }
         }
         None
     }
 
-    fn retransmission(&mut self, seq: Seq, now: Instant) -> Segment {
+    /// A segment again, of `len` octets at most.
+    fn retransmission(&mut self, seq: Seq, len: u32, now: Instant) -> Segment {
         self.rtt.stop_timing();
+        // Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995, section III.A).
+        self.suspicious_acks = 2;
         let position = u64::from(seq - self.flight.una);
-        let payload = self.buffer.slice(position, self.segment_room().min(self.flight.max - seq));
+        let len = len.min(self.segment_room()).min(self.flight.max - seq);
+        let payload = self.buffer.slice(position, len);
+        self.congestion.on_sent(&SentSegment { now, seq, end: seq + len, is_retransmission: true });
         if seq == self.flight.una {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }
@@ -118,21 +125,66 @@ impl Connection {
     }
 
     #[inline]
-    fn transmit_new(&mut self, now: Instant) -> Option<Segment> {
+    fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
+        if self.recovery.is_recovering() {
+            return self.transmit_in_recovery(now);
+        }
+        let (window, most) = if self.flight.nxt == self.flight.max {
+            (self.window(), self.segment_room())
+        } else {
+            self.skip_what_is_reported()
+        };
+        self.transmit_next(window, most, now)
+    }
+
+    #[cold]
+    fn transmit_in_recovery(&mut self, now: Instant) -> Option<Segment> {
+        let room = self.segment_room();
+        let peer_window = self.flight.peer_window;
+        let is_new_data = self.next_len(peer_window, room) > 0 || self.is_fin_next();
+        match self.recovery.next(&self.flight, Chance { room, is_new_data }) {
+            Next::ByWindow => self.transmit_next(self.flight.window(), room, now),
+            Next::New => self.transmit_next(peer_window, room, now),
+            Next::Again(seq, len) => Some(self.retransmission(seq, len, now)),
+            Next::Nothing => None,
+        }
+    }
+
+    /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns what may be outstanding, and how much
+    /// may go at once.
+    #[cold]
+    fn skip_what_is_reported(&mut self) -> (u32, u32) {
+        let Missing { from, to, left } = self.recovery.missing(&self.flight);
+        self.flight.nxt = from;
+        let window = self.flight.cwnd.saturating_add(left).min(self.flight.peer_window);
+        // What ends at SND.MAX may go on with new data.
+        let most = if to == self.flight.max { u32::MAX } else { to - from };
+        (window, self.segment_room().min(most))
+    }
+
+    /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0 if it is not worth it.
+    #[inline]
+    fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
-        let window = self.window();
         let usable = window.saturating_sub(in_flight);
-        let mss = self.segment_room();
-        let len = u64::from(usable.min(mss)).min(unsent) as u32;
-        if self.flight.peer_window == 0 && in_flight == 0 && unsent > 0 {
-            return self.window_probe(now);
-        }
+        let len = u64::from(usable.min(most)).min(unsent) as u32;
         // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or all that an idle
         // connection's window takes.
-        let is_worth_it = len == mss || u64::from(len) == unsent || in_flight == 0;
-        if len == 0 || !is_worth_it {
-            return if unsent == 0 { self.transmit_fin(now) } else { None };
+        let is_worth_it = len == most || u64::from(len) == unsent || in_flight == 0;
+        if is_worth_it { len } else { 0 }
+    }
+
+    #[inline]
+    fn transmit_next(&mut self, window: u32, most: u32, now: Instant) -> Option<Segment> {
+        let in_flight = self.flight.in_flight();
+        let is_all_sent = self.buffer.len() <= u64::from(in_flight);
+        if self.flight.peer_window == 0 && in_flight == 0 && !is_all_sent {
+            return self.window_probe(now);
+        }
+        let len = self.next_len(window, most);
+        if len == 0 {
+            return if is_all_sent { self.transmit_fin(now) } else { None };
         }
         let seq = self.flight.nxt;
         let payload = self.buffer.slice(u64::from(in_flight), len);
@@ -175,9 +227,19 @@ impl Connection {
         Some(self.data_segment(seq, payload))
     }
 
-    fn transmit_fin(&mut self, now: Instant) -> Option<Segment> {
+    /// Whether our FIN is what comes next.
+    fn is_fin_next(&self) -> bool {
         let data_end = self.flight.una + self.buffer.len() as u32;
-        if !self.close_requested || self.flight.nxt != data_end {
+        self.close_requested
+            && self.flight.nxt == data_end
+            && matches!(
+                self.state,
+                State::Established | State::CloseWait | State::FinWait1 | State::Closing | State::LastAck
+            )
+    }
+
+    fn transmit_fin(&mut self, now: Instant) -> Option<Segment> {
+        if !self.is_fin_next() {
             return None;
         }
         self.state = match self.state {
@@ -196,15 +258,17 @@ impl Connection {
     /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts the timer.
     #[inline]
     fn account_for(&mut self, seq: Seq, now: Instant) {
+        let is_retransmission = seq != self.flight.max;
         if self.flight.nxt.after(self.flight.max) {
             // Only what is wholly new is timed (RFC 6298, section 3).
-            if !self.negotiated.timestamps && seq == self.flight.max {
+            if !is_retransmission {
                 self.rtt.time_segment(seq, now);
             }
             self.flight.max = self.flight.nxt;
         } else {
             self.stats.retransmits += 1;
         }
+        self.congestion.on_sent(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
         if self.timers.retransmit.is_none() {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }

@@ -23,6 +23,8 @@ pub(super) struct ReceiveSide {
     advertised: Seq,
     policy: AckPolicy,
     unacknowledged_segments: u32,
+    /// Segments that arrived in order so far.
+    segments: u32,
     pub(super) ack_now: bool,
     fin: Option<Seq>,
     fin_received: bool,
@@ -43,6 +45,7 @@ impl ReceiveSide {
             advertised: Seq(0),
             policy,
             unacknowledged_segments: 0,
+            segments: 0,
             ack_now: false,
             fin: None,
             fin_received: false,
@@ -238,14 +241,17 @@ impl ReceiveSide {
     fn deliver(&mut self, payload: Payload) {
         let len = payload.len() as u32;
         self.next += len;
+        self.segments = self.segments.saturating_add(1);
         self.unread += len;
         self.delivered.push_back(payload);
     }
 
     fn owe_ack(&mut self) -> Option<Duration> {
         self.unacknowledged_segments += 1;
-        match self.policy {
-            AckPolicy::Delayed(delay) if self.unacknowledged_segments < 2 => Some(delay),
+        match self.policy.longest_delay() {
+            Some(delay) if self.unacknowledged_segments < self.policy.segments_an_ack(self.segments) => {
+                Some(delay)
+            }
             _ => {
                 self.ack_now = true;
                 None
