@@ -141,3 +141,6 @@ impl CongestionControl for Cubic {
         flight.cwnd = flight.mss;
     }
 }
+
+#[cfg(test)]
+mod tests;

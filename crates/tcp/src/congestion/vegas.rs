@@ -39,8 +39,8 @@ pub struct Vegas {
     /// SRTT and RTTVAR of exact times.
     estimate: Option<(Duration, Duration)>,
     round: Option<Round>,
-    /// In slow start: cwnd grows in this round.
-    is_growing: bool,
+    /// In slow start: cwnd stays in this round.
+    is_frozen: bool,
     /// The time of the latest ACK.
     now: Instant,
     /// When cwnd was reduced last because of a loss.
@@ -134,13 +134,13 @@ impl CongestionControl for Vegas {
         if flight.cwnd < flight.ssthresh {
             // Section III.C: every other round cwnd stays, and the rates can be compared.
             if let Some(queued) = queued {
-                if !self.is_growing && queued > GAMMA * mss {
+                if self.is_frozen && queued > GAMMA * mss {
                     flight.ssthresh = flight.cwnd;
                     return;
                 }
-                self.is_growing = !self.is_growing;
+                self.is_frozen = !self.is_frozen;
             }
-            if self.is_growing && ack.is_cwnd_limited(flight) {
+            if !self.is_frozen && ack.is_cwnd_limited(flight) {
                 flight.open(ack.acked.min(flight.mss));
             }
             return;
@@ -174,7 +174,7 @@ impl CongestionControl for Vegas {
 
     fn on_timeout(&mut self, flight: &mut Flight) {
         self.reduced = Some(self.now);
-        self.is_growing = false;
+        self.is_frozen = false;
         self.round = None;
         flight.ssthresh = flight.half_window();
         flight.cwnd = flight.mss;

@@ -136,3 +136,6 @@ impl CongestionControl for Westwood {
         flight.cwnd = flight.mss;
     }
 }
+
+#[cfg(test)]
+mod tests;

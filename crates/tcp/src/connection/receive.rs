@@ -89,9 +89,10 @@ impl ReceiveSide {
     pub(super) fn read(&mut self) -> Option<Payload> {
         let payload = self.delivered.pop_front()?;
         self.unread -= payload.len() as u32;
-        // Two segments more, or half of the buffer, are worth an ACK of their own, as in 4.3BSD.
+        // Two segments more, or half of the buffer, are worth an ACK of their own, as in 4.3BSD; or as many segments as one ACK is for.
         let opened = self.free().saturating_sub(self.window());
-        if opened >= (2 * self.mss).min(self.buffer / 2).max(1) && !self.fin_received {
+        let segments = self.policy.segments_an_ack(self.segments).max(2);
+        if opened >= (segments * self.mss).min(self.buffer / 2).max(1) && !self.fin_received {
             self.ack_now = true;
         }
         Some(payload)

@@ -15,16 +15,19 @@ fn scoreboard(origin: Seq, blocks: &[(u32, u32)]) -> Scoreboard {
 
 /// Octet by octet, as the RFC writes it.
 fn pipe_by_octet(scoreboard: &Scoreboard, origin: Seq, retransmitted: u32) -> u32 {
-    let is_reported = |octet: u32| scoreboard.reported(origin + octet, origin + octet + 1) == 1;
-    let is_lost = |octet: u32| {
-        let above = (octet..1000).filter(|&octet| is_reported(octet));
-        let blocks = (octet..1000).filter(|&octet| is_reported(octet) && !is_reported(octet - 1));
-        above.count() > 2 * MSS as usize || blocks.count() >= 3
-    };
-    (0..1000)
-        .filter(|&octet| !is_reported(octet))
-        .map(|octet| u32::from(!is_lost(octet)) + u32::from(octet < retransmitted))
-        .sum()
+    let (mut pipe, mut octets_above, mut blocks_above, mut was_reported) = (0, 0, 0, false);
+    for octet in (0..1000).rev() {
+        let is_reported = scoreboard.reported(origin + octet, origin + octet + 1) == 1;
+        if is_reported {
+            octets_above += 1;
+            blocks_above += u32::from(!was_reported);
+        } else {
+            let is_lost = octets_above > 2 * MSS || blocks_above >= 3;
+            pipe += u32::from(!is_lost) + u32::from(octet < retransmitted);
+        }
+        was_reported = is_reported;
+    }
+    pipe
 }
 
 //= RFC 6675, section 4: SetPipe () and IsLost ().
