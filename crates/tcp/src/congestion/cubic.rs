@@ -33,6 +33,8 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// What follows is congestion avoidance after a fast retransmit, not after a time-out or a slow start without loss.
     is_after_reduction: bool,
+    /// Nothing was acknowledged since the last time-out.
+    has_timed_out: bool,
     /// Octets that cwnd is to grow by and that are no whole ones yet.
     carry: f64,
     /// When the last ACK in congestion avoidance came.
@@ -94,6 +96,7 @@ fn segments(octets: u32, flight: &Flight) -> f64 {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
+        self.has_timed_out = false;
         if flight.cwnd < flight.ssthresh {
             flight.open(ack.acked.min(flight.mss));
             return;
@@ -137,7 +140,10 @@ impl CongestionControl for Cubic {
 
     fn on_timeout(&mut self, flight: &mut Flight) {
         self.is_after_reduction = false;
-        flight.ssthresh = self.reduce(flight);
+        //= RFC 5681, section 3.1: for a segment that was retransmitted by the timer before, ssthresh stays.
+        if !std::mem::replace(&mut self.has_timed_out, true) {
+            flight.ssthresh = self.reduce(flight);
+        }
         flight.cwnd = flight.mss;
     }
 }

@@ -124,6 +124,59 @@ fn recovery_without_reduction_gives_the_window_back_after_a_second_loss_too() {
 }
 
 #[test]
+fn sack_recovery_without_reduction_keeps_the_window_and_goes_by_the_pipe() {
+    let config = Config { initial_window: 5, recovery: Recovery::Sack, sack: true, ..config() };
+    scheme_over(config).run(
+        "
+        +0    write 9000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +0    > 4001:5001(1000)
+        +10ms < . ack 1 <sack 1001:1002>
+        +0    < . ack 1 <sack 1001:2001>
+        +0    < . ack 1 <sack 1001:2002>
+        +0    > 1:1001(1000)
+        +0    cwnd 5000 ssthresh 65535 fast_retransmits 1
+        +0    < . ack 1 <sack 1001:4001>   # in the network: 4001:5001 and the retransmission
+        +0    > 5001:6001(1000)
+        +0    > 6001:7001(1000)
+        +0    > 7001:8001(1000)
+        +10ms < . ack 8001
+        +0    > 8001:9001(1000)
+        +0    cwnd 5000 ssthresh 65535 retransmits 1
+        ",
+    );
+}
+
+#[test]
+fn tahoe_spared_a_loss_neither_begins_slow_start_nor_inflates() {
+    scheme_over(Config { initial_window: 5, recovery: Recovery::Tahoe, ..config() }).run(
+        "
+        +0    write 9000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +0    > 4001:5001(1000)
+        +10ms < . ack 1
+        +0    < . ack 1
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +0    < . ack 1
+        +0    cwnd 5000 ssthresh 65535 nxt 5001
+        +10ms < . ack 5001
+        +0    > 5001:6001(1000)
+        +0    > 6001:7001(1000)
+        +0    > 7001:8001(1000)
+        +0    > 8001:9001(1000)
+        +0    cwnd 6000
+        ",
+    );
+}
+
+#[test]
 fn a_time_out_in_such_a_recovery_gives_it_back_too() {
     scheme(4).run(
         "
