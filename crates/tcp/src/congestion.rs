@@ -58,13 +58,13 @@ pub trait CongestionControl: Send {
         let _ = segment;
     }
 
-    /// An ACK came, of new data or a duplicate, in recovery or not: the time to measure. Called before everything else.
-    fn measure(&mut self, ack: &AckSample, flight: &Flight) {
-        let _ = (ack, flight);
-    }
-
     /// New data was acknowledged outside of loss recovery.
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight);
+
+    /// An ACK came that is not for [`Self::on_ack`]: a duplicate, or one in loss recovery. Nothing grows with it, but it can be measured.
+    fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
+        let _ = (ack, flight);
+    }
 
     /// Whether this control's own clock says that the first outstanding segment is lost, before the third duplicate ACK. Asked with each
     /// duplicate ACK, and with the first two ACKs of new data after a retransmission.

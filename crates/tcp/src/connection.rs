@@ -92,6 +92,8 @@ pub struct Connection {
     unanswered: u32,
     congestion: Box<dyn CongestionControl>,
     recovery: Box<dyn LossRecovery>,
+    /// What recovery said last of whether it goes on: asked for with every packet, changed by few.
+    is_recovering: bool,
     extension: Option<Box<dyn Extension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
@@ -214,6 +216,7 @@ impl Connection {
             unanswered: 0,
             congestion: config.congestion.begin(),
             recovery: config.recovery.begin(false),
+            is_recovering: false,
             extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,

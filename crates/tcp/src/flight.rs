@@ -47,7 +47,7 @@ impl Flight {
         self.cwnd = self.cwnd.saturating_add(octets).min(1 << 30);
     }
 
-    /// Octets sent and not acknowledged, whatever is being sent again: FlightSize of RFC 5681, section 2.
+    /// Octets sent and not acknowledged, whatever is being sent again: `FlightSize` of RFC 5681, section 2.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.max - self.una

@@ -46,7 +46,7 @@ impl Recovery {
     }
 }
 
-/// Duplicate ACKs in a row that mean a loss (RFC 5681, section 3.2; DupThresh of RFC 6675).
+/// Duplicate ACKs in a row that mean a loss (RFC 5681, section 3.2; `DupThresh` of RFC 6675).
 pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
 
 /// A loss recovery: turns ACKs into retransmissions, and says what leaves while it goes on.

@@ -296,7 +296,7 @@ pub(super) enum CongestionName {
     Vegas,
     /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al. 2001).
     Westwood,
-    /// A cubic function of the time since the last loss (RFC 9438, without HyStart++).
+    /// A cubic function of the time since the last loss (RFC 9438, without hybrid slow start).
     Cubic,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Windows are counted in segments, as the RFC does; what of a segment is not yet a whole octet is carried over.
 //!
-//! Left out: HyStart++ (slow start ends with ssthresh or a loss) and the response to ECN. What the RFC leaves open, and what we chose:
+//! Left out: `HyStart++` (slow start ends with ssthresh or a loss) and the response to ECN. What the RFC leaves open, and what we chose:
 //! - Slow start counts ACKs, one segment each (RFC 5681, section 3.1, allows at most that).
 //! - The window only grows while it is in use, and the time in which it is not does not count (section 5.8).
 //! - A time-out's ssthresh comes from what is outstanding, as that of a fast retransmit does (section 4.6).

@@ -65,6 +65,21 @@ struct Round {
 }
 
 impl Vegas {
+    fn measure(&mut self, ack: &AckSample, flight: &Flight) {
+        self.now = ack.now;
+        let mut latest = None;
+        while let Some(segment) = self.segments.front()
+            && !segment.end.after(flight.una)
+        {
+            latest = self.segments.pop_front();
+        }
+        if let Some(segment) = latest
+            && !segment.is_retransmission
+        {
+            self.sample(ack.now.since(segment.sent));
+        }
+    }
+
     fn sample(&mut self, rtt: Duration) {
         self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
         self.estimate = Some(match self.estimate {
@@ -113,22 +128,12 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn measure(&mut self, ack: &AckSample, flight: &Flight) {
-        self.now = ack.now;
-        let mut latest = None;
-        while let Some(segment) = self.segments.front()
-            && !segment.end.after(flight.una)
-        {
-            latest = self.segments.pop_front();
-        }
-        if let Some(segment) = latest
-            && !segment.is_retransmission
-        {
-            self.sample(ack.now.since(segment.sent));
-        }
+    fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
+        self.measure(ack, flight);
     }
 
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
+        self.measure(ack, flight);
         let queued = self.queued_in_round(flight);
         let mss = u64::from(flight.mss);
         if flight.cwnd < flight.ssthresh {

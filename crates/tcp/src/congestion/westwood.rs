@@ -1,5 +1,5 @@
 //! Westwood (Mascolo, Casetti, Gerla, Sanadidi and Wang, "TCP Westwood: bandwidth estimation for enhanced transport over wireless links",
-//! ACM MobiCom 2001), with the bandwidth filter as published there; not Westwood+, which samples once a round-trip time.
+//! ACM `MobiCom` 2001), with the bandwidth filter as published there; not Westwood+, which samples once a round-trip time.
 //!
 //! With ACK k at time `t_k` that stands for `d_k` octets, and D = `t_k - t_(k-1)` (section 2.2):
 //! - the sample: `b_k = d_k / D`;
@@ -84,6 +84,14 @@ impl Westwood {
         self.filter.estimate
     }
 
+    fn measure(&mut self, ack: &AckSample, flight: &Flight) {
+        let octets = self.octets(ack.acked, flight.mss);
+        self.filter.acknowledge(octets, ack.now);
+        if let Some(rtt) = ack.rtt {
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
     /// What an ACK stands for, in octets (section 2.3): a duplicate one for a segment that arrived out of order; one of new data for
     /// what duplicate ACKs have not stood for, but for a segment at least.
     fn octets(&mut self, acked: u32, mss: u32) -> u32 {
@@ -107,15 +115,12 @@ impl Westwood {
 }
 
 impl CongestionControl for Westwood {
-    fn measure(&mut self, ack: &AckSample, flight: &Flight) {
-        let octets = self.octets(ack.acked, flight.mss);
-        self.filter.acknowledge(octets, ack.now);
-        if let Some(rtt) = ack.rtt {
-            self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
-        }
+    fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
+        self.measure(ack, flight);
     }
 
-    fn on_ack(&mut self, _ack: &AckSample, flight: &mut Flight) {
+    fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
+        self.measure(ack, flight);
         let increment = if flight.cwnd < flight.ssthresh {
             flight.mss
         } else {

@@ -164,7 +164,7 @@ impl Connection {
                 Report::New => self.on_duplicate_ack(now),
                 Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
                 // Three in a row, with nothing between them, mean a loss.
-                Report::Unused if !self.recovery.is_recovering() => self.duplicate_acks = 0,
+                Report::Unused if !self.is_recovering => self.duplicate_acks = 0,
                 Report::Unused | Report::Known => {}
             }
         }
@@ -188,6 +188,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn on_new_ack(&mut self, tcp: &Tcp, now: Instant) {
         let acked = tcp.ack - self.flight.una;
         let outstanding = self.flight.outstanding();
@@ -205,14 +206,20 @@ impl Connection {
 
         let rtt = self.measure(tcp, now);
         let sample = AckSample { now, acked, outstanding, rtt, srtt: self.rtt.srtt() };
-        self.congestion.measure(&sample, &self.flight);
         // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2 and 5.3).
         self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
-        match self.recovery.on_new_ack(acked, &mut self.flight) {
+        let after = self.recovery.on_new_ack(acked, &mut self.flight);
+        self.is_recovering = self.is_recovering && self.recovery.is_recovering();
+        match after {
             AfterAck::Open => self.congestion.on_ack(&sample, &mut self.flight),
-            AfterAck::Retransmit(seq) if seq.before(self.flight.nxt) => self.retransmit_at(seq),
-            // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
-            AfterAck::WindowSet | AfterAck::Retransmit(_) => {}
+            AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
+            AfterAck::Retransmit(seq) => {
+                self.congestion.on_other_ack(&sample, &self.flight);
+                // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
+                if seq.before(self.flight.nxt) {
+                    self.retransmit_at(seq);
+                }
+            }
         }
         if self.suspicious_acks > 0 {
             self.suspicious_acks -= 1;
@@ -245,20 +252,21 @@ impl Connection {
         }
     }
 
+    #[cold]
     fn on_duplicate_ack(&mut self, now: Instant) {
         self.stats.duplicate_acks += 1;
         self.duplicate_acks += 1;
         let count = self.duplicate_acks;
         let outstanding = self.flight.outstanding();
         let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt: self.rtt.srtt() };
-        self.congestion.measure(&sample, &self.flight);
+        self.congestion.on_other_ack(&sample, &self.flight);
         let response = self
             .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
         match response {
             DuplicateAckResponse::Standard => {
                 let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
-                let after = if self.recovery.is_recovering() || !Self::is_suspected(congestion, flight, now) {
+                let after = if self.is_recovering || !Self::is_suspected(congestion, flight, now) {
                     self.recovery.on_duplicate_ack(count, flight, congestion)
                 } else {
                     self.recovery.on_loss(count, flight, congestion)
@@ -266,8 +274,9 @@ impl Connection {
                 self.recover(after);
             }
             DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
-                let was_recovering = self.recovery.is_recovering();
+                let was_recovering = self.is_recovering;
                 self.recovery.enter_without_reduction(cwnd, &mut self.flight);
+                self.is_recovering = self.recovery.is_recovering();
                 if retransmit {
                     if count == DUPLICATE_ACK_THRESHOLD {
                         self.stats.fast_retransmits += 1;
@@ -283,7 +292,7 @@ impl Connection {
     #[cold]
     fn look_for_another_loss(&mut self, now: Instant) {
         let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
-        if !self.recovery.is_recovering() && Self::is_suspected(congestion, flight, now) {
+        if !self.is_recovering && Self::is_suspected(congestion, flight, now) {
             let after = self.recovery.on_loss(0, flight, congestion);
             self.recover(after);
         }
@@ -299,6 +308,7 @@ impl Connection {
         if after == AfterDuplicate::Wait {
             return;
         }
+        self.is_recovering = self.recovery.is_recovering();
         self.stats.fast_retransmits += 1;
         self.rtt.stop_timing();
         // It is set when the segment leaves.

@@ -124,12 +124,17 @@ impl Connection {
         segment
     }
 
+    /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`], so that it is built in place.
     #[inline]
     fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
-        if self.recovery.is_recovering() {
-            return self.transmit_in_recovery(now);
-        }
-        let (window, most) = if self.flight.nxt == self.flight.max {
+        let (window, most) = if self.is_recovering {
+            match self.next_in_recovery() {
+                (Next::ByWindow, room) => (self.flight.window(), room),
+                (Next::New, room) => (self.flight.peer_window, room),
+                (Next::Again(seq, len), _) => return Some(self.retransmission(seq, len, now)),
+                (Next::Nothing, _) => return None,
+            }
+        } else if self.flight.nxt == self.flight.max {
             (self.window(), self.segment_room())
         } else {
             self.skip_what_is_reported()
@@ -137,17 +142,12 @@ impl Connection {
         self.transmit_next(window, most, now)
     }
 
+    /// What recovery wants to leave next, and how much fits into a segment.
     #[cold]
-    fn transmit_in_recovery(&mut self, now: Instant) -> Option<Segment> {
+    fn next_in_recovery(&mut self) -> (Next, u32) {
         let room = self.segment_room();
-        let peer_window = self.flight.peer_window;
-        let is_new_data = self.next_len(peer_window, room) > 0 || self.is_fin_next();
-        match self.recovery.next(&self.flight, Chance { room, is_new_data }) {
-            Next::ByWindow => self.transmit_next(self.flight.window(), room, now),
-            Next::New => self.transmit_next(peer_window, room, now),
-            Next::Again(seq, len) => Some(self.retransmission(seq, len, now)),
-            Next::Nothing => None,
-        }
+        let is_new_data = self.next_len(self.flight.peer_window, room) > 0 || self.is_fin_next();
+        (self.recovery.next(&self.flight, Chance { room, is_new_data }), room)
     }
 
     /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns what may be outstanding, and how much
@@ -202,7 +202,7 @@ impl Connection {
         let is_limited_transmit = self.duplicate_acks > 0
             && self.config.limited_transmit
             && self.flight.nxt == self.flight.max
-            && !self.recovery.is_recovering();
+            && !self.is_recovering;
         if !is_limited_transmit {
             return self.flight.window();
         }

@@ -91,8 +91,8 @@ impl ReceiveSide {
         self.unread -= payload.len() as u32;
         // Two segments more, or half of the buffer, are worth an ACK of their own, as in 4.3BSD; or as many segments as one ACK is for.
         let opened = self.free().saturating_sub(self.window());
-        let segments = self.policy.segments_an_ack(self.segments).max(2);
-        if opened >= (segments * self.mss).min(self.buffer / 2).max(1) && !self.fin_received {
+        let is_worth_it = |segments: u32| opened >= (segments * self.mss).min(self.buffer / 2).max(1);
+        if is_worth_it(2) && !self.fin_received && is_worth_it(self.policy.segments_an_ack(self.segments)) {
             self.ack_now = true;
         }
         Some(payload)
@@ -239,6 +239,7 @@ impl ReceiveSide {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, payload: Payload) {
         let len = payload.len() as u32;
         self.next += len;
@@ -247,6 +248,7 @@ impl ReceiveSide {
         self.delivered.push_back(payload);
     }
 
+    #[inline]
     fn owe_ack(&mut self) -> Option<Duration> {
         self.unacknowledged_segments += 1;
         match self.policy.longest_delay() {

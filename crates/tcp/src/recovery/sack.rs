@@ -27,11 +27,11 @@ pub struct Sack {
 /// A loss recovery phase.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
-    /// RecoveryPoint: behind the highest octet that was sent when it began.
+    /// `RecoveryPoint`: behind the highest octet that was sent when it began.
     end: Seq,
-    /// One behind HighRxt: everything lost before it was retransmitted.
+    /// One behind `HighRxt`: everything lost before it was retransmitted.
     retransmitted: Seq,
-    /// One behind RescueRxt.
+    /// One behind `RescueRxt`.
     rescued: Seq,
     /// The retransmission with which it begins has not left yet.
     is_beginning: bool,
