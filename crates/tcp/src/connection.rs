@@ -1,9 +1,11 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
+mod acknowledgment;
 mod handshake;
 mod input;
 mod output;
 mod receive;
+mod resend;
 mod timers;
 
 use std::net::IpAddr;

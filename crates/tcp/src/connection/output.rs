@@ -4,7 +4,7 @@ use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, T
 
 use super::{Connection, Segment, State};
 use crate::congestion::SentSegment;
-use crate::recovery::{Chance, Missing, Next};
+use crate::recovery::Next;
 
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
@@ -92,38 +92,6 @@ impl Connection {
         Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY })
     }
 
-    #[inline]
-    fn transmit_retransmission(&mut self, now: Instant) -> Option<Segment> {
-        while !self.retransmit.is_empty() {
-            let seq = self.retransmit.remove(0);
-            if self.flight.is_outstanding(seq) {
-                return Some(self.retransmission(seq, u32::MAX, now));
-            }
-        }
-        None
-    }
-
-    /// A segment again, of `len` octets at most.
-    fn retransmission(&mut self, seq: Seq, len: u32, now: Instant) -> Segment {
-        self.rtt.stop_timing();
-        // Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995, section III.A).
-        self.suspicious_acks = 2;
-        let position = u64::from(seq - self.flight.una);
-        let len = len.min(self.segment_room()).min(self.flight.max - seq);
-        let payload = self.buffer.slice(position, len);
-        self.congestion.on_sent(&SentSegment { now, seq, end: seq + len, is_retransmission: true });
-        if seq == self.flight.una {
-            self.timers.retransmit = Some(self.rtt.expiry(now));
-        }
-        self.stats.retransmits += 1;
-        let mut segment = self.data_segment(seq, payload);
-        // The last segment carries the FIN along if that is out already.
-        if self.fin_sent() && position + segment.payload.len() as u64 == self.buffer.len() {
-            segment.flags = segment.flags.with(TcpFlags::FIN);
-        }
-        segment
-    }
-
     /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`], so that it is built in place.
     #[inline]
     fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
@@ -142,29 +110,9 @@ impl Connection {
         self.transmit_next(window, most, now)
     }
 
-    /// What recovery wants to leave next, and how much fits into a segment.
-    #[cold]
-    fn next_in_recovery(&mut self) -> (Next, u32) {
-        let room = self.segment_room();
-        let is_new_data = self.next_len(self.flight.peer_window, room) > 0 || self.is_fin_next();
-        (self.recovery.next(&self.flight, Chance { room, is_new_data }), room)
-    }
-
-    /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns what may be outstanding, and how much
-    /// may go at once.
-    #[cold]
-    fn skip_what_is_reported(&mut self) -> (u32, u32) {
-        let Missing { from, to, left } = self.recovery.missing(&self.flight);
-        self.flight.nxt = from;
-        let window = self.flight.cwnd.saturating_add(left).min(self.flight.peer_window);
-        // What ends at SND.MAX may go on with new data.
-        let most = if to == self.flight.max { u32::MAX } else { to - from };
-        (window, self.segment_room().min(most))
-    }
-
     /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0 if it is not worth it.
     #[inline]
-    fn next_len(&self, window: u32, most: u32) -> u32 {
+    pub(super) fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
         let usable = window.saturating_sub(in_flight);
@@ -228,7 +176,7 @@ impl Connection {
     }
 
     /// Whether our FIN is what comes next.
-    fn is_fin_next(&self) -> bool {
+    pub(super) fn is_fin_next(&self) -> bool {
         let data_end = self.flight.una + self.buffer.len() as u32;
         self.close_requested
             && self.flight.nxt == data_end
@@ -276,7 +224,7 @@ impl Connection {
 
     /// Payload that fits into a segment beside the SACK blocks, if some are due (RFC 6691).
     #[inline]
-    fn segment_room(&self) -> u32 {
+    pub(super) fn segment_room(&self) -> u32 {
         if !self.negotiated.sack || !self.receive.has_gap() {
             return self.flight.mss;
         }
@@ -289,7 +237,7 @@ impl Connection {
     }
 
     #[inline]
-    fn data_segment(&mut self, seq: Seq, payload: Payload) -> Segment {
+    pub(super) fn data_segment(&mut self, seq: Seq, payload: Payload) -> Segment {
         let is_last = u64::from(seq - self.flight.una) + payload.len() as u64 == self.buffer.len();
         let flags = if is_last { TcpFlags::ACK.with(TcpFlags::PSH) } else { TcpFlags::ACK };
         self.segment_and_ack(seq, flags, payload)

@@ -11,9 +11,9 @@ const MSS: u32 = 960;
 /// What the bottleneck carries of data, in octets a second.
 const RATE: f64 = 100_000.0 * 960.0 / 1000.0;
 
-fn path(slow_start_segments: u32, config: Config) -> Path {
+fn path(slow_start_segments: u32, config: &Config) -> Path {
     let initial_ssthresh = slow_start_segments * MSS;
-    let config = Config { mss: MSS, window: 1 << 20, initial_ssthresh, ..config };
+    let config = Config { mss: MSS, window: 1 << 20, initial_ssthresh, ..config.clone() };
     let hops =
         [Hop::new(8_000_000, Duration::from_micros(100)), Hop::new(800_000, Duration::from_millis(100))];
     Path::new(&config, hops)
@@ -24,7 +24,7 @@ fn path(slow_start_segments: u32, config: Config) -> Path {
 fn vegas_holds_alpha_to_beta_segments_in_the_queue_and_fills_the_link() {
     for recovery in Recovery::ALL {
         let mut path =
-            path(1000, Config { congestion: Congestion::Vegas, recovery, sack: true, ..Config::default() });
+            path(1000, &Config { congestion: Congestion::Vegas, recovery, sack: true, ..Config::default() });
         path.run_until(Instant::from_secs(60));
         let acknowledged = path.sender.stats().octets_acknowledged;
         path.run_until(Instant::from_secs(90));
@@ -43,7 +43,7 @@ fn vegas_holds_alpha_to_beta_segments_in_the_queue_and_fills_the_link() {
 #[test]
 fn vegas_leaves_slow_start_before_it_has_filled_the_queue() {
     let longest = |congestion| {
-        let mut path = path(1000, Config { congestion, ..Config::default() });
+        let mut path = path(1000, &Config { congestion, ..Config::default() });
         path.run_until(Instant::from_secs(10));
         (0..10_000).map(|at| path.queue_at(Instant::from_millis(at))).max()
     };
@@ -64,7 +64,7 @@ fn westwood_sets_the_window_to_the_rate_of_the_link_times_the_least_round_trip()
     for ack_policy in policies {
         let mut path = path(
             40,
-            Config {
+            &Config {
                 congestion: Congestion::Westwood,
                 recovery: Recovery::NewReno,
                 ack_policy,
@@ -87,7 +87,7 @@ fn westwood_sets_the_window_to_the_rate_of_the_link_times_the_least_round_trip()
 fn cubic_goes_on_with_seven_tenths_of_the_window() {
     let mut path = path(
         40,
-        Config { congestion: Congestion::Cubic, recovery: Recovery::Sack, sack: true, ..Config::default() },
+        &Config { congestion: Congestion::Cubic, recovery: Recovery::Sack, sack: true, ..Config::default() },
     );
     path.drops = vec![1500];
     let mut before = 0;
@@ -101,4 +101,28 @@ fn cubic_goes_on_with_seven_tenths_of_the_window() {
     assert!((ratio - 0.7).abs() < 0.01, "{ratio}");
     path.run_until(Instant::from_secs(60));
     assert_eq!((path.sender.stats().timeouts, path.sender.stats().retransmits), (0, 1));
+}
+
+/// For docs/src/validation.md: `cargo test -p lasthop-tcp --test paths figures -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints, checks nothing"]
+#[allow(clippy::print_stdout, reason = "that is what it is for")]
+fn figures() {
+    let mut vegas = path(1000, &Config { congestion: Congestion::Vegas, ..Config::default() });
+    vegas.run_until(Instant::from_secs(90));
+    let queue: usize = (60_000..90_000).map(|at| vegas.queue_at(Instant::from_millis(at))).sum();
+    println!("Vegas: {:.2} segments wait in the mean", queue as f64 / 30_000.0);
+    for millis in [0, 200] {
+        let ack_policy = match millis {
+            0 => AckPolicy::EverySegment,
+            _ => AckPolicy::Delayed(Duration::from_millis(millis)),
+        };
+        let recovery = Recovery::NewReno;
+        let config = Config { congestion: Congestion::Westwood, recovery, ack_policy, ..Config::default() };
+        let mut westwood = path(40, &config);
+        westwood.drops = vec![1500];
+        westwood.run_until(Instant::from_secs(40));
+        let ratio = f64::from(westwood.sender.flight().ssthresh) / (RATE * 0.2118);
+        println!("Westwood, {ack_policy:?}: {ratio:.3} of rate times least round trip");
+    }
 }

@@ -60,7 +60,7 @@ impl Run {
     }
 }
 
-/// RFC 9438, sections 4.1 and 4.2: W(t) = C (t - K)^3 + W_max with K = cbrt((W_max - cwnd) / C): at every time, concave and convex.
+/// RFC 9438, sections 4.1 and 4.2: `W(t) = C (t - K)^3 + W_max` with `K = cbrt((W_max - cwnd) / C)`: at every time, concave and convex.
 #[test]
 fn the_window_is_the_closed_formula() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
@@ -111,7 +111,7 @@ fn the_target_is_at_most_half_a_window_ahead() {
     }
 }
 
-/// RFC 9438, section 4.7: W_max = cwnd (1 + beta) / 2 where the window had not got back to W_max.
+/// RFC 9438, section 4.7: `W_max` = cwnd (1 + beta) / 2 where the window had not got back to `W_max`.
 #[test]
 fn fast_convergence_lowers_the_plateau_of_a_window_that_did_not_come_back() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
@@ -126,7 +126,7 @@ fn fast_convergence_lowers_the_plateau_of_a_window_that_did_not_come_back() {
 }
 
 /// RFC 9438, sections 4.6 and 4.8: a time-out's ssthresh is beta times what is outstanding, and in the congestion avoidance that follows K
-/// is 0 and W_max the window at its beginning.
+/// is 0 and `W_max` the window at its beginning.
 #[test]
 fn after_a_time_out_the_curve_begins_at_its_plateau() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
