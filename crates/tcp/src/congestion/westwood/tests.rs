@@ -33,6 +33,17 @@ fn the_estimate_becomes_the_rate_of_the_acks() {
     }
 }
 
+/// Section 2.2, by hand: tau = 0.5 s, 1,000 octets every 10 ms; a = 0.99 / 1.01.
+#[test]
+fn the_filter_averages_each_sample_with_the_one_before() {
+    let mut westwood = Westwood::default();
+    let gap = Duration::from_millis(10);
+    let now = steady(&mut westwood, Duration::ZERO, gap, MSS, 2);
+    assert!((westwood.bandwidth() - 990.099).abs() < 0.01, "{}", westwood.bandwidth());
+    steady(&mut westwood, now, gap, MSS, 1);
+    assert!((westwood.bandwidth() - 2950.691).abs() < 0.01, "{}", westwood.bandwidth());
+}
+
 /// The filter's answer to a step is that of a low pass of the first order at tau: 1 - e^(-t / tau).
 #[test]
 fn the_filter_follows_a_step_with_its_time_constant() {
