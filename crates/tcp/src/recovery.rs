@@ -51,12 +51,13 @@ pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
 
 /// A loss recovery: turns ACKs into retransmissions, and says what leaves while it goes on.
 ///
-/// For each ACK the connection calls, in this order: [`Self::on_report`] if it has SACK blocks, then [`Self::on_new_ack`] or
-/// [`Self::on_duplicate_ack`] (or both, where an ACK of new data reports more behind a gap). Whenever something could leave while
-/// [`Self::is_recovering`], it asks [`Self::next`]. A recovery that spreads its reduction (PRR) sets cwnd with each ACK; one that goes by
-/// time (RACK-TLP) needs to hear of what is sent, as [`CongestionControl::on_sent`] does, and a deadline, on top of this.
+/// For each ACK the connection calls, in this order: [`Self::on_report`] where the peers agreed on SACK, then
+/// [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] (or both, where an ACK of new data reports more behind a gap). Whenever
+/// something could leave while [`Self::is_recovering`], it asks [`Self::next`]. A recovery that spreads its reduction (PRR)
+/// sets cwnd with each ACK; one that goes by time (RACK-TLP) needs to hear of what is sent, as [`CongestionControl::on_sent`]
+/// does, and a deadline, on top of this.
 pub trait LossRecovery: Send {
-    /// An ACK reports these blocks. Returns what that makes of it.
+    /// An ACK came with these SACK blocks, or none. Returns what that makes of it.
     fn on_report(&mut self, blocks: &[(Seq, Seq)], flight: &Flight) -> Report {
         let _ = (blocks, flight);
         Report::Unused
@@ -70,8 +71,8 @@ pub trait LossRecovery: Send {
         congestion: &mut dyn CongestionControl,
     ) -> AfterDuplicate;
 
-    /// The first outstanding segment is lost for another reason than the number of duplicate ACKs, of which there were `count`. Never called
-    /// in recovery.
+    /// The first outstanding segment is lost for another reason than the number of duplicate ACKs, of which there were `count`.
+    /// Never called in recovery.
     fn on_loss(
         &mut self,
         count: u32,

@@ -14,7 +14,7 @@ use lasthop_packet::Instant;
 use super::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
-//= RFC 9438, section 4.1.2 and 5: C = 0.4, in segments a second cubed.
+//= RFC 9438, sections 4.1.1 and 5.1: C = 0.4, in segments a second cubed.
 const C: f64 = 0.4;
 //= RFC 9438, section 4.6: beta = 0.7.
 const BETA: f64 = 0.7;
@@ -69,8 +69,8 @@ impl Cubic {
             //= RFC 9438, section 4.2, figure 2.
             (self.w_max, libm::cbrt((self.w_max - cwnd) / C))
         } else {
-            //= RFC 9438, section 4.8: after a time-out K is 0 and W_max the window at the beginning of the stage; section 4.10: the same after
-            //= a slow start that no loss ended.
+            //= RFC 9438, section 4.8: after a time-out K is 0 and W_max the window at the beginning of the stage; section 4.10:
+            //= the same after a slow start that no loss ended.
             (cwnd, 0.0)
         };
         Epoch { start: now, k, w_max, w_est: cwnd }
@@ -121,8 +121,8 @@ impl CongestionControl for Cubic {
         let increase = if epoch.w_cubic(t) < epoch.w_est {
             epoch.w_est - cwnd
         } else {
-            //= RFC 9438, section 4.2: the target lies one round-trip time ahead, between cwnd and one and a half times cwnd; sections 4.4 and
-            //= 4.5: each segment acknowledged moves cwnd towards it by its share of the window.
+            //= RFC 9438, section 4.2: the target lies one round-trip time ahead, between cwnd and one and a half times cwnd;
+            //= sections 4.4 and 4.5: each segment acknowledged moves cwnd towards it by its share of the window.
             let round_trip = ack.srtt.unwrap_or_default().as_secs_f64();
             let target = epoch.w_cubic(t + round_trip).clamp(cwnd, 1.5 * cwnd);
             (target - cwnd) / cwnd * acked

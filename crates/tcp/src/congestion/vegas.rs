@@ -1,7 +1,7 @@
 //! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE JSAC 13(8), 1995).
 //!
-//! All three of its parts are here: the retransmission rule (section III.A), congestion avoidance (III.B) and the slower slow start (III.C).
-//! What the paper leaves open or has otherwise, and what we chose:
+//! All three of its parts are here: the retransmission rule (section III.A), congestion avoidance (III.B) and the slower slow
+//! start (III.C). What the paper leaves open or has otherwise, and what we chose:
 //! - alpha = 1, beta = 3, gamma = 1 segments: its Vegas-1,3, and ns-2's defaults.
 //! - The round-trip time that is compared with the least one is the mean over the segments acknowledged in a round, as in ns-2; the
 //!   paper has that of one distinguished segment.
@@ -11,7 +11,8 @@
 //! - Leaving slow start, cwnd stays; ns-2 takes an eighth off.
 //! - A fast retransmission takes a quarter off cwnd, as in ns-2, which takes a half if the segment had been retransmitted before. Only if
 //!   the segment was sent after the last reduction: losses at the old rate say nothing about the new one (section III.A).
-//! - The fine-grained time-out is SRTT + 4 RTTVAR of exact times, without a minimum. A time-out of the ordinary timer does what Reno does.
+//! - The fine-grained time-out is SRTT + 4 RTTVAR of exact times, without a minimum. A time-out of the ordinary timer does what
+//!   Reno does.
 //! - The window does not grow while it is not used: the difference would say nothing.
 
 use std::collections::VecDeque;

@@ -3,7 +3,8 @@
 //!
 //! With ACK k at time `t_k` that stands for `d_k` octets, and D = `t_k - t_(k-1)` (section 2.2):
 //! - the sample: `b_k = d_k / D`;
-//! - the filter, a low pass at 1/tau after Tustin's rule: `B_k = a B_(k-1) + (1 - a) (b_k + b_(k-1)) / 2` with `a = (2 tau - D) / (2 tau + D)`;
+//! - the filter, a low pass at 1/tau after Tustin's rule: `B_k = a B_(k-1) + (1 - a) (b_k + b_(k-1)) / 2` with
+//!   `a = (2 tau - D) / (2 tau + D)`;
 //! - without an ACK for tau/m, m at least 2, a virtual sample of 0.
 //!
 //! What ACKs stand for is counted as in section 2.3, and the window is set as in sections 3.1 and 3.2. What we did not find there, and

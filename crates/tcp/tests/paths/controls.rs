@@ -52,8 +52,8 @@ fn vegas_leaves_slow_start_before_it_has_filled_the_queue() {
     assert!(reno >= Some(200), "{reno:?}");
 }
 
-/// Mascolo et al. 2001, section 3.1: after a loss on an uncongested path ssthresh is the bandwidth-delay product, so that no rate is lost. The
-/// queue was long before the loss: the window comes down to the product, not to its half.
+/// Mascolo et al. 2001, section 3.1: after a loss on an uncongested path ssthresh is the bandwidth-delay product, so that no
+/// rate is lost. The queue was long before the loss: the window comes down to the product, not to its half.
 #[test]
 fn westwood_sets_the_window_to_the_rate_of_the_link_times_the_least_round_trip() {
     let policies = [
