@@ -180,11 +180,14 @@ fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
         window: mss * (2 + rng.below(60) as u32),
         timestamps: rng.below(2) == 0,
         sack: rng.below(2) == 0,
-        congestion: if rng.below(2) == 0 { Congestion::Reno } else { Congestion::RenoAbc },
-        recovery: if rng.below(2) == 0 { Recovery::Reno } else { Recovery::NewReno },
+        congestion: Congestion::ALL[rng.below(5) as usize],
+        recovery: Recovery::ALL[rng.below(4) as usize],
         limited_transmit: rng.below(2) == 0,
-        ack_policy: [AckPolicy::EverySegment, AckPolicy::Delayed(Duration::from_millis(200))]
-            [rng.below(2) as usize],
+        ack_policy: [
+            AckPolicy::EverySegment,
+            AckPolicy::Delayed(Duration::from_millis(200)),
+            AckPolicy::DynDelAck(Duration::from_millis(100)),
+        ][rng.below(3) as usize],
         ..Config::default()
     };
     FlowModel {

@@ -1,9 +1,11 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
+mod acknowledgment;
 mod handshake;
 mod input;
 mod output;
 mod receive;
+mod resend;
 mod timers;
 
 use std::net::IpAddr;
@@ -54,7 +56,7 @@ pub struct Stats {
     pub timeouts: u64,
     /// Those of them that a scheme spared the window.
     pub timeouts_spared: u64,
-    /// Retransmissions on the third duplicate ACK, by TCP or by a scheme in its place.
+    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its place.
     pub fast_retransmits: u64,
     /// Retransmissions that a scheme asked for on a control message.
     pub scheme_retransmits: u64,
@@ -92,11 +94,15 @@ pub struct Connection {
     unanswered: u32,
     congestion: Box<dyn CongestionControl>,
     recovery: Box<dyn LossRecovery>,
+    /// What recovery said last of whether it goes on: asked for with every packet, changed by few.
+    is_recovering: bool,
     extension: Option<Box<dyn Extension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
     /// Recovery has just begun: new data waits for the next input.
     retransmission_goes_alone: bool,
+    /// ACKs of new data for which congestion control is asked whether it suspects another loss.
+    suspicious_acks: u32,
 
     receive: ReceiveSide,
     rtt: RttEstimator,
@@ -211,10 +217,12 @@ impl Connection {
             window_told_at: Seq(0),
             unanswered: 0,
             congestion: config.congestion.begin(),
-            recovery: config.recovery.begin(),
+            recovery: config.recovery.begin(false),
+            is_recovering: false,
             extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
+            suspicious_acks: 0,
             receive: ReceiveSide::new(output::tellable(config.window), config.ack_policy),
             rtt: RttEstimator::new(config.rto),
             timers: Timers::default(),
@@ -238,6 +246,7 @@ impl Connection {
         // RFC 6691: options come out of the segment's payload.
         self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
         self.receive.set_mss(self.flight.mss);
+        self.recovery = self.config.recovery.begin(self.negotiated.sack);
         self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
     }
 

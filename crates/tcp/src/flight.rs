@@ -40,6 +40,19 @@ impl Flight {
         seq.within(self.una, self.max)
     }
 
+    /// Opens cwnd by so many octets.
+    #[inline]
+    pub fn open(&mut self, octets: u32) {
+        // Nothing above the largest window that TCP can advertise would ever be used (RFC 7323, section 2.3).
+        self.cwnd = self.cwnd.saturating_add(octets).min(1 << 30);
+    }
+
+    /// Octets sent and not acknowledged, whatever is being sent again: `FlightSize` of RFC 5681, section 2.
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        self.max - self.una
+    }
+
     /// Half of the current window in whole segments, at least two: what ssthresh becomes on a loss in 4.3BSD Reno.
     pub fn half_window(&self) -> u32 {
         (self.window() / 2 / self.mss).max(2) * self.mss

@@ -6,7 +6,7 @@
 //! | [`config`] | [`Config`]: what can be set, with the defaults and where they come from |
 //! | [`flight`] | [`Flight`]: the send variables, with cwnd and ssthresh |
 //! | [`congestion`] | [`CongestionControl`]: how cwnd grows and shrinks; a file a flavour, [`Congestion`] to choose one |
-//! | [`recovery`] | [`LossRecovery`]: what duplicate ACKs mean; a file a flavour, [`Recovery`] to choose one |
+//! | [`recovery`] | [`LossRecovery`]: what is lost, and what goes again; a file a flavour, [`Recovery`] to choose one |
 //! | [`rtt`] | round-trip time and RTO |
 //! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
 //! | [`extension`] | [`Extension`]: what a scheme changes in the sender |

@@ -8,7 +8,7 @@ use crate::config::RtoConfig;
 
 /// Estimates the round-trip time and derives RTO (RFC 6298), with Karn's rule and exponential back-off.
 ///
-/// Without timestamps one segment is timed at a time, as in 4.3BSD.
+/// One segment is timed at a time, as in 4.3BSD; with timestamps, RTO goes by them.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RtoConfig,
@@ -67,18 +67,23 @@ impl RttEstimator {
         self.timed = None;
     }
 
-    /// Takes a sample if `ack` covers the segment that is being timed.
+    /// Takes a sample if `ack` covers the segment that is being timed. Returns the exact time.
     #[inline]
     pub fn on_ack(&mut self, ack: Seq, now: Instant) -> Option<Duration> {
-        let timed = self.timed?;
-        if !ack.after(timed.seq) {
-            return None;
-        }
-        self.timed = None;
-        Some(self.sample(timed.sent, now))
+        let sent = self.take_timed(ack)?;
+        self.sample(sent, now);
+        Some(now.since(sent))
     }
 
-    /// Takes a sample of the time from `sent` to `now`, in whole ticks of the clock.
+    /// When the segment that is being timed was sent, if `ack` covers it; another can be timed then.
+    #[inline]
+    pub fn take_timed(&mut self, ack: Seq) -> Option<Instant> {
+        let timed = self.timed.filter(|timed| ack.after(timed.seq))?;
+        self.timed = None;
+        Some(timed.sent)
+    }
+
+    /// Takes a sample of the time from `sent` to `now`, in whole ticks of the clock. Returns it.
     pub fn sample(&mut self, sent: Instant, now: Instant) -> Duration {
         let tick = self.config.granularity.as_nanos() as u64;
         let ticks = |at: Instant| at.as_nanos().checked_div(tick);

@@ -246,11 +246,11 @@ pub(super) struct TcpTable {
     pub(super) initial_ssthresh: Option<Text<Window>>,
     /// When the receiver acknowledges data in order; default "every-segment".
     pub(super) acks: Option<Acks>,
-    /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms".
+    /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms", and "100 ms" with "dyndelack".
     pub(super) ack_delay: Option<Text<Duration>>,
     /// Offer timestamps; default false.
     pub(super) timestamps: Option<bool>,
-    /// Offer selective acknowledgments; default false.
+    /// Offer selective acknowledgments; default false, and true with `recovery = "sack"`.
     pub(super) sack: Option<bool>,
     /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
     pub(super) rto_min: Option<Text<Duration>>,
@@ -265,7 +265,7 @@ pub(super) struct TcpTable {
     pub(super) max_timeouts: Option<u32>,
     /// Congestion control: how the congestion window grows and shrinks; default "reno".
     pub(super) congestion: Option<CongestionName>,
-    /// Loss recovery: what duplicate ACKs mean; default "reno".
+    /// Loss recovery: what is lost, and what is sent again; default "reno".
     pub(super) recovery: Option<RecoveryName>,
     /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
     pub(super) limited_transmit: Option<bool>,
@@ -279,6 +279,9 @@ pub(super) enum Acks {
     EverySegment,
     /// One ACK for every second segment, or after `ack-delay`.
     Delayed,
+    /// One ACK for one segment at first, and for up to four from the ninth segment on, or after `ack-delay` (Altman and Jimenez 2003).
+    #[serde(rename = "dyndelack")]
+    DynDelAck,
 }
 
 /// How the congestion window grows and shrinks.
@@ -289,14 +292,24 @@ pub(super) enum CongestionName {
     Reno,
     /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC 3465).
     RenoAbc,
+    /// One to three segments in the path's queues, by the round-trip time (Brakmo and Peterson 1995).
+    Vegas,
+    /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al. 2001).
+    Westwood,
+    /// A cubic function of the time since the last loss (RFC 9438, without hybrid slow start).
+    Cubic,
 }
 
-/// What duplicate ACKs mean.
+/// What is lost, and what is sent again.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RecoveryName {
+    /// Slow start from the lost segment on, at the third duplicate ACK.
+    Tahoe,
     /// Fast recovery that is over with the first ACK of new data; a second loss in a window mostly waits for a time-out (RFC 2001).
     Reno,
     /// Fast recovery from all losses in a window, one a round trip (RFC 6582).
     NewReno,
+    /// Fast recovery from all losses that the receiver's reports show (RFC 6675); needs `sack`.
+    Sack,
 }

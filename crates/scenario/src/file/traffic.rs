@@ -80,16 +80,26 @@ impl Layers<'_> {
         let congestion = self.get(|tcp| tcp.congestion).map_or(default.congestion, |name| match name {
             CongestionName::Reno => Congestion::Reno,
             CongestionName::RenoAbc => Congestion::RenoAbc,
+            CongestionName::Vegas => Congestion::Vegas,
+            CongestionName::Westwood => Congestion::Westwood,
+            CongestionName::Cubic => Congestion::Cubic,
         });
         let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, |name| match name {
+            RecoveryName::Tahoe => Recovery::Tahoe,
             RecoveryName::Reno => Recovery::Reno,
             RecoveryName::NewReno => Recovery::NewReno,
+            RecoveryName::Sack => Recovery::Sack,
         });
+        let goes_by_reports = recovery == Recovery::Sack;
+        let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
+        if goes_by_reports && !sack {
+            return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\""));
+        }
         Ok(lasthop_tcp::Config {
             mss: mss as u32,
             window,
             timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
-            sack: self.get(|tcp| tcp.sack).unwrap_or(default.sack),
+            sack,
             congestion,
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
@@ -103,14 +113,15 @@ impl Layers<'_> {
     }
 
     fn ack_policy(&self) -> Result<AckPolicy, ScenarioError> {
+        let delay = |default| {
+            let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
+            self.duration("ack-delay", |tcp| tcp.ack_delay, Duration::from_millis(default), least, most)
+        };
         match self.get(|tcp| tcp.acks) {
-            Some(Acks::Delayed) => {
-                let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
-                let default = Duration::from_millis(200);
-                self.duration("ack-delay", |tcp| tcp.ack_delay, default, least, most).map(AckPolicy::Delayed)
-            }
+            Some(Acks::Delayed) => delay(200).map(AckPolicy::Delayed),
+            Some(Acks::DynDelAck) => delay(100).map(AckPolicy::DynDelAck),
             _ if self.own.ack_delay.is_some() || self.all.ack_delay.is_some() => {
-                Err(self.fail("ack-delay", "expected it only with acks = \"delayed\""))
+                Err(self.fail("ack-delay", "expected it only with acks = \"delayed\" or \"dyndelack\""))
             }
             _ => Ok(AckPolicy::EverySegment),
         }

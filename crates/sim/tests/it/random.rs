@@ -9,7 +9,7 @@ use lasthop_sim::{
     Capacity, CapacityTrace, ChannelConfig, Direction, Feedback, FlowConfig, LinkId, LinkLayer, MediumId,
     NodeConfig, NodeId, NodeKind, Opening, QueueLimit, StateSource, Stay, WirelessConfig, World,
 };
-use lasthop_tcp::{AckPolicy, Config, RtoConfig};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, RtoConfig};
 use proptest::prelude::*;
 
 use crate::agents::Mangler;
@@ -130,8 +130,14 @@ fn random_flow(world: &mut World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig
         window: mss * (2 + rng.below(60) as u32),
         timestamps: rng.below(2) == 0,
         sack: rng.below(2) == 0,
-        ack_policy: [AckPolicy::EverySegment, AckPolicy::Delayed(Duration::from_millis(200))]
-            [rng.below(2) as usize],
+        ack_policy: [
+            AckPolicy::EverySegment,
+            AckPolicy::Delayed(Duration::from_millis(200)),
+            AckPolicy::DynDelAck(Duration::from_millis(100)),
+        ][rng.below(3) as usize],
+        congestion: Congestion::ALL[rng.below(5) as usize],
+        recovery: Recovery::ALL[rng.below(4) as usize],
+        limited_transmit: rng.below(2) == 0,
         rto: RtoConfig { minimum: Duration::from_millis(200 + rng.below(800)), ..RtoConfig::default() },
         ..Config::default()
     };

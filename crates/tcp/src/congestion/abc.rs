@@ -1,7 +1,7 @@
 //! Reno that counts octets in place of ACKs: appropriate byte counting (RFC 3465). A receiver that acknowledges every second segment
 //! only does not slow it down.
 
-use super::{AckSample, CongestionControl};
+use super::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 /// Slow start by what an ACK acknowledges, two segments at most, up to ssthresh; then one segment a window's worth of data.
@@ -32,13 +32,12 @@ impl CongestionControl for RenoAbc {
                 0
             }
         };
-        // Nothing above the largest window that TCP can advertise would ever be used (RFC 7323, section 2.3).
-        flight.cwnd = flight.cwnd.saturating_add(increment).min(1 << 30);
+        flight.open(increment);
     }
 
-    fn ssthresh_after_loss(&mut self, flight: &Flight) -> u32 {
+    fn on_loss(&mut self, flight: &Flight) -> Reduction {
         *self = Self::default();
-        flight.half_window()
+        Reduction::to(flight.half_window())
     }
 
     fn on_timeout(&mut self, flight: &mut Flight) {

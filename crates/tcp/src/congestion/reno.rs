@@ -1,6 +1,6 @@
 //! 4.3BSD Reno: slow start and congestion avoidance (Jacobson 1988; RFC 2001).
 
-use super::{AckSample, CongestionControl};
+use super::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 /// Slow start by one segment an ACK up to ssthresh (included), then one segment a window.
@@ -14,12 +14,11 @@ impl CongestionControl for Reno {
         } else {
             (u64::from(flight.mss) * u64::from(flight.mss) / u64::from(flight.cwnd)).max(1) as u32
         };
-        // Nothing above the largest window that TCP can advertise would ever be used (RFC 7323, section 2.3).
-        flight.cwnd = flight.cwnd.saturating_add(increment).min(1 << 30);
+        flight.open(increment);
     }
 
-    fn ssthresh_after_loss(&mut self, flight: &Flight) -> u32 {
-        flight.half_window()
+    fn on_loss(&mut self, flight: &Flight) -> Reduction {
+        Reduction::to(flight.half_window())
     }
 
     fn on_timeout(&mut self, flight: &mut Flight) {

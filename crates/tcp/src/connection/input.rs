@@ -1,11 +1,9 @@
 //! What arriving packets do: RFC 9293, section 3.10.7.
 
-use lasthop_packet::{Instant, Packet, Quotation, Seq, Tcp, TcpFlags, Transport};
+use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
 
-use super::{Connection, State, output};
-use crate::congestion::AckSample;
-use crate::extension::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl};
-use crate::recovery::{AfterAck, DUPLICATE_ACK_THRESHOLD};
+use super::{Connection, State};
+use crate::extension::{Extension, IcmpNotice, SenderControl};
 
 impl Connection {
     /// Takes in a packet that is addressed to this connection; what is no TCP segment is ignored.
@@ -120,146 +118,10 @@ impl Connection {
         }
     }
 
-    fn enter_time_wait(&mut self, now: Instant) -> State {
+    pub(super) fn enter_time_wait(&mut self, now: Instant) -> State {
         self.timers =
             super::Timers { time_wait: Some(now + self.config.time_wait), ..super::Timers::default() };
         State::TimeWait
-    }
-
-    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment carried nothing else.
-    #[inline]
-    fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
-        let ack = tcp.ack;
-        let window = u32::from(tcp.window) << self.negotiated.peer_shift;
-        if ack.after(self.flight.una) {
-            self.take_window(window, tcp.seq);
-            self.on_new_ack(tcp, now);
-        } else {
-            //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
-            //= same window.
-            // Answers to window probes are none: nothing is outstanding but the probe.
-            let is_duplicate = is_bare
-                && ack == self.flight.una
-                && self.flight.max != self.flight.una
-                && window == self.flight.peer_window
-                && window > 0;
-            // Of two ACKs with the same number, the later one cannot have the smaller window: as in 4.3BSD, it counts for older.
-            let is_newer = tcp.seq.after(self.window_told_at)
-                || (tcp.seq == self.window_told_at && window > self.flight.peer_window);
-            if ack == self.flight.una && is_newer {
-                self.take_window(window, tcp.seq);
-            }
-            if is_duplicate {
-                self.on_duplicate_ack(now);
-            } else if !self.recovery.is_recovering() {
-                // Three in a row, with nothing between them, mean a loss.
-                self.duplicate_acks = 0;
-            }
-        }
-        if self.timers.persist.is_some() {
-            self.on_answer_to_probe();
-        }
-    }
-
-    fn take_window(&mut self, window: u32, seq: Seq) {
-        self.flight.peer_window = window;
-        self.window_told_at = seq;
-    }
-
-    #[cold]
-    fn on_answer_to_probe(&mut self) {
-        self.unanswered = 0;
-        if self.flight.peer_window > 0 {
-            self.timers.persist = None;
-            self.probe_window = false;
-            self.rtt.stop_probing();
-        }
-    }
-
-    fn on_new_ack(&mut self, tcp: &Tcp, now: Instant) {
-        let acked = tcp.ack - self.flight.una;
-        self.flight.una = tcp.ack;
-        self.flight.nxt = self.flight.nxt.later(tcp.ack);
-        self.duplicate_acks = 0;
-        self.unanswered = 0;
-        let data = u64::from(acked).min(self.buffer.len());
-        self.buffer.acknowledge(data);
-        self.stats.octets_acknowledged += data;
-        let una = self.flight.una;
-        if !self.retransmit.is_empty() {
-            self.retransmit.retain(|seq| !seq.before(una));
-        }
-
-        let rtt = self.measure(tcp, now);
-        // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2 and 5.3).
-        self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
-        match self.recovery.on_new_ack(acked, &mut self.flight) {
-            AfterAck::Open => self.congestion.on_ack(&AckSample { now, acked, rtt }, &mut self.flight),
-            AfterAck::Retransmit(seq) if seq.before(self.flight.nxt) => self.retransmit_at(seq),
-            // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
-            AfterAck::WindowSet | AfterAck::Retransmit(_) => {}
-        }
-        self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
-        let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();
-        if fin_acknowledged {
-            match self.state {
-                State::FinWait1 => self.state = State::FinWait2,
-                State::Closing => self.state = self.enter_time_wait(now),
-                State::LastAck => self.enter_closed(),
-                _ => {}
-            }
-        }
-    }
-
-    fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<std::time::Duration> {
-        match tcp.options.timestamps {
-            Some(timestamps) if self.negotiated.timestamps && timestamps.echo_reply != 0 => {
-                let age = output::timestamp(now).wrapping_sub(timestamps.echo_reply);
-                // An echo of what was never sent measures nothing.
-                let sent = now.as_millis().checked_sub(u64::from(age))?;
-                Some(self.rtt.sample(Instant::from_millis(sent), now))
-            }
-            _ => self.rtt.on_ack(tcp.ack, now),
-        }
-    }
-
-    fn on_duplicate_ack(&mut self, now: Instant) {
-        self.stats.duplicate_acks += 1;
-        self.duplicate_acks += 1;
-        let count = self.duplicate_acks;
-        let response = self
-            .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
-            .unwrap_or(DuplicateAckResponse::Standard);
-        let was_recovering = self.recovery.is_recovering();
-        let lost = match response {
-            DuplicateAckResponse::Standard => {
-                self.recovery.on_duplicate_ack(count, &mut self.flight, self.congestion.as_mut())
-            }
-            DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
-                self.recovery.enter_without_reduction(cwnd, &mut self.flight);
-                retransmit.then_some(self.flight.una)
-            }
-        };
-        if let Some(seq) = lost {
-            if count == DUPLICATE_ACK_THRESHOLD {
-                self.stats.fast_retransmits += 1;
-            }
-            self.retransmit_at(seq);
-            // Inflation lets new data go with the duplicate ACKs that follow, not with this one (thesis, section 2.3.2; 4.3BSD):
-            // that matters for small windows, where ssthresh + 3 segments is more than what is in flight.
-            self.retransmission_goes_alone = !was_recovering;
-        }
-    }
-
-    /// Has a segment sent again, ahead of new data; the timer restarts with it.
-    fn retransmit_at(&mut self, seq: Seq) {
-        self.rtt.stop_timing();
-        if seq == self.flight.una {
-            self.timers.retransmit = None;
-        }
-        if !self.retransmit.contains(&seq) {
-            self.retransmit.push(seq);
-        }
     }
 
     /// Takes in an ICMP error message that arrived at this host. Only one that quotes an outstanding segment of this connection

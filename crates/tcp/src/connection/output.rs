@@ -3,6 +3,8 @@
 use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
 use super::{Connection, Segment, State};
+use crate::congestion::SentSegment;
+use crate::recovery::Next;
 
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
@@ -40,7 +42,7 @@ impl Connection {
             State::SynReceived => self.transmit_syn(now),
             _ => match self.transmit_retransmission(now) {
                 None if self.retransmission_goes_alone => None,
-                None => self.transmit_new(now),
+                None => self.transmit_more(now),
                 retransmission => retransmission,
             },
         };
@@ -90,49 +92,47 @@ impl Connection {
         Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY })
     }
 
+    /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`], so that it is built in place.
     #[inline]
-    fn transmit_retransmission(&mut self, now: Instant) -> Option<Segment> {
-        while !self.retransmit.is_empty() {
-            let seq = self.retransmit.remove(0);
-            if self.flight.is_outstanding(seq) {
-                return Some(self.retransmission(seq, now));
+    fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
+        let (window, most) = if self.is_recovering {
+            match self.next_in_recovery() {
+                (Next::ByWindow, room) => (self.flight.window(), room),
+                (Next::New, room) => (self.flight.peer_window, room),
+                (Next::Again(seq, len), _) => return Some(self.retransmission(seq, len, now)),
+                (Next::Nothing, _) => return None,
             }
-        }
-        None
+        } else if self.flight.nxt == self.flight.max {
+            (self.window(), self.segment_room())
+        } else {
+            self.skip_what_is_reported()
+        };
+        self.transmit_next(window, most, now)
     }
 
-    fn retransmission(&mut self, seq: Seq, now: Instant) -> Segment {
-        self.rtt.stop_timing();
-        let position = u64::from(seq - self.flight.una);
-        let payload = self.buffer.slice(position, self.segment_room().min(self.flight.max - seq));
-        if seq == self.flight.una {
-            self.timers.retransmit = Some(self.rtt.expiry(now));
-        }
-        self.stats.retransmits += 1;
-        let mut segment = self.data_segment(seq, payload);
-        // The last segment carries the FIN along if that is out already.
-        if self.fin_sent() && position + segment.payload.len() as u64 == self.buffer.len() {
-            segment.flags = segment.flags.with(TcpFlags::FIN);
-        }
-        segment
-    }
-
+    /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0 if it is not worth it.
     #[inline]
-    fn transmit_new(&mut self, now: Instant) -> Option<Segment> {
+    pub(super) fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
-        let window = self.window();
         let usable = window.saturating_sub(in_flight);
-        let mss = self.segment_room();
-        let len = u64::from(usable.min(mss)).min(unsent) as u32;
-        if self.flight.peer_window == 0 && in_flight == 0 && unsent > 0 {
-            return self.window_probe(now);
-        }
+        let len = u64::from(usable.min(most)).min(unsent) as u32;
         // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or all that an idle
         // connection's window takes.
-        let is_worth_it = len == mss || u64::from(len) == unsent || in_flight == 0;
-        if len == 0 || !is_worth_it {
-            return if unsent == 0 { self.transmit_fin(now) } else { None };
+        let is_worth_it = len == most || u64::from(len) == unsent || in_flight == 0;
+        if is_worth_it { len } else { 0 }
+    }
+
+    #[inline]
+    fn transmit_next(&mut self, window: u32, most: u32, now: Instant) -> Option<Segment> {
+        let in_flight = self.flight.in_flight();
+        let is_all_sent = self.buffer.len() <= u64::from(in_flight);
+        if self.flight.peer_window == 0 && in_flight == 0 && !is_all_sent {
+            return self.window_probe(now);
+        }
+        let len = self.next_len(window, most);
+        if len == 0 {
+            return if is_all_sent { self.transmit_fin(now) } else { None };
         }
         let seq = self.flight.nxt;
         let payload = self.buffer.slice(u64::from(in_flight), len);
@@ -150,7 +150,7 @@ impl Connection {
         let is_limited_transmit = self.duplicate_acks > 0
             && self.config.limited_transmit
             && self.flight.nxt == self.flight.max
-            && !self.recovery.is_recovering();
+            && !self.is_recovering;
         if !is_limited_transmit {
             return self.flight.window();
         }
@@ -175,9 +175,19 @@ impl Connection {
         Some(self.data_segment(seq, payload))
     }
 
-    fn transmit_fin(&mut self, now: Instant) -> Option<Segment> {
+    /// Whether our FIN is what comes next.
+    pub(super) fn is_fin_next(&self) -> bool {
         let data_end = self.flight.una + self.buffer.len() as u32;
-        if !self.close_requested || self.flight.nxt != data_end {
+        self.close_requested
+            && self.flight.nxt == data_end
+            && matches!(
+                self.state,
+                State::Established | State::CloseWait | State::FinWait1 | State::Closing | State::LastAck
+            )
+    }
+
+    fn transmit_fin(&mut self, now: Instant) -> Option<Segment> {
+        if !self.is_fin_next() {
             return None;
         }
         self.state = match self.state {
@@ -196,15 +206,17 @@ impl Connection {
     /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts the timer.
     #[inline]
     fn account_for(&mut self, seq: Seq, now: Instant) {
+        let is_retransmission = seq != self.flight.max;
         if self.flight.nxt.after(self.flight.max) {
             // Only what is wholly new is timed (RFC 6298, section 3).
-            if !self.negotiated.timestamps && seq == self.flight.max {
+            if !is_retransmission {
                 self.rtt.time_segment(seq, now);
             }
             self.flight.max = self.flight.nxt;
         } else {
             self.stats.retransmits += 1;
         }
+        self.congestion.on_sent(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
         if self.timers.retransmit.is_none() {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }
@@ -212,7 +224,7 @@ impl Connection {
 
     /// Payload that fits into a segment beside the SACK blocks, if some are due (RFC 6691).
     #[inline]
-    fn segment_room(&self) -> u32 {
+    pub(super) fn segment_room(&self) -> u32 {
         if !self.negotiated.sack || !self.receive.has_gap() {
             return self.flight.mss;
         }
@@ -225,7 +237,7 @@ impl Connection {
     }
 
     #[inline]
-    fn data_segment(&mut self, seq: Seq, payload: Payload) -> Segment {
+    pub(super) fn data_segment(&mut self, seq: Seq, payload: Payload) -> Segment {
         let is_last = u64::from(seq - self.flight.una) + payload.len() as u64 == self.buffer.len();
         let flags = if is_last { TcpFlags::ACK.with(TcpFlags::PSH) } else { TcpFlags::ACK };
         self.segment_and_ack(seq, flags, payload)

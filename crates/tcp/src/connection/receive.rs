@@ -23,6 +23,8 @@ pub(super) struct ReceiveSide {
     advertised: Seq,
     policy: AckPolicy,
     unacknowledged_segments: u32,
+    /// Segments that arrived in order so far.
+    segments: u32,
     pub(super) ack_now: bool,
     fin: Option<Seq>,
     fin_received: bool,
@@ -43,6 +45,7 @@ impl ReceiveSide {
             advertised: Seq(0),
             policy,
             unacknowledged_segments: 0,
+            segments: 0,
             ack_now: false,
             fin: None,
             fin_received: false,
@@ -86,9 +89,10 @@ impl ReceiveSide {
     pub(super) fn read(&mut self) -> Option<Payload> {
         let payload = self.delivered.pop_front()?;
         self.unread -= payload.len() as u32;
-        // Two segments more, or half of the buffer, are worth an ACK of their own, as in 4.3BSD.
+        // Two segments more, or half of the buffer, are worth an ACK of their own, as in 4.3BSD; or as many segments as one ACK is for.
         let opened = self.free().saturating_sub(self.window());
-        if opened >= (2 * self.mss).min(self.buffer / 2).max(1) && !self.fin_received {
+        let is_worth_it = |segments: u32| opened >= (segments * self.mss).min(self.buffer / 2).max(1);
+        if is_worth_it(2) && !self.fin_received && is_worth_it(self.policy.segments_an_ack(self.segments)) {
             self.ack_now = true;
         }
         Some(payload)
@@ -235,17 +239,22 @@ impl ReceiveSide {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, payload: Payload) {
         let len = payload.len() as u32;
         self.next += len;
+        self.segments = self.segments.saturating_add(1);
         self.unread += len;
         self.delivered.push_back(payload);
     }
 
+    #[inline]
     fn owe_ack(&mut self) -> Option<Duration> {
         self.unacknowledged_segments += 1;
-        match self.policy {
-            AckPolicy::Delayed(delay) if self.unacknowledged_segments < 2 => Some(delay),
+        match self.policy.longest_delay() {
+            Some(delay) if self.unacknowledged_segments < self.policy.segments_an_ack(self.segments) => {
+                Some(delay)
+            }
             _ => {
                 self.ack_now = true;
                 None

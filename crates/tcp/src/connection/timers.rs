@@ -80,6 +80,7 @@ impl Connection {
             TimeoutResponse::RetransmitOnly => {
                 self.stats.timeouts_spared += 1;
                 self.recovery.on_timeout(&mut self.flight);
+                self.is_recovering = false;
                 self.rtt.stop_timing();
                 self.retransmit.push(self.flight.una);
             }
@@ -93,6 +94,7 @@ impl Connection {
                     self.congestion.on_timeout(&mut self.flight);
                     let (cwnd, ssthresh) = (self.flight.cwnd, self.flight.ssthresh);
                     self.recovery.on_timeout(&mut self.flight);
+                    self.is_recovering = false;
                     (self.flight.cwnd, self.flight.ssthresh) = (cwnd, ssthresh);
                 }
                 // Go back: everything from the oldest outstanding segment on is sent again (4.3BSD).

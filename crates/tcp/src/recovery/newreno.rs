@@ -13,7 +13,7 @@
 
 use lasthop_packet::Seq;
 
-use super::{AfterAck, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
@@ -55,18 +55,29 @@ impl LossRecovery for NewReno {
         count: u32,
         flight: &mut Flight,
         congestion: &mut dyn CongestionControl,
-    ) -> Option<Seq> {
+    ) -> AfterDuplicate {
         if self.is_recovering() {
             flight.cwnd = flight.cwnd.saturating_add(flight.mss);
-            return None;
+            return AfterDuplicate::Wait;
         }
         if count != DUPLICATE_ACK_THRESHOLD || !self.is_loss(flight) {
-            return None;
+            return AfterDuplicate::Wait;
         }
-        flight.ssthresh = congestion.ssthresh_after_loss(flight);
-        flight.cwnd = flight.ssthresh + DUPLICATE_ACK_THRESHOLD * flight.mss;
-        self.enter(flight.ssthresh, flight);
-        Some(flight.una)
+        self.on_loss(count, flight, congestion)
+    }
+
+    fn on_loss(
+        &mut self,
+        count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> AfterDuplicate {
+        let reduction = congestion.on_loss(flight);
+        flight.ssthresh = reduction.ssthresh;
+        // Each duplicate ACK is a segment that has left the network.
+        flight.cwnd = reduction.cwnd + count * flight.mss;
+        self.enter(reduction.cwnd, flight);
+        AfterDuplicate::Retransmit(flight.una)
     }
 
     fn on_new_ack(&mut self, acked: u32, flight: &mut Flight) -> AfterAck {
@@ -136,6 +147,6 @@ mod tests {
         }
         flight.max = flight.una + 10_000;
         let lost = recovery.on_duplicate_ack(DUPLICATE_ACK_THRESHOLD, &mut flight, congestion.as_mut());
-        assert_eq!(lost, Some(flight.una));
+        assert_eq!(lost, AfterDuplicate::Retransmit(flight.una));
     }
 }

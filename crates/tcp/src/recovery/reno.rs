@@ -1,8 +1,6 @@
 //! Reno's fast retransmit and fast recovery (RFC 2001, sections 3 and 4).
 
-use lasthop_packet::Seq;
-
-use super::{AfterAck, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
@@ -20,18 +18,29 @@ impl LossRecovery for FastRecovery {
         count: u32,
         flight: &mut Flight,
         congestion: &mut dyn CongestionControl,
-    ) -> Option<Seq> {
+    ) -> AfterDuplicate {
         if self.is_recovering() {
             flight.cwnd = flight.cwnd.saturating_add(flight.mss);
-            return None;
+            return AfterDuplicate::Wait;
         }
         if count != DUPLICATE_ACK_THRESHOLD {
-            return None;
+            return AfterDuplicate::Wait;
         }
-        flight.ssthresh = congestion.ssthresh_after_loss(flight);
-        flight.cwnd = flight.ssthresh + DUPLICATE_ACK_THRESHOLD * flight.mss;
-        self.cwnd_afterwards = Some(flight.ssthresh);
-        Some(flight.una)
+        self.on_loss(count, flight, congestion)
+    }
+
+    fn on_loss(
+        &mut self,
+        count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> AfterDuplicate {
+        let reduction = congestion.on_loss(flight);
+        flight.ssthresh = reduction.ssthresh;
+        // Each duplicate ACK is a segment that has left the network.
+        flight.cwnd = reduction.cwnd + count * flight.mss;
+        self.cwnd_afterwards = Some(reduction.cwnd);
+        AfterDuplicate::Retransmit(flight.una)
     }
 
     fn on_new_ack(&mut self, _acked: u32, flight: &mut Flight) -> AfterAck {

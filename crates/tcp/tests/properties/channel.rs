@@ -35,13 +35,11 @@ fn config() -> impl Strategy<Value = Config> {
         Just(AckPolicy::EverySegment),
         Just(AckPolicy::Delayed(Duration::from_millis(40))),
         Just(AckPolicy::Delayed(Duration::from_millis(200))),
+        Just(AckPolicy::DynDelAck(Duration::from_millis(100))),
     ];
     let granularity = prop_oneof![Just(0u64), Just(1), Just(10), Just(500)];
-    let flavour = (
-        prop_oneof![Just(Congestion::Reno), Just(Congestion::RenoAbc)],
-        prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno)],
-        any::<bool>(),
-    );
+    let flavour =
+        (prop::sample::select(&Congestion::ALL[..]), prop::sample::select(&Recovery::ALL[..]), any::<bool>());
     (1u32..2000, window, any::<(bool, bool)>(), 1u32..12, ack_policy, granularity, flavour).prop_map(
         |(mss, window, (timestamps, sack), initial_window, ack_policy, granularity, flavour)| Config {
             congestion: flavour.0,
@@ -254,6 +252,7 @@ impl World {
             }
         }
         let flight = self.ends[end].flight();
+        prop_assert!(flight.cwnd >= flight.mss, "{}", self.describe());
         prop_assert!(!flight.nxt.before(flight.una) && !flight.max.before(flight.nxt));
         Ok(())
     }

@@ -120,6 +120,7 @@ fn play(config: &Config, open: u8, seed: u64, near_wrap: bool) -> Result<(), Tes
             }
         }
         let flight = connection.flight();
+        prop_assert!(flight.cwnd >= flight.mss, "{flight:?}");
         prop_assert!(!flight.nxt.before(flight.una) && !flight.max.before(flight.nxt), "{flight:?}");
         prop_assert!(received <= connection.stats().octets_received);
         prop_assert!(connection.state() != State::Closed || connection.deadline().is_none());
@@ -135,13 +136,17 @@ proptest! {
         open in 0u8..3,
         seed in any::<u64>(),
         near_wrap in any::<bool>(),
-        (mss, window, is_delayed) in (0u32..3000, 0u32..200_000, any::<bool>()),
+        (mss, window, delay) in (0u32..3000, 0u32..200_000, 0u32..3),
         (timestamps, sack) in any::<(bool, bool)>(),
-        congestion in prop_oneof![Just(Congestion::Reno), Just(Congestion::RenoAbc)],
-        recovery in prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno)],
+        congestion in prop::sample::select(&Congestion::ALL[..]),
+        recovery in prop::sample::select(&Recovery::ALL[..]),
         limited_transmit in any::<bool>(),
     ) {
-        let ack_policy = if is_delayed { AckPolicy::Delayed(Duration::from_millis(100)) } else { AckPolicy::EverySegment };
+        let ack_policy = match delay {
+            0 => AckPolicy::EverySegment,
+            1 => AckPolicy::Delayed(Duration::from_millis(100)),
+            _ => AckPolicy::DynDelAck(Duration::from_millis(100)),
+        };
         let config = Config {
             mss,
             window,

@@ -124,6 +124,96 @@ fn recovery_without_reduction_gives_the_window_back_after_a_second_loss_too() {
 }
 
 #[test]
+fn sack_recovery_without_reduction_keeps_the_window_and_goes_by_the_pipe() {
+    let config = Config { initial_window: 5, recovery: Recovery::Sack, sack: true, ..config() };
+    scheme_over(config).run(
+        "
+        +0    write 9000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +0    > 4001:5001(1000)
+        +10ms < . ack 1 <sack 1001:1002>
+        +0    < . ack 1 <sack 1001:2001>
+        +0    < . ack 1 <sack 1001:2002>
+        +0    > 1:1001(1000)
+        +0    cwnd 5000 ssthresh 65535 fast_retransmits 1
+        +0    < . ack 1 <sack 1001:4001>   # in the network: 4001:5001 and the retransmission
+        +0    > 5001:6001(1000)
+        +0    > 6001:7001(1000)
+        +0    > 7001:8001(1000)
+        +10ms < . ack 8001
+        +0    > 8001:9001(1000)
+        +0    cwnd 5000 ssthresh 65535 retransmits 1
+        ",
+    );
+}
+
+#[test]
+fn tahoe_spared_a_loss_neither_begins_slow_start_nor_inflates() {
+    scheme_over(Config { initial_window: 5, recovery: Recovery::Tahoe, ..config() }).run(
+        "
+        +0    write 9000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +0    > 3001:4001(1000)
+        +0    > 4001:5001(1000)
+        +10ms < . ack 1
+        +0    < . ack 1
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +0    < . ack 1
+        +0    cwnd 5000 ssthresh 65535 nxt 5001
+        +10ms < . ack 5001
+        +0    > 5001:6001(1000)
+        +0    > 6001:7001(1000)
+        +0    > 7001:8001(1000)
+        +0    > 8001:9001(1000)
+        +0    cwnd 6000
+        ",
+    );
+}
+
+/// Knows with the first duplicate ACK, and has sent the segment again itself.
+struct Early;
+
+impl Extension for Early {
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
+        let cwnd = sender.flight().cwnd;
+        match count {
+            1 => DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: false },
+            _ => DuplicateAckResponse::Standard,
+        }
+    }
+}
+
+#[test]
+fn after_a_loss_was_spared_the_third_duplicate_is_no_loss_under_any_recovery() {
+    for recovery in Recovery::ALL {
+        let config = Config { initial_window: 5, recovery, sack: true, ..config() };
+        Script::established(config).dress(|c| c.with_extension(Some(Box::new(Early)))).run(
+            "
+            +0    write 5000
+            +0    > 1:1001(1000)
+            +0    > 1001:2001(1000)
+            +0    > 2001:3001(1000)
+            +0    > 3001:4001(1000)
+            +0    > 4001:5001(1000)
+            +10ms < . ack 1 <sack 1001:2001>
+            +0    < . ack 1 <sack 1001:3001>
+            +0    < . ack 1 <sack 1001:4001>
+            +0    < . ack 1 <sack 1001:5001>
+            +0    ssthresh 65535 nxt 5001 fast_retransmits 0 retransmits 0
+            +10ms < . ack 5001
+            +0    ssthresh 65535 fast_retransmits 0 timeouts 0
+            ",
+        );
+    }
+}
+
+#[test]
 fn a_time_out_in_such_a_recovery_gives_it_back_too() {
     scheme(4).run(
         "

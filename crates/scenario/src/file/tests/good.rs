@@ -90,6 +90,26 @@ fn a_flow_has_its_own_tcp_over_that_of_all() {
 }
 
 #[test]
+fn every_flavour_of_tcp_has_a_name() {
+    let tcp = |settings: &str| {
+        let flow = good(&format!("{GOOD}[flows.download.tcp]\n{settings}\n")).flows.remove(0);
+        (flow.sender, flow.receiver)
+    };
+    let names = ["reno", "reno-abc", "vegas", "westwood", "cubic"];
+    for (name, congestion) in names.into_iter().zip(Congestion::ALL) {
+        assert_eq!(tcp(&format!("congestion = \"{name}\"")).0.congestion, congestion);
+    }
+    for (name, recovery) in ["tahoe", "reno", "newreno", "sack"].into_iter().zip(Recovery::ALL) {
+        let (sender, receiver) = tcp(&format!("recovery = \"{name}\""));
+        assert_eq!((sender.recovery, sender.sack), (recovery, name == "sack"));
+        assert_eq!(receiver.sack, sender.sack, "a receiver reports where the sender goes by it");
+    }
+    let dynamic = |millis| AckPolicy::DynDelAck(Duration::from_millis(millis));
+    assert_eq!(tcp("acks = \"dyndelack\"").1.ack_policy, dynamic(100));
+    assert_eq!(tcp("acks = \"dyndelack\"\nack-delay = \"40 ms\"").1.ack_policy, dynamic(40));
+}
+
+#[test]
 fn rows_are_labelled_and_compared_with_the_one_that_is_named() {
     let scenario = good(&GOOD.replace("seeds = 2", "seeds = [7, 3]\nbaseline = \"s\""));
     let labels: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.label.as_str()).collect();

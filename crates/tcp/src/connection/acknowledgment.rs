@@ -1,0 +1,220 @@
+//! What an acknowledgment does: RFC 9293, section 3.10.7.4, and RFC 5681.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq, Tcp};
+
+use super::{Connection, State, output};
+use crate::congestion::{AckSample, CongestionControl};
+use crate::extension::DuplicateAckResponse;
+use crate::flight::Flight;
+use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
+
+impl Connection {
+    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment carried nothing else.
+    #[inline]
+    pub(super) fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
+        let ack = tcp.ack;
+        let window = u32::from(tcp.window) << self.negotiated.peer_shift;
+        let report = if self.negotiated.sack {
+            self.recovery.on_report(tcp.options.sack.as_slice(), &self.flight)
+        } else {
+            Report::Unused
+        };
+        if ack.after(self.flight.una) {
+            self.take_window(window, tcp.seq);
+            self.on_new_ack(tcp, now);
+            if report == Report::New && self.state != State::Closed {
+                self.on_duplicate_ack(now);
+            }
+        } else {
+            //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
+            //= same window.
+            // Answers to window probes are none: nothing is outstanding but the probe.
+            let looks_duplicate = is_bare
+                && ack == self.flight.una
+                && self.flight.max != self.flight.una
+                && window == self.flight.peer_window
+                && window > 0;
+            // Of two ACKs with the same number, the later one cannot have the smaller window: as in 4.3BSD, it counts for older.
+            let is_newer = tcp.seq.after(self.window_told_at)
+                || (tcp.seq == self.window_told_at && window > self.flight.peer_window);
+            if ack == self.flight.una && is_newer {
+                self.take_window(window, tcp.seq);
+            }
+            match report {
+                Report::New => self.on_duplicate_ack(now),
+                Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
+                // Three in a row, with nothing between them, mean a loss.
+                Report::Unused if !self.is_recovering => self.duplicate_acks = 0,
+                Report::Unused | Report::Known => {}
+            }
+        }
+        if self.timers.persist.is_some() {
+            self.on_answer_to_probe();
+        }
+    }
+
+    fn take_window(&mut self, window: u32, seq: Seq) {
+        self.flight.peer_window = window;
+        self.window_told_at = seq;
+    }
+
+    #[cold]
+    fn on_answer_to_probe(&mut self) {
+        self.unanswered = 0;
+        if self.flight.peer_window > 0 {
+            self.timers.persist = None;
+            self.probe_window = false;
+            self.rtt.stop_probing();
+        }
+    }
+
+    #[inline]
+    fn on_new_ack(&mut self, tcp: &Tcp, now: Instant) {
+        let acked = tcp.ack - self.flight.una;
+        let outstanding = self.flight.outstanding();
+        self.flight.una = tcp.ack;
+        self.flight.nxt = self.flight.nxt.later(tcp.ack);
+        self.duplicate_acks = 0;
+        self.unanswered = 0;
+        let data = u64::from(acked).min(self.buffer.len());
+        self.buffer.acknowledge(data);
+        self.stats.octets_acknowledged += data;
+        let una = self.flight.una;
+        if !self.retransmit.is_empty() {
+            self.retransmit.retain(|seq| !seq.before(una));
+        }
+
+        let rtt = self.measure(tcp, now);
+        let sample = AckSample { now, acked, outstanding, rtt, srtt: self.rtt.srtt() };
+        // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2 and 5.3).
+        self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
+        let after = self.recovery.on_new_ack(acked, &mut self.flight);
+        self.is_recovering = self.is_recovering && self.recovery.is_recovering();
+        match after {
+            AfterAck::Open => self.congestion.on_ack(&sample, &mut self.flight),
+            AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
+            AfterAck::Retransmit(seq) => {
+                self.congestion.on_other_ack(&sample, &self.flight);
+                // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
+                if seq.before(self.flight.nxt) {
+                    self.retransmit_at(seq);
+                }
+            }
+        }
+        if self.suspicious_acks > 0 {
+            self.suspicious_acks -= 1;
+            self.look_for_another_loss(now);
+        }
+        self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
+        let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();
+        if fin_acknowledged {
+            match self.state {
+                State::FinWait1 => self.state = State::FinWait2,
+                State::Closing => self.state = self.enter_time_wait(now),
+                State::LastAck => self.enter_closed(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes a round-trip time for RTO. Returns an exact one for congestion control.
+    fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
+        match tcp.options.timestamps {
+            Some(timestamps) if self.negotiated.timestamps && timestamps.echo_reply != 0 => {
+                let age = output::timestamp(now).wrapping_sub(timestamps.echo_reply);
+                // An echo of what was never sent measures nothing.
+                if let Some(sent) = now.as_millis().checked_sub(u64::from(age)) {
+                    self.rtt.sample(Instant::from_millis(sent), now);
+                }
+                self.rtt.take_timed(tcp.ack).map(|sent| now.since(sent))
+            }
+            _ => self.rtt.on_ack(tcp.ack, now),
+        }
+    }
+
+    #[cold]
+    fn on_duplicate_ack(&mut self, now: Instant) {
+        self.stats.duplicate_acks += 1;
+        self.duplicate_acks += 1;
+        let count = self.duplicate_acks;
+        let outstanding = self.flight.outstanding();
+        let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt: self.rtt.srtt() };
+        self.congestion.on_other_ack(&sample, &self.flight);
+        let response = self
+            .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
+            .unwrap_or(DuplicateAckResponse::Standard);
+        match response {
+            DuplicateAckResponse::Standard => {
+                let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
+                let after = if self.is_recovering || !Self::is_suspected(congestion, flight, now) {
+                    self.recovery.on_duplicate_ack(count, flight, congestion)
+                } else {
+                    self.recovery.on_loss(count, flight, congestion)
+                };
+                self.recover(after);
+            }
+            DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
+                let was_recovering = self.is_recovering;
+                self.recovery.enter_without_reduction(cwnd, &mut self.flight);
+                self.is_recovering = self.recovery.is_recovering();
+                if retransmit {
+                    if count == DUPLICATE_ACK_THRESHOLD {
+                        self.stats.fast_retransmits += 1;
+                    }
+                    self.retransmit_at(self.flight.una);
+                    self.retransmission_goes_alone = !was_recovering;
+                }
+            }
+        }
+    }
+
+    /// The first two ACKs of new data after a retransmission: is what is the oldest now lost too?
+    #[cold]
+    fn look_for_another_loss(&mut self, now: Instant) {
+        let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
+        if !self.is_recovering && Self::is_suspected(congestion, flight, now) {
+            let after = self.recovery.on_loss(0, flight, congestion);
+            self.recover(after);
+        }
+    }
+
+    /// Whether congestion control takes the oldest segment for lost; what is sent again since a time-out is next anyhow.
+    fn is_suspected(congestion: &dyn CongestionControl, flight: &Flight, now: Instant) -> bool {
+        flight.una != flight.max && flight.nxt == flight.max && congestion.suspects_loss(now, flight)
+    }
+
+    /// Does what loss recovery wants done.
+    fn recover(&mut self, after: AfterDuplicate) {
+        if after == AfterDuplicate::Wait {
+            return;
+        }
+        self.is_recovering = self.recovery.is_recovering();
+        self.stats.fast_retransmits += 1;
+        self.rtt.stop_timing();
+        // It is set when the segment leaves.
+        self.timers.retransmit = None;
+        match after {
+            AfterDuplicate::Retransmit(seq) => {
+                self.retransmit_at(seq);
+                // Inflation lets new data go with the duplicate ACKs that follow, not with this one (thesis, section 2.3.2; 4.3BSD):
+                // that matters for small windows, where ssthresh + 3 segments is more than what is in flight.
+                self.retransmission_goes_alone = true;
+            }
+            AfterDuplicate::GoBack => self.flight.nxt = self.flight.una,
+            AfterDuplicate::Recover | AfterDuplicate::Wait => {}
+        }
+    }
+
+    /// Has a segment sent again, ahead of new data; the timer restarts with it.
+    fn retransmit_at(&mut self, seq: Seq) {
+        self.rtt.stop_timing();
+        if seq == self.flight.una {
+            self.timers.retransmit = None;
+        }
+        if !self.retransmit.contains(&seq) {
+            self.retransmit.push(seq);
+        }
+    }
+}

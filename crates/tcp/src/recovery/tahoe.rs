@@ -1,0 +1,59 @@
+//! 4.3BSD Tahoe's fast retransmit (Jacobson 1988; Fall and Floyd 1996, section 2).
+//!
+//! What we chose: everything from the loss on goes again, as in the simulator of Fall and Floyd, in ns-2 and after a time-out here. 4.3BSD
+//! sent the one segment and went on where it had been. As there, nothing remembers how far the sender had got: three duplicate ACKs
+//! for needless retransmissions count as a loss.
+
+use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use crate::congestion::CongestionControl;
+use crate::flight::Flight;
+
+/// Takes the third duplicate ACK for a time-out that came early: slow start from one segment, from the lost one on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tahoe {
+    /// A scheme spares the loss of the first outstanding segment: further duplicate ACKs say nothing new.
+    is_spared: bool,
+}
+
+impl LossRecovery for Tahoe {
+    fn on_duplicate_ack(
+        &mut self,
+        count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> AfterDuplicate {
+        if count != DUPLICATE_ACK_THRESHOLD || self.is_spared {
+            return AfterDuplicate::Wait;
+        }
+        self.on_loss(count, flight, congestion)
+    }
+
+    fn on_loss(
+        &mut self,
+        _count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> AfterDuplicate {
+        flight.ssthresh = congestion.on_loss(flight).ssthresh;
+        flight.cwnd = flight.mss;
+        AfterDuplicate::GoBack
+    }
+
+    fn on_new_ack(&mut self, _acked: u32, _flight: &mut Flight) -> AfterAck {
+        self.is_spared = false;
+        AfterAck::Open
+    }
+
+    /// There is no recovery to go into: cwnd stays.
+    fn enter_without_reduction(&mut self, _cwnd: u32, _flight: &mut Flight) {
+        self.is_spared = true;
+    }
+
+    fn on_timeout(&mut self, _flight: &mut Flight) {
+        self.is_spared = false;
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.is_spared
+    }
+}

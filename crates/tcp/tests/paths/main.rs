@@ -1,0 +1,5 @@
+//! Whole flows over a path of two hops, against what papers say of them.
+
+mod controls;
+mod fall_floyd;
+mod path;
