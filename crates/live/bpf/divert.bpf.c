@@ -60,6 +60,9 @@ enum { INTO_INGRESS = 1 };
 // Older than this, the heartbeat says that user space is dead, stopped, or too busy to be trusted. It beats every 20 ms where nothing
 // goes on, so two may be late. One that is later still costs little, because frames pass meanwhile; in a hang they are lost for so long.
 #define STALE_NS 60000000
+// Older than this while packets come, and user space is late: what it would most likely let pass does not wait for its word. A loop that
+// has packets beats with each turn, which takes less than a millisecond.
+#define LATE_NS 5000000
 // What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
 #define LONGEST 65535
 
@@ -255,12 +258,14 @@ INLINE int is_aside(const struct flow *flow, u8 flags)
 	return 0;
 }
 
-INLINE int is_alive(void)
+// Nanoseconds since user space was last alive; a very large number where it never was.
+INLINE s64 silence(void)
 {
 	u32 zero = 0;
 	volatile u64 *beat = lookup(&heartbeat, &zero);
+	u64 last = beat ? *beat : 0;
 	// Signed, because user space may have stored on another processor just after we read the clock.
-	return beat && *beat && (s64)(monotonic_ns() - *beat) < STALE_NS;
+	return last ? (s64)(monotonic_ns() - last) : STALE_NS;
 }
 
 INLINE struct passage *find_passage(const struct flow *flow)
@@ -270,7 +275,7 @@ INLINE struct passage *find_passage(const struct flow *flow)
 }
 
 // Whether a segment may go on: data in order, behind which nothing is still on its way through user space, within what user space allows.
-INLINE int data_may_pass(struct passage *passage, const struct tcp *tcp, u32 len)
+INLINE int data_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_late)
 {
 	u32 seq = BE32(tcp->seq), headers = (tcp->words >> 4) * 4, end;
 	u64 from_until;
@@ -280,7 +285,7 @@ INLINE int data_may_pass(struct passage *passage, const struct tcp *tcp, u32 len
 	end = seq + len - headers;
 	from_until = *(volatile u64 *)&passage->from_until;
 	if (seq == passage->next && (passage->has_passed || seq == (u32)from_until) &&
-	    !(tcp->flags & ~(ACK | PSH)) && (int)((u32)(from_until >> 32) - end) >= 0) {
+	    !(tcp->flags & ~(ACK | PSH)) && (is_late || (int)((u32)(from_until >> 32) - end) >= 0)) {
 		passage->next = end;
 		passage->has_passed = 1;
 		return 1;
@@ -293,12 +298,12 @@ INLINE int data_may_pass(struct passage *passage, const struct tcp *tcp, u32 len
 }
 
 // Whether an acknowledgment may go on: of more than any before, without data, and without an option but timestamps.
-INLINE int ack_may_pass(struct __sk_buff *skb, u32 at, struct passage *passage, const struct tcp *tcp, u32 len)
+INLINE int ack_may_pass(struct __sk_buff *skb, u32 at, struct passage *passage, const struct tcp *tcp, u32 len, int is_late)
 {
 	u32 ack = BE32(tcp->ack), words = tcp->words >> 4, until = passage->from_until >> 32, options;
 	int is_new = (int)(ack - passage->acknowledged) > 0;
 
-	if (!(tcp->flags & ACK) || (int)(until - ack) < 0)
+	if (!(tcp->flags & ACK) || (!is_late && (int)(until - ack) < 0))
 		return 0;
 	if (is_new)
 		passage->acknowledged = ack;
@@ -310,19 +315,14 @@ INLINE int ack_may_pass(struct __sk_buff *skb, u32 at, struct passage *passage, 
 	return words == 8 && !load(skb, at + sizeof(*tcp), &options, 4) && options == BE32(0x0101080a);
 }
 
-INLINE int may_pass(struct __sk_buff *skb, u32 at, const struct flow *flow, const struct tcp *tcp, u32 len, int down)
-{
-	struct passage *passage = find_passage(flow);
-	if (!passage)
-		return 0;
-	return down ? data_may_pass(passage, tcp, len) : ack_may_pass(skb, at, passage, tcp, len);
-}
-
 INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 {
 	struct flow flow;
 	struct tcp tcp;
+	struct passage *passage;
 	u32 ifindex = skb->ifindex, *tap, at, len = 0;
+	int is_late, passes;
+	s64 silent;
 
 	if (skb->mark == MARK) {
 		skb->mark = 0;
@@ -345,11 +345,16 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		count(ASIDE);
 		return NEXT;
 	}
-	if (!is_alive()) {
+	silent = silence();
+	if (silent >= STALE_NS) {
 		count(STALE);
 		return NEXT;
 	}
-	if (may_pass(skb, at, &flow, &tcp, len, down)) {
+	is_late = silent >= LATE_NS;
+	passage = find_passage(&flow);
+	passes = passage && (down ? data_may_pass(passage, &tcp, len, is_late)
+	                          : ack_may_pass(skb, at, passage, &tcp, len, is_late));
+	if (passes) {
 		u32 *copy_tap = lookup(&copy_taps, &ifindex);
 		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
 		if (copy_tap)
