@@ -274,18 +274,28 @@ INLINE struct passage *find_passage(const struct flow *flow)
 	return slot ? lookup(&passages, slot) : 0;
 }
 
-// Whether a segment may go on: data in order, behind which nothing is still on its way through user space, within what user space allows.
-INLINE int data_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_late)
+// Whether a packet has no flag but ACK and PSH, and no option but timestamps.
+INLINE int is_plain(struct __sk_buff *skb, u32 at, const struct tcp *tcp)
 {
-	u32 seq = BE32(tcp->seq), headers = (tcp->words >> 4) * 4, end;
-	u64 from_until;
-
-	if (len <= headers)
+	u32 options;
+	if ((tcp->flags & ~PSH) != ACK)
 		return 0;
-	end = seq + len - headers;
-	from_until = *(volatile u64 *)&passage->from_until;
-	if (seq == passage->next && (passage->has_passed || seq == (u32)from_until) &&
-	    !(tcp->flags & ~(ACK | PSH)) && (is_late || (int)((u32)(from_until >> 32) - end) >= 0)) {
+	// Two octets of padding, then timestamps (RFC 7323, appendix A).
+	return tcp->words >> 4 == 5 ||
+	       (tcp->words >> 4 == 8 && !load(skb, at + sizeof(*tcp), &options, 4) && options == BE32(0x0101080a));
+}
+
+// Whether a packet of the data's direction may go on: data in order, behind which nothing is still on its way through user space, within
+// what user space allows; or none. `len` is that of the data.
+INLINE int down_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain, int is_late)
+{
+	u64 from_until = *(volatile u64 *)&passage->from_until;
+	u32 seq = BE32(tcp->seq), end = seq + len;
+
+	if (!len)
+		return is_plain;
+	if (is_plain && seq == passage->next && (passage->has_passed || seq == (u32)from_until) &&
+	    (is_late || (int)((u32)(from_until >> 32) - end) >= 0)) {
 		passage->next = end;
 		passage->has_passed = 1;
 		return 1;
@@ -297,22 +307,17 @@ INLINE int data_may_pass(struct passage *passage, const struct tcp *tcp, u32 len
 	return 0;
 }
 
-// Whether an acknowledgment may go on: of more than any before, without data, and without an option but timestamps.
-INLINE int ack_may_pass(struct __sk_buff *skb, u32 at, struct passage *passage, const struct tcp *tcp, u32 len, int is_late)
+// Whether a packet of the other direction may: one with data, or an acknowledgment of more than any before.
+INLINE int up_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain, int is_late)
 {
-	u32 ack = BE32(tcp->ack), words = tcp->words >> 4, until = passage->from_until >> 32, options;
+	u32 ack = BE32(tcp->ack), until = *(volatile u64 *)&passage->from_until >> 32;
 	int is_new = (int)(ack - passage->acknowledged) > 0;
 
-	if (!(tcp->flags & ACK) || (!is_late && (int)(until - ack) < 0))
+	if (!is_late && (int)(until - ack) < 0)
 		return 0;
-	if (is_new)
+	if (is_new && tcp->flags & ACK)
 		passage->acknowledged = ack;
-	if (!is_new || tcp->flags != ACK || len != words * 4)
-		return 0;
-	if (words == 5)
-		return 1;
-	// Two octets of padding, then timestamps (RFC 7323, appendix A).
-	return words == 8 && !load(skb, at + sizeof(*tcp), &options, 4) && options == BE32(0x0101080a);
+	return is_plain && (len || is_new);
 }
 
 INLINE int divert(struct __sk_buff *skb, void *taps, int down)
@@ -320,8 +325,8 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	struct flow flow;
 	struct tcp tcp;
 	struct passage *passage;
-	u32 ifindex = skb->ifindex, *tap, at, len = 0;
-	int is_late, passes;
+	u32 ifindex = skb->ifindex, *tap, at, len = 0, headers;
+	int plain, is_late, passes;
 	s64 silent;
 
 	if (skb->mark == MARK) {
@@ -351,9 +356,12 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		return NEXT;
 	}
 	is_late = silent >= LATE_NS;
+	headers = (tcp.words >> 4) * 4;
+	len = len > headers ? len - headers : 0;
 	passage = find_passage(&flow);
-	passes = passage && (down ? data_may_pass(passage, &tcp, len, is_late)
-	                          : ack_may_pass(skb, at, passage, &tcp, len, is_late));
+	plain = passage && is_plain(skb, at, &tcp);
+	passes = passage && (down ? down_may_pass(passage, &tcp, len, plain, is_late)
+	                          : up_may_pass(passage, &tcp, len, plain, is_late));
 	if (passes) {
 		u32 *copy_tap = lookup(&copy_taps, &ifindex);
 		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.

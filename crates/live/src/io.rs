@@ -30,8 +30,8 @@ pub struct Port {
     pub side: Side,
     /// Whether frames on it start with an Ethernet header.
     pub ethernet: bool,
-    /// Of a port for copies: where the kernel let pass what they are copies of, data from the core's side and acknowledgments from the
-    /// radio's. Nothing is sent by it.
+    /// Of a port for copies: where the kernel let pass what they are copies of, from the core's side and from the radio's. Nothing is
+    /// sent by it.
     pub copies_of: Option<[PortId; 2]>,
 }
 

@@ -54,10 +54,15 @@ impl Passing {
     fn take_copy(&mut self, packet: &Packet) {
         let tcp = packet.tcp().expect("TCP");
         self.found(|found| found.copies += 1);
-        if packet.payload().is_empty() {
+        let is_up = packet.flow_key().map(FlowKey::reversed) == self.flow;
+        // The end of the connection before, or an acknowledgment of what the client said.
+        if !is_up && (packet.flow_key() != self.flow || packet.payload().is_empty()) {
+            return;
+        }
+        if is_up {
             let (is_early, is_new) = (tcp.ack.after(self.known), tcp.ack.after(self.acknowledged));
             self.acknowledged = tcp.ack;
-            let is_plain = tcp.flags == TcpFlags::ACK && tcp.options.sack.is_empty() && is_new;
+            let is_plain = tcp.options.sack.is_empty() && (is_new || !packet.payload().is_empty());
             self.found(|found| {
                 found.acks += 1;
                 found.too_early += u64::from(is_early);

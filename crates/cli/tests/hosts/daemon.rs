@@ -72,11 +72,11 @@ impl Daemon {
         count.unwrap_or_else(|| panic!("there is no {what} in {status}"))
     }
 
-    /// Waits until it has received more frames than so many.
+    /// Waits until it has seen more frames than so many, copies of what passed in the kernel among them.
     pub fn sees_more_than(&self, before: u64) {
         soon(|| {
-            let received = self.count("/engine/counters/received");
-            if received > before { Ok(()) } else { Err(format!("it still saw only {received} frames")) }
+            let seen = self.received() + self.count("/engine/counters/copies");
+            if seen > before { Ok(()) } else { Err(format!("it still saw only {seen} frames")) }
         });
     }
 

@@ -192,24 +192,29 @@ impl Engine {
     ) {
         self.counters.copies += 1;
         let Ok((link, packet)) = frame.parse(ethernet) else { return };
-        // What passes of the core's side has data, and what passes of the radio's has none.
-        let (side, port) =
-            if packet.payload().is_empty() { (Side::Radio, radio) } else { (Side::Core, core) };
-        let Some(key) = Connection::key_of(&packet, side) else { return };
-        let place = self.connections.find(key);
-        if let Some(place) = place {
-            self.connections.at_mut(place).note(&packet, side, port, &link, now);
-            self.connections.used(place, now);
-            self.watch(place, now, out);
-        }
-        let interested =
-            place.map(|place| self.connections.at(place)).filter(|connection| connection.aside.is_none());
-        match interested.and_then(|connection| connection.rule).filter(|_| !self.is_drained) {
+        // Copies of both sides come by one port, in order. Its own link header tells on which side of its connection a packet passed.
+        let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
+            let key = Connection::key_of(&packet, side)?;
+            let place = self.connections.find(key)?;
+            let arrival = self.connections.at(place).from(side).arrival.as_ref()?;
+            (arrival.link == link).then_some((side, port, key, place))
+        });
+        let Some((side, port, key, place)) = passed else {
+            // Forgotten, or it comes another way now, and is to be learned anew.
+            let both = packet.flow_key().into_iter().flat_map(|flow| [flow, flow.reversed()]);
+            out.passages.extend(both.map(|flow| Passage { flow, limits: None }));
+            return;
+        };
+        self.connections.at_mut(place).note(&packet, side, port, &link, now);
+        self.connections.used(place, now);
+        self.watch(place, now, out);
+        let connection = self.connections.at(place);
+        match connection.rule.filter(|_| connection.aside.is_none() && !self.is_drained) {
             Some(rule) => {
                 let asked = &mut self.rules[usize::from(rule)];
                 asked.counters.shown += 1;
                 let _ = asked.call(now, &mut self.outbox, |agent, cx| agent.on_passed(&packet, side, cx));
-                self.send_outbox(place, out);
+                self.send_outbox(Some(place), out);
             }
             None => out.passages.push(Passage { flow: key, limits: None }),
         }

@@ -50,7 +50,7 @@ impl Snoop {
         }
         match from {
             Side::Core => self.note_data_passed(packet, key, cx),
-            // What acknowledges more and reports nothing goes on as it came.
+            // Data, and what acknowledges more and reports nothing, go on as they came.
             Side::Radio => {
                 let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) =
                     self.on_radio(&mut packet.clone(), key, cx);
@@ -65,6 +65,12 @@ impl Snoop {
     }
 
     fn note_data_passed(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+        if packet.segment_len() == 0 {
+            if let Some((flow, tcp)) = self.flows.peek_mut(key).zip(packet.tcp()) {
+                flow.note_timestamp(tcp);
+            }
+            return;
+        }
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             let segment = size_of_segments(packet).unwrap_or(packet.payload().len() as u32);
             hop.note_segment(segment, &self.settings);

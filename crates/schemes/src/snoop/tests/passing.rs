@@ -50,11 +50,11 @@ impl World {
     fn may_pass(&self, packet: &Packet) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         let end = tcp.seq + packet.segment_len();
+        let is_bare = packet.payload().is_empty();
         self.takes_up
-            && self.next == Some(tcp.seq)
-            && !packet.payload().is_empty()
             && tcp.flags == TcpFlags::ACK
-            && self.limits.is_some_and(|limits| !end.after(limits.until))
+            && (is_bare || self.next == Some(tcp.seq))
+            && self.limits.is_some_and(|limits| is_bare || !end.after(limits.until))
     }
 
     /// What goes on to the radio side.
@@ -63,7 +63,9 @@ impl World {
             self.passed += 1;
             let ((), mut leaving) = self.call(|snoop, cx| snoop.on_passed(packet, Side::Core, cx));
             assert!(leaving.is_empty(), "what passed calls for nothing");
-            self.next = packet.tcp().map(|tcp| tcp.seq + packet.segment_len());
+            if !packet.payload().is_empty() {
+                self.next = packet.tcp().map(|tcp| tcp.seq + packet.segment_len());
+            }
             leaving.push(packet.clone());
             return leaving;
         }
@@ -77,12 +79,11 @@ impl World {
     fn radio(&mut self, packet: &Packet) -> (Option<Packet>, Vec<Packet>) {
         let Some(tcp) = packet.tcp() else { return (Some(packet.clone()), Vec::new()) };
         let is_new = self.acknowledged.is_some_and(|last| tcp.ack.after(last));
-        let is_bare =
-            packet.payload().is_empty() && tcp.options.sack.is_empty() && tcp.flags == TcpFlags::ACK;
+        let is_plain = tcp.options.sack.is_empty() && tcp.flags == TcpFlags::ACK;
         let is_within = self.limits.is_some_and(|limits| !tcp.ack.after(limits.until));
-        if self.takes_up && is_new && is_bare && is_within {
+        if self.takes_up && (is_new || !packet.payload().is_empty()) && is_plain && is_within {
             self.acks_passed += 1;
-            self.acknowledged = Some(tcp.ack);
+            self.acknowledged = self.acknowledged.map(|last| last.later(tcp.ack));
             let ((), copies) = self.call(|snoop, cx| snoop.on_passed(packet, Side::Radio, cx));
             return (Some(packet.clone()), copies);
         }
@@ -103,7 +104,10 @@ enum Step {
     Ack {
         part: u32,
         block: Option<(u32, u32)>,
+        len: u32,
     },
+    /// The other direction's data is acknowledged.
+    AckDown,
     Wait(u64),
 }
 
@@ -111,9 +115,11 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (1u32..2000).prop_map(|len| Step::Data { back: 0, len }),
         1 => (1u32..3000, 1u32..2000).prop_map(|(back, len)| Step::Data { back, len }),
-        4 => (0u32..=8).prop_map(|part| Step::Ack { part, block: None }),
+        1 => Just(Step::AckDown),
+        4 => (0u32..=8, prop_oneof![2 => Just(0), 1 => 1u32..500])
+            .prop_map(|(part, len)| Step::Ack { part, block: None, len }),
         1 => (0u32..4, 100u32..900, 1u32..2000)
-            .prop_map(|(part, gap, len)| Step::Ack { part, block: Some((gap, len)) }),
+            .prop_map(|(part, gap, len)| Step::Ack { part, block: Some((gap, len)), len: 0 }),
         1 => (0u64..300).prop_map(Step::Wait),
     ]
 }
@@ -136,10 +142,16 @@ proptest! {
                     let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
                     prop_assert_eq!(asked, unasked);
                 }
-                Step::Ack { part, block } => {
+                Step::AckDown => {
+                    let packet = data(sent, 0).stamped(sent);
+                    let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
+                    prop_assert_eq!(asked, unasked);
+                }
+                Step::Ack { part, block, len } => {
                     acked += (sent - acked) / 8 * part;
                     let blocks = block.map(|(gap, len)| (acked + gap, acked + gap + len));
-                    let packet = ack(acked).stamped(acked).sack(&blocks.into_iter().collect::<Vec<_>>());
+                    let mut packet = ack(acked).stamped(acked).sack(&blocks.into_iter().collect::<Vec<_>>());
+                    packet.set_payload(Payload::Stream { stream: 2, offset: 0, len });
                     let [asked, unasked] = worlds.each_mut().map(|world| world.radio(&packet));
                     prop_assert_eq!(asked, unasked);
                 }

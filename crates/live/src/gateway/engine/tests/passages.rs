@@ -67,7 +67,7 @@ fn a_copy_that_is_no_use_to_anybody_is_the_last_of_its_direction() {
     let assert_taken_back = |bench: &mut Bench| {
         passages(bench);
         assert_eq!(bench.push(COPIES, copy.clone()), []);
-        assert_eq!(passages(bench), [Passage { flow: key(1), limits: None }]);
+        assert!(passages(bench).contains(&Passage { flow: key(1), limits: None }));
     };
     let mut unknown = bench();
     unknown.engine = Engine::new(&unknown.engine.ports, &plan(vec![]));
