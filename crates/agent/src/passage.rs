@@ -11,7 +11,7 @@ use lasthop_packet::{FlowKey, Seq};
 /// - in that direction, no data, or data that begins where the data before it ended, all of which has gone on, and ends within the limits;
 /// - in the other direction, data, or an acknowledgment of more than any before it; within the limits.
 ///
-/// Where the agent does not answer in time, the limits do not hold for the rest: it is late, or dead.
+/// Where the agent does not answer in time, everything of the connection passes, as if there were no agent.
 ///
 /// It shows the agent every packet that passed, of both directions in the order in which they went on. One that it cannot show is to the
 /// agent as if it had taken another way. A world that always asks is as right.

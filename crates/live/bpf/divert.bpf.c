@@ -60,18 +60,21 @@ enum { INTO_INGRESS = 1 };
 // Older than this, the heartbeat says that user space is dead, stopped, or too busy to be trusted. It beats every 20 ms where nothing
 // goes on, so two may be late. One that is later still costs little, because frames pass meanwhile; in a hang they are lost for so long.
 #define STALE_NS 60000000
-// Older than this while packets come, and user space is late: what it would most likely let pass does not wait for its word. A loop that
-// has packets beats with each turn, which takes less than a millisecond.
+// A frame that has waited for so long without a beat says the same sooner, for connections of which it lets packets pass anyway: nothing is
+// held back of them. Less than any sender's first probe takes (2 jiffies at least: RFC 8985, section 7.2), or its next would be 200 ms away.
 #define LATE_NS 5000000
 // What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
 #define LONGEST 65535
 
 // What user space reads; the same order there.
-enum { DIVERTED, RESTORED, STALE, EXCLUDED, ASIDE, PASSED, COUNTERS };
+enum { DIVERTED, RESTORED, STALE, EXCLUDED, ASIDE, PASSED, PASSED_LATE, COUNTERS };
 struct bpf_map_def SEC("maps") counters = {MAP_PERCPU_ARRAY, 4, 8, COUNTERS, 0};
 
 // When user space was last alive, in nanoseconds of the monotonic clock. It stores there without a system call.
 struct bpf_map_def SEC("maps") heartbeat = {MAP_ARRAY, 4, 8, 1, MMAPABLE};
+
+// Since when a frame waits for user space: the first one after a beat.
+struct bpf_map_def SEC("maps") waiting_since = {MAP_ARRAY, 4, 8, 1, 0};
 
 // Interface number of a radio interface -> that of its TAP for a direction.
 struct bpf_map_def SEC("maps") down_taps = {MAP_HASH, 4, 4, 64, 0};
@@ -258,14 +261,20 @@ INLINE int is_aside(const struct flow *flow, u8 flags)
 	return 0;
 }
 
-// Nanoseconds since user space was last alive; a very large number where it never was.
-INLINE s64 silence(void)
+enum { ALIVE, LATE, GONE };
+
+// How user space is. Differences are signed, because it may have stored on another processor just after we read the clock.
+INLINE int state_of_user_space(void)
 {
 	u32 zero = 0;
-	volatile u64 *beat = lookup(&heartbeat, &zero);
-	u64 last = beat ? *beat : 0;
-	// Signed, because user space may have stored on another processor just after we read the clock.
-	return last ? (s64)(monotonic_ns() - last) : STALE_NS;
+	volatile u64 *heart = lookup(&heartbeat, &zero), *waiting = lookup(&waiting_since, &zero);
+	u64 now = monotonic_ns(), beat = heart ? *heart : 0;
+
+	if (!beat || !waiting || (s64)(now - beat) >= STALE_NS)
+		return GONE;
+	if ((s64)(beat - *waiting) > 0)
+		*waiting = now;
+	return (s64)(now - *waiting) >= LATE_NS ? LATE : ALIVE;
 }
 
 INLINE struct passage *find_passage(const struct flow *flow)
@@ -287,7 +296,7 @@ INLINE int is_plain(struct __sk_buff *skb, u32 at, const struct tcp *tcp)
 
 // Whether a packet of the data's direction may go on: data in order, behind which nothing is still on its way through user space, within
 // what user space allows; or none. `len` is that of the data.
-INLINE int down_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain, int is_late)
+INLINE int down_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain)
 {
 	u64 from_until = *(volatile u64 *)&passage->from_until;
 	u32 seq = BE32(tcp->seq), end = seq + len;
@@ -295,7 +304,7 @@ INLINE int down_may_pass(struct passage *passage, const struct tcp *tcp, u32 len
 	if (!len)
 		return is_plain;
 	if (is_plain && seq == passage->next && (passage->has_passed || seq == (u32)from_until) &&
-	    (is_late || (int)((u32)(from_until >> 32) - end) >= 0)) {
+	    (int)((u32)(from_until >> 32) - end) >= 0) {
 		passage->next = end;
 		passage->has_passed = 1;
 		return 1;
@@ -308,12 +317,12 @@ INLINE int down_may_pass(struct passage *passage, const struct tcp *tcp, u32 len
 }
 
 // Whether a packet of the other direction may: one with data, or an acknowledgment of more than any before.
-INLINE int up_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain, int is_late)
+INLINE int up_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain)
 {
 	u32 ack = BE32(tcp->ack), until = *(volatile u64 *)&passage->from_until >> 32;
 	int is_new = (int)(ack - passage->acknowledged) > 0;
 
-	if (!is_late && (int)(until - ack) < 0)
+	if ((int)(until - ack) < 0)
 		return 0;
 	if (is_new && tcp->flags & ACK)
 		passage->acknowledged = ack;
@@ -326,8 +335,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	struct tcp tcp;
 	struct passage *passage;
 	u32 ifindex = skb->ifindex, *tap, at, len = 0, headers;
-	int plain, is_late, passes;
-	s64 silent;
+	int plain, state, passes;
 
 	if (skb->mark == MARK) {
 		skb->mark = 0;
@@ -350,24 +358,22 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		count(ASIDE);
 		return NEXT;
 	}
-	silent = silence();
-	if (silent >= STALE_NS) {
+	state = state_of_user_space();
+	if (state == GONE) {
 		count(STALE);
 		return NEXT;
 	}
-	is_late = silent >= LATE_NS;
 	headers = (tcp.words >> 4) * 4;
 	len = len > headers ? len - headers : 0;
 	passage = find_passage(&flow);
 	plain = passage && is_plain(skb, at, &tcp);
-	passes = passage && (down ? down_may_pass(passage, &tcp, len, plain, is_late)
-	                          : up_may_pass(passage, &tcp, len, plain, is_late));
-	if (passes) {
+	passes = passage && (down ? down_may_pass(passage, &tcp, len, plain) : up_may_pass(passage, &tcp, len, plain));
+	if (passes || (passage && state == LATE)) {
 		u32 *copy_tap = lookup(&copy_taps, &ifindex);
 		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
 		if (copy_tap)
 			clone_redirect(skb, *copy_tap, 0);
-		count(PASSED);
+		count(passes ? PASSED : PASSED_LATE);
 		return NEXT;
 	}
 	count(DIVERTED);

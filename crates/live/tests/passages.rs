@@ -189,11 +189,15 @@ fn download(hosts: &Hosts, server: &str, octets: usize) -> Found {
         hosts.download(server, octets);
         hosts::assert_soon(|| {
             let found = found.lock().expect("nobody panicked");
-            if found.counters.passed == found.copies { Ok(()) } else { Err(format!("{found:?}")) }
+            if found.counters.passed + found.counters.late == found.copies {
+                Ok(())
+            } else {
+                Err(format!("{found:?}"))
+            }
         });
         running.end();
         let found = std::mem::take(&mut *found.lock().expect("nobody panicked"));
-        if found.counters.stale == 0 {
+        if found.counters.stale + found.counters.late == 0 {
             return found;
         }
     }

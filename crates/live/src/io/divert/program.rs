@@ -132,6 +132,8 @@ pub struct Counters {
     pub aside: u64,
     /// TCP that passed because its agent lets it; we got a copy.
     pub passed: u64,
+    /// The same beyond what its agent lets, because we were late.
+    pub late: u64,
 }
 
 /// The loaded programs.
@@ -305,6 +307,7 @@ impl Programs {
             excluded: read(3)?,
             aside: read(4)?,
             passed: read(5)?,
+            late: read(6)?,
         })
     }
 
