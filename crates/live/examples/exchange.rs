@@ -232,7 +232,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "flows": flows,
             "burst": burst,
             "cpu_s": grown("/report/cpu_s"),
-            "frames": grown("/report/engine/counters/received"),
+            "frames": grown("/report/engine/counters/received") + grown("/report/engine/counters/copies"),
             "turns": grown("/report/turns"),
             "missing": (segments + acks).saturating_sub(segments_arrived + acks_arrived),
             "seconds": grown("/report/uptime_s"),
