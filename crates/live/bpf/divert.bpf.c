@@ -124,8 +124,10 @@ struct passage {
 };
 #define PASSAGES 16384
 struct bpf_map_def SEC("maps") passages = {MAP_ARRAY, 4, sizeof(struct passage), PASSAGES, MMAPABLE};
-// Both directions of a connection -> its slot.
-struct bpf_map_def SEC("maps") slots = {MAP_HASH, sizeof(struct flow), 4, 2 * PASSAGES, NO_PREALLOC};
+// A direction -> its connection's slot. Between two clients of ours each direction goes down at one port and up at the other, as one of
+// two connections.
+struct bpf_map_def SEC("maps") down_slots = {MAP_HASH, sizeof(struct flow), 4, PASSAGES, NO_PREALLOC};
+struct bpf_map_def SEC("maps") up_slots = {MAP_HASH, sizeof(struct flow), 4, PASSAGES, NO_PREALLOC};
 
 struct ethernet {
 	u8 addresses[12];
@@ -277,9 +279,9 @@ INLINE int state_of_user_space(void)
 	return (s64)(now - *waiting) >= LATE_NS ? LATE : ALIVE;
 }
 
-INLINE struct passage *find_passage(const struct flow *flow)
+INLINE struct passage *find_passage(void *slots, const struct flow *flow)
 {
-	u32 *slot = lookup(&slots, flow);
+	u32 *slot = lookup(slots, flow);
 	return slot ? lookup(&passages, slot) : 0;
 }
 
@@ -365,7 +367,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	}
 	headers = (tcp.words >> 4) * 4;
 	len = len > headers ? len - headers : 0;
-	passage = find_passage(&flow);
+	passage = down ? find_passage(&down_slots, &flow) : find_passage(&up_slots, &flow);
 	plain = passage && is_plain(skb, at, &tcp);
 	passes = passage && (down ? down_may_pass(passage, &tcp, len, plain) : up_may_pass(passage, &tcp, len, plain));
 	if (passes || (passage && state == LATE)) {

@@ -321,6 +321,8 @@ impl Engine {
     /// Has the agent of a connection send on what it holds of it. It will see no more of it.
     fn let_go(&mut self, place: Place, now: Instant, out: &mut Outgoing) {
         let connection = self.connections.at(place);
+        // Also what an agent has let pass that is there no more.
+        out.passages.push(Passage { flow: connection.key, limits: None });
         let (Some(rule), key) = (connection.rule, connection.key) else { return };
         let rule = &mut self.rules[usize::from(rule)];
         let _ = rule.call(now, &mut self.outbox, |agent, cx| agent.let_go(key, cx));

@@ -494,10 +494,15 @@ impl Agent for Snoop {
     }
 
     fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
-        let Some(key) = packet.flow_key() else { return };
-        match from {
-            Side::Core => self.note_passed(packet, key, from, cx),
-            Side::Radio => self.note_passed(packet, key.reversed(), from, cx),
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
+        let key = match from {
+            Side::Core => key,
+            Side::Radio => key.reversed(),
+        };
+        if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            self.forget(key, cx);
+        } else {
+            self.note_passed(packet, key, from, cx);
         }
     }
 

@@ -50,7 +50,8 @@ impl Snoop {
         }
         match from {
             Side::Core => self.note_data_passed(packet, key, cx),
-            // Data, and what acknowledges more and reports nothing, go on as they came.
+            // Data, and what acknowledges more and reports nothing, go on as they came. Past an agent that is late so does the rest: then
+            // the sender hears of what would have been kept from it, and is right, too.
             Side::Radio => {
                 let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) =
                     self.on_radio(&mut packet.clone(), key, cx);

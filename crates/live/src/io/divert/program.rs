@@ -276,18 +276,18 @@ impl Programs {
 
     /// Has both directions of a connection go by what its slot says.
     pub(super) fn open_passage(&mut self, flow: FlowKey, slot: u32) -> Result<(), ProgramError> {
-        let mut map: HashMap<_, [u8; 36], u32> = self.map("slots")?;
-        for direction in [flow, flow.reversed()] {
-            map.insert(octets(direction), slot, 0).map_err(refused("slots"))?;
+        for (slots, direction) in [("down_slots", flow), ("up_slots", flow.reversed())] {
+            let mut map: HashMap<_, [u8; 36], u32> = self.map(slots)?;
+            map.insert(octets(direction), slot, 0).map_err(refused(slots))?;
         }
         Ok(())
     }
 
     /// Has nothing of a connection pass any more.
     pub(super) fn close_passage(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
-        let mut map: HashMap<_, [u8; 36], u32> = self.map("slots")?;
-        for direction in [flow, flow.reversed()] {
-            map.remove(&octets(direction)).map_err(refused("slots"))?;
+        for (slots, direction) in [("down_slots", flow), ("up_slots", flow.reversed())] {
+            let mut map: HashMap<_, [u8; 36], u32> = self.map(slots)?;
+            map.remove(&octets(direction)).map_err(refused(slots))?;
         }
         Ok(())
     }
