@@ -188,6 +188,7 @@ mod tests {
 
     use bytes::Bytes;
     use lasthop_scenario::SchemeChoice;
+    use lasthop_sim::Application;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
     use super::*;
@@ -202,10 +203,10 @@ mod tests {
                     mean_bad: Duration::from_millis(300),
                     window_kb,
                 });
-                scenario.flows[0].size = Some(100_000);
+                scenario.flows[0].application = Application::transfer(Some(100_000));
                 // One flow that ends and one that does not: a completion, and none.
                 let mut endless = scenario.flows[0].clone();
-                endless.size = None;
+                endless.application = Application::transfer(None);
                 endless.name = "endless".to_owned();
                 scenario.flows.push(endless);
                 scenario.stop_when_done = false;
