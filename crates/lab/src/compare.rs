@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::progress::Progress;
-use crate::run::{RunSummary, run};
+use crate::run::{Datagrams, RunSummary, run};
 use crate::stats::Estimate;
 
 /// A scenario's schemes side by side; `lasthop compare --json` prints it.
@@ -30,7 +30,7 @@ pub struct ComparisonRow {
     pub runs: usize,
     /// Runs in which every flow with an end completed.
     pub completed: usize,
-    /// Sum of the flows' goodputs, in bits a second.
+    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes over TCP.
     pub goodput_bps: Estimate,
     /// Seconds until the last flow with an end was complete; null unless all runs completed.
     pub completion_s: Option<Estimate>,
@@ -47,8 +47,43 @@ pub struct ComparisonRow {
     pub control_messages: Estimate,
     /// Segments that agents retransmitted.
     pub local_retransmits: Estimate,
-    /// Jain's fairness index of the flows' goodputs.
+    /// Jain's fairness index of the same goodputs.
     pub jain_fairness: Estimate,
+    /// What became of datagrams; null where no flow goes over UDP.
+    pub datagrams: Option<DatagramEstimates>,
+}
+
+/// What became of the datagrams of all flows over UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DatagramEstimates {
+    /// Sum of these flows' goodputs, in bits a second.
+    pub goodput_bps: Estimate,
+    /// The share that was lost, in per cent.
+    pub lost_percent: Estimate,
+    /// Mean one-way delay, in seconds; null unless some arrived in every run.
+    pub delay_mean_s: Option<Estimate>,
+    /// 95th percentile of the worst flow's one-way delay, in seconds.
+    pub delay_p95_s: Option<Estimate>,
+    /// Interarrival jitter of the worst flow, in seconds.
+    pub jitter_s: Option<Estimate>,
+}
+
+impl DatagramEstimates {
+    fn of(runs: &[RunSummary]) -> Option<Self> {
+        let estimate = |of: &dyn Fn(&RunSummary) -> Option<f64>| {
+            Estimate::of(&runs.iter().map(of).collect::<Option<Vec<_>>>()?)
+        };
+        let datagrams = |of: fn(&Datagrams) -> Option<f64>| {
+            estimate(&|run| run.aggregate.datagrams.as_ref().and_then(of))
+        };
+        Some(Self {
+            goodput_bps: estimate(&|run| run.aggregate.udp_goodput_bps)?,
+            lost_percent: datagrams(|all| Some(all.lost_percent()))?,
+            delay_mean_s: datagrams(|all| all.delay_mean_s),
+            delay_p95_s: datagrams(|all| all.delay_p95_s),
+            jitter_s: datagrams(|all| all.jitter_s),
+        })
+    }
 }
 
 /// Runs every scheme of a scenario under each of its seeds, in parallel.
@@ -110,6 +145,7 @@ impl ComparisonRow {
             control_messages: counter("control_messages")?,
             local_retransmits: counter("local_retransmits")?,
             jain_fairness: estimate(&|run| run.aggregate.jain_fairness)?,
+            datagrams: DatagramEstimates::of(runs),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice};
-use lasthop_sim::Observer;
+use lasthop_sim::{Observer, UdpOutcome};
 use serde::Serialize;
 
 use crate::stats::jain_fairness;
@@ -43,26 +43,98 @@ pub struct FlowSummary {
     pub goodput_bps: f64,
     /// Octets delivered to the application.
     pub bytes: u64,
-    /// Seconds from the flow's start to its last octet; null if it did not complete, or has no end.
+    /// "tcp" or "udp".
+    pub transport: &'static str,
+    /// Seconds from the flow's start to its last octet; null if it did not complete, or has no end, or goes over UDP.
     pub completion_s: Option<f64>,
-    /// Segments sent again.
-    pub retransmits: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Fast retransmits.
-    pub fast_retransmits: u64,
-    /// Duplicate ACKs that the sender received.
-    pub duplicate_acks: u64,
-    /// Mean of the round-trip times that the sender measured, in seconds.
+    /// Segments sent again; null over UDP.
+    pub retransmits: Option<u64>,
+    /// Expiries of the retransmission timer; null over UDP.
+    pub timeouts: Option<u64>,
+    /// Fast retransmits; null over UDP.
+    pub fast_retransmits: Option<u64>,
+    /// Duplicate ACKs that the sender received; null over UDP.
+    pub duplicate_acks: Option<u64>,
+    /// Mean of the round-trip times that the sender measured, in seconds; null over UDP.
     pub rtt_mean_s: Option<f64>,
+    /// What became of its datagrams; null over TCP.
+    pub datagrams: Option<Datagrams>,
+}
+
+/// What became of datagrams: of one flow, or of all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Datagrams {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that arrived, each counted once.
+    pub received: u64,
+    /// Datagrams that did not arrive and are not on their way.
+    pub lost: u64,
+    /// Datagrams on their way at the end of the run.
+    pub in_transit: u64,
+    /// Arrivals of what had arrived before.
+    pub duplicated: u64,
+    /// Datagrams that arrived after one sent later.
+    pub out_of_order: u64,
+    /// Mean one-way delay, in seconds; null if nothing arrived.
+    pub delay_mean_s: Option<f64>,
+    /// 95th percentile of the one-way delay, in seconds; of several flows, the worst flow's.
+    pub delay_p95_s: Option<f64>,
+    /// Interarrival jitter at the end, in seconds (RFC 3550, section 6.4.1); of several flows, the worst flow's.
+    pub jitter_s: Option<f64>,
+}
+
+impl Datagrams {
+    /// Those of one flow.
+    fn of(outcome: &UdpOutcome) -> Self {
+        let UdpOutcome { sent, received, lost, in_transit, duplicated, out_of_order, delay } = *outcome;
+        Self {
+            sent,
+            received,
+            lost,
+            in_transit,
+            duplicated,
+            out_of_order,
+            delay_mean_s: delay.map(|delay| delay.mean_s),
+            delay_p95_s: delay.map(|delay| delay.p95_s),
+            jitter_s: delay.map(|delay| delay.jitter_s),
+        }
+    }
+
+    /// Those of two flows or more.
+    fn with(self, other: Self) -> Self {
+        let received = self.received + other.received;
+        let total = |of: Self| of.delay_mean_s.map_or(0.0, |mean| mean * of.received as f64);
+        let worst = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
+            (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
+            _ => ours.or(theirs),
+        };
+        Self {
+            sent: self.sent + other.sent,
+            received,
+            lost: self.lost + other.lost,
+            in_transit: self.in_transit + other.in_transit,
+            duplicated: self.duplicated + other.duplicated,
+            out_of_order: self.out_of_order + other.out_of_order,
+            delay_mean_s: (received > 0).then(|| (total(self) + total(other)) / received as f64),
+            delay_p95_s: worst(self.delay_p95_s, other.delay_p95_s),
+            jitter_s: worst(self.jitter_s, other.jitter_s),
+        }
+    }
+
+    /// The share of those sent and no longer on their way that were lost, in per cent.
+    pub fn lost_percent(&self) -> f64 {
+        let decided = self.received + self.lost;
+        if decided == 0 { 0.0 } else { self.lost as f64 / decided as f64 * 100.0 }
+    }
 }
 
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
-    /// Sum of the goodputs, in bits a second.
+    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes over TCP.
     pub goodput_bps: f64,
-    /// Jain's fairness index of the goodputs.
+    /// Jain's fairness index of the same goodputs.
     pub jain_fairness: f64,
     /// Seconds until the last flow with an end was complete; null if one did not complete, or none has an end.
     pub completion_s: Option<f64>,
@@ -72,6 +144,10 @@ pub struct Aggregate {
     pub timeouts: u64,
     /// Sums over the flows.
     pub fast_retransmits: u64,
+    /// Sum of the goodputs of the flows over UDP, in bits a second; null where there are none.
+    pub udp_goodput_bps: Option<f64>,
+    /// What became of their datagrams; null where there are none.
+    pub datagrams: Option<Datagrams>,
 }
 
 /// Runs a scenario under a scheme.
@@ -111,19 +187,22 @@ fn summarize(scenario: &Scenario, scheme: &SchemeChoice, seed: u64, built: &Buil
                 "flow {:?}: the stream that arrived is not the stream that was sent",
                 outcome.name
             );
+            let tcp = outcome.tcp();
             FlowSummary {
-                name: outcome.name,
+                name: outcome.name.clone(),
                 scheme: scheme.label.clone(),
                 from: scenario.nodes[model.from].name.clone(),
                 to: scenario.nodes[model.to].name.clone(),
                 goodput_bps: outcome.goodput_bps,
                 bytes: outcome.octets,
+                transport: if outcome.udp().is_some() { "udp" } else { "tcp" },
                 completion_s: outcome.completion.map(|completion| completion.as_secs_f64()),
-                retransmits: outcome.sender.retransmits,
-                timeouts: outcome.sender.timeouts,
-                fast_retransmits: outcome.sender.fast_retransmits,
-                duplicate_acks: outcome.sender.duplicate_acks,
-                rtt_mean_s: outcome.rtt_mean_s,
+                retransmits: tcp.map(|tcp| tcp.sender.retransmits),
+                timeouts: tcp.map(|tcp| tcp.sender.timeouts),
+                fast_retransmits: tcp.map(|tcp| tcp.sender.fast_retransmits),
+                duplicate_acks: tcp.map(|tcp| tcp.sender.duplicate_acks),
+                rtt_mean_s: tcp.and_then(|tcp| tcp.rtt_mean_s),
+                datagrams: outcome.udp().map(Datagrams::of),
             }
         })
         .collect();
@@ -140,8 +219,17 @@ fn summarize(scenario: &Scenario, scheme: &SchemeChoice, seed: u64, built: &Buil
 }
 
 fn aggregate(scenario: &Scenario, flows: &[FlowSummary]) -> Aggregate {
-    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
-    let with_end = || scenario.flows.iter().zip(flows).filter(|(model, _)| model.size.is_some());
+    let goodputs = |over_udp: bool| -> Vec<f64> {
+        let chosen = flows.iter().filter(|flow| flow.datagrams.is_some() == over_udp);
+        chosen.map(|flow| flow.goodput_bps).collect()
+    };
+    let (over_tcp, over_udp) = (goodputs(false), goodputs(true));
+    // Datagrams beside TCP are what it has to live with, and no part of what it achieves.
+    let headline = if over_tcp.is_empty() { &over_udp } else { &over_tcp };
+    let with_end = || {
+        let flows = scenario.flows.iter().zip(flows);
+        flows.filter(|(model, _)| model.tcp().is_some() && model.size().is_some())
+    };
     let ends: Option<Vec<f64>> = with_end()
         .map(|(model, flow)| flow.completion_s.map(|completion| model.start.as_secs_f64() + completion))
         .collect();
@@ -149,12 +237,14 @@ fn aggregate(scenario: &Scenario, flows: &[FlowSummary]) -> Aggregate {
     let completion_s =
         ends.filter(|ends| !ends.is_empty()).map(|ends| ends.into_iter().fold(0.0, f64::max) - first_start);
     Aggregate {
-        goodput_bps: goodputs.iter().sum(),
-        jain_fairness: jain_fairness(&goodputs),
+        goodput_bps: headline.iter().sum(),
+        jain_fairness: jain_fairness(headline),
         completion_s,
-        retransmits: flows.iter().map(|flow| flow.retransmits).sum(),
-        timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
-        fast_retransmits: flows.iter().map(|flow| flow.fast_retransmits).sum(),
+        retransmits: flows.iter().filter_map(|flow| flow.retransmits).sum(),
+        timeouts: flows.iter().filter_map(|flow| flow.timeouts).sum(),
+        fast_retransmits: flows.iter().filter_map(|flow| flow.fast_retransmits).sum(),
+        udp_goodput_bps: (!over_udp.is_empty()).then(|| over_udp.iter().sum()),
+        datagrams: flows.iter().filter_map(|flow| flow.datagrams).reduce(Datagrams::with),
     }
 }
 

@@ -11,7 +11,7 @@ use parquet::schema::parser::parse_message_type;
 use rayon::prelude::*;
 
 use crate::progress::Progress;
-use crate::run::{RunSummary, run};
+use crate::run::{Datagrams, RunSummary, run};
 
 /// What one run of the grid gave.
 #[derive(Clone, Debug)]
@@ -47,12 +47,14 @@ pub fn sweep(points: &[Point], progress: &dyn Progress) -> Result<Vec<SweepRow>,
 enum Cell {
     Text(String),
     Count(u64),
+    /// What TCP or UDP has and the other has not is empty, too.
+    OptionalCount(Option<u64>),
     /// What does not exist is empty in CSV and null in Parquet.
     Number(Option<f64>),
 }
 
 /// The columns behind those of what was varied. A row is one flow of one run; the counters are the run's.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 25] = [
     "scheme",
     "seed",
     "flow",
@@ -70,6 +72,14 @@ const COLUMNS: [&str; 17] = [
     "frames_given_up",
     "control_messages",
     "local_retransmits",
+    "transport",
+    "datagrams_sent",
+    "datagrams_received",
+    "datagrams_lost",
+    "datagrams_out_of_order",
+    "delay_mean_s",
+    "delay_p95_s",
+    "jitter_s",
 ];
 
 fn header(points: &[Point]) -> Vec<String> {
@@ -81,6 +91,7 @@ fn header(points: &[Point]) -> Vec<String> {
 fn lines<'a>(points: &'a [Point], rows: &'a [SweepRow]) -> impl Iterator<Item = Vec<Cell>> + 'a {
     rows.iter().flat_map(|row| row.summary.flows.iter().map(move |flow| (row, flow))).map(|(row, flow)| {
         let counter = |name: &str| Cell::Count(row.summary.counters.get(name).copied().unwrap_or(0));
+        let datagrams = |of: fn(Datagrams) -> u64| Cell::OptionalCount(flow.datagrams.map(of));
         let assignments = &points[row.point].assignments;
         let mut line: Vec<Cell> = assignments.iter().map(|(_, value)| Cell::Text(value.clone())).collect();
         line.extend([
@@ -92,15 +103,23 @@ fn lines<'a>(points: &'a [Point], rows: &'a [SweepRow]) -> impl Iterator<Item = 
             Cell::Number(Some(flow.goodput_bps)),
             Cell::Count(flow.bytes),
             Cell::Number(flow.completion_s),
-            Cell::Count(flow.retransmits),
-            Cell::Count(flow.timeouts),
-            Cell::Count(flow.fast_retransmits),
-            Cell::Count(flow.duplicate_acks),
+            Cell::OptionalCount(flow.retransmits),
+            Cell::OptionalCount(flow.timeouts),
+            Cell::OptionalCount(flow.fast_retransmits),
+            Cell::OptionalCount(flow.duplicate_acks),
             Cell::Number(flow.rtt_mean_s),
             counter("frames_sent"),
             counter("frames_given_up"),
             counter("control_messages"),
             counter("local_retransmits"),
+            Cell::Text(flow.transport.to_owned()),
+            datagrams(|datagrams| datagrams.sent),
+            datagrams(|datagrams| datagrams.received),
+            datagrams(|datagrams| datagrams.lost),
+            datagrams(|datagrams| datagrams.out_of_order),
+            Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.delay_mean_s)),
+            Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.delay_p95_s)),
+            Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.jitter_s)),
         ]);
         line
     })
@@ -114,6 +133,7 @@ pub fn write_csv(points: &[Point], rows: &[SweepRow], out: impl Write) -> io::Re
         writer.write_record(line.into_iter().map(|cell| match cell {
             Cell::Text(text) => text,
             Cell::Count(count) => count.to_string(),
+            Cell::OptionalCount(count) => count.map_or_else(String::new, |count| count.to_string()),
             Cell::Number(number) => number.map_or_else(String::new, |number| number.to_string()),
         }))?;
     }
@@ -129,6 +149,7 @@ pub fn write_parquet(points: &[Point], rows: &[SweepRow], out: impl Write + Send
         .enumerate()
         .map(|(column, name)| match lines.first().map(|line| &line[column]) {
             Some(Cell::Count(_)) => format!("REQUIRED INT64 {};", parquet_name(name)),
+            Some(Cell::OptionalCount(_)) => format!("OPTIONAL INT64 {};", parquet_name(name)),
             Some(Cell::Number(_)) => format!("OPTIONAL DOUBLE {};", parquet_name(name)),
             Some(Cell::Text(_)) | None => format!("REQUIRED BYTE_ARRAY {} (UTF8);", parquet_name(name)),
         })
@@ -141,10 +162,17 @@ pub fn write_parquet(points: &[Point], rows: &[SweepRow], out: impl Write + Send
         let cells = lines.iter().map(|line| &line[column]);
         match open.untyped() {
             ColumnWriter::Int64ColumnWriter(typed) => {
-                let counts: Vec<i64> = cells
-                    .map(|cell| if let Cell::Count(count) = cell { count.cast_signed() } else { 0 })
+                let is_optional = lines.iter().any(|line| matches!(line[column], Cell::OptionalCount(_)));
+                let counts: Vec<Option<i64>> = cells
+                    .map(|cell| match cell {
+                        Cell::Count(count) | Cell::OptionalCount(Some(count)) => Some(count.cast_signed()),
+                        _ => None,
+                    })
                     .collect();
-                typed.write_batch(&counts, None, None).map_err(failed)?;
+                let defined: Vec<i16> = counts.iter().map(|count| i16::from(count.is_some())).collect();
+                let values: Vec<i64> = counts.into_iter().flatten().collect();
+                let defined = is_optional.then_some(defined.as_slice());
+                typed.write_batch(&values, defined, None).map_err(failed)?;
             }
             ColumnWriter::DoubleColumnWriter(typed) => {
                 let numbers: Vec<Option<f64>> =
@@ -188,6 +216,7 @@ mod tests {
 
     use bytes::Bytes;
     use lasthop_scenario::SchemeChoice;
+    use lasthop_sim::Application;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
     use super::*;
@@ -202,10 +231,10 @@ mod tests {
                     mean_bad: Duration::from_millis(300),
                     window_kb,
                 });
-                scenario.flows[0].size = Some(100_000);
+                scenario.flows[0].application = Application::transfer(Some(100_000));
                 // One flow that ends and one that does not: a completion, and none.
                 let mut endless = scenario.flows[0].clone();
-                endless.size = None;
+                endless.application = Application::transfer(None);
                 endless.name = "endless".to_owned();
                 scenario.flows.push(endless);
                 scenario.stop_when_done = false;

@@ -3,9 +3,9 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
-use crate::compare::{Comparison, ComparisonRow};
+use crate::compare::{Comparison, ComparisonRow, DatagramEstimates};
 use crate::reproduce::Row;
-use crate::run::RunSummary;
+use crate::run::{FlowSummary, RunSummary};
 use crate::stats::Estimate;
 
 /// A table with a header, numbers to the right.
@@ -24,7 +24,7 @@ pub fn table(header: &[&str]) -> Table {
 /// The table of a comparison. A column that tells nothing in any row (no completion, no local retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
     type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
-    let columns: [Column; 9] = [
+    let columns: [Column; 12] = [
         ("completion s", |row| completion(row), |row| row.completion_s.is_some() || row.completed > 0),
         ("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
         (
@@ -42,6 +42,21 @@ pub fn comparison(comparison: &Comparison) -> String {
             |row| format!("{:.3}", row.jain_fairness.mean),
             |row| (row.jain_fairness.mean - 1.0).abs() > 1e-9,
         ),
+        (
+            "UDP Mbit/s",
+            |row| datagrams(row, |all| Some(plus_minus(&scaled(all.goodput_bps, 1e-6), 3))),
+            |row| row.datagrams.is_some(),
+        ),
+        (
+            "UDP lost %",
+            |row| datagrams(row, |all| Some(plus_minus(&all.lost_percent, 2))),
+            |row| row.datagrams.is_some(),
+        ),
+        (
+            "UDP delay 95% ms",
+            |row| datagrams(row, |all| Some(plus_minus(&scaled(all.delay_p95_s?, 1e3), 1))),
+            |row| row.datagrams.is_some(),
+        ),
     ];
     let shown: Vec<&Column> =
         columns.iter().filter(|(_, _, matters)| comparison.rows.iter().any(matters)).collect();
@@ -56,6 +71,10 @@ pub fn comparison(comparison: &Comparison) -> String {
     table.to_string()
 }
 
+fn datagrams(row: &ComparisonRow, show: fn(&DatagramEstimates) -> Option<String>) -> String {
+    row.datagrams.as_ref().and_then(show).unwrap_or_else(|| "-".to_owned())
+}
+
 fn completion(row: &ComparisonRow) -> String {
     match &row.completion_s {
         Some(estimate) => plus_minus(estimate, 2),
@@ -63,8 +82,15 @@ fn completion(row: &ComparisonRow) -> String {
     }
 }
 
-/// The table of one run: a row a flow.
+/// The tables of one run: a row a flow, flows over TCP in the one and those over UDP in the other.
 pub fn summary(run: &RunSummary) -> String {
+    let (udp, tcp): (Vec<&FlowSummary>, Vec<&FlowSummary>) =
+        run.flows.iter().partition(|flow| flow.datagrams.is_some());
+    let tables = [(!tcp.is_empty()).then(|| tcp_flows(&tcp)), (!udp.is_empty()).then(|| udp_flows(&udp))];
+    tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+fn tcp_flows(flows: &[&FlowSummary]) -> String {
     let mut table = table(&[
         "flow",
         "from",
@@ -76,21 +102,60 @@ pub fn summary(run: &RunSummary) -> String {
         "fast retransmits",
         "mean rtt ms",
     ]);
-    for flow in &run.flows {
-        let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    for flow in flows {
         table.add_row([
             flow.name.clone(),
             flow.from.clone(),
             flow.to.clone(),
             or_dash(flow.completion_s.map(|seconds| format!("{seconds:.3}"))),
             format!("{:.4}", flow.goodput_bps / 1e6),
-            flow.retransmits.to_string(),
-            flow.timeouts.to_string(),
-            flow.fast_retransmits.to_string(),
+            or_dash(flow.retransmits.map(|count| count.to_string())),
+            or_dash(flow.timeouts.map(|count| count.to_string())),
+            or_dash(flow.fast_retransmits.map(|count| count.to_string())),
             or_dash(flow.rtt_mean_s.map(|seconds| format!("{:.1}", seconds * 1e3))),
         ]);
     }
     table.to_string()
+}
+
+fn udp_flows(flows: &[&FlowSummary]) -> String {
+    let mut table = table(&[
+        "UDP flow",
+        "from",
+        "to",
+        "goodput Mbit/s",
+        "sent",
+        "lost",
+        "lost %",
+        "duplicated",
+        "out of order",
+        "mean delay ms",
+        "95% ms",
+        "jitter ms",
+    ]);
+    let millis = |seconds: Option<f64>| or_dash(seconds.map(|seconds| format!("{:.2}", seconds * 1e3)));
+    for flow in flows {
+        let Some(datagrams) = flow.datagrams else { continue };
+        table.add_row([
+            flow.name.clone(),
+            flow.from.clone(),
+            flow.to.clone(),
+            format!("{:.4}", flow.goodput_bps / 1e6),
+            datagrams.sent.to_string(),
+            datagrams.lost.to_string(),
+            format!("{:.2}", datagrams.lost_percent()),
+            datagrams.duplicated.to_string(),
+            datagrams.out_of_order.to_string(),
+            millis(datagrams.delay_mean_s),
+            millis(datagrams.delay_p95_s),
+            millis(datagrams.jitter_s),
+        ]);
+    }
+    table.to_string()
+}
+
+fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "-".to_owned())
 }
 
 /// The table of a reproduction.

@@ -172,7 +172,7 @@ pub fn run_with(
         receiver_opens: opens_at_the_receiver(scenario, flow),
         port: PORT,
         congestion: &case.congestion,
-        size: flow.size,
+        size: flow.size(),
         duration: scenario.trial.duration,
         settle: scenario.trial.settle,
         stop,

@@ -56,6 +56,12 @@ impl Rng {
         let nanos = -libm::log(1.0 - self.uniform()) * mean.as_nanos() as f64;
         Duration::from_nanos(nanos as u64)
     }
+
+    /// A stay of Pareto distributed length with this mean; `shape` is above 1, or else there is no mean and the stay is of no length.
+    pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
+        let least = mean.as_nanos() as f64 * (shape - 1.0) / shape;
+        Duration::from_nanos((least * libm::pow(1.0 - self.uniform(), -1.0 / shape)) as u64)
+    }
 }
 
 /// One step of the splitmix64 sequence: spreads nearby numbers far apart.

@@ -6,12 +6,12 @@ use lasthop_packet::{Instant, Probability};
 use lasthop_schemes::catalogue::Place;
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
-    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig,
-    WirelessConfig, World,
+    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, NodeKind, TcpConfig,
+    TransportConfig, WiredConfig, WirelessConfig, World,
 };
 use thiserror::Error;
 
-use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
+use crate::model::{FlowModel, Link, LinkModel, Scenario, SchemeChoice, TcpModel, TransportModel};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -94,16 +94,25 @@ impl Scenario {
                 name: flow.name.clone(),
                 from,
                 to,
-                size: flow.size,
                 start: Instant::ZERO + flow.start,
                 stop: flow.stop.map(|stop| Instant::ZERO + stop),
-                opening: flow.opening,
-                sender: flow.sender.clone(),
-                receiver: flow.receiver.clone(),
-                extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),
+                application: flow.application,
+                transport: self.transport(flow, scheme),
             }));
         }
         Ok(Built { world, nodes, links, flows })
+    }
+
+    fn transport(&self, flow: &FlowModel, scheme: &SchemeChoice) -> TransportConfig {
+        match &flow.transport {
+            TransportModel::Tcp(TcpModel { opening, sender, receiver }) => TransportConfig::Tcp(TcpConfig {
+                opening: *opening,
+                sender: sender.clone(),
+                receiver: receiver.clone(),
+                extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),
+            }),
+            TransportModel::Udp => TransportConfig::Udp,
+        }
     }
 
     /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes, flows and

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_schemes::catalogue::{CatalogueError, Placement, Role, find};
-use lasthop_sim::{NodeKind, Opening, WiredConfig, WirelessConfig};
+use lasthop_sim::{Application, NodeKind, Opening, WiredConfig, WirelessConfig};
 
 /// A network, its traffic, and the schemes to run it under.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl LinkModel {
     }
 }
 
-/// A TCP transfer.
+/// A flow: an application and what carries it.
 #[derive(Clone, Debug)]
 pub struct FlowModel {
     /// Its name.
@@ -137,18 +137,50 @@ pub struct FlowModel {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// Octets to transfer; without end if `None`.
-    pub size: Option<u64>,
     /// When it starts.
     pub start: Duration,
     /// When the application stops writing.
     pub stop: Option<Duration>,
+    /// What there is to send.
+    pub application: Application,
+    /// What carries it.
+    pub transport: TransportModel,
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one a flow, and most flows are TCP's")]
+pub enum TransportModel {
+    /// A connection.
+    Tcp(TcpModel),
+    /// Datagrams, one for each message of the application.
+    Udp,
+}
+
+/// A flow's connection.
+#[derive(Clone, Debug)]
+pub struct TcpModel {
     /// How it begins.
     pub opening: Opening,
     /// The sending endpoint.
     pub sender: lasthop_tcp::Config,
     /// The receiving endpoint.
     pub receiver: lasthop_tcp::Config,
+}
+
+impl FlowModel {
+    /// Octets to send in all; without end if `None`.
+    pub const fn size(&self) -> Option<u64> {
+        self.application.size()
+    }
+
+    /// Its connection, if TCP carries it.
+    pub const fn tcp(&self) -> Option<&TcpModel> {
+        match &self.transport {
+            TransportModel::Tcp(tcp) => Some(tcp),
+            TransportModel::Udp => None,
+        }
+    }
 }
 
 /// A scheme with its settings, as a row of a comparison.

@@ -33,9 +33,10 @@ fn the_manuals_example_is_the_network_of_figure_5_1() {
     assert_eq!(scenario.duration, Duration::from_secs(4300));
     assert_eq!(file.print_interval, Duration::from_millis(500));
     let flow = &scenario.flows[0];
-    assert_eq!((flow.name.as_str(), flow.from, flow.to, flow.size), ("211-213", 0, 2, Some(100 * 1024)));
-    assert_eq!((flow.sender.mss, flow.receiver.window), (1024, 16 * 1024));
-    assert_eq!(flow.sender.rto.minimum, Duration::from_secs(1));
+    assert_eq!((flow.name.as_str(), flow.from, flow.to, flow.size()), ("211-213", 0, 2, Some(100 * 1024)));
+    let tcp = flow.tcp().expect("TCP is what there was");
+    assert_eq!((tcp.sender.mss, tcp.receiver.window), (1024, 16 * 1024));
+    assert_eq!(tcp.sender.rto.minimum, Duration::from_secs(1));
     let [wired, wireless] = &scenario.links[..] else { panic!("two links") };
     let (Link::Wired(wired), Link::Wireless { config, cell: None }) = (&wired.link, &wireless.link) else {
         panic!("one wired, one wireless and full duplex")

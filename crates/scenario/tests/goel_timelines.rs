@@ -90,7 +90,7 @@ fn simple_icmp_takes_a_spared_time_out_for_each_of_two_consecutive_losses() {
     assert!(run.trace("211-threshold", 1000).is_empty(), "ssthresh stays what it was at the start");
     let cwnd = run.trace("211-congestion", 96_703);
     assert!(cwnd.windows(2).all(|pair| pair[0].1 < pair[1].1), "cwnd never falls: {cwnd:?}");
-    assert_eq!((run.outcome.sender.timeouts, run.outcome.sender.timeouts_spared), (2, 2));
+    assert_eq!((run.sender().timeouts, run.sender().timeouts_spared), (2, 2));
 }
 
 /// Figures 5.4 and 5.5.
@@ -123,7 +123,7 @@ fn unmodified_tcp_takes_one_time_out_for_two_consecutive_losses() {
 fn refined_icmp_recovers_from_the_same_two_losses_without_a_time_out() {
     let run = Run::of(&scenario("figure-5.3"), "refined-icmp");
     let retransmitted = run.events("retransmitted").len();
-    let sender = run.outcome.sender;
+    let sender = run.sender();
     assert_eq!((sender.timeouts, sender.scheme_retransmits, retransmitted), (0, 2, 2));
     assert!(run.trace("211-threshold", 1000).is_empty());
     let acks = run.trace("211-ackno", 97_222);

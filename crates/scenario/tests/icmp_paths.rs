@@ -50,9 +50,9 @@ fn runs(network: &[String]) -> [Run; 3] {
 }
 
 fn assert_refined_recovers_without_time_outs([unmodified, simple, refined]: &[Run; 3], notifier: &str) {
-    assert_eq!(unmodified.outcome.sender.timeouts, 1);
-    assert!(simple.outcome.sender.timeouts > 1, "section 5.4.3: one for each loss");
-    let sender = refined.outcome.sender;
+    assert_eq!(unmodified.sender().timeouts, 1);
+    assert!(simple.sender().timeouts > 1, "section 5.4.3: one for each loss");
+    let sender = refined.sender();
     assert_eq!((sender.timeouts, sender.scheme_retransmits, sender.retransmits), (0, 2, 2));
     assert!(refined.outcome.completion < unmodified.outcome.completion);
     let notices = refined.events("icmp");

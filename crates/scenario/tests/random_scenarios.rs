@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use lasthop_agent::{LinkSenses, Stack};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
-use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, Trial};
+use lasthop_scenario::{
+    FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
+};
 use lasthop_schemes::catalogue::{Place, find};
+use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, StateSource,
-    Stay, WiredConfig, WirelessConfig, World,
+    Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
+    StateSource, Stay, WiredConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
@@ -74,8 +77,12 @@ fn run_by_the_laws(mut world: World, which: &str) {
     for id in world.flows() {
         let outcome = world.outcome(id);
         assert!(outcome.intact, "{which}: {outcome:?}");
-        assert!(outcome.completion.is_some(), "{which}: {outcome:?}");
-        assert_eq!(Some(outcome.octets), world.flow(id).size, "{which}");
+        let Some(udp) = outcome.udp() else {
+            assert!(outcome.completion.is_some(), "{which}: {outcome:?}");
+            assert_eq!(Some(outcome.octets), world.flow(id).size, "{which}");
+            continue;
+        };
+        assert_eq!((udp.received + udp.lost, udp.in_transit), (udp.sent, 0), "{which}: {outcome:?}");
     }
     assert!(world.counters().events < 3_000_000, "{which}: {:?}", world.counters());
 }
@@ -100,7 +107,9 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         let config = wireless(number, reports_fate, &mut rng);
         links.push(LinkModel { ends: (1, 2 + number), link: Link::Wireless { config, cell: cell.clone() } });
     }
-    let flows = (0..=rng.below(3)).map(|number| flow(number, mobiles, &mut rng)).collect();
+    let mut flows: Vec<FlowModel> =
+        (0..=rng.below(3)).map(|number| flow(number, mobiles, &mut rng)).collect();
+    flows.extend((0..rng.below(3)).map(|number| datagrams(number, mobiles, &mut rng)));
     Scenario {
         name: "random".to_owned(),
         description: String::new(),
@@ -170,6 +179,26 @@ fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig 
     }
 }
 
+/// A flow of datagrams that stops.
+fn datagrams(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
+    let message = 1 + rng.below(1472) as u32;
+    let beat = Beat::Interval(Duration::from_millis(2 + rng.below(50)));
+    let constant = Constant { message, beat, jitter: Duration::from_micros(rng.below(2) * 500) };
+    let mean = Duration::from_millis(10 + rng.below(500));
+    let application = match rng.below(3) {
+        0 => Application::Bulk(Bulk { size: None, message: message.max(200) }),
+        1 => Application::Constant(constant),
+        _ => Application::OnOff(OnOff { constant, on: Span::Exponential(mean), off: Span::Fixed(mean) }),
+    };
+    FlowModel {
+        name: format!("datagrams {number}"),
+        stop: Some(Duration::from_millis(500 + rng.below(2_000))),
+        application,
+        transport: TransportModel::Udp,
+        ..flow(number, mobiles, rng)
+    }
+}
+
 fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
     let mobile = 2 + rng.below(mobiles as u64) as usize;
     let other = if rng.below(4) == 0 && mobiles > 1 { 5 - mobile } else { 0 };
@@ -194,11 +223,13 @@ fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
         name: format!("flow {number}"),
         from,
         to,
-        sender: endpoint(),
-        receiver: endpoint(),
-        size: Some(1 + rng.below(150_000)),
+        transport: TransportModel::Tcp(TcpModel {
+            sender: endpoint(),
+            receiver: endpoint(),
+            opening: [Opening::Handshake, Opening::Established][rng.below(2) as usize],
+        }),
+        application: Application::transfer(Some(1 + rng.below(150_000))),
         start: Duration::from_millis(rng.below(2_000)),
         stop: None,
-        opening: [Opening::Handshake, Opening::Established][rng.below(2) as usize],
     }
 }

@@ -39,7 +39,7 @@ impl DropCause {
 /// The world's account of packets. The law: `originated == consumed + dropped + absorbed + in_transit`, at every moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// Packets made by TCP endpoints, by agents, or put in from outside.
+    /// Packets made by flows' endpoints, by agents, or put in from outside.
     pub originated: u64,
     /// Packets that reached their destination.
     pub consumed: u64,

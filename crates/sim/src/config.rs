@@ -8,6 +8,7 @@ use lasthop_tcp::Extension;
 
 use crate::capacity::Capacity;
 use crate::id::{MediumId, NodeId};
+use crate::traffic::Application;
 use crate::wireless::{ChannelConfig, LinkLayer};
 
 /// A node.
@@ -155,20 +156,35 @@ pub enum Opening {
     Established,
 }
 
-/// One TCP transfer.
+/// A flow: an application and what carries it.
 pub struct FlowConfig {
     /// Its name, for reports.
     pub name: String,
-    /// Who sends the data, and opens the connection.
+    /// Who sends the data, and over TCP opens the connection.
     pub from: NodeId,
     /// Who receives it.
     pub to: NodeId,
-    /// Octets to transfer; without end if `None`.
-    pub size: Option<u64>,
     /// When it starts.
     pub start: Instant,
     /// When the application stops writing; `None` for never.
     pub stop: Option<Instant>,
+    /// What there is to send.
+    pub application: Application,
+    /// What carries it.
+    pub transport: TransportConfig,
+}
+
+/// What carries a flow.
+#[expect(clippy::large_enum_variant, reason = "one a flow, and most flows are TCP's")]
+pub enum TransportConfig {
+    /// A connection. What the application writes faster than TCP sends waits in a buffer without a limit.
+    Tcp(TcpConfig),
+    /// Datagrams, one for each message of the application.
+    Udp,
+}
+
+/// A flow's connection.
+pub struct TcpConfig {
     /// How it begins.
     pub opening: Opening,
     /// The endpoint that sends data.

@@ -29,7 +29,7 @@ id!(
     LinkId
 );
 id!(
-    /// A TCP transfer.
+    /// A flow.
     FlowId
 );
 id!(

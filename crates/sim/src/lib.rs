@@ -10,7 +10,9 @@
 //! | [`wireless`] | channel, medium and link layer of a wireless link |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count |
-//! | [`flow`] | one TCP transfer and its outcome |
+//! | [`traffic`] | applications: what a flow has to send, and when |
+//! | [`flow`] | an application, what carries it, and its outcome |
+//! | [`datagrams`] | a flow over UDP: numbers, losses, one-way delays |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
 //! | [`accounts`] | where every packet went |
 //!
@@ -21,12 +23,14 @@
 pub mod accounts;
 pub mod capacity;
 pub mod config;
+pub mod datagrams;
 pub mod flow;
 pub mod id;
 pub mod observe;
 pub(crate) mod parcel;
 pub mod routing;
 pub mod schedule;
+pub mod traffic;
 pub mod wired;
 pub mod wireless;
 pub mod world;
@@ -34,10 +38,13 @@ pub mod world;
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
 pub use config::{
-    Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig,
+    Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, QueueLimit, TcpConfig, TransportConfig,
+    WiredConfig, WirelessConfig,
 };
-pub use flow::{Flow, FlowOutcome};
+pub use datagrams::{DelayOutcome, UdpOutcome};
+pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId};
 pub use observe::{Interest, Observer, TraceEvent};
+pub use traffic::Application;
 pub use wireless::{ChannelConfig, Feedback, LinkLayer, StateSource, Stay};
 pub use world::World;

@@ -4,7 +4,7 @@ use std::io;
 
 use bitflags::bitflags;
 use lasthop_agent::{LinkEvent, Report};
-use lasthop_packet::{Instant, Packet};
+use lasthop_packet::{Instant, Packet, Payload};
 use lasthop_tcp::Connection;
 
 use crate::accounts::DropCause;
@@ -51,6 +51,8 @@ bitflags! {
         const QUEUES = 1 << 9;
         /// What link layers learn of the fates of their frames, as agents hear of it.
         const FATES = 1 << 10;
+        /// Datagrams that flows over UDP send and receive.
+        const DATAGRAMS = 1 << 11;
     }
 }
 
@@ -91,6 +93,20 @@ pub enum TraceEvent<'a> {
         /// Of which flow.
         flow: FlowId,
         /// The message.
+        packet: &'a Packet,
+    },
+    /// A flow's sender sends a datagram.
+    DatagramSent {
+        /// Of which flow.
+        flow: FlowId,
+        /// The datagram.
+        packet: &'a Packet,
+    },
+    /// A flow's receiver receives a datagram.
+    DatagramReceived {
+        /// Of which flow.
+        flow: FlowId,
+        /// The datagram.
         packet: &'a Packet,
     },
     /// A sender's variables may have changed.
@@ -240,6 +256,7 @@ impl TraceEvent<'_> {
             Self::SegmentSent { .. } | Self::SegmentReceived { .. } | Self::IcmpReceived { .. } => {
                 Interest::SEGMENTS
             }
+            Self::DatagramSent { .. } | Self::DatagramReceived { .. } => Interest::DATAGRAMS,
             Self::Window { .. } => Interest::WINDOW,
             Self::Loss { .. } => Interest::LOSSES,
             Self::InterfaceOut { .. } | Self::InterfaceIn { .. } => Interest::INTERFACES,
@@ -278,6 +295,8 @@ impl TraceHash {
         if let Some(tcp) = packet.tcp() {
             self.mix(u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0));
             self.mix(u64::from(tcp.window) << 8 | u64::from(tcp.flags.0));
+        } else if let Payload::Stream { stream, offset, .. } = packet.payload() {
+            self.mix(u64::from(*stream) << 40 ^ offset);
         }
     }
 }
@@ -299,6 +318,8 @@ impl Observer for TraceHash {
         match event {
             TraceEvent::SegmentSent { flow, packet, .. }
             | TraceEvent::SegmentReceived { flow, packet, .. }
+            | TraceEvent::DatagramSent { flow, packet }
+            | TraceEvent::DatagramReceived { flow, packet }
             | TraceEvent::IcmpReceived { flow, packet } => {
                 self.mix(flow.index() as u64);
                 self.mix_packet(packet);

@@ -21,6 +21,8 @@ pub(crate) enum Event {
     AgentDeadline(AgentId),
     /// A flow starts.
     FlowStart(FlowId),
+    /// A flow's application writes.
+    FlowWrite(FlowId),
     /// A flow's application stops writing.
     FlowStop(FlowId),
 }

@@ -88,6 +88,22 @@ impl Pipe {
         self.free_at > now
     }
 
+    /// When the transmitter is done with all that was put in.
+    pub(crate) const fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
+    /// When there is room in the queue again: the first that waits is transmitted, or where nothing may wait, all is done.
+    pub(crate) fn moves_at(&mut self, now: Instant) -> Instant {
+        self.forget_started(now);
+        self.waiting.front().map_or(self.free_at, |first| first.start)
+    }
+
+    /// The time that a packet of `len` octets takes, whatever the clock makes of it.
+    pub(crate) fn exact_time(&self, len: usize) -> Duration {
+        self.pace.exact_time(len)
+    }
+
     /// Packets and octets that wait for transmission.
     pub(crate) fn queue(&mut self, now: Instant) -> (usize, u64) {
         self.forget_started(now);

@@ -3,6 +3,8 @@
 mod agents;
 mod air;
 mod build;
+mod datagrams;
+mod flows;
 mod forward;
 mod hosts;
 mod reconfigure;
@@ -18,7 +20,7 @@ use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::{Accounts, DropCause};
 use crate::config::NodeKind;
-use crate::flow::{Flow, FlowOutcome};
+use crate::flow::{Carrier, Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId};
 use crate::observe::{Interest, Observer, TraceEvent};
 use crate::parcel::{ParcelKey, Parcels};
@@ -57,8 +59,10 @@ pub struct World {
     counters: Counters,
     /// Lent to agents call by call.
     outbox: Outbox,
-    /// Flows that are not done yet.
+    /// Flows with an end that are not done yet.
     unfinished: usize,
+    /// Whether no flow has an end: then a run lasts until its own.
+    is_endless: bool,
 }
 
 struct Node {
@@ -187,23 +191,28 @@ impl World {
     /// What became of a flow by now.
     pub fn outcome(&self, id: FlowId) -> FlowOutcome {
         let flow = self.flow(id);
-        let sender = &self.connections[flow.sender.index()].tcp;
-        let end = flow.done_at.unwrap_or(self.now);
-        let seconds = end.since(flow.start).as_secs_f64();
+        let (is_udp, seconds) = (flow.sender().is_none(), flow.end(self.now).since(flow.start).as_secs_f64());
+        let octets = flow.octets();
         FlowOutcome {
             name: flow.name.clone(),
-            octets: flow.received,
-            completion: flow.done_at.filter(|_| !flow.stopped).map(|at| at.since(flow.start)),
-            goodput_bps: if seconds > 0.0 { flow.received as f64 * 8.0 / seconds } else { 0.0 },
-            sender: *sender.stats(),
-            rtt_mean_s: sender.rtt().mean().map(|mean| mean.as_secs_f64()),
+            octets,
+            completion: flow.done_at.filter(|_| !flow.is_stopped() && !is_udp).map(|at| at.since(flow.start)),
+            goodput_bps: if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 },
             intact: !flow.corrupted,
+            transport: match &flow.carrier {
+                Carrier::Tcp(transfer) => {
+                    let sender = &self.connections[transfer.sender.index()].tcp;
+                    let rtt_mean_s = sender.rtt().mean().map(|mean| mean.as_secs_f64());
+                    TransportOutcome::Tcp(TcpOutcome { sender: *sender.stats(), rtt_mean_s })
+                }
+                Carrier::Udp(datagrams) => TransportOutcome::Udp(datagrams.outcome()),
+            },
         }
     }
 
-    /// The endpoint that sends a flow's data.
-    pub fn sender(&self, flow: FlowId) -> &lasthop_tcp::Connection {
-        &self.connections[self.flow(flow).sender.index()].tcp
+    /// The endpoint that sends a flow's data; `None` over UDP.
+    pub fn sender(&self, flow: FlowId) -> Option<&lasthop_tcp::Connection> {
+        self.flow(flow).sender().map(|sender| &self.connections[sender.index()].tcp)
     }
 
     /// Adds an observer; it sees what happens from now on.

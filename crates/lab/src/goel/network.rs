@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_scenario::datafile::CLOCK;
-use lasthop_scenario::{FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, Trial};
+use lasthop_scenario::{
+    FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
+};
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit, WiredConfig,
-    WirelessConfig,
+    Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
+    WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{Config, RtoConfig};
 
@@ -91,12 +93,14 @@ pub fn experiment(parameters: Parameters) -> Scenario {
             name: "transfer".to_owned(),
             from: 0,
             to: 2,
-            size: Some(TRANSFER),
             start: Duration::ZERO,
             stop: None,
-            opening: Opening::Established,
-            sender: tcp.clone(),
-            receiver: tcp,
+            application: Application::transfer(Some(TRANSFER)),
+            transport: TransportModel::Tcp(TcpModel {
+                opening: Opening::Established,
+                sender: tcp.clone(),
+                receiver: tcp,
+            }),
         }],
         schemes: vec![SchemeChoice::no_loss()],
         baseline: 0,

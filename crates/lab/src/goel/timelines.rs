@@ -12,7 +12,7 @@ use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::{BuildError, Link, Scenario, SchemeChoice};
 use lasthop_sim::observe::{End, LossCause};
 use lasthop_sim::wireless::StateTrace;
-use lasthop_sim::{Interest, Observer, StateSource, TraceEvent};
+use lasthop_sim::{Application, Interest, Observer, StateSource, TraceEvent};
 
 use super::claims::number_row;
 use super::network::{Parameters, TRANSFER, experiment};
@@ -70,7 +70,7 @@ pub fn scenario() -> Scenario {
         }
     }
     scenario.flows[0].start = Duration::from_millis(START);
-    scenario.flows[0].size = Some(TRANSFER.min(200 * u64::from(MSS)));
+    scenario.flows[0].application = Application::transfer(Some(TRANSFER.min(200 * u64::from(MSS))));
     scenario
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 
 use lasthop_scenario::Scenario;
+use lasthop_sim::Application;
 use serde::Serialize;
 
 use super::TrialError;
@@ -54,6 +55,16 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
             let problem = format!(
                 "node {:?} has a buffer or a processing delay; a real host has its own, so leave them to the links",
                 node.name
+            );
+            return Err(TrialError::Unsuitable(problem));
+        }
+    }
+    for flow in &scenario.flows {
+        if flow.tcp().is_none() || !matches!(flow.application, Application::Bulk(_)) {
+            let problem = format!(
+                "flow {:?} is no bulk transfer over TCP, and nothing else runs between real hosts; leave it out, or choose others \
+                 with --flows",
+                flow.name
             );
             return Err(TrialError::Unsuitable(problem));
         }

@@ -171,6 +171,8 @@ impl Observer for EventTrace {
             | TraceEvent::InterfaceOut { .. }
             | TraceEvent::Queue { .. }
             | TraceEvent::FrameFate { .. }
+            | TraceEvent::DatagramSent { .. }
+            | TraceEvent::DatagramReceived { .. }
             | TraceEvent::Window { .. } => {}
         }
     }

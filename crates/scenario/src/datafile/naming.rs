@@ -39,7 +39,8 @@ impl Names {
             by_endpoints: BTreeMap::new(),
         };
         for (index, id) in built.flows.iter().enumerate() {
-            let (flow, sender) = (world.flow(*id), world.sender(*id));
+            // A data file's flows are TCP's.
+            let (flow, Some(sender)) = (world.flow(*id), world.sender(*id)) else { continue };
             names.flows.push(NamedFlow { from: flow.from, to: flow.to, first_octet: sender.iss() + 1 });
             let ((local, port), (remote, _)) = (sender.local(), sender.remote());
             names.by_endpoints.insert((local, remote, port), index);

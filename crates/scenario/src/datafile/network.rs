@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_sim::Opening;
+use lasthop_sim::{Application, Opening};
 use lasthop_tcp::{Config, RtoConfig};
 
 use super::CLOCK;
@@ -11,7 +11,7 @@ use super::block::Located;
 use super::error::Problem;
 use super::nodes::Sort;
 use super::syntax::Block;
-use crate::model::{FlowModel, NodeModel, Scenario, SchemeChoice, Trial};
+use crate::model::{FlowModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial};
 
 /// Routing keeps a table of all pairs of nodes.
 const MOST_NODES: usize = 2_000;
@@ -174,12 +174,14 @@ impl Draft {
             name: names,
             from,
             to,
-            size: Some(packets * size),
             start,
             stop: None,
-            opening: Opening::Established,
-            sender: tcp.clone(),
-            receiver: tcp,
+            application: Application::transfer(Some(packets * size)),
+            transport: TransportModel::Tcp(TcpModel {
+                opening: Opening::Established,
+                sender: tcp.clone(),
+                receiver: tcp,
+            }),
         });
         Ok(())
     }

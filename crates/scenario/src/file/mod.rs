@@ -12,11 +12,13 @@
 //! | `overrides` | a key with a value from the command line |
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
+//! | `application` | what a flow has to send, and when |
 //! | `reader`, `link`, `traffic`, `trial`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
 //! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
 //! through the JSON schema.
 
+mod application;
 mod choice;
 pub mod document;
 pub mod error;

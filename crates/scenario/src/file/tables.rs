@@ -8,6 +8,7 @@ use lasthop_sim::QueueLimit;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::application::ApplicationEntry;
 use super::choice::{LinkLayerEntry, SchemeEntry, Seeds};
 use super::quantity::{Mac, Octets, Rate, Text, Window};
 use crate::model::Measure;
@@ -39,7 +40,7 @@ pub(super) struct ScenarioFile {
     pub(super) nodes: BTreeMap<String, NodeTable>,
     /// Links by name; at most 5,000.
     pub(super) links: BTreeMap<String, LinkTable>,
-    /// TCP transfers by name; 1 to 5,000, or none beside external nodes.
+    /// Flows by name; 1 to 5,000, or none beside external nodes.
     #[serde(default)]
     pub(super) flows: BTreeMap<String, FlowTable>,
     /// TCP's settings for all flows.
@@ -200,25 +201,39 @@ pub(super) struct StayTable {
     pub(super) loss: Option<Text<Probability>>,
 }
 
-/// A TCP transfer.
+/// A flow: an application and what carries it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct FlowTable {
-    /// The host that sends, and opens the connection.
+    /// The host that sends, and over TCP opens the connection.
     pub(super) from: String,
     /// The host that receives.
     pub(super) to: String,
-    /// Data to transfer, above zero; default without end.
+    /// What there is to send, and when; default "bulk".
+    pub(super) application: Option<ApplicationEntry>,
+    /// What carries it; default "tcp".
+    pub(super) transport: Option<TransportName>,
+    /// With "bulk": data to transfer, above zero; over UDP rounded up to whole datagrams. Default without end.
     pub(super) size: Option<Text<Octets>>,
     /// When it starts; default "0 s".
     pub(super) start: Option<Text<Duration>>,
     /// When the application stops writing; default never.
     pub(super) stop: Option<Text<Duration>>,
-    /// How it begins; default "handshake".
+    /// Over TCP: how it begins; default "handshake".
     pub(super) opening: Option<OpeningName>,
     /// Settings of TCP that differ from those for all flows.
-    #[serde(default)]
-    pub(super) tcp: TcpTable,
+    pub(super) tcp: Option<TcpTable>,
+}
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TransportName {
+    /// A connection.
+    #[default]
+    Tcp,
+    /// A datagram for each message of the application, without any repetition.
+    Udp,
 }
 
 /// How a flow begins.

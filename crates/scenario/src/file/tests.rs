@@ -7,6 +7,7 @@ mod good;
 mod overrides;
 mod settings;
 mod sweeps;
+mod traffic;
 
 use std::path::Path;
 

@@ -5,11 +5,12 @@ use std::time::Duration;
 use lasthop_sim::Opening;
 use lasthop_tcp::{AckPolicy, Congestion, Recovery, RtoConfig};
 
+use super::application;
 use super::error::ScenarioError;
 use super::quantity::{Octets, Text, Window};
 use super::reader::{Key, Reader};
-use super::tables::{Acks, CongestionName, FlowTable, OpeningName, RecoveryName, TcpTable};
-use crate::model::FlowModel;
+use super::tables::{Acks, CongestionName, FlowTable, OpeningName, RecoveryName, TcpTable, TransportName};
+use crate::model::{FlowModel, TcpModel, TransportModel};
 
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
@@ -27,6 +28,8 @@ pub(super) fn read(
         return Err(reader.fail(&["flows", name, "to"], problem));
     }
     let size = table.size.map(|Text(Octets(size))| size);
+    let transport = table.transport.unwrap_or_default();
+    let application = application::read(reader, name, table, transport)?;
     if size == Some(0) {
         return Err(reader
             .fail(&["flows", name, "size"], "expected data above zero, or no size for a flow without end"));
@@ -38,22 +41,33 @@ pub(super) fn read(
             reader.fail(&["flows", name, "stop"], "the flow stops before it starts; expected a later stop")
         );
     }
+    let transport = match transport {
+        TransportName::Tcp => TransportModel::Tcp(over_tcp(reader, name, table, tcp_of_all)?),
+        TransportName::Udp => {
+            let keys = [("opening", table.opening.is_some()), ("tcp", table.tcp.is_some())];
+            if let Some((key, _)) = keys.iter().find(|(_, is_given)| *is_given) {
+                let problem = "expected it only with transport = \"tcp\"; leave it out";
+                return Err(reader.fail(&["flows", name, key], problem));
+            }
+            TransportModel::Udp
+        }
+    };
+    Ok(FlowModel { name: name.to_owned(), from, to, start, stop, application, transport })
+}
+
+fn over_tcp(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &FlowTable,
+    tcp_of_all: &TcpTable,
+) -> Result<TcpModel, ScenarioError> {
     let opening = match table.opening {
         None | Some(OpeningName::Handshake) => Opening::Handshake,
         Some(OpeningName::Established) => Opening::Established,
     };
-    let tcp = Layers { reader, flow: name, own: &table.tcp, all: tcp_of_all }.config()?;
-    Ok(FlowModel {
-        name: name.to_owned(),
-        from,
-        to,
-        size,
-        start,
-        stop,
-        opening,
-        sender: tcp.clone(),
-        receiver: tcp,
-    })
+    let own = table.tcp.as_ref().unwrap_or(tcp_of_all);
+    let tcp = Layers { reader, flow: name, own, all: tcp_of_all }.config()?;
+    Ok(TcpModel { opening, sender: tcp.clone(), receiver: tcp })
 }
 
 /// A flow's own settings over those of all flows.

@@ -10,6 +10,7 @@ use lasthop_packet::Instant;
 use lasthop_scenario::datafile::{self, EventKinds};
 use lasthop_scenario::{DataFile, SchemeChoice};
 use lasthop_sim::FlowOutcome;
+use lasthop_tcp::Stats;
 
 /// Writes where the test can read.
 #[derive(Clone, Default)]
@@ -60,6 +61,11 @@ impl Run {
         let octets = sink.0.lock().expect("nobody panics");
         let events = str::from_utf8(&octets).expect("text").lines().map(str::to_owned).collect();
         Self { events, out, outcome }
+    }
+
+    /// What the sending endpoint did.
+    pub fn sender(&self) -> Stats {
+        self.outcome.tcp().expect("a data file's flows are TCP's").sender
     }
 
     /// The lines of these kinds.

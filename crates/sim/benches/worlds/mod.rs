@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Probability};
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer, NodeConfig, NodeId,
-    NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig, World,
+    Application, Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer, NodeConfig,
+    NodeId, NodeKind, Opening, QueueLimit, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{Config, RtoConfig};
 
@@ -100,12 +100,14 @@ fn flow(world: &mut World, (from, to): (NodeId, NodeId), size: Option<u64>, tcp:
         name: "flow".to_owned(),
         from,
         to,
-        size,
         start: Instant::ZERO,
         stop: None,
-        opening: Opening::Established,
-        sender: tcp.clone(),
-        receiver: tcp.clone(),
-        extension: None,
+        application: Application::transfer(size),
+        transport: TransportConfig::Tcp(TcpConfig {
+            opening: Opening::Established,
+            sender: tcp.clone(),
+            receiver: tcp.clone(),
+            extension: None,
+        }),
     })
 }

@@ -35,8 +35,9 @@ impl World {
             },
             Verdict::Drop(reason) => self.drop_parcel(node, key, DropCause::Agent(reason)),
             Verdict::Absorb => {
-                self.parcels.remove(key);
+                let packet = self.parcels.take(key);
                 self.accounts.absorbed += 1;
+                self.datagram_gone(&packet);
             }
         }
     }
@@ -93,6 +94,7 @@ impl World {
             self.emit(&TraceEvent::AgentReport { node, report: &report });
         }
         for (to, packet) in outbox.packets.drain(..) {
+            self.datagram_added(&packet);
             let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
             if !self.originate(node, key) {
                 continue;

@@ -38,6 +38,9 @@ impl World {
         self.look_at_channel(channel);
         if is_first {
             self.force_channel(channel, id, sending.key);
+            let hop = &self.hops[id.index()];
+            let (from, time) = (hop.from, hop.pace.exact_time(sending.len as usize));
+            self.left_queue(from, sending.key, time);
         }
         let hop = &mut self.hops[id.index()];
         let lost = self.channels[channel].channel.loses(finish) | hop.losses.happens(hop.loss);
@@ -239,12 +242,12 @@ impl World {
     /// The sequence number of the first octet of data of a segment's flow.
     pub(super) fn first_octet(&self, packet: &Packet) -> Option<Seq> {
         let tcp = packet.tcp()?;
-        let flow = self.flows.iter().find(|flow| {
-            let sender = &self.connections[flow.sender.index()].tcp;
+        let sender = self.flows.iter().filter_map(crate::Flow::sender).find(|sender| {
+            let sender = &self.connections[sender.index()].tcp;
             sender.local() == (packet.ip().source, tcp.source_port)
                 && sender.remote() == (packet.ip().destination, tcp.destination_port)
         })?;
-        Some(self.connections[flow.sender.index()].tcp.iss() + 1)
+        Some(self.connections[sender.index()].tcp.iss() + 1)
     }
 
     /// Brings a channel's state up to now.

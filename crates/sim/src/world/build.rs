@@ -1,24 +1,21 @@
-//! Adding nodes, links, agents and flows.
+//! Adding nodes, links and agents.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_agent::{Agent, LinkSenses, Outbox};
-use lasthop_packet::{Instant, Rng, Seq};
-use lasthop_tcp::Connection;
+use lasthop_packet::{Instant, Rng};
 use thiserror::Error;
 
 use super::agents::PlacedAgent;
-use super::hosts::HostedConnection;
 use super::{ChannelOfLink, Counters, Egress, Interface, Link, Node, World};
 use crate::accounts::Accounts;
-use crate::config::{FlowConfig, NodeConfig, Opening, WiredConfig, WirelessConfig};
-use crate::flow::Flow;
-use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, MediumId, NodeId, PipeId};
+use crate::config::{NodeConfig, WiredConfig, WirelessConfig};
+use crate::id::{AgentId, HopId, LinkId, MediumId, NodeId, PipeId};
 use crate::observe::Interest;
 use crate::parcel::Parcels;
 use crate::routing::Routes;
-use crate::schedule::{Event, LazyTimer, Schedule};
+use crate::schedule::{LazyTimer, Schedule};
 use crate::wired::Pipe;
 use crate::wireless::{Channel, Hop, Medium};
 
@@ -61,6 +58,7 @@ impl World {
             counters: Counters::default(),
             outbox: Outbox::default(),
             unfinished: 0,
+            is_endless: true,
         }
     }
 
@@ -158,7 +156,7 @@ impl World {
         self.nodes[node.index()].interfaces.push(Interface { link, egress, agent: None });
     }
 
-    fn stream(&self, name: &str) -> Rng {
+    pub(super) fn stream(&self, name: &str) -> Rng {
         Rng::named(self.seed, name)
     }
 
@@ -193,66 +191,6 @@ impl World {
             timer: LazyTimer::default(),
         });
         Ok(())
-    }
-
-    /// Adds a TCP transfer.
-    pub fn add_flow(&mut self, config: FlowConfig) -> FlowId {
-        let id = FlowId::of(self.flows.len());
-        // Ports tell the flows of a pair of hosts apart; the numbers wrap only after 50,000 flows.
-        let number = (id.index() % 50_000) as u16;
-        let local = (self.node_address(config.from), 10_000 + number);
-        let remote = (self.node_address(config.to), 5_001 + (id.index() / 50_000) as u16);
-        // Initial sequence numbers anywhere: wrapping is the rule, not the exception.
-        let mut numbers = self.stream(&format!("flow {} {} numbers", id.index(), config.name));
-        let (iss, irs) = (Seq(numbers.next_u64() as u32), Seq(numbers.next_u64() as u32));
-        let (sender, receiver) = match config.opening {
-            Opening::Handshake => (
-                Connection::connect(config.sender, local, remote, iss),
-                Connection::listen(config.receiver, remote, irs),
-            ),
-            Opening::Established => (
-                Connection::established(config.sender.clone(), &config.receiver, local, remote, iss, irs),
-                Connection::established(config.receiver, &config.sender, remote, local, irs, iss),
-            ),
-        };
-        let sender =
-            self.host(config.from, id, sender.with_extension(config.extension), true, (local, remote));
-        self.host(config.to, id, receiver, false, (remote, local));
-        self.flows.push(Flow {
-            name: config.name,
-            from: config.from,
-            to: config.to,
-            start: config.start.max(self.now),
-            size: config.size,
-            expected: config.size,
-            opening: config.opening,
-            sender,
-            stream: id.index() as u32 + 1,
-            received: 0,
-            done_at: None,
-            stopped: false,
-            corrupted: false,
-        });
-        self.unfinished += 1;
-        self.schedule.push(config.start.max(self.now), Event::FlowStart(id));
-        if let Some(stop) = config.stop {
-            self.schedule.push(stop.max(self.now), Event::FlowStop(id));
-        }
-        id
-    }
-
-    fn host(
-        &mut self,
-        node: NodeId,
-        flow: FlowId,
-        tcp: Connection,
-        sends: bool,
-        (local, remote): (lasthop_tcp::connection::Endpoint, lasthop_tcp::connection::Endpoint),
-    ) -> ConnectionId {
-        let id = ConnectionId::of(self.connections.len());
-        self.nodes[node.index()].endpoints.insert((local.1, remote.1, remote.0), id);
-        self.connections.push(HostedConnection { tcp, node, flow, sends, timer: LazyTimer::default() });
-        id
     }
 
     /// Whether there is a way from one node to another.

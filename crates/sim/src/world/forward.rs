@@ -145,6 +145,7 @@ impl World {
     pub(super) fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
         let packet = self.parcels.take(key);
         self.drop_packet(node, cause, &packet);
+        self.datagram_gone(&packet);
     }
 
     #[inline]

@@ -1,11 +1,10 @@
-//! Hosts: TCP endpoints and the applications above them.
+//! Hosts: TCP endpoints.
 
 use lasthop_packet::{Packet, Quotation, Transport};
 use lasthop_tcp::Connection;
 
 use super::{EndpointKey, Node, World};
 use crate::accounts::DropCause;
-use crate::config::Opening;
 use crate::id::{ConnectionId, FlowId, NodeId};
 use crate::observe::{End, Interest, LossCause, TraceEvent};
 use crate::parcel::ParcelKey;
@@ -30,6 +29,10 @@ impl World {
     /// A packet for a host: to the endpoint that it is for.
     pub(super) fn deliver_to_host(&mut self, node: NodeId, key: ParcelKey) {
         let packet = self.parcels[key].packet();
+        if let Transport::Udp(udp) = *packet.transport() {
+            self.deliver_datagram(node, key, udp);
+            return;
+        }
         let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
         let Some(id) = endpoint_key(packet).and_then(|key| self.nodes[node.index()].endpoint(key)) else {
             self.drop_parcel(node, key, DropCause::NoListener);
@@ -82,14 +85,9 @@ impl World {
         }
     }
 
-    fn on_flow_done(&mut self, flow: FlowId) {
-        self.unfinished -= 1;
-        self.emit(&TraceEvent::FlowCompleted { flow });
-    }
-
     /// Sends what an endpoint has to send, and follows its deadline.
     #[inline]
-    fn pump(&mut self, id: ConnectionId) {
+    pub(super) fn pump(&mut self, id: ConnectionId) {
         let node = self.connections[id.index()].node;
         loop {
             let hosted = &mut self.connections[id.index()];
@@ -132,50 +130,6 @@ impl World {
             }
         }
         self.pump(id);
-    }
-
-    pub(super) fn on_flow_start(&mut self, id: FlowId) {
-        let flow = &self.flows[id.index()];
-        let (sender, stream, size, opening) = (flow.sender, flow.stream, flow.size, flow.opening);
-        if flow.stopped {
-            return;
-        }
-        let tcp = &mut self.connections[sender.index()].tcp;
-        // Without an end: more than any run can carry.
-        tcp.write_stream(stream, 0, size.unwrap_or(1 << 60));
-        if opening == Opening::Handshake && size.is_some() {
-            tcp.close();
-        }
-        self.emit(&TraceEvent::FlowStarted { flow: id });
-        // There is no last octet of nothing whose arrival would complete it.
-        self.flows[id.index()].note_if_done(self.now);
-        if self.flows[id.index()].is_done() {
-            self.on_flow_done(id);
-        }
-        self.pump(sender);
-    }
-
-    pub(super) fn on_flow_stop(&mut self, id: FlowId) {
-        let flow = &mut self.flows[id.index()];
-        if flow.is_done() {
-            return;
-        }
-        flow.stopped = true;
-        let (sender, opening) = (flow.sender, flow.opening);
-        let tcp = &mut self.connections[sender.index()].tcp;
-        tcp.discard_unsent();
-        if opening == Opening::Handshake {
-            tcp.close();
-        }
-        // What was sent is still to arrive.
-        let expected = tcp.stats().octets_acknowledged + tcp.unacknowledged();
-        let flow = &mut self.flows[id.index()];
-        flow.expected = Some(expected);
-        flow.note_if_done(self.now);
-        if flow.is_done() {
-            self.on_flow_done(id);
-        }
-        self.pump(sender);
     }
 }
 

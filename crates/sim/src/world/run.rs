@@ -15,9 +15,10 @@ use crate::schedule::Event;
 const MOST_ADDRESSES: usize = 65_536;
 
 impl World {
-    /// Runs until `end`, or until every flow is done if that is earlier and `stop_when_done` is set.
+    /// Runs until `end`, or until every flow with a size or a stop is done if that is earlier, there is one, or no flow at all, and
+    /// `stop_when_done` is set.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
-        while !(stop_when_done && self.unfinished == 0) {
+        while !(stop_when_done && self.unfinished == 0 && self.has_ended()) {
             let Some((at, event)) = self.schedule.pop_until(end) else {
                 self.now = self.now.max(end);
                 break;
@@ -25,6 +26,11 @@ impl World {
             self.now = at;
             self.handle(event);
         }
+    }
+
+    /// Whether there is nothing to wait for, where no flow with an end is left.
+    fn has_ended(&self) -> bool {
+        !self.is_endless || self.flows.is_empty()
     }
 
     /// Does everything that is due up to `at`, and sets the clock to it.
@@ -82,6 +88,7 @@ impl World {
             Event::ConnectionDeadline(connection) => self.on_connection_deadline(connection),
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
             Event::FlowStart(flow) => self.on_flow_start(flow),
+            Event::FlowWrite(flow) => self.on_flow_write(flow),
             Event::FlowStop(flow) => self.on_flow_stop(flow),
         }
     }

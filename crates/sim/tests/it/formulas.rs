@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_sim::{Direction, NodeKind, World};
+use lasthop_sim::{Direction, NodeKind, Opening, World};
 use lasthop_tcp::{AckPolicy, Config, Recovery};
 
-use crate::support::{direction, flow, node, percent, wired};
+use crate::support::{direction, flow, node, percent, tcp_transport, wired};
 
 const MSS: u32 = 1000;
 
@@ -32,9 +32,9 @@ fn segments_a_second(case: &Case) -> f64 {
     let mut config = wired("wire", &direction(kbps), delay_ms);
     config.forward = Direction { loss: percent(loss_percent), ..direction(kbps) };
     world.add_wired_link(ends[0], ends[1], &config);
-    let mut config = flow(&mut world, (ends[0], ends[1]), None);
+    let mut config = flow(&world, (ends[0], ends[1]), None);
     let tcp = Config { mss: MSS, window: window * MSS, initial_ssthresh: window * MSS, ..tcp.clone() };
-    (config.sender, config.receiver) = (tcp.clone(), tcp);
+    config.transport = tcp_transport(Opening::Established, &tcp);
     let id = world.add_flow(config);
     // Slow start does not count.
     world.run(Instant::from_secs(20), false);

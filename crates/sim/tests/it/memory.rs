@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use lasthop_packet::Instant;
-use lasthop_sim::{Direction, NodeKind, World};
+use lasthop_sim::{Direction, NodeKind, Opening, World};
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
-use crate::support::{direction, flow, node, percent, wired};
+use crate::support::{direction, flow, node, percent, tcp_transport, wired};
 
 #[path = "../../benches/worlds/mod.rs"]
 mod worlds;
@@ -45,10 +45,10 @@ fn no_flavour_of_tcp_allocates_a_packet() {
             let mut link = wired("wire", &direction(10_000), 10);
             link.forward = Direction { loss: percent(1.0), ..direction(10_000) };
             world.add_wired_link(ends[0], ends[1], &link);
-            let mut config = flow(&mut world, (ends[0], ends[1]), None);
+            let mut config = flow(&world, (ends[0], ends[1]), None);
             let ack_policy = AckPolicy::DynDelAck(Duration::from_millis(100));
-            let tcp = Config { sack: true, congestion, recovery, ack_policy, ..config.sender.clone() };
-            (config.sender, config.receiver) = (tcp.clone(), tcp);
+            let tcp = Config { mss: 1000, sack: true, congestion, recovery, ack_policy, ..Config::default() };
+            config.transport = tcp_transport(Opening::Established, &tcp);
             let id = world.add_flow(config);
             world.run(Instant::from_secs(300), false);
             let before = world.outcome(id).octets;

@@ -7,7 +7,7 @@ use lasthop_sim::{ChannelConfig, NodeKind, Opening, World};
 
 use crate::agents::Mangler;
 use crate::radio::STOP_AND_WAIT;
-use crate::support::{direction, flow, hash, ms, node, number, packet, wired, wireless};
+use crate::support::{direction, flow, hash, ms, node, number, packet, tcp_transport, wired, wireless};
 
 #[test]
 fn what_is_put_in_comes_out_at_its_time() {
@@ -54,8 +54,9 @@ fn busy_world() -> World {
     let link = world.add_wireless_link(base, sink, &config);
     world.attach(base, link, Box::new(Mangler::new(1.0))).expect("there is room");
     for ends in [(source, sink), (sink, source)] {
-        let mut config = flow(&mut world, ends, Some(200_000));
-        config.opening = Opening::Handshake;
+        let mut config = flow(&world, ends, Some(200_000));
+        config.transport =
+            tcp_transport(Opening::Handshake, &lasthop_tcp::Config { mss: 1000, ..Default::default() });
         world.add_flow(config);
     }
     world
@@ -95,7 +96,7 @@ fn a_flow_added_on_the_way_starts_now_at_the_earliest() {
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
     world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(8000), 1));
     world.advance_to(ms(500));
-    let config = flow(&mut world, (ends[0], ends[1]), Some(1000));
+    let config = flow(&world, (ends[0], ends[1]), Some(1000));
     let id = world.add_flow(config);
     world.advance_to(ms(500));
     assert_eq!(world.now(), ms(500), "time does not go back");
@@ -110,10 +111,12 @@ fn a_flow_of_nothing_is_complete_and_a_flow_stopped_before_its_start_sends_nothi
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
     world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(8000), 1));
     for opening in [Opening::Established, Opening::Handshake] {
-        let nothing = flow(&mut world, (ends[0], ends[1]), Some(0));
-        world.add_flow(lasthop_sim::FlowConfig { opening, ..nothing });
-        let late = flow(&mut world, (ends[0], ends[1]), Some(5000));
-        world.add_flow(lasthop_sim::FlowConfig { opening, start: ms(200), stop: Some(ms(100)), ..late });
+        let tcp = || tcp_transport(opening, &lasthop_tcp::Config::default());
+        let nothing = flow(&world, (ends[0], ends[1]), Some(0));
+        world.add_flow(lasthop_sim::FlowConfig { transport: tcp(), ..nothing });
+        let late = flow(&world, (ends[0], ends[1]), Some(5000));
+        let (start, stop) = (ms(200), Some(ms(100)));
+        world.add_flow(lasthop_sim::FlowConfig { transport: tcp(), start, stop, ..late });
     }
     world.run(Instant::from_secs(1000), true);
     assert!(world.now() <= ms(200), "all is done: {}", world.now());
@@ -128,13 +131,13 @@ fn a_stopped_flow_delivers_what_was_sent_and_its_goodput_ends_with_the_last_octe
     let mut world = World::new(1);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
     world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(8000), 100));
-    let endless = flow(&mut world, (ends[0], ends[1]), None);
+    let endless = flow(&world, (ends[0], ends[1]), None);
     let id = world.add_flow(lasthop_sim::FlowConfig { stop: Some(ms(850)), ..endless });
     world.run(Instant::from_secs(100), true);
     let done = world.now();
     assert!(done > ms(850) && done < ms(1100), "the last octets are still on their way at the stop: {done}");
     let outcome = world.outcome(id);
-    assert_eq!(outcome.octets, outcome.sender.segments_sent * 1000);
+    assert_eq!(outcome.octets, outcome.tcp().map_or(0, |tcp| tcp.sender.segments_sent) * 1000);
     world.run(Instant::from_secs(100), false);
     assert_eq!(
         world.outcome(id).goodput_bps.to_bits(),

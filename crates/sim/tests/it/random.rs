@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Stack};
-use lasthop_packet::{Instant, Probability, Rng};
+use lasthop_packet::{Bitrate, Instant, Probability, Rng};
+use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
-    Capacity, CapacityTrace, ChannelConfig, Direction, Feedback, FlowConfig, LinkId, LinkLayer, MediumId,
-    NodeConfig, NodeId, NodeKind, Opening, QueueLimit, StateSource, Stay, WirelessConfig, World,
+    Application, Capacity, CapacityTrace, ChannelConfig, Direction, Feedback, FlowConfig, LinkId, LinkLayer,
+    MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueLimit, StateSource, Stay, TcpConfig,
+    TransportConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, RtoConfig};
 use proptest::prelude::*;
 
 use crate::agents::Mangler;
-use crate::support::{direction, flow, hash, percent, wired};
+use crate::support::{direction, flow, hash, percent, tcp_transport, udp_flow, wired};
 
 /// Which agents sit at the wireless interfaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +64,11 @@ fn world(shape: u64, seed: u64, agents: Agents) -> World {
         }
     }
     for _ in 0..=rng.below(4) {
-        let config = random_flow(&mut world, &nodes, &mut rng);
+        let config = random_flow(&world, &nodes, &mut rng);
+        world.add_flow(config);
+    }
+    for _ in 0..rng.below(4) {
+        let config = random_datagrams(&world, &nodes, &mut rng);
         world.add_flow(config);
     }
     world
@@ -121,7 +127,7 @@ fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessCon
     }
 }
 
-fn random_flow(world: &mut World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
+fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
     let from = rng.below(nodes.len() as u64) as usize;
     let to = (from + 1 + rng.below(nodes.len() as u64 - 1) as usize) % nodes.len();
     let mss = 300 + rng.below(1161) as u32;
@@ -145,7 +151,40 @@ fn random_flow(world: &mut World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig
     let opening = [Opening::Handshake, Opening::Established][rng.below(2) as usize];
     let size = 1 + rng.below(60_000);
     let start = Instant::from_millis(rng.below(2_000));
-    FlowConfig { start, opening, sender, receiver, ..flow(world, (nodes[from], nodes[to]), Some(size)) }
+    let transport = TransportConfig::Tcp(TcpConfig { opening, sender, receiver, extension: None });
+    FlowConfig { start, transport, ..flow(world, (nodes[from], nodes[to]), Some(size)) }
+}
+
+/// A flow of datagrams, or of an application that limits TCP, that stops after two seconds at most.
+fn random_datagrams(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
+    let from = rng.below(nodes.len() as u64) as usize;
+    let to = (from + 1 + rng.below(nodes.len() as u64 - 1) as usize) % nodes.len();
+    let message = 1 + rng.below(1472) as u32;
+    let beat = match rng.below(2) {
+        0 => Beat::Interval(Duration::from_micros(500 + rng.below(50_000))),
+        _ => Beat::Rate(Bitrate::from_bps(8_000 + rng.below(1_000_000)).expect("above zero")),
+    };
+    let constant = Constant { message, beat, jitter: Duration::from_micros(rng.below(2) * 3_000) };
+    let mut span = || {
+        let mean = Duration::from_millis(1 + rng.below(300));
+        let shape = Shape::new(1.1 + rng.uniform()).expect("above 1");
+        [Span::Fixed(mean), Span::Exponential(mean), Span::Pareto(mean, shape)][rng.below(3) as usize]
+    };
+    let (on, off) = (span(), span());
+    let application = match rng.below(4) {
+        0 => Application::Bulk(Bulk { size: None, message: message.max(100) }),
+        1 => Application::Bulk(Bulk { size: Some(rng.below(100_000)), message: message.max(100) }),
+        2 => Application::Constant(constant),
+        _ => Application::OnOff(OnOff { constant, on, off }),
+    };
+    let start = Instant::from_millis(rng.below(1_000));
+    let stop = Some(Instant::from_millis(rng.below(2_000)));
+    let config = FlowConfig { start, stop, ..udp_flow(world, (nodes[from], nodes[to]), application) };
+    if rng.below(4) == 0 && !matches!(application, Application::Bulk(_)) {
+        let opening = [Opening::Handshake, Opening::Established][rng.below(2) as usize];
+        return FlowConfig { transport: tcp_transport(opening, &Config::default()), ..config };
+    }
+    config
 }
 
 /// The end of a run: what happened, as one number, after all laws were seen to hold.
@@ -159,8 +198,16 @@ fn run_by_the_laws(mut world: World) -> u64 {
     check(&world);
     for id in world.flows() {
         let outcome = world.outcome(id);
-        assert!(outcome.completion.is_some(), "{outcome:?}\n{:?}", world.accounts());
-        assert_eq!(Some(outcome.octets), world.flow(id).size);
+        let Some(udp) = outcome.udp() else {
+            let is_bulk = world.flow(id).size.is_some();
+            assert!(outcome.completion.is_some() == is_bulk, "{outcome:?}\n{:?}", world.accounts());
+            if is_bulk {
+                assert_eq!(Some(outcome.octets), world.flow(id).size);
+            }
+            continue;
+        };
+        assert_eq!((udp.received + udp.lost, udp.in_transit), (udp.sent, 0), "{outcome:?}");
+        assert_eq!(udp.delay.is_some(), udp.received > 0);
     }
     assert!(world.counters().events < 3_000_000, "{:?}", world.counters());
     hash()

@@ -6,8 +6,9 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
 use lasthop_sim::observe::TraceHash;
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, FlowConfig, Interest, LinkLayer, NodeConfig, NodeId, NodeKind,
-    Observer, Opening, QueueLimit, TraceEvent, WiredConfig, WirelessConfig, World,
+    Application, Capacity, ChannelConfig, Direction, FlowConfig, Interest, LinkLayer, NodeConfig, NodeId,
+    NodeKind, Observer, Opening, QueueLimit, TcpConfig, TraceEvent, TransportConfig, WiredConfig,
+    WirelessConfig, World,
 };
 use lasthop_tcp::Config;
 
@@ -60,19 +61,30 @@ pub fn wireless(name: &str, direction: &Direction, link_layer: LinkLayer) -> Wir
 }
 
 /// A flow of 1,000-octet segments.
-pub fn flow(world: &mut World, (from, to): (NodeId, NodeId), size: Option<u64>) -> FlowConfig {
+pub fn flow(world: &World, (from, to): (NodeId, NodeId), size: Option<u64>) -> FlowConfig {
     let tcp = Config { mss: 1000, ..Config::default() };
     FlowConfig {
-        name: format!("flow {}", world.flows().count()),
+        transport: tcp_transport(Opening::Established, &tcp),
+        ..udp_flow(world, (from, to), Application::transfer(size))
+    }
+}
+
+/// A connection whose two ends are set alike.
+pub fn tcp_transport(opening: Opening, tcp: &Config) -> TransportConfig {
+    TransportConfig::Tcp(TcpConfig { opening, sender: tcp.clone(), receiver: tcp.clone(), extension: None })
+}
+
+/// A flow of datagrams from the start on.
+pub fn udp_flow(world: &World, (from, to): (NodeId, NodeId), application: Application) -> FlowConfig {
+    let name = format!("flow {}", world.flows().count());
+    FlowConfig {
+        name,
         from,
         to,
-        size,
         start: Instant::ZERO,
         stop: None,
-        opening: Opening::Established,
-        sender: tcp.clone(),
-        receiver: tcp,
-        extension: None,
+        application,
+        transport: TransportConfig::Udp,
     }
 }
 

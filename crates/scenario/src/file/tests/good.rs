@@ -23,9 +23,10 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(scenario.baseline, 0);
     assert!(scenario.measure.is_empty());
     let flow = &scenario.flows[0];
-    assert_eq!((flow.size, flow.opening), (None, Opening::Handshake));
-    assert_eq!(flow.sender.window, 65_536);
-    assert_eq!(lasthop_tcp::Config { window: 65_535, ..flow.sender.clone() }, lasthop_tcp::Config::default());
+    let tcp = flow.tcp().expect("the default");
+    assert_eq!((flow.size(), tcp.opening), (None, Opening::Handshake));
+    assert_eq!(tcp.sender.window, 65_536);
+    assert_eq!(lasthop_tcp::Config { window: 65_535, ..tcp.sender.clone() }, lasthop_tcp::Config::default());
     let Link::Wired(wire) = &scenario.links[0].link else { panic!("the first link is wired") };
     assert_eq!(wire.forward.queue, QueueLimit::Packets(100));
 }
@@ -81,7 +82,7 @@ fn a_flow_has_its_own_tcp_over_that_of_all() {
         "measure = [\"rtt\", \"queue\"]\n{GOOD}segment = \"1000 B\"\n[flows.download.tcp]\nwindow = \"42 segments\"\nacks = \"delayed\"\ncongestion = \"reno-abc\"\nrecovery = \"newreno\"\nlimited-transmit = true\n"
     );
     let scenario = good(&text);
-    let flow = &scenario.flows[0];
+    let flow = scenario.flows[0].tcp().expect("the default");
     assert_eq!((flow.sender.mss, flow.sender.window), (1000, 42_000));
     assert_eq!(flow.receiver.ack_policy, AckPolicy::Delayed(Duration::from_millis(200)));
     assert_eq!((flow.sender.congestion, flow.sender.recovery), (Congestion::RenoAbc, Recovery::NewReno));
@@ -93,7 +94,8 @@ fn a_flow_has_its_own_tcp_over_that_of_all() {
 fn every_flavour_of_tcp_has_a_name() {
     let tcp = |settings: &str| {
         let flow = good(&format!("{GOOD}[flows.download.tcp]\n{settings}\n")).flows.remove(0);
-        (flow.sender, flow.receiver)
+        let tcp = flow.tcp().expect("the default");
+        (tcp.sender.clone(), tcp.receiver.clone())
     };
     let names = ["reno", "reno-abc", "vegas", "westwood", "cubic"];
     for (name, congestion) in names.into_iter().zip(Congestion::ALL) {

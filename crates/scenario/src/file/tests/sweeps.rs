@@ -50,7 +50,10 @@ fn a_sweep_is_the_grid_of_its_values_with_the_last_changing_fastest() {
     assert_eq!(values, ["1% 1", "1% 2", "1% 4", "5% 1", "5% 2", "5% 4"]);
     let scenario = &points[5].scenario;
     let Link::Wireless { config, .. } = &scenario.links[1].link else { panic!("it is wireless") };
-    assert_eq!((config.forward.loss.value(), scenario.flows[0].sender.initial_window), (0.05, 4));
+    assert_eq!(
+        (config.forward.loss.value(), scenario.flows[0].tcp().expect("TCP").sender.initial_window),
+        (0.05, 4)
+    );
     assert_eq!((scenario.seeds.len(), scenario.schemes.len()), (1, 1));
     assert!(sweep.point(6).is_none());
 }

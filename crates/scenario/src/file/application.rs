@@ -1,0 +1,278 @@
+//! A flow's application: what it has to send, and when.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use lasthop_packet::Bitrate;
+use lasthop_sim::Application;
+use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use super::error::ScenarioError;
+use super::quantity::{Octets, Rate, Text};
+use super::reader::Reader;
+use super::tables::{FlowTable, TransportName};
+
+/// The largest payload of a UDP datagram over IPv4 (RFC 768, RFC 791): 65,535 octets less the headers.
+const LARGEST_MESSAGE: u64 = 65_507;
+
+/// `"bulk"` or `{ kind = "cbr", rate = "1 Mbit/s" }`.
+#[derive(Debug)]
+pub(super) struct ApplicationEntry(ApplicationTable);
+
+/// What a flow has to send, and when.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ApplicationTable {
+    /// What kind.
+    kind: ApplicationKind,
+    /// Data written at a time, over UDP a datagram's payload, "1 B" to "65507 B"; default "1472 B", which with UDP's and IP's headers
+    /// fills an Ethernet frame. "bulk" has it over UDP only.
+    message: Option<Text<Octets>>,
+    /// With "cbr" and "on-off": data a second, headers not counted; while on. This or `interval`.
+    rate: Option<Text<Rate>>,
+    /// With "cbr" and "on-off": from one message to the next, "1 us" to "1 h". This or `rate`.
+    interval: Option<Text<Duration>>,
+    /// With "cbr" and "on-off": by how much each interval may be longer or shorter, uniformly; at most the interval. Default "0 s".
+    jitter: Option<Text<Duration>>,
+    /// With "on-off": how long a time on lasts; the flow begins with one.
+    on: Option<SpanTable>,
+    /// With "on-off": how long a time off lasts.
+    off: Option<SpanTable>,
+}
+
+/// What kind of application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum ApplicationKind {
+    /// Everything at once: a transfer of `size`, or without end. Over UDP as fast as the sender's first queue takes it: one datagram of
+    /// the flow waits there, always.
+    #[default]
+    Bulk,
+    /// Constant bit rate: a message at regular intervals, the first at the start.
+    Cbr,
+    /// As "cbr" while on, and nothing while off. The intervals' clock stands still in the times off.
+    OnOff,
+}
+
+/// How long times on, or off, last.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct SpanTable {
+    /// The mean; "1 ms" to "24 h", and from "0 s" for times off.
+    mean: Text<Duration>,
+    /// How they are distributed; default "exponential".
+    #[serde(default)]
+    distribution: Distribution,
+    /// With "pareto": its shape, above 1 and at most 100; default 1.5.
+    shape: Option<f64>,
+}
+
+/// How times on, or off, are distributed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Distribution {
+    #[default]
+    Exponential,
+    Pareto,
+    /// All are as long.
+    Fixed,
+}
+
+impl<'de> Deserialize<'de> for ApplicationEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = ApplicationEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"bulk\", or a table with \"bulk\", \"cbr\" or \"on-off\" as \"kind\"")
+            }
+            fn visit_str<E: Error>(self, kind: &str) -> Result<ApplicationEntry, E> {
+                let kind = ApplicationKind::deserialize(StrDeserializer::new(kind))?;
+                Ok(ApplicationEntry(ApplicationTable { kind, ..ApplicationTable::default() }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<ApplicationEntry, A::Error> {
+                ApplicationTable::deserialize(MapAccessDeserializer::new(entries)).map(ApplicationEntry)
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for ApplicationEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Application".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let kind = generator.subschema_for::<ApplicationKind>();
+        let table = generator.subschema_for::<ApplicationTable>();
+        json_schema!({ "oneOf": [kind, table] })
+    }
+}
+
+/// Reads a flow's application; its size stands beside it.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    flow: &str,
+    table: &FlowTable,
+    transport: TransportName,
+) -> Result<Application, ScenarioError> {
+    let none = ApplicationTable::default();
+    let own = table.application.as_ref().map_or(&none, |ApplicationEntry(own)| own);
+    Reading { reader, flow, table: own }.application(table.size, transport)
+}
+
+struct Reading<'a> {
+    reader: &'a Reader<'a>,
+    flow: &'a str,
+    table: &'a ApplicationTable,
+}
+
+impl Reading<'_> {
+    fn application(
+        &self,
+        size: Option<Text<Octets>>,
+        transport: TransportName,
+    ) -> Result<Application, ScenarioError> {
+        let table = self.table;
+        let is_bulk = table.kind == ApplicationKind::Bulk;
+        if size.is_some() && !is_bulk {
+            let problem = "expected it only with application = \"bulk\"; others end at `stop`";
+            return Err(self.reader.fail(&["flows", self.flow, "size"], problem));
+        }
+        self.refuse_unless(
+            !is_bulk || transport == TransportName::Udp,
+            "transport = \"udp\"",
+            &[("message", table.message.is_some())],
+        )?;
+        self.refuse_unless(
+            !is_bulk,
+            "kind = \"cbr\" or \"on-off\"",
+            &[
+                ("rate", table.rate.is_some()),
+                ("interval", table.interval.is_some()),
+                ("jitter", table.jitter.is_some()),
+            ],
+        )?;
+        self.refuse_unless(
+            table.kind == ApplicationKind::OnOff,
+            "kind = \"on-off\"",
+            &[("on", table.on.is_some()), ("off", table.off.is_some())],
+        )?;
+        let message = self.message()?;
+        match table.kind {
+            ApplicationKind::Bulk => {
+                Ok(Application::Bulk(Bulk { size: size.map(|Text(Octets(size))| size), message }))
+            }
+            ApplicationKind::Cbr => self.constant(message).map(Application::Constant),
+            ApplicationKind::OnOff => {
+                let constant = self.constant(message)?;
+                let on = self.span("on", table.on, Duration::from_millis(1))?;
+                let off = self.span("off", table.off, Duration::ZERO)?;
+                Ok(Application::OnOff(OnOff { constant, on, off }))
+            }
+        }
+    }
+
+    fn message(&self) -> Result<u32, ScenarioError> {
+        match self.table.message {
+            None => Ok(Bulk::ENDLESS.message),
+            Some(Text(Octets(message @ 1..=LARGEST_MESSAGE))) => Ok(message as u32),
+            Some(_) => Err(self.fail(&["message"], format!("expected \"1 B\" to \"{LARGEST_MESSAGE} B\""))),
+        }
+    }
+
+    fn constant(&self, message: u32) -> Result<Constant, ScenarioError> {
+        let (hour, microsecond) = (Duration::from_secs(3600), Duration::from_micros(1));
+        let beat = match (self.table.rate, self.table.interval) {
+            (Some(Text(Rate::Fixed(rate))), None) => Beat::Rate(rate),
+            (None, Some(interval)) => {
+                let at = self.key(&["interval"]);
+                let interval =
+                    self.reader.duration_in(&at, Some(interval), Duration::ZERO, microsecond, hour)?;
+                Beat::Interval(interval)
+            }
+            (Some(Text(Rate::Trace)), _) => {
+                return Err(self.fail(&["rate"], "an application follows no trace; expected a rate"));
+            }
+            (Some(_), Some(_)) => {
+                return Err(self.fail(&["interval"], "expected `rate` or `interval`, not both"));
+            }
+            (None, None) => return Err(self.fail(&[], "expected a `rate` or an `interval`")),
+        };
+        let interval = match beat {
+            Beat::Interval(interval) => interval,
+            Beat::Rate(rate) => rate_interval(rate, message),
+        };
+        if interval < microsecond || interval > hour {
+            let problem = format!(
+                "messages of {message} octets would be {} apart; expected a rate that makes it 1 us to 1 h",
+                lasthop_packet::units::format_duration(interval)
+            );
+            return Err(self.fail(&["rate"], problem));
+        }
+        let at = self.key(&["jitter"]);
+        let jitter =
+            self.reader.duration_in(&at, self.table.jitter, Duration::ZERO, Duration::ZERO, interval)?;
+        Ok(Constant { message, beat, jitter })
+    }
+
+    fn span(&self, key: &str, table: Option<SpanTable>, least: Duration) -> Result<Span, ScenarioError> {
+        let Some(SpanTable { mean, distribution, shape }) = table else {
+            return Err(
+                self.fail(&[], format!("\"on-off\" needs `{key}`, such as {key} = {{ mean = \"1 s\" }}"))
+            );
+        };
+        let day = Duration::from_secs(24 * 3600);
+        let at = self.key(&[key, "mean"]);
+        let mean = self.reader.duration_in(&at, Some(mean), Duration::ZERO, least, day)?;
+        if shape.is_some() && distribution != Distribution::Pareto {
+            return Err(self.fail(&[key, "shape"], "expected it only with distribution = \"pareto\""));
+        }
+        Ok(match distribution {
+            Distribution::Exponential => Span::Exponential(mean),
+            Distribution::Fixed => Span::Fixed(mean),
+            Distribution::Pareto => {
+                let shape =
+                    Shape::new(shape.unwrap_or(1.5)).filter(|_| shape.is_none_or(|shape| shape <= 100.0));
+                let problem = "expected a number above 1, or there is no mean, and at most 100";
+                Span::Pareto(mean, shape.ok_or_else(|| self.fail(&[key, "shape"], problem))?)
+            }
+        })
+    }
+
+    /// Refuses keys that are given where they mean nothing.
+    fn refuse_unless(
+        &self,
+        means_something: bool,
+        expected: &str,
+        keys: &[(&str, bool)],
+    ) -> Result<(), ScenarioError> {
+        match keys.iter().find(|(_, is_given)| *is_given && !means_something) {
+            Some((key, _)) => {
+                Err(self.fail(&[key], format!("expected it only with {expected}; leave it out")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn key<'b>(&'b self, rest: &[&'b str]) -> Vec<&'b str> {
+        ["flows", self.flow, "application"].iter().chain(rest).copied().collect()
+    }
+
+    fn fail(&self, rest: &[&str], problem: impl Into<String>) -> ScenarioError {
+        let key: Vec<&str> =
+            ["flows", self.flow, "application"].into_iter().chain(rest.iter().copied()).collect();
+        self.reader.fail(&key, problem)
+    }
+}
+
+/// The time from one message to the next at a rate.
+fn rate_interval(rate: Bitrate, message: u32) -> Duration {
+    rate.transmission_time(u64::from(message))
+}

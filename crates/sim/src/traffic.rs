@@ -1,0 +1,100 @@
+//! Applications: what a flow has to send, and when. What carries it is another idea ([`crate::TransportConfig`]).
+//!
+//! | module | application |
+//! |---|---|
+//! | [`bulk`] | everything at once: a file of a given size, or without end (FTP); over UDP, as fast as the first queue takes it |
+//! | [`constant`] | a message at regular intervals (CBR), with or without jitter |
+//! | [`on_off`] | the same in bursts, with random or fixed times on and off |
+//!
+//! A new kind is a file here, a variant of [`Application`] and one of `Source`: an answer to "how much does it write now, and when
+//! does it write again?".
+
+pub mod bulk;
+pub mod constant;
+pub mod on_off;
+
+use lasthop_packet::{Instant, Rng};
+
+pub use bulk::Bulk;
+pub use constant::{Beat, Constant};
+pub use on_off::{OnOff, Shape, Span};
+
+/// What a flow has to send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Application {
+    /// Everything at once.
+    Bulk(Bulk),
+    /// Messages at regular intervals.
+    Constant(Constant),
+    /// Messages at regular intervals, in bursts.
+    OnOff(OnOff),
+}
+
+impl Application {
+    /// A TCP transfer of so many octets; without end if `None`.
+    pub const fn transfer(size: Option<u64>) -> Self {
+        Self::Bulk(Bulk { size, ..Bulk::ENDLESS })
+    }
+
+    /// Octets to send in all, if there is an end to them.
+    pub const fn size(&self) -> Option<u64> {
+        match self {
+            Self::Bulk(bulk) => bulk.size,
+            Self::Constant(_) | Self::OnOff(_) => None,
+        }
+    }
+
+    /// Octets that it writes at a time: over UDP, a datagram's payload.
+    pub const fn message(&self) -> u32 {
+        match self {
+            Self::Bulk(bulk) => bulk.message,
+            Self::Constant(constant) => constant.message,
+            Self::OnOff(on_off) => on_off.constant.message,
+        }
+    }
+}
+
+/// An application at work.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Bulk(bulk::Source),
+    Constant(constant::Source),
+    OnOff(on_off::Source),
+}
+
+/// What an application does when it is its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Write {
+    /// Octets that it writes now; 0 for none.
+    pub(crate) octets: u32,
+    pub(crate) next: Next,
+}
+
+/// When an application writes again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    At(Instant),
+    /// As soon as what it wrote now has left the first queue.
+    WhenSent,
+    Never,
+}
+
+impl Source {
+    /// An application that starts at `start`; `rng` is its own.
+    pub(crate) fn new(application: &Application, start: Instant, rng: Rng) -> Self {
+        match application {
+            Application::Bulk(bulk) => Self::Bulk(bulk::Source::new(bulk)),
+            Application::Constant(constant) => Self::Constant(constant::Source::new(constant, start, rng)),
+            Application::OnOff(on_off) => Self::OnOff(on_off::Source::new(on_off, start, rng)),
+        }
+    }
+
+    /// Its turn has come: at its start, and then whenever it said.
+    pub(crate) fn write(&mut self) -> Write {
+        match self {
+            Self::Bulk(source) => source.write(),
+            Self::Constant(source) => source.write(),
+            Self::OnOff(source) => source.write(),
+        }
+    }
+}
