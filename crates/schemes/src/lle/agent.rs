@@ -1,0 +1,531 @@
+//! The ARQ agent: both sides of it, in one place.
+
+use std::net::IpAddr;
+
+use lasthop_agent::{
+    Agent, Context, Deadline, DropReason, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict,
+};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+
+use super::confirming::{DUPLICATES, Hearing, Loss, Manner, Promise};
+use super::control::{self, Control, LocalAck};
+use super::flow::{Flow, opens};
+use super::mark::Mark;
+use super::receiving::Decision;
+use super::settings::Settings;
+
+/// Whom the hop of an agent leads to, and who sits on its core side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The receiver at the other end of the hop: data to nobody else is acknowledged here. `None` where every host behind the hop is one
+    /// hop away, as behind an access point.
+    pub neighbour: Option<IpAddr>,
+    /// Whether data is acknowledged here at all.
+    pub confirms: bool,
+    /// Whether what comes from the core side is a host's own: then its ACKs are kept back.
+    pub receives: bool,
+}
+
+/// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to know each frame's fate.
+#[derive(Debug)]
+pub struct Lle {
+    settings: Settings,
+    reach: Reach,
+    /// By the direction from the core to the radio side, each with its timer.
+    flows: FlowTable<Flow>,
+    /// When the agent at the other end of the hop was heard last.
+    heard_at: Option<Instant>,
+    /// Octets in the copies of all flows.
+    kept: usize,
+    /// Octets of all flows that the link layer has, and the number of those flows.
+    queued: u64,
+    queueing: u32,
+    /// ACKs that were kept back and pass later.
+    owed: u64,
+}
+
+impl Lle {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings, reach: Reach) -> Self {
+        let flows = FlowTable::new(settings.flows, settings.eviction_grace);
+        Self { settings, reach, flows, heard_at: None, kept: 0, queued: 0, queueing: 0, owed: 0 }
+    }
+
+    /// Octets that senders take for arrived on this agent's word alone: what would be lost with it if the receivers had not got it.
+    pub fn unproven(&self) -> u64 {
+        self.flows.keys().filter_map(|key| self.flows.peek(key)).map(|flow| u64::from(flow.unproven())).sum()
+    }
+
+    /// Whether data to a host is acknowledged here.
+    fn is_last_hop(&self, host: IpAddr) -> bool {
+        self.reach.confirms && self.reach.neighbour.is_none_or(|neighbour| neighbour == host)
+    }
+
+    /// Calls `f` on a flow's state, and keeps the accounts and its timer.
+    fn with<R>(&mut self, key: FlowKey, f: impl FnOnce(&mut Flow, &Settings, Shares) -> R) -> Option<R> {
+        let shares = Shares {
+            room: self.settings.kept_octets_in_all.saturating_sub(self.kept),
+            free: (self.settings.queue as u64).saturating_sub(self.queued),
+            queueing: self.queueing,
+        };
+        let flow = self.flows.peek_mut(key)?;
+        let before = Account::of(flow);
+        let result = f(flow, &self.settings, shares);
+        let after = Account::of(flow);
+        let due = flow.deadline(&self.settings);
+        self.settle(before, after);
+        match due {
+            // Timers are lazy: one that runs and is due too early finds nothing to do.
+            Some(due) if self.flows.timer(key).is_none_or(|running| running > due) => {
+                self.flows.set_timer(key, due);
+            }
+            Some(_) => {}
+            None => self.flows.clear_timer(key),
+        }
+        Some(result)
+    }
+
+    fn settle(&mut self, before: Account, after: Account) {
+        self.kept = self.kept - before.kept + after.kept;
+        self.queued = self.queued - u64::from(before.queued) + u64::from(after.queued);
+        self.queueing = self.queueing - u32::from(before.queued > 0) + u32::from(after.queued > 0);
+        self.owed = self.owed - u64::from(before.owes) + u64::from(after.owes);
+    }
+
+    /// A connection begins: what is known of one with the same addresses and ports is void. `false` if there is no room.
+    fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) -> bool {
+        self.forget(key, cx);
+        if let Some(idlest) = self.flows.next_to_go(cx.now()) {
+            self.forget(idlest, cx);
+        }
+        let wants_control = self.reach.receives && self.settings.sender_buffer > 0;
+        let control = wants_control && !self.is_last_hop(key.destination.0);
+        let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
+        let begun = self.flows.insert(key, Flow::new(control), cx.now()).is_ok();
+        if !begun {
+            cx.report(Report::AtBound { bound: "connections" });
+        }
+        begun
+    }
+
+    /// Forgets a flow. What it owes passes: the host has sent it.
+    fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(mut flow) = self.flows.remove(key) else { return };
+        let before = Account::of(&flow);
+        if let Some(owed) = flow.receiving.take_owed(0) {
+            cx.send(Side::Radio, owed);
+        }
+        self.settle(before, Account::default());
+    }
+
+    fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST)) {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        if opens(packet) {
+            self.begin(key, cx);
+        }
+        if self.flows.touch(key, now).is_none() {
+            Mark::NONE.put(packet);
+            return Verdict::Forward;
+        }
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
+        let registered = self.heard_at.is_some_and(|at| now.since(at) < self.settings.registration);
+        let decision = self.with(key, |flow, settings, shares| {
+            let mut mark = Mark::NONE;
+            if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
+                flow.on_syn_from_core(packet);
+                if receives && (flow.receiving.is_offered() || (registered && opens(packet))) {
+                    flow.receiving.expect_offer();
+                    mark = Mark::ACCEPT;
+                }
+            } else if receives {
+                match flow.receiving.on_sent(packet, flow.core_shift(), settings, now) {
+                    Decision::Pass(answer) => mark = answer,
+                    Decision::KeepBack => return Err(()),
+                }
+            }
+            let mut is_full = false;
+            if is_last_hop && packet.segment_len() > 0 {
+                mark = mark.with(Mark::OFFER);
+                if flow.has_peer && flow.radio_shift().is_some() {
+                    let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
+                    is_full = promise == Promise::NoRoom;
+                    mark = if promise == Promise::Made { mark.with(Mark::PROMISE) } else { mark };
+                } else {
+                    flow.confirming.on_plain_data(packet);
+                }
+            } else if let Some(control) = &mut flow.control {
+                control.on_data(packet, now);
+            }
+            mark.put(packet);
+            Ok(is_full)
+        });
+        match decision {
+            Some(Err(())) => {
+                if let Some(tcp) = packet.tcp() {
+                    cx.report(Report::AckSuppressed { ack: tcp.ack });
+                }
+                Verdict::Drop(DropReason::Acknowledged)
+            }
+            Some(Ok(true)) => {
+                cx.report(Report::AtBound { bound: "kept octets" });
+                Verdict::Forward
+            }
+            _ => Verdict::Forward,
+        }
+    }
+
+    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        let mark = Mark::take(packet);
+        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
+        let (is_syn, is_reset) = (tcp.flags.has(TcpFlags::SYN), tcp.flags.has(TcpFlags::RST));
+        if is_reset {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        if mark.has(Mark::OFFER) {
+            self.heard_at = Some(now);
+        } else if is_syn && self.reach.receives {
+            // Whoever is at the other end now has no agent.
+            self.heard_at = None;
+        }
+        if opens(packet) {
+            self.begin(key, cx);
+        }
+        if self.flows.touch(key, now).is_none() {
+            return Verdict::Forward;
+        }
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
+        let hearing = self.with(key, |flow, settings, shares| {
+            if is_syn {
+                flow.on_syn_from_radio(packet);
+            }
+            let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
+            flow.has_peer = mark.has(Mark::ACCEPT);
+            let is_bare = packet.segment_len() == 0;
+            if receives && !is_bare {
+                flow.receiving.on_data(packet, mark);
+            }
+            if let Some(control) = &mut flow.control {
+                return Heard::Control(control.on_heard(packet, is_bare, now));
+            }
+            if !is_last_hop {
+                return Heard::Hop(Hearing::Pass);
+            }
+            let manner = Manner { is_bare, is_window_news, mark };
+            let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
+            if hearing == Hearing::Restate {
+                restate(packet, flow, settings, shares);
+            }
+            Heard::Hop(hearing)
+        });
+        match hearing {
+            Some(Heard::Hop(hearing)) => Self::on_hop_heard(packet, hearing, cx),
+            Some(Heard::Control(heard)) => self.on_control_heard(packet, key, heard, cx),
+            None => Verdict::Forward,
+        }
+    }
+
+    fn on_hop_heard(packet: &mut Packet, hearing: Hearing, cx: &mut Context<'_>) -> Verdict {
+        let ack = packet.tcp().map_or(Seq(0), |tcp| tcp.ack);
+        match hearing {
+            Hearing::Pass | Hearing::Restate => {}
+            Hearing::ClearAck => {
+                if let Some(tcp) = packet.tcp_mut() {
+                    tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::ACK.0);
+                }
+            }
+            Hearing::Known => {
+                cx.report(Report::AckSuppressed { ack });
+                return Verdict::Drop(DropReason::Acknowledged);
+            }
+            Hearing::Missing(Some(copy)) => {
+                report_repair(&copy, lasthop_agent::report::Cause::DuplicateAck, cx);
+                cx.send(Side::Radio, copy);
+            }
+            Hearing::Missing(None) => cx.report(Report::AcknowledgedAndLost { seq: ack }),
+        }
+        Verdict::Forward
+    }
+
+    fn on_control_heard(
+        &mut self,
+        packet: &mut Packet,
+        key: FlowKey,
+        heard: control::Heard,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        if let Some(copy) = heard.repair {
+            report_repair(&copy, lasthop_agent::report::Cause::DuplicateAck, cx);
+            cx.send(Side::Radio, copy);
+        }
+        let shift = self.flows.peek(key).and_then(Flow::radio_shift).unwrap_or(0);
+        let known = packet.tcp().map(|tcp| tcp.ack);
+        let verdict = match heard.fate {
+            control::Fate::Pass => Verdict::Forward,
+            control::Fate::Restate(ack, window) => {
+                if let Some(tcp) = packet.tcp_mut() {
+                    (tcp.ack, tcp.window) = (ack, on_wire(window, shift));
+                }
+                Verdict::Forward
+            }
+            control::Fate::Known => {
+                if let Some(ack) = known {
+                    cx.report(Report::AckSuppressed { ack });
+                }
+                Verdict::Drop(DropReason::Acknowledged)
+            }
+        };
+        if let Some(resume) = heard.resume {
+            self.tell_local(key, resume, cx);
+        }
+        verdict
+    }
+
+    /// Acknowledges to the TCP here.
+    fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.peek(key) else { return };
+        let window = on_wire(local.window, flow.radio_shift().unwrap_or(0));
+        cx.report(Report::AckGenerated { ack: local.ack });
+        cx.send(Side::Core, flow.receiver.ack(key, local.ack, local.echo, window));
+    }
+
+    /// SUCCESS.
+    fn on_delivered(&mut self, packet: &Packet, key: FlowKey, is_promised: bool, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let said = self.with(key, |flow, settings, shares| {
+            flow.confirming.on_fate(packet);
+            if let Some(control) = &mut flow.control {
+                return Some(Err(control.on_delivered(packet)?));
+            }
+            if !is_promised || !flow.confirming.on_delivered(packet) {
+                return None;
+            }
+            Some(Ok(acknowledgment(flow, key, settings, shares, now)?))
+        });
+        match said.flatten() {
+            Some(Ok(ack)) => {
+                if let Some(tcp) = ack.tcp() {
+                    cx.report(Report::AckGenerated { ack: tcp.ack });
+                }
+                cx.send(Side::Core, ack);
+            }
+            Some(Err(local)) => self.tell_local(key, local, cx),
+            None => {}
+        }
+    }
+
+    /// FAILURE.
+    fn on_given_up(&mut self, packet: &Packet, key: FlowKey, is_promised: bool, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let done = self.with(key, |flow, settings, shares| {
+            flow.confirming.on_fate(packet);
+            if !is_promised || flow.control.is_some() {
+                return None;
+            }
+            match flow.confirming.on_given_up(packet, now) {
+                Loss::Ignored => None,
+                Loss::Repaired(copy) => Some(Err(copy)),
+                Loss::Asked => Some(Ok(acknowledgment(flow, key, settings, shares, now)?)),
+            }
+        });
+        match done.flatten() {
+            Some(Ok(ack)) => {
+                for _ in 0..DUPLICATES {
+                    if let Some(tcp) = ack.tcp() {
+                        cx.report(Report::AckGenerated { ack: tcp.ack });
+                    }
+                    cx.send(Side::Core, ack.clone());
+                }
+            }
+            Some(Err(copy)) => {
+                report_repair(&copy, lasthop_agent::report::Cause::Timer, cx);
+                cx.send(Side::Radio, copy);
+            }
+            None => {}
+        }
+    }
+
+    /// The timer of a flow expired.
+    fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let mut lost = None;
+        let sent = self.with(key, |flow, settings, _| {
+            let mut sent = [const { None }; 3];
+            if is_due(flow.receiving.deadline()) {
+                sent[0] = flow.receiving.take_owed(flow.core_shift().unwrap_or(0));
+            }
+            if is_due(flow.confirming.deadline(settings)) {
+                sent[1] = flow.confirming.repair(settings, now);
+                if sent[1].is_none() {
+                    lost = flow.confirming.give_up();
+                    flow.has_peer = false;
+                }
+            }
+            if let Some(control) = flow.control.as_mut().filter(|control| is_due(control.deadline())) {
+                sent[2] = control.on_timeout(now);
+            }
+            sent
+        });
+        for (index, packet) in sent.into_iter().flatten().enumerate() {
+            let Some(packet) = packet else { continue };
+            if index > 0 {
+                report_repair(&packet, lasthop_agent::report::Cause::Timer, cx);
+            }
+            cx.send(Side::Radio, packet);
+        }
+        if let Some(seq) = lost {
+            cx.report(Report::AcknowledgedAndLost { seq });
+        }
+    }
+
+    /// When the idlest flow is to be forgotten.
+    fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
+        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
+    }
+}
+
+impl Agent for Lle {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let Some(key) = packet.flow_key() else { return Verdict::Forward };
+        match from {
+            Side::Core => self.on_core(packet, key, cx),
+            Side::Radio => self.on_radio(packet, key.reversed(), cx),
+        }
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        let LinkEvent::Frame { packet, fate, .. } = event;
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
+        if packet.segment_len() == 0 {
+            return;
+        }
+        let is_promised = Mark::of(tcp).has(Mark::PROMISE);
+        match fate {
+            Fate::Delivered => self.on_delivered(packet, key, is_promised, cx),
+            Fate::GivenUp => self.on_given_up(packet, key, is_promised, cx),
+            Fate::FirstTransmissionFailed => {}
+        }
+    }
+
+    fn foresee(&self, connections: &[FlowKey]) {
+        self.flows.foresee(connections, |_| {});
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let timer = self.flows.next_timer().map(|at| Deadline { at, reason: "evidence" });
+        let idle = self.idle_deadline().map(|(at, _)| Deadline { at, reason: "idle connection" });
+        Deadline::earliest(timer, idle)
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.flows.pop_timer(cx.now()) {
+            self.on_timer(key, cx);
+        }
+        while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
+            self.forget(key, cx);
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::FRAME_FATE
+    }
+
+    fn held(&self) -> u64 {
+        self.owed
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let owes = |key: &FlowKey| self.flows.peek(*key).is_some_and(|flow| flow.receiving.owes());
+        let owing: Vec<FlowKey> = self.flows.keys().filter(owes).collect();
+        for key in owing {
+            let owed = self.with(key, |flow, _, _| flow.receiving.take_owed(flow.core_shift().unwrap_or(0)));
+            owed.flatten().into_iter().for_each(|owed| cx.send(Side::Radio, owed));
+        }
+    }
+
+    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.forget(connection, cx);
+    }
+}
+
+/// What a flow has a share of.
+#[derive(Clone, Copy)]
+struct Shares {
+    /// Octets that may be kept yet, of all flows.
+    room: usize,
+    /// Octets that are free in the queue behind, and the flows that share them.
+    free: u64,
+    queueing: u32,
+}
+
+impl Shares {
+    /// One flow's share of what is free in the queue. The paper has all of it in every ACK; that is so for a flow that is alone.
+    fn of_queue(self) -> u32 {
+        let share = self.free / u64::from(self.queueing.max(1));
+        u32::try_from(share).unwrap_or(u32::MAX)
+    }
+}
+
+/// What a flow takes up.
+#[derive(Clone, Copy, Default)]
+struct Account {
+    kept: usize,
+    queued: u32,
+    owes: bool,
+}
+
+impl Account {
+    fn of(flow: &Flow) -> Self {
+        Self {
+            kept: flow.confirming.kept.octets(),
+            queued: flow.confirming.queued(),
+            owes: flow.receiving.owes(),
+        }
+    }
+}
+
+/// What a packet of the receiver's means, by who listens.
+enum Heard {
+    Hop(Hearing),
+    Control(control::Heard),
+}
+
+/// An ACK of everything that the link layer delivered, in the receiver's name.
+fn acknowledgment(
+    flow: &mut Flow,
+    key: FlowKey,
+    settings: &Settings,
+    shares: Shares,
+    now: Instant,
+) -> Option<Packet> {
+    let shift = flow.radio_shift()?;
+    let (ack, echo) = flow.confirming.acknowledge(now)?;
+    let window = flow.confirming.window(&flow.receiver, settings, shares.of_queue());
+    Some(flow.receiver.ack(key, ack, echo, on_wire(window, shift)))
+}
+
+/// Has a packet of the receiver's say what was acknowledged, and the window from there.
+fn restate(packet: &mut Packet, flow: &mut Flow, settings: &Settings, shares: Shares) {
+    let (Some(shift), Some(told)) = (flow.radio_shift(), flow.confirming.told) else { return };
+    let window = flow.confirming.window(&flow.receiver, settings, shares.of_queue());
+    if let Some(tcp) = packet.tcp_mut() {
+        (tcp.ack, tcp.window) = (told.acknowledged, on_wire(window, shift));
+    }
+}
+
+/// A window as on the wire: never more than it is.
+fn on_wire(octets: u32, shift: u8) -> u16 {
+    u16::try_from(octets >> shift).unwrap_or(u16::MAX)
+}
+
+fn report_repair(copy: &Packet, cause: lasthop_agent::report::Cause, cx: &mut Context<'_>) {
+    if let Some(tcp) = copy.tcp() {
+        cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+    }
+}
