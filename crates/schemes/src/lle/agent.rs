@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use lasthop_agent::report::Cause;
 use lasthop_agent::{
     Agent, Context, Deadline, DropReason, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict,
 };
@@ -11,7 +12,7 @@ use super::confirming::{DUPLICATES, Hearing, Loss, Manner, Promise};
 use super::control::{self, Control, LocalAck};
 use super::flow::{Flow, opens};
 use super::mark::Mark;
-use super::receiving::Decision;
+use super::receiving::{Decision, is_plain};
 use super::settings::Settings;
 
 /// Whom the hop of an agent leads to, and who sits on its core side.
@@ -29,14 +30,14 @@ pub struct Reach {
 /// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to know each frame's fate.
 #[derive(Debug)]
 pub struct Lle {
-    settings: Settings,
+    pub(super) settings: Settings,
     reach: Reach,
     /// By the direction from the core to the radio side, each with its timer.
     flows: FlowTable<Flow>,
     /// When the agent at the other end of the hop was heard last.
     heard_at: Option<Instant>,
     /// Octets in the copies of all flows.
-    kept: usize,
+    pub(super) kept: usize,
     /// Octets of all flows that the link layer has, and the number of those flows.
     queued: u64,
     queueing: u32,
@@ -216,7 +217,8 @@ impl Lle {
             if !is_last_hop {
                 return Heard::Hop(Hearing::Pass);
             }
-            let manner = Manner { is_bare, is_window_news, mark };
+            let evidence = mark.has(Mark::EVIDENCE) && is_plain(packet);
+            let manner = Manner { is_bare, is_window_news, is_evidence: evidence };
             let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
             if hearing == Hearing::Restate {
                 restate(packet, flow, settings, shares);
@@ -244,8 +246,8 @@ impl Lle {
                 return Verdict::Drop(DropReason::Acknowledged);
             }
             Hearing::Missing(Some(copy)) => {
-                report_repair(&copy, lasthop_agent::report::Cause::DuplicateAck, cx);
-                cx.send(Side::Radio, copy);
+                report_repair(&copy, Cause::DuplicateAck, cx);
+                cx.send(Side::Radio, *copy);
             }
             Hearing::Missing(None) => cx.report(Report::AcknowledgedAndLost { seq: ack }),
         }
@@ -260,7 +262,7 @@ impl Lle {
         cx: &mut Context<'_>,
     ) -> Verdict {
         if let Some(copy) = heard.repair {
-            report_repair(&copy, lasthop_agent::report::Cause::DuplicateAck, cx);
+            report_repair(&copy, Cause::DuplicateAck, cx);
             cx.send(Side::Radio, copy);
         }
         let shift = self.flows.peek(key).and_then(Flow::radio_shift).unwrap_or(0);
@@ -297,8 +299,8 @@ impl Lle {
     /// SUCCESS.
     fn on_delivered(&mut self, packet: &Packet, key: FlowKey, is_promised: bool, cx: &mut Context<'_>) {
         let now = cx.now();
+        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
         let said = self.with(key, |flow, settings, shares| {
-            flow.confirming.on_fate(packet);
             if let Some(control) = &mut flow.control {
                 return Some(Err(control.on_delivered(packet)?));
             }
@@ -322,8 +324,8 @@ impl Lle {
     /// FAILURE.
     fn on_given_up(&mut self, packet: &Packet, key: FlowKey, is_promised: bool, cx: &mut Context<'_>) {
         let now = cx.now();
+        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
         let done = self.with(key, |flow, settings, shares| {
-            flow.confirming.on_fate(packet);
             if !is_promised || flow.control.is_some() {
                 return None;
             }
@@ -343,8 +345,8 @@ impl Lle {
                 }
             }
             Some(Err(copy)) => {
-                report_repair(&copy, lasthop_agent::report::Cause::Timer, cx);
-                cx.send(Side::Radio, copy);
+                report_repair(&copy, Cause::Timer, cx);
+                cx.send(Side::Radio, *copy);
             }
             None => {}
         }
@@ -375,7 +377,7 @@ impl Lle {
         for (index, packet) in sent.into_iter().flatten().enumerate() {
             let Some(packet) = packet else { continue };
             if index > 0 {
-                report_repair(&packet, lasthop_agent::report::Cause::Timer, cx);
+                report_repair(&packet, Cause::Timer, cx);
             }
             cx.send(Side::Radio, packet);
         }
@@ -524,7 +526,7 @@ fn on_wire(octets: u32, shift: u8) -> u16 {
     u16::try_from(octets >> shift).unwrap_or(u16::MAX)
 }
 
-fn report_repair(copy: &Packet, cause: lasthop_agent::report::Cause, cx: &mut Context<'_>) {
+fn report_repair(copy: &Packet, cause: Cause, cx: &mut Context<'_>) {
     if let Some(tcp) = copy.tcp() {
         cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
     }

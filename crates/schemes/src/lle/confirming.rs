@@ -71,7 +71,7 @@ pub(super) enum Hearing {
     /// The sender knows it.
     Known,
     /// It goes on as it is; and the receiver lacks what was acknowledged: this segment of ours repairs it, if there is one.
-    Missing(Option<Packet>),
+    Missing(Option<Box<Packet>>),
 }
 
 /// What an ACK is like.
@@ -81,7 +81,8 @@ pub(super) struct Manner {
     pub(super) is_bare: bool,
     /// Its window is another than before.
     pub(super) is_window_news: bool,
-    pub(super) mark: Mark,
+    /// It says nothing but that, and the agent that let it pass says so.
+    pub(super) is_evidence: bool,
 }
 
 /// Duplicate ACKs without SACK blocks that prove a loss (RFC 5681, section 3.2); what FAILURE sends (section 3.2.3 of the paper).
@@ -193,7 +194,7 @@ impl Confirming {
         let repaired = self.kept.find_mut(tcp.seq).filter(|kept| kept.notes.repaired.is_none());
         if let Some(kept) = repaired.filter(|_| end == told.sent) {
             kept.notes.repaired = Some(now);
-            return Loss::Repaired(kept.packet.clone());
+            return Loss::Repaired(Box::new(copy(&kept.packet, Mark::OFFER.with(Mark::PROMISE))));
         }
         self.asked_for = Some(tcp.seq);
         Loss::Asked
@@ -252,12 +253,11 @@ impl Confirming {
             let was_said = self.said.is_some_and(|said| !ack.after(said));
             return match settings.piggybacked_acks {
                 super::PiggybackedAcks::Clear if was_said => Hearing::ClearAck,
-                super::PiggybackedAcks::Clear => Hearing::Pass,
                 super::PiggybackedAcks::Raise if is_behind => Hearing::Restate,
-                super::PiggybackedAcks::Raise => Hearing::Pass,
+                _ => Hearing::Pass,
             };
         }
-        if manner.mark.has(Mark::EVIDENCE) {
+        if manner.is_evidence {
             let is_short_of_window = receiver.edge.is_some_and(|edge| edge.after(told.edge))
                 && told.edge.offset_from(told.sent) < (receiver.window / 2).cast_signed();
             let is_told_another = !settings.keep_until_proven && manner.is_window_news;
@@ -295,7 +295,7 @@ impl Confirming {
             return Hearing::Pass;
         }
         kept.notes.repaired = Some(now);
-        Hearing::Missing(Some(kept.packet.clone()))
+        Hearing::Missing(Some(Box::new(copy(&kept.packet, ASKS))))
     }
 
     /// The next ACK in the receiver's name: what it acknowledges, what it echoes. The sender knows that then.
@@ -356,8 +356,17 @@ impl Confirming {
         kept.notes.repaired = Some(now);
         self.repairs += 1;
         self.silent_since = now;
-        Some(kept.packet.clone())
+        Some(copy(&kept.packet, ASKS))
     }
+}
+
+/// What is sent again of acknowledged data: the receiver's own word is wanted, not a promise of ours.
+const ASKS: Mark = Mark::OFFER.with(Mark::EVIDENCE);
+
+fn copy(kept: &Packet, mark: Mark) -> Packet {
+    let mut copy = kept.clone();
+    mark.put(&mut copy);
+    copy
 }
 
 /// Whether a delivery will be acknowledged.
@@ -379,5 +388,5 @@ pub(super) enum Loss {
     /// The sender is asked by three duplicate ACKs.
     Asked,
     /// It goes once more, from here.
-    Repaired(Packet),
+    Repaired(Box<Packet>),
 }

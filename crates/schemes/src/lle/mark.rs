@@ -20,7 +20,7 @@ impl Mark {
     pub(super) const PROMISE: Self = Self(2);
     /// On what the receiver sends: there is an agent that keeps ACKs back for which it has a promise.
     pub(super) const ACCEPT: Self = Self(4);
-    /// On an ACK: it acknowledges new data and says nothing else; where that is known it need not go on.
+    /// On data: the receiver's own ACK is wanted. On an ACK: it acknowledges new data and says nothing else; where that is known it need not go on.
     pub(super) const EVIDENCE: Self = Self(8);
 
     /// Both.

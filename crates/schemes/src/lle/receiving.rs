@@ -22,6 +22,8 @@ pub(super) struct Receiving {
     owed_until: Option<Instant>,
     /// Data came without a promise: its ACK passes, whatever it says.
     next_passes: bool,
+    /// Data came again because no word of the host's own had: the next ACK passes.
+    is_asked: bool,
     /// Octets of the largest segment that came.
     segment: u32,
 }
@@ -52,7 +54,9 @@ impl Receiving {
         self.segment = self.segment.max(segment);
         self.is_offered = mark.is_some();
         if !mark.has(Mark::PROMISE) {
-            self.next_passes = true;
+            let is_asked = mark.has(Mark::EVIDENCE);
+            self.is_asked |= is_asked;
+            self.next_passes |= !is_asked;
             return;
         }
         if tcp.flags.has(TcpFlags::SYN) {
@@ -78,7 +82,7 @@ impl Receiving {
         let accept = if self.is_offered { Mark::ACCEPT } else { Mark::NONE };
         let advances = self.acknowledged.is_none_or(|known| tcp.ack.after(known));
         self.acknowledged = Some(self.acknowledged.map_or(tcp.ack, |known| known.later(tcp.ack)));
-        let says_only_that = advances && is_plain(packet, tcp);
+        let says_only_that = advances && is_plain(packet);
         let Some(shift) = shift.filter(|_| says_only_that && self.is_offered) else {
             self.passes(tcp, shift.unwrap_or(0));
             return Decision::Pass(accept);
@@ -89,7 +93,7 @@ impl Receiving {
             self.passes(tcp, shift);
             return Decision::Pass(accept);
         }
-        if !is_promised || self.is_due(tcp.ack, window, settings) {
+        if std::mem::take(&mut self.is_asked) || !is_promised || self.is_due(tcp.ack, window, settings) {
             self.passes(tcp, shift);
             return Decision::Pass(accept.with(Mark::EVIDENCE));
         }
@@ -154,7 +158,8 @@ impl Receiving {
 }
 
 /// Whether a segment is an ACK and nothing besides: no data, no FIN, no ECE or CWR, no SACK blocks, no option that is not understood.
-fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
+pub(super) fn is_plain(packet: &Packet) -> bool {
+    let Some(tcp) = packet.tcp() else { return false };
     let flags = tcp.flags.0 & !TcpFlags::PSH.0;
     let options = &tcp.options;
     flags == TcpFlags::ACK.0

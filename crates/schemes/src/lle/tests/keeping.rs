@@ -1,0 +1,105 @@
+//! The link layer's word is not TCP's.
+
+use std::time::Duration;
+
+use super::*;
+
+/// As it is sent again: the receiver's own word is wanted.
+fn asking(packet: &Packet) -> Packet {
+    marked(packet.clone(), Mark::OFFER.with(Mark::EVIDENCE))
+}
+
+#[test]
+fn what_the_receiver_does_not_confirm_is_sent_again() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let sent = bench.sent(&data(FIRST, 100));
+    bench.delivered(&sent);
+    assert!(bench.wait(399).timer().radio.is_empty());
+    assert_eq!(bench.wait(1).timer().radio, [asking(&sent)]);
+    // Twice as long each time.
+    assert!(bench.wait(799).timer().radio.is_empty());
+    assert_eq!(bench.wait(1).timer().radio, [asking(&sent)]);
+    bench.radio(&accepting(ack(FIRST + 100)));
+    assert!(bench.wait(60_000).timer().radio.is_empty());
+    assert_eq!(bench.lle.unproven(), 0);
+}
+
+#[test]
+fn what_the_receiver_complains_of_is_sent_again_at_once() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let sent: Vec<Packet> = (0..3).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
+    sent.iter().for_each(|packet| drop(bench.delivered(packet)));
+    let complaint = ack(FIRST).sack(FIRST + 100, FIRST + 200);
+    let step = bench.radio(&accepting(complaint.clone()));
+    assert_eq!((step.radio, step.passed), (vec![asking(&sent[0])], Some(complaint.clone())));
+    assert!(bench.radio(&accepting(complaint.clone())).radio.is_empty(), "it is on its way");
+    bench.wait(401);
+    assert_eq!(bench.radio(&accepting(complaint)).radio.len(), 1);
+}
+
+#[test]
+fn without_sack_three_duplicates_are_a_complaint() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
+    let copies: Vec<usize> =
+        (0..4).map(|_| bench.radio(&accepting(ack(FIRST))).radio.len()).collect();
+    assert_eq!(copies, [0, 0, 1, 0]);
+}
+
+#[test]
+fn d_sack_is_no_complaint() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    bench.through(&data(FIRST, 100));
+    let duplicate = ack(FIRST).sack(FIRST - 100, FIRST);
+    assert!(bench.radio(&accepting(duplicate)).radio.is_empty());
+}
+
+#[test]
+fn what_cannot_be_repaired_is_reported() {
+    let settings = Settings { repairs: 2, evidence_timeout: Duration::from_millis(10), ..Settings::default() };
+    let mut bench = Bench::at_access_point(settings);
+    bench.through(&data(FIRST, 100));
+    let mut reports = Vec::new();
+    for _ in 0..10 {
+        reports.extend(bench.wait(1000).timer().reports);
+    }
+    assert_eq!(reports.len(), 3);
+    assert_eq!(reports[2], Report::AcknowledgedAndLost { seq: Seq(FIRST) });
+    assert_eq!(bench.core(&data(FIRST + 100, 100)).mark(), Mark::OFFER, "and nothing more is promised");
+}
+
+#[test]
+fn as_published_it_is_lost_and_reported_once() {
+    let mut bench = Bench::at_access_point(Settings::published());
+    (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
+    let complaint = accepting(ack(FIRST).sack(FIRST + 100, FIRST + 200));
+    let lost = Report::AcknowledgedAndLost { seq: Seq(FIRST) };
+    assert_eq!(bench.radio(&complaint).reports, [lost]);
+    assert!(bench.radio(&complaint).reports.is_empty());
+    assert!(bench.wait(60_000).timer().radio.is_empty());
+}
+
+#[test]
+fn nothing_is_promised_that_there_is_no_room_to_keep() {
+    for settings in [
+        Settings { kept_octets: 300, ..Settings::default() },
+        Settings { kept_octets_in_all: 300, ..Settings::default() },
+    ] {
+        let mut bench = Bench::at_access_point(settings);
+        let promises: Vec<bool> =
+            (0..4).map(|n| bench.core(&data(FIRST + n * 100, 100)).mark().has(Mark::PROMISE)).collect();
+        assert_eq!(promises, [true, true, false, false]);
+        // The receiver's own ACK makes room.
+        bench.radio(&accepting(ack(FIRST + 400)));
+        assert!(bench.core(&data(FIRST + 400, 100)).mark().has(Mark::PROMISE));
+    }
+}
+
+#[test]
+fn a_shorter_repetition_does_not_replace_what_is_kept() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let sent = bench.sent(&data(FIRST, 200));
+    bench.sent(&data(FIRST, 100));
+    bench.delivered(&sent);
+    assert_eq!(bench.wait(400).timer().radio, [asking(&sent)]);
+}
