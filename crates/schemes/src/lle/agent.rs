@@ -33,7 +33,7 @@ pub struct Lle {
     pub(super) settings: Settings,
     reach: Reach,
     /// By the direction from the core to the radio side, each with its timer.
-    flows: FlowTable<Flow>,
+    pub(super) flows: FlowTable<Flow>,
     /// When the agent at the other end of the hop was heard last.
     heard_at: Option<Instant>,
     /// Octets in the copies of all flows.
@@ -135,6 +135,7 @@ impl Lle {
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
         let registered = self.heard_at.is_some_and(|at| now.since(at) < self.settings.registration);
         let decision = self.with(key, |flow, settings, shares| {
+            flow.on_leaving(packet);
             let mut mark = Mark::NONE;
             if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
                 flow.on_syn_from_core(packet);
@@ -149,8 +150,12 @@ impl Lle {
                 }
             }
             let mut is_full = false;
-            if is_last_hop && packet.segment_len() > 0 {
+            if is_last_hop {
                 mark = mark.with(Mark::OFFER);
+            }
+            if packet.segment_len() == 0 {
+                // There is nothing to acknowledge.
+            } else if is_last_hop {
                 if flow.has_peer && flow.radio_shift().is_some() {
                     let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
                     is_full = promise == Promise::NoRoom;
@@ -208,10 +213,12 @@ impl Lle {
             let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
             flow.has_peer = mark.has(Mark::ACCEPT);
             let is_bare = packet.segment_len() == 0;
-            if receives && !is_bare {
-                flow.receiving.on_data(packet, mark);
+            if receives {
+                flow.receiving.on_heard(packet, mark);
             }
             if let Some(control) = &mut flow.control {
+                // One that echoes congestion is no bare one: the TCP here is to hear of it.
+                let is_bare = is_bare && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
                 return Heard::Control(control.on_heard(packet, is_bare, now));
             }
             if !is_last_hop {
@@ -226,13 +233,19 @@ impl Lle {
             Heard::Hop(hearing)
         });
         match hearing {
-            Some(Heard::Hop(hearing)) => Self::on_hop_heard(packet, hearing, cx),
+            Some(Heard::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
             Some(Heard::Control(heard)) => self.on_control_heard(packet, key, heard, cx),
             None => Verdict::Forward,
         }
     }
 
-    fn on_hop_heard(packet: &mut Packet, hearing: Hearing, cx: &mut Context<'_>) -> Verdict {
+    fn on_hop_heard(
+        &self,
+        packet: &mut Packet,
+        key: FlowKey,
+        hearing: Hearing,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
         let ack = packet.tcp().map_or(Seq(0), |tcp| tcp.ack);
         match hearing {
             Hearing::Pass | Hearing::Restate => {}
@@ -246,8 +259,7 @@ impl Lle {
                 return Verdict::Drop(DropReason::Acknowledged);
             }
             Hearing::Missing(Some(copy)) => {
-                report_repair(&copy, Cause::DuplicateAck, cx);
-                cx.send(Side::Radio, *copy);
+                self.send_again(key, *copy, Cause::DuplicateAck, cx);
             }
             Hearing::Missing(None) => cx.report(Report::AcknowledgedAndLost { seq: ack }),
         }
@@ -262,8 +274,7 @@ impl Lle {
         cx: &mut Context<'_>,
     ) -> Verdict {
         if let Some(copy) = heard.repair {
-            report_repair(&copy, Cause::DuplicateAck, cx);
-            cx.send(Side::Radio, copy);
+            self.send_again(key, copy, Cause::DuplicateAck, cx);
         }
         let shift = self.flows.peek(key).and_then(Flow::radio_shift).unwrap_or(0);
         let known = packet.tcp().map(|tcp| tcp.ack);
@@ -288,6 +299,17 @@ impl Lle {
         verdict
     }
 
+    /// Sends a copy of ours.
+    fn send_again(&self, key: FlowKey, mut copy: Packet, cause: Cause, cx: &mut Context<'_>) {
+        if let Some(flow) = self.flows.peek(key) {
+            flow.freshen(&mut copy);
+        }
+        if let Some(tcp) = copy.tcp() {
+            cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+        }
+        cx.send(Side::Radio, copy);
+    }
+
     /// Acknowledges to the TCP here.
     fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
@@ -304,7 +326,7 @@ impl Lle {
             if let Some(control) = &mut flow.control {
                 return Some(Err(control.on_delivered(packet)?));
             }
-            if !is_promised || !flow.confirming.on_delivered(packet) {
+            if !is_promised || !flow.confirming.on_delivered(packet, now) {
                 return None;
             }
             Some(Ok(acknowledgment(flow, key, settings, shares, now)?))
@@ -344,10 +366,7 @@ impl Lle {
                     cx.send(Side::Core, ack.clone());
                 }
             }
-            Some(Err(copy)) => {
-                report_repair(&copy, Cause::Timer, cx);
-                cx.send(Side::Radio, *copy);
-            }
+            Some(Err(copy)) => self.send_again(key, *copy, Cause::Timer, cx),
             None => {}
         }
     }
@@ -374,12 +393,10 @@ impl Lle {
             }
             sent
         });
-        for (index, packet) in sent.into_iter().flatten().enumerate() {
-            let Some(packet) = packet else { continue };
-            if index > 0 {
-                report_repair(&packet, Cause::Timer, cx);
-            }
-            cx.send(Side::Radio, packet);
+        let [owed, copies @ ..] = sent.unwrap_or([const { None }; 3]);
+        owed.into_iter().for_each(|owed| cx.send(Side::Radio, owed));
+        for copy in copies.into_iter().flatten() {
+            self.send_again(key, copy, Cause::Timer, cx);
         }
         if let Some(seq) = lost {
             cx.report(Report::AcknowledgedAndLost { seq });
@@ -524,10 +541,4 @@ fn restate(packet: &mut Packet, flow: &mut Flow, settings: &Settings, shares: Sh
 /// A window as on the wire: never more than it is.
 fn on_wire(octets: u32, shift: u8) -> u16 {
     u16::try_from(octets >> shift).unwrap_or(u16::MAX)
-}
-
-fn report_repair(copy: &Packet, cause: Cause, cx: &mut Context<'_>) {
-    if let Some(tcp) = copy.tcp() {
-        cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
-    }
 }

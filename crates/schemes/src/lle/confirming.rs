@@ -25,6 +25,8 @@ pub(super) struct Confirming {
     echo: Option<u32>,
     /// Octets of the largest segment.
     pub(super) segment: u32,
+    /// When the link layer filled a hole last: complaints of it may still be under way.
+    filled_at: Option<Instant>,
     /// Duplicate ACKs in a row.
     duplicates: u32,
     /// Since when the receiver has said nothing new.
@@ -98,6 +100,7 @@ impl Confirming {
             kept: SegmentCache::new(usize::MAX),
             echo: None,
             segment: 0,
+            filled_at: None,
             duplicates: 0,
             silent_since: Instant::ZERO,
             repairs: 0,
@@ -164,7 +167,7 @@ impl Confirming {
     }
 
     /// The link layer delivered a segment that was promised: whether there is something new to acknowledge.
-    pub(super) fn on_delivered(&mut self, packet: &Packet) -> bool {
+    pub(super) fn on_delivered(&mut self, packet: &Packet, now: Instant) -> bool {
         let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return false };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         if !end.after(told.confirmed) || end.after(told.sent) {
@@ -175,6 +178,9 @@ impl Confirming {
             return false;
         }
         told.confirmed = self.above.absorb(end);
+        if told.confirmed != end || self.asked_for.is_some() {
+            self.filled_at = Some(now);
+        }
         //= RFC 7323, section 4.3: what the segment carried that moved the left edge is echoed.
         self.echo = tcp.options.timestamps.map(|timestamps| timestamps.value);
         if self.asked_for.is_some_and(|hole| told.confirmed.after(hole)) {
@@ -275,6 +281,9 @@ impl Confirming {
     /// The receiver repeats an ACK of less than was acknowledged on its behalf.
     fn on_complaint(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> Hearing {
         let (Some(tcp), Some(told)) = (packet.tcp(), self.told) else { return Hearing::Pass };
+        if self.filled_at.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
+            return Hearing::Pass;
+        }
         self.duplicates += 1;
         let has_more = tcp.options.sack.as_slice().iter().any(|(left, _)| left.after(tcp.ack));
         if tcp.ack != told.proven || !(has_more || self.duplicates >= DUPLICATES) {

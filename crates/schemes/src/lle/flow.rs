@@ -1,6 +1,6 @@
 //! What is kept about a connection.
 
-use lasthop_packet::{Instant, Packet, TcpFlags};
+use lasthop_packet::{Instant, Packet, Seq, TcpFlags, Timestamps};
 
 use super::confirming::Confirming;
 use super::control::Control;
@@ -15,6 +15,8 @@ pub(super) struct Flow {
     radio_scale: Scale,
     /// The agent behind the hop keeps ACKs back for which it has a promise.
     pub(super) has_peer: bool,
+    /// The latest TSval that went to the radio side.
+    latest_value: Option<u32>,
     /// The host on the radio side.
     pub(super) receiver: Receiver,
     /// Data to the radio side.
@@ -60,6 +62,7 @@ impl Flow {
             core_scale: Scale::Unknown,
             radio_scale: Scale::Unknown,
             has_peer: false,
+            latest_value: None,
             receiver: Receiver::default(),
             confirming: Confirming::new(),
             receiving: Receiving::default(),
@@ -83,6 +86,23 @@ impl Flow {
     /// How the windows of the host on the radio side are scaled, once both SYNs were seen.
     pub(super) const fn radio_shift(&self) -> Option<u8> {
         self.radio_scale.with(self.core_scale)
+    }
+
+    /// Takes note of a segment to the radio side.
+    pub(super) fn on_leaving(&mut self, packet: &Packet) {
+        let Some(Timestamps { value, .. }) = packet.tcp().and_then(|tcp| tcp.options.timestamps) else {
+            return;
+        };
+        let is_later = self.latest_value.is_none_or(|latest| Seq(value).after(Seq(latest)));
+        self.latest_value = if is_later { Some(value) } else { self.latest_value };
+    }
+
+    /// Has a copy carry the latest TSval, or PAWS may refuse it (RFC 7323, section 5.3).
+    pub(super) fn freshen(&self, copy: &mut Packet) {
+        let Some(latest) = self.latest_value else { return };
+        if let Some(timestamps) = copy.tcp_mut().and_then(|tcp| tcp.options.timestamps.as_mut()) {
+            timestamps.value = latest;
+        }
     }
 
     /// When something is due.

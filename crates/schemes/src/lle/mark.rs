@@ -14,7 +14,7 @@ const BITS: u16 = 0x000f;
 impl Mark {
     /// Nothing said.
     pub(super) const NONE: Self = Self(0);
-    /// On data: there is an agent that could acknowledge it from what the link layer says.
+    /// On what the sender sends: there is an agent that could acknowledge it from what the link layer says.
     pub(super) const OFFER: Self = Self(1);
     /// On data: that agent will acknowledge this segment once the link layer has delivered it.
     pub(super) const PROMISE: Self = Self(2);

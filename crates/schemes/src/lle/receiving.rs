@@ -45,14 +45,14 @@ pub(super) enum Decision {
 }
 
 impl Receiving {
-    /// Data, a SYN or a FIN came in over the hop.
-    pub(super) fn on_data(&mut self, packet: &Packet, mark: Mark) {
-        let Some(tcp) = packet.tcp() else { return };
+    /// A segment came in over the hop.
+    pub(super) fn on_heard(&mut self, packet: &Packet, mark: Mark) {
+        self.is_offered = mark.is_some();
+        let Some(tcp) = packet.tcp().filter(|_| packet.segment_len() > 0) else { return };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         let payload = packet.payload().len() as u32;
         let segment = packet.segment_size().map_or(payload, |size| u32::from(size.get()));
         self.segment = self.segment.max(segment);
-        self.is_offered = mark.is_some();
         if !mark.has(Mark::PROMISE) {
             let is_asked = mark.has(Mark::EVIDENCE);
             self.is_asked |= is_asked;

@@ -8,7 +8,7 @@ mod registering;
 mod suppressing;
 mod whatever;
 mod windows;
-// mod world;
+mod world;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -113,8 +113,13 @@ impl Bench {
     }
 
     fn fate(&mut self, packet: &Packet, fate: Fate) -> Step {
-        let event =
-            LinkEvent::Frame { packet, fate, transmissions: 1, queueing: Duration::ZERO, air_time: Duration::ZERO };
+        let event = LinkEvent::Frame {
+            packet,
+            fate,
+            transmissions: 1,
+            queueing: Duration::ZERO,
+            air_time: Duration::ZERO,
+        };
         self.call(|lle, cx| lle.on_link(&event, cx)).1
     }
 
@@ -167,8 +172,7 @@ fn data(seq: u32, len: u32) -> Packet {
 }
 
 fn up_data(seq: u32, ack: u32, len: u32) -> Packet {
-    let tcp =
-        Tcp { seq: Seq(seq), ack: Seq(ack), flags: TcpFlags::ACK, window: WINDOW, ..Tcp::default() };
+    let tcp = Tcp { seq: Seq(seq), ack: Seq(ack), flags: TcpFlags::ACK, window: WINDOW, ..Tcp::default() };
     up(tcp, len)
 }
 
@@ -184,8 +188,7 @@ fn syn() -> Packet {
 
 fn syn_ack() -> Packet {
     let flags = TcpFlags::SYN.with(TcpFlags::ACK);
-    let mut tcp =
-        Tcp { seq: Seq(UP - 1), ack: Seq(FIRST), flags, window: 4 * WINDOW, ..Tcp::default() };
+    let mut tcp = Tcp { seq: Seq(UP - 1), ack: Seq(FIRST), flags, window: 4 * WINDOW, ..Tcp::default() };
     tcp.options.window_scale = Some(SHIFT);
     up(tcp, 0)
 }

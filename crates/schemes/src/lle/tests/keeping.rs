@@ -38,11 +38,30 @@ fn what_the_receiver_complains_of_is_sent_again_at_once() {
 }
 
 #[test]
+fn complaints_that_were_under_way_when_a_hole_was_filled_are_none() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let first = bench.sent(&data(FIRST, 100));
+    bench.through(&data(FIRST + 100, 100));
+    assert_eq!(bench.delivered(&first).acks(), [FIRST + 200]);
+    let complaint = accepting(ack(FIRST).sack(FIRST + 100, FIRST + 200));
+    assert!(bench.radio(&complaint).radio.is_empty());
+}
+
+#[test]
+fn a_copy_carries_the_latest_tsval() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let first = bench.sent(&data(FIRST, 100).stamped(u32::MAX - 1, 1));
+    bench.delivered(&first);
+    bench.sent(&data(FIRST + 100, 100).stamped(3, 1));
+    let copies = bench.wait(400).timer().radio;
+    assert_eq!(copies, [asking(&first).stamped(3, 1)]);
+}
+
+#[test]
 fn without_sack_three_duplicates_are_a_complaint() {
     let mut bench = Bench::at_access_point(Settings::default());
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
-    let copies: Vec<usize> =
-        (0..4).map(|_| bench.radio(&accepting(ack(FIRST))).radio.len()).collect();
+    let copies: Vec<usize> = (0..4).map(|_| bench.radio(&accepting(ack(FIRST))).radio.len()).collect();
     assert_eq!(copies, [0, 0, 1, 0]);
 }
 
@@ -56,7 +75,8 @@ fn d_sack_is_no_complaint() {
 
 #[test]
 fn what_cannot_be_repaired_is_reported() {
-    let settings = Settings { repairs: 2, evidence_timeout: Duration::from_millis(10), ..Settings::default() };
+    let settings =
+        Settings { repairs: 2, evidence_timeout: Duration::from_millis(10), ..Settings::default() };
     let mut bench = Bench::at_access_point(settings);
     bench.through(&data(FIRST, 100));
     let mut reports = Vec::new();

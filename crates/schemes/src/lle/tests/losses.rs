@@ -17,8 +17,7 @@ fn failure_asks_the_sender_by_three_duplicates() {
 fn only_the_first_loss_in_a_sequence_is_told() {
     let mut bench = Bench::at_access_point(Settings::published());
     let lost: Vec<Packet> = (0..3).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
-    let asked: Vec<usize> =
-        lost.iter().map(|packet| bench.fate(packet, Fate::GivenUp).core.len()).collect();
+    let asked: Vec<usize> = lost.iter().map(|packet| bench.fate(packet, Fate::GivenUp).core.len()).collect();
     assert_eq!(asked, [3, 0, 0]);
     // The hole is filled: the next loss is a first one again.
     let again = bench.sent(&data(FIRST, 100));

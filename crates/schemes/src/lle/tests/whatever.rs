@@ -14,9 +14,11 @@ fn any_packet() -> impl Strategy<Value = Packet> {
             1 => any::<u32>(),
         ]
     };
-    let flags = prop_oneof![8 => Just(0x10u8), 1 => Just(0x11), 1 => Just(0x02), 1 => Just(0x12), 1 => any::<u8>()];
+    let flags =
+        prop_oneof![8 => Just(0x10u8), 1 => Just(0x11), 1 => Just(0x02), 1 => Just(0x12), 1 => any::<u8>()];
     let window = prop_oneof![4 => Just(WINDOW), 1 => Just(0), 1 => any::<u16>()];
-    let pointer = prop_oneof![2 => Just(0u16), 6 => (0u16..16).prop_map(|bits| 0x4c50 | bits), 1 => any::<u16>()];
+    let pointer =
+        prop_oneof![2 => Just(0u16), 6 => (0u16..16).prop_map(|bits| 0x4c50 | bits), 1 => any::<u16>()];
     let options = (
         proptest::option::of(number()),
         proptest::collection::vec((number(), number()), 0..3),
@@ -46,7 +48,13 @@ fn any_packet() -> impl Strategy<Value = Packet> {
 
 fn small(published: bool, buffer: bool) -> Settings {
     let preset = if published { Settings::published() } else { Settings::default() };
-    Settings { flows: 1, kept_octets: 60_000, kept_octets_in_all: 80_000, sender_buffer: if buffer { 70_000 } else { 0 }, ..preset }
+    Settings {
+        flows: 1,
+        kept_octets: 60_000,
+        kept_octets_in_all: 80_000,
+        sender_buffer: if buffer { 70_000 } else { 0 },
+        ..preset
+    }
 }
 
 proptest! {

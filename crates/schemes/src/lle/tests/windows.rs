@@ -72,10 +72,8 @@ fn it_is_what_is_free_in_the_queue_behind() {
     let settings = Settings { queue: 3000, ..Settings::published() };
     let mut bench = Bench::at_access_point(settings);
     let sent: Vec<Packet> = (0..3).map(|n| bench.sent(&data(FIRST + n * 1000, 1000))).collect();
-    let windows: Vec<u32> = sent
-        .iter()
-        .map(|packet| u32::from(bench.delivered(packet).only_ack().window) << SHIFT)
-        .collect();
+    let windows: Vec<u32> =
+        sent.iter().map(|packet| u32::from(bench.delivered(packet).only_ack().window) << SHIFT).collect();
     assert_eq!(windows, [1000, 2000, 3000]);
 }
 
@@ -92,11 +90,12 @@ fn it_is_never_less_than_a_segment_for_a_full_queue() {
 fn connections_share_the_queue() {
     let settings = Settings { queue: 10_000, ..Settings::default() };
     let mut bench = Bench::at_access_point(settings);
-    let other = |packet: Packet| {
-        packet.but(|tcp| {
-            if tcp.source_port == 80 { tcp.destination_port = 4001 } else { tcp.source_port = 4001 }
-        })
-    };
+    let other =
+        |packet: Packet| {
+            packet.but(|tcp| {
+                if tcp.source_port == 80 { tcp.destination_port = 4001 } else { tcp.source_port = 4001 }
+            })
+        };
     bench.core(&other(syn()));
     bench.radio(&other(accepting(syn_ack())));
     bench.sent(&other(data(FIRST, 4000)));
