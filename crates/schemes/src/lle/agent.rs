@@ -219,7 +219,7 @@ impl Lle {
             if let Some(control) = &mut flow.control {
                 // One that echoes congestion is no bare one: the TCP here is to hear of it.
                 let is_bare = is_bare && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
-                return Heard::Control(control.on_heard(packet, is_bare, now));
+                return Heard::Control(Box::new(control.on_heard(packet, is_bare, now)));
             }
             if !is_last_hop {
                 return Heard::Hop(Hearing::Pass);
@@ -234,7 +234,7 @@ impl Lle {
         });
         match hearing {
             Some(Heard::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
-            Some(Heard::Control(heard)) => self.on_control_heard(packet, key, heard, cx),
+            Some(Heard::Control(heard)) => self.on_control_heard(packet, key, *heard, cx),
             None => Verdict::Forward,
         }
     }
@@ -394,7 +394,9 @@ impl Lle {
             sent
         });
         let [owed, copies @ ..] = sent.unwrap_or([const { None }; 3]);
-        owed.into_iter().for_each(|owed| cx.send(Side::Radio, owed));
+        if let Some(owed) = owed {
+            cx.send(Side::Radio, owed);
+        }
         for copy in copies.into_iter().flatten() {
             self.send_again(key, copy, Cause::Timer, cx);
         }
@@ -512,7 +514,7 @@ impl Account {
 /// What a packet of the receiver's means, by who listens.
 enum Heard {
     Hop(Hearing),
-    Control(control::Heard),
+    Control(Box<control::Heard>),
 }
 
 /// An ACK of everything that the link layer delivered, in the receiver's name.

@@ -29,12 +29,14 @@ pub(super) struct Confirming {
     filled_at: Option<Instant>,
     /// Duplicate ACKs in a row.
     duplicates: u32,
-    /// Since when the receiver has said nothing new.
+    /// When the receiver acknowledged something new last.
+    advanced_at: Instant,
+    /// Since when it has said nothing new, or was asked.
     silent_since: Instant,
     /// Local retransmissions since.
     pub(super) repairs: u32,
-    /// A loss that nobody repairs was reported up to here.
-    lost_to: Option<Seq>,
+    /// Where a loss that nobody repairs begins, and since when the receiver complains of it; `None` once it was reported.
+    complaint: Option<(Seq, Option<Instant>)>,
 }
 
 /// How far everybody is.
@@ -102,9 +104,10 @@ impl Confirming {
             segment: 0,
             filled_at: None,
             duplicates: 0,
+            advanced_at: Instant::ZERO,
             silent_since: Instant::ZERO,
             repairs: 0,
-            lost_to: None,
+            complaint: None,
         }
     }
 
@@ -240,7 +243,8 @@ impl Confirming {
         if advances {
             told.proven = ack;
             told.fated = told.fated.later(ack);
-            (self.duplicates, self.repairs, self.silent_since) = (0, 0, now);
+            (self.duplicates, self.repairs) = (0, 0);
+            (self.advanced_at, self.silent_since) = (now, now);
             self.kept.remove_acknowledged(ack).for_each(drop);
         }
         let Some(told) = &mut self.told else { return Hearing::Pass };
@@ -284,17 +288,24 @@ impl Confirming {
         if self.filled_at.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
             return Hearing::Pass;
         }
-        self.duplicates += 1;
+        // Without SACK blocks they may be answers to what the sender repeats, and newer data is on its way behind that.
+        if now.since(self.advanced_at) >= settings.evidence_timeout {
+            self.duplicates += 1;
+        }
         let has_more = tcp.options.sack.as_slice().iter().any(|(left, _)| left.after(tcp.ack));
         if tcp.ack != told.proven || !(has_more || self.duplicates >= DUPLICATES) {
             return Hearing::Pass;
         }
         if !settings.keep_until_proven {
-            // Nobody has it any more. Once for each loss.
-            if self.lost_to.is_some_and(|to| !tcp.ack.after(to)) {
+            // Nobody has it any more, if it is not just under way behind the complaint. Once for each loss.
+            if self.complaint.is_none_or(|(of, _)| of != tcp.ack) {
+                self.complaint = Some((tcp.ack, Some(now)));
+            }
+            let Some((_, Some(since))) = self.complaint else { return Hearing::Pass };
+            if now.since(since) < settings.evidence_timeout {
                 return Hearing::Pass;
             }
-            self.lost_to = Some(tcp.ack);
+            self.complaint = Some((tcp.ack, None));
             return Hearing::Missing(None);
         }
         let Some(kept) = self.kept.first_mut().filter(|kept| !kept.seq.after(told.proven)) else {

@@ -25,14 +25,14 @@
 //!   it lets pass, and from then on the sender's promises, segment by segment, to acknowledge what the link layer delivers. The receiver's
 //!   agent keeps back only ACKs of promised data. So either may appear, restart or die at any time: data without a promise, and the ACKs
 //!   are back; ACKs without acceptance, and no more is promised. At worst what was promised last is not acknowledged, the sender's timer
-//!   expires, and its repetition is acknowledged as a repetition always is. Marks never leave the hop, but for the first SYN to an access point
-//!   whose agent has gone within [`Settings::registration`].
+//!   expires, and its repetition is acknowledged as a repetition always is. Marks stay on the hop, but for what a host sends before it
+//!   notices that the access point's agent has gone: the first SYN within [`Settings::registration`], or what was under way.
 //! - *SUCCESS is no proof* that TCP has the segment: a queue in the host overflows, a driver resets, memory runs out. As published, such a
 //!   segment is lost and the stream stalls for good; [`Report::AcknowledgedAndLost`] counts those that show. By default a segment is
 //!   promised only if there is room to keep it, and it is kept until the receiver itself acknowledges it: an ACK of the receiver's passes now
 //!   and then ([`Settings::evidence_segments`], [`Settings::evidence_interval`]), and where it does not, or the receiver complains, the segment is sent
-//!   again from here. If the agent itself dies, what only it has is lost; the bound is [`Settings::kept_octets`], the receiver's acceptance
-//!   of what its link layer confirmed being the rule, mostly nothing.
+//!   again from here, with the connection's latest TSval, or PAWS may refuse it. If the agent itself dies, what only it has is lost: what the link layer
+//!   delivered, the receiver's TCP did not take, and the agent had not repaired yet, at most [`Settings::kept_octets`].
 //! - *The window* in an ACK of ours. The paper copies or replaces it, and lets only exhausted ones pass, so that in between a sender may
 //!   be told of room that is gone. By default we never allow an octet that the receiver has not allowed itself: the window ends where its
 //!   last word had it end, and its own ACK passes before a quarter of the window is used up. As published: its last word, as it was.

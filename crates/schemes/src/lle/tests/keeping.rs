@@ -66,6 +66,14 @@ fn without_sack_three_duplicates_are_a_complaint() {
 }
 
 #[test]
+fn duplicates_right_behind_an_advance_may_be_answers_to_repetitions() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
+    bench.radio(&evidence(FIRST + 100));
+    assert!((0..4).all(|_| bench.radio(&accepting(ack(FIRST + 100))).radio.is_empty()));
+}
+
+#[test]
 fn d_sack_is_no_complaint() {
     let mut bench = Bench::at_access_point(Settings::default());
     bench.through(&data(FIRST, 100));
@@ -94,6 +102,8 @@ fn as_published_it_is_lost_and_reported_once() {
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
     let complaint = accepting(ack(FIRST).sack(FIRST + 100, FIRST + 200));
     let lost = Report::AcknowledgedAndLost { seq: Seq(FIRST) };
+    assert!(bench.radio(&complaint).reports.is_empty(), "it may be under way");
+    bench.wait(400);
     assert_eq!(bench.radio(&complaint).reports, [lost]);
     assert!(bench.radio(&complaint).reports.is_empty());
     assert!(bench.wait(60_000).timer().radio.is_empty());

@@ -337,7 +337,7 @@ proptest! {
 fn as_published_what_tcp_does_not_get_is_lost_and_shows() {
     let trouble = Trouble { loss: 0.1, wire_loss: 0.0, swallowed: 0.03, deaths: Vec::new(), seed: 1 };
     let config = Config { mss: 1000, sack: true, ..Config::default() };
-    let mut world = World::new(Settings::published(), config, [300_000, 0], trouble);
-    world.run(2000, [300_000, 0]);
-    assert!(world.read[0] < 300_000 && world.generated > 10 && world.lost > 0);
+    let mut world = World::new(Settings::published(), config, [3_000_000, 0], trouble);
+    world.run(2000, [3_000_000, 0]);
+    assert!(world.read[0] < 3_000_000 && world.generated > 10 && world.lost > 0);
 }
