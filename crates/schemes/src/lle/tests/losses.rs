@@ -40,7 +40,7 @@ fn the_last_segment_is_sent_once_more_from_here() {
     let lost = bench.sent(&data(FIRST, 100));
     let step = bench.fate(&lost, Fate::GivenUp);
     assert!(step.core.is_empty());
-    assert_eq!(step.radio, [lost.clone()]);
+    assert_eq!(step.radio, std::slice::from_ref(&lost));
     assert_eq!(bench.fate(&lost, Fate::GivenUp).core.len(), 3, "once");
 }
 

@@ -40,7 +40,9 @@ fn any_packet() -> impl Strategy<Value = Packet> {
                 tcp.options.window_scale = scale.filter(|_| flags & 2 != 0);
                 tcp.options.timestamps =
                     stamp.map(|value| Timestamps { value, echo_reply: value.wrapping_add(1) });
-                blocks.iter().for_each(|(left, right)| tcp.options.sack.push(Seq(*left), Seq(*right)));
+                for (left, right) in &blocks {
+                    tcp.options.sack.push(Seq(*left), Seq(*right));
+                }
             })
         },
     )

@@ -175,11 +175,9 @@ impl World {
         }
         let is_down = event == Event::Down;
         let arrives = (0..3).any(|_| !self.happens(self.trouble.loss));
-        if arrives && is_down {
-            if let Some(tcp) = packet.tcp() {
-                let end = self.confirmed.entry(tcp.seq - ISS).or_default();
-                *end = (*end).max(tcp.seq - ISS + packet.segment_len());
-            }
+        if let Some(tcp) = packet.tcp().filter(|_| arrives && is_down) {
+            let end = self.confirmed.entry(tcp.seq - ISS).or_default();
+            *end = (*end).max(tcp.seq - ISS + packet.segment_len());
         }
         if arrives {
             self.cross(is_down, Side::Radio, &packet);
