@@ -153,3 +153,67 @@ fn without_an_agent_at_the_access_point_it_is_plain_tcp() {
     assert_eq!(plain.air, lle.air);
     assert_eq!((lle.counters.acks_generated, lle.counters.acks_suppressed), (0, 0));
 }
+
+/// A string of three wireless hops (figure 3.6), from a host at one end to a host at the other.
+const STRING: &str = r#"
+duration = "120 s"
+[nodes.source]
+kind = "host"
+[nodes.first]
+kind = "router"
+[nodes.last]
+kind = "router"
+[nodes.sink]
+kind = "host"
+[links.one]
+kind = "wireless"
+between = ["source", "first"]
+rate = "11 Mbit/s"
+delay = "0.01 ms"
+loss = "5%"
+link-layer = { kind = "stop-and-wait", retransmission-attempts = 4 }
+cell = "string"
+[links.two]
+kind = "wireless"
+between = ["first", "last"]
+rate = "11 Mbit/s"
+delay = "0.01 ms"
+loss = "5%"
+link-layer = { kind = "stop-and-wait", retransmission-attempts = 4 }
+cell = "string"
+[links.three]
+kind = "wireless"
+between = ["last", "sink"]
+rate = "11 Mbit/s"
+delay = "0.01 ms"
+loss = "5%"
+link-layer = { kind = "stop-and-wait", retransmission-attempts = 4 }
+cell = "string"
+[flows.transfer]
+from = "source"
+to = "sink"
+size = "3 MB"
+"#;
+
+#[test]
+fn in_a_string_of_hops_the_last_hop_router_acknowledges_and_the_sender_may_be_told_of_its_own() {
+    let scenario = file::parse(STRING, "string.toml", Path::new("."), &Overrides::default());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let [plain, lle, controlled] = [("none", ""), ("lle-tcp", ""), ("lle-tcp", "sender-buffer = \"32 KiB\"")]
+        .map(|(name, settings)| {
+            let run = Run::of(&scenario, name, settings);
+            run.assert_everything_arrived();
+            run
+        });
+    let (last, sink) = (2, 3);
+    // What the sink does not send the last-hop router does; one hop is spared.
+    assert!(lle.air[sink] * 5 < plain.air[sink], "{:?} {:?}", lle.air, plain.air);
+    assert!(lle.air[last] + lle.air[sink] < plain.air[last] + plain.air[sink] + lle.counters.acks_generated);
+    assert!(lle.counters.acks_generated > 1000);
+    // The sender's own agent acknowledges every segment again.
+    assert!(
+        controlled.counters.acks_generated > 2 * lle.counters.acks_generated - 500,
+        "{:?}",
+        controlled.counters
+    );
+}
