@@ -8,12 +8,13 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
-use super::confirming::{DUPLICATES, Hearing, Loss, Manner, Promise};
+use super::confirming::{Hearing, Manner, Promise};
 use super::control::{self, Control, LocalAck};
 use super::flow::{Flow, opens};
 use super::mark::Mark;
 use super::receiving::{Decision, is_plain};
 use super::settings::Settings;
+use super::shares::{Account, Shares, on_wire, restate};
 
 /// Whom the hop of an agent leads to, and who sits on its core side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,11 @@ impl Lle {
     }
 
     /// Calls `f` on a flow's state, and keeps the accounts and its timer.
-    fn with<R>(&mut self, key: FlowKey, f: impl FnOnce(&mut Flow, &Settings, Shares) -> R) -> Option<R> {
+    pub(super) fn with<R>(
+        &mut self,
+        key: FlowKey,
+        f: impl FnOnce(&mut Flow, &Settings, Shares) -> R,
+    ) -> Option<R> {
         let shares = Shares {
             room: self.settings.kept_octets_in_all.saturating_sub(self.kept),
             free: (self.settings.queue as u64).saturating_sub(self.queued),
@@ -300,7 +305,7 @@ impl Lle {
     }
 
     /// Sends a copy of ours.
-    fn send_again(&self, key: FlowKey, mut copy: Packet, cause: Cause, cx: &mut Context<'_>) {
+    pub(super) fn send_again(&self, key: FlowKey, mut copy: Packet, cause: Cause, cx: &mut Context<'_>) {
         if let Some(flow) = self.flows.peek(key) {
             flow.freshen(&mut copy);
         }
@@ -311,98 +316,11 @@ impl Lle {
     }
 
     /// Acknowledges to the TCP here.
-    fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
+    pub(super) fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
         let window = on_wire(local.window, flow.radio_shift().unwrap_or(0));
         cx.report(Report::AckGenerated { ack: local.ack });
         cx.send(Side::Core, flow.receiver.ack(key, local.ack, local.echo, window));
-    }
-
-    /// SUCCESS.
-    fn on_delivered(&mut self, packet: &Packet, key: FlowKey, is_promised: bool, cx: &mut Context<'_>) {
-        let now = cx.now();
-        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
-        let said = self.with(key, |flow, settings, shares| {
-            if let Some(control) = &mut flow.control {
-                return Some(Err(control.on_delivered(packet)?));
-            }
-            if !is_promised || !flow.confirming.on_delivered(packet, now) {
-                return None;
-            }
-            Some(Ok(acknowledgment(flow, key, settings, shares, now)?))
-        });
-        match said.flatten() {
-            Some(Ok(ack)) => {
-                if let Some(tcp) = ack.tcp() {
-                    cx.report(Report::AckGenerated { ack: tcp.ack });
-                }
-                cx.send(Side::Core, ack);
-            }
-            Some(Err(local)) => self.tell_local(key, local, cx),
-            None => {}
-        }
-    }
-
-    /// FAILURE.
-    fn on_given_up(&mut self, packet: &Packet, key: FlowKey, is_promised: bool, cx: &mut Context<'_>) {
-        let now = cx.now();
-        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
-        let done = self.with(key, |flow, settings, shares| {
-            if !is_promised || flow.control.is_some() {
-                return None;
-            }
-            match flow.confirming.on_given_up(packet, now) {
-                Loss::Ignored => None,
-                Loss::Repaired(copy) => Some(Err(copy)),
-                Loss::Asked => Some(Ok(acknowledgment(flow, key, settings, shares, now)?)),
-            }
-        });
-        match done.flatten() {
-            Some(Ok(ack)) => {
-                for _ in 0..DUPLICATES {
-                    if let Some(tcp) = ack.tcp() {
-                        cx.report(Report::AckGenerated { ack: tcp.ack });
-                    }
-                    cx.send(Side::Core, ack.clone());
-                }
-            }
-            Some(Err(copy)) => self.send_again(key, *copy, Cause::Timer, cx),
-            None => {}
-        }
-    }
-
-    /// The timer of a flow expired.
-    fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let now = cx.now();
-        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let mut lost = None;
-        let sent = self.with(key, |flow, settings, _| {
-            let mut sent = [const { None }; 3];
-            if is_due(flow.receiving.deadline()) {
-                sent[0] = flow.receiving.take_owed(flow.core_shift().unwrap_or(0));
-            }
-            if is_due(flow.confirming.deadline(settings)) {
-                sent[1] = flow.confirming.repair(settings, now);
-                if sent[1].is_none() {
-                    lost = flow.confirming.give_up();
-                    flow.has_peer = false;
-                }
-            }
-            if let Some(control) = flow.control.as_mut().filter(|control| is_due(control.deadline())) {
-                sent[2] = control.on_timeout(now);
-            }
-            sent
-        });
-        let [owed, copies @ ..] = sent.unwrap_or([const { None }; 3]);
-        if let Some(owed) = owed {
-            cx.send(Side::Radio, owed);
-        }
-        for copy in copies.into_iter().flatten() {
-            self.send_again(key, copy, Cause::Timer, cx);
-        }
-        if let Some(seq) = lost {
-            cx.report(Report::AcknowledgedAndLost { seq });
-        }
     }
 
     /// When the idlest flow is to be forgotten.
@@ -475,72 +393,8 @@ impl Agent for Lle {
     }
 }
 
-/// What a flow has a share of.
-#[derive(Clone, Copy)]
-struct Shares {
-    /// Octets that may be kept yet, of all flows.
-    room: usize,
-    /// Octets that are free in the queue behind, and the flows that share them.
-    free: u64,
-    queueing: u32,
-}
-
-impl Shares {
-    /// One flow's share of what is free in the queue. The paper has all of it in every ACK; that is so for a flow that is alone.
-    fn of_queue(self) -> u32 {
-        let share = self.free / u64::from(self.queueing.max(1));
-        u32::try_from(share).unwrap_or(u32::MAX)
-    }
-}
-
-/// What a flow takes up.
-#[derive(Clone, Copy, Default)]
-struct Account {
-    kept: usize,
-    queued: u32,
-    owes: bool,
-}
-
-impl Account {
-    fn of(flow: &Flow) -> Self {
-        Self {
-            kept: flow.confirming.kept.octets(),
-            queued: flow.confirming.queued(),
-            owes: flow.receiving.owes(),
-        }
-    }
-}
-
 /// What a packet of the receiver's means, by who listens.
 enum Heard {
     Hop(Hearing),
     Control(Box<control::Heard>),
-}
-
-/// An ACK of everything that the link layer delivered, in the receiver's name.
-fn acknowledgment(
-    flow: &mut Flow,
-    key: FlowKey,
-    settings: &Settings,
-    shares: Shares,
-    now: Instant,
-) -> Option<Packet> {
-    let shift = flow.radio_shift()?;
-    let (ack, echo) = flow.confirming.acknowledge(now)?;
-    let window = flow.confirming.window(&flow.receiver, settings, shares.of_queue());
-    Some(flow.receiver.ack(key, ack, echo, on_wire(window, shift)))
-}
-
-/// Has a packet of the receiver's say what was acknowledged, and the window from there.
-fn restate(packet: &mut Packet, flow: &mut Flow, settings: &Settings, shares: Shares) {
-    let (Some(shift), Some(told)) = (flow.radio_shift(), flow.confirming.told) else { return };
-    let window = flow.confirming.window(&flow.receiver, settings, shares.of_queue());
-    if let Some(tcp) = packet.tcp_mut() {
-        (tcp.ack, tcp.window) = (told.acknowledged, on_wire(window, shift));
-    }
-}
-
-/// A window as on the wire: never more than it is.
-fn on_wire(octets: u32, shift: u8) -> u16 {
-    u16::try_from(octets >> shift).unwrap_or(u16::MAX)
 }

@@ -57,12 +57,14 @@
 mod agent;
 mod confirming;
 mod control;
+mod fates;
 mod flow;
 mod mark;
 mod ranges;
 mod receiver;
 mod receiving;
 mod settings;
+mod shares;
 #[cfg(test)]
 mod tests;
 
