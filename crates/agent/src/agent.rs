@@ -105,6 +105,8 @@ pub enum DropReason {
     DuplicateAck,
     /// There is no room for it.
     Full,
+    /// An ACK of what the sender knows already from an agent nearer to it, or will.
+    Acknowledged,
 }
 
 /// When an agent wants to be called, and why.

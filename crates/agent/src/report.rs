@@ -17,6 +17,21 @@ pub enum Report {
         /// The acknowledgment number.
         ack: Seq,
     },
+    /// It sent an ACK in a receiver's name.
+    AckGenerated {
+        /// The acknowledgment number.
+        ack: Seq,
+    },
+    /// It kept an ACK back that an agent nearer to the sender makes.
+    AckSuppressed {
+        /// The acknowledgment number.
+        ack: Seq,
+    },
+    /// Data that an agent acknowledged in a receiver's name has not arrived, and nobody has it any more.
+    AcknowledgedAndLost {
+        /// Where it begins.
+        seq: Seq,
+    },
     /// It sent a control message to a TCP sender.
     ControlMessage {
         /// The segment that the message is about.

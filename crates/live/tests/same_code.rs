@@ -106,7 +106,7 @@ impl Agent for Recorder {
 fn agent(scheme: &str, settings: &str) -> AgentMaker {
     let settings: toml::Table = settings.parse().expect("settings");
     let placement = find(scheme).and_then(|scheme| scheme.configure(settings)).expect("the catalogue has it");
-    let place = Place { role: Role::Edge, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
+    let place = Place { role: Role::Edge, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), neighbour: None };
     Arc::new(move || placement.agent(place).expect("it sits at the edge"))
 }
 

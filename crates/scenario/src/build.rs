@@ -165,8 +165,12 @@ impl Scenario {
             if !matches!(link.link, Link::Wireless { .. }) {
                 continue;
             }
-            for end in [link.ends.0, link.ends.1] {
-                let place = Place { role: self.role(end), address: world.node_address(nodes[end]) };
+            for (end, other) in [link.ends, (link.ends.1, link.ends.0)] {
+                let place = Place {
+                    role: self.role(end),
+                    address: world.node_address(nodes[end]),
+                    neighbour: Some(world.node_address(nodes[other])),
+                };
                 let Some(agent) = placement.agent(place) else { continue };
                 world.attach(nodes[end], links[index], agent).map_err(|problem| BuildError::Agent {
                     scheme: scheme.label.clone(),

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::icmp::{Notifier, RefinedSender, SimpleSender};
+use crate::lle::{self, Lle, Reach};
 use crate::snoop::{self, Snoop};
 
 /// What a node is to a scheme. The scenario says which node plays which role.
@@ -55,6 +56,8 @@ pub struct Place {
     pub role: Role,
     /// The node's address.
     pub address: IpAddr,
+    /// The address of the node at the other end of the wireless link; `None` where there are many, or they are not known.
+    pub neighbour: Option<IpAddr>,
 }
 
 /// A scheme with its settings: makes what it places.
@@ -181,6 +184,19 @@ pub static CATALOGUE: &[Scheme] = &[
         configure: |settings| with_settings(settings, |NoSettings {}| Box::new(RefinedIcmp)),
         schema: schema::<NoSettings>,
     },
+    Scheme {
+        name: "lle-tcp",
+        title: "ACKs made from the link layer's acknowledgments; the real ones stay off the air",
+        source: "Kliazovich, dissertation, University of Trento 2006, chapter 3; by default nothing acknowledged is lost",
+        places: "edge, relay, mobile host: an agent at both ends of the last hop, or nothing happens",
+        needs: "fate of each frame",
+        advice: "Helps where ACKs compete with data for the air: half-duplex links, small segments, an ACK for each. Saves little where \
+                 ACKs are delayed, and nothing of the loss that the link layer leaves. As published (preset = \"published\") data is lost for \
+                 good that the link delivers and TCP does not take, and traffic in both directions at once stalls with a TCP \
+                 that drops segments without ACK bit. Uploads through an access point pass untouched unless sender-buffer is set.",
+        configure: |settings| Ok(Box::new(lle::Settings::read(settings)?)),
+        schema: schema::<lle::Settings>,
+    },
 ];
 
 /// The settings of a scheme that has none.
@@ -207,6 +223,19 @@ impl Placement for snoop::Settings {
     fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
         matches!(place.role, Role::Edge | Role::Relay)
             .then(|| Box::new(Snoop::new(self.clone())) as Box<dyn Agent>)
+    }
+}
+
+impl Placement for lle::Settings {
+    /// Data is acknowledged only by the node before its receiver: that is any host behind an access point, and the neighbour elsewhere.
+    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
+        let confirms = match place.role {
+            Role::FixedHost => return None,
+            Role::Edge => true,
+            Role::Relay | Role::MobileHost => place.neighbour.is_some(),
+        };
+        let reach = Reach { neighbour: place.neighbour, confirms, receives: place.role == Role::MobileHost };
+        Some(Box::new(Lle::new(self.clone(), reach)))
     }
 }
 

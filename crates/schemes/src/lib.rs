@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`snoop`] | Snoop (1995): an access point that caches, retransmits and keeps duplicate ACKs from the sender |
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
+//! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
 //! | [`catalogue`] | every scheme by name: settings to agents and TCP extensions, role by role |
 //! | [`settings`] | how a scheme's settings write durations and amounts of data |
 //!
@@ -11,5 +12,6 @@
 
 pub mod catalogue;
 pub mod icmp;
+pub mod lle;
 pub mod settings;
 pub mod snoop;

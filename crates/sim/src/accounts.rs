@@ -31,6 +31,7 @@ impl DropCause {
             Self::NoRoute => "no route",
             Self::NoListener => "no listener",
             Self::Agent(DropReason::DuplicateAck) => "duplicate ACK suppressed",
+            Self::Agent(DropReason::Acknowledged) => "acknowledged by an agent",
             Self::Agent(DropReason::Full) => "no room in an agent",
         }
     }

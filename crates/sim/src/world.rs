@@ -131,6 +131,12 @@ pub struct Counters {
     pub local_retransmits: u64,
     /// Duplicate ACKs that agents suppressed.
     pub duplicate_acks_suppressed: u64,
+    /// ACKs that agents sent in receivers' names.
+    pub acks_generated: u64,
+    /// ACKs that agents kept back because others make them.
+    pub acks_suppressed: u64,
+    /// Times that data was lost for good that an agent had acknowledged in a receiver's name.
+    pub acknowledged_and_lost: u64,
     /// Times that an agent let something pass untouched because a table or cache of its was full.
     pub reports_at_bound: u64,
 }

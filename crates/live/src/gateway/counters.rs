@@ -103,6 +103,7 @@ impl RuleCounters {
             Verdict::Forward => self.forwarded += 1,
             Verdict::Drop(DropReason::DuplicateAck) => self.dropped_duplicate_ack += 1,
             Verdict::Drop(DropReason::Full) => self.dropped_full += 1,
+            Verdict::Drop(DropReason::Acknowledged) => self.dropped_acknowledged += 1,
             Verdict::Absorb => self.absorbed += 1,
         }
     }
@@ -116,10 +117,14 @@ impl RuleCounters {
             forwarded: self.forwarded + other.forwarded,
             dropped_duplicate_ack: self.dropped_duplicate_ack + other.dropped_duplicate_ack,
             dropped_full: self.dropped_full + other.dropped_full,
+            dropped_acknowledged: self.dropped_acknowledged + other.dropped_acknowledged,
             absorbed: self.absorbed + other.absorbed,
             sent: self.sent + other.sent,
             local_retransmits: self.local_retransmits + other.local_retransmits,
             duplicate_acks_suppressed: self.duplicate_acks_suppressed + other.duplicate_acks_suppressed,
+            acks_generated: self.acks_generated + other.acks_generated,
+            acks_suppressed: self.acks_suppressed + other.acks_suppressed,
+            acknowledged_and_lost: self.acknowledged_and_lost + other.acknowledged_and_lost,
             control_messages: self.control_messages + other.control_messages,
             at_bound: self.at_bound + other.at_bound,
             panics: self.panics + other.panics,

@@ -141,11 +141,11 @@ impl Page {
     /// What agents did; `of` names rules, or is empty for all together.
     fn agents(&mut self, prefix: &str, whose: &str, of: &[(&str, RuleCounters)]) -> fmt::Result {
         type Figure = fn(&RuleCounters) -> u64;
-        let figures: [(&str, &str, Figure); 10] = [
+        let figures: [(&str, &str, Figure); 13] = [
             ("seen_packets_total", "Packets seen by %'s agent.", |c| c.seen),
             ("forwarded_packets_total", "Packets forwarded by %'s agent.", |c| c.forwarded),
             ("dropped_packets_total", "Packets dropped by %'s agent.", |c| {
-                c.dropped_duplicate_ack + c.dropped_full
+                c.dropped_duplicate_ack + c.dropped_full + c.dropped_acknowledged
             }),
             ("absorbed_packets_total", "Packets taken over by %'s agent.", |c| c.absorbed),
             ("shown_packets_total", "Packets that %'s agent let pass unasked, and saw a copy of.", |c| {
@@ -155,6 +155,13 @@ impl Page {
             ("local_retransmits_total", "Segments sent again by %'s agent.", |c| c.local_retransmits),
             ("duplicate_acks_suppressed_total", "Duplicate ACKs kept back by %'s agent.", |c| {
                 c.duplicate_acks_suppressed
+            }),
+            ("acks_generated_total", "ACKs that %'s agent sent in receivers' names.", |c| c.acks_generated),
+            ("acks_suppressed_total", "ACKs kept back by %'s agent that an agent makes.", |c| {
+                c.acks_suppressed
+            }),
+            ("acknowledged_and_lost_total", "Losses of data that %'s agent had acknowledged.", |c| {
+                c.acknowledged_and_lost
             }),
             ("at_bound_total", "Times that %'s agent was at a bound.", |c| c.at_bound),
             ("panics_total", "Panics of %'s agent.", |c| c.panics),

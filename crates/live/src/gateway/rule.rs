@@ -45,6 +45,8 @@ pub struct RuleCounters {
     pub dropped_duplicate_ack: u64,
     /// Of those, ended with it because something was full.
     pub dropped_full: u64,
+    /// Of those, ended with it because the sender has that ACK already from an agent.
+    pub dropped_acknowledged: u64,
     /// Of those, taken over, to be sent later or in another shape.
     pub absorbed: u64,
     /// Packets that it let pass without being asked, and that it was shown.
@@ -55,6 +57,12 @@ pub struct RuleCounters {
     pub local_retransmits: u64,
     /// Duplicate ACKs that it kept from senders, as it reports.
     pub duplicate_acks_suppressed: u64,
+    /// ACKs that it sent in receivers' names, as it reports.
+    pub acks_generated: u64,
+    /// ACKs that it kept back because an agent makes them, as it reports.
+    pub acks_suppressed: u64,
+    /// Times that data was lost that had been acknowledged in a receiver's name, as it reports.
+    pub acknowledged_and_lost: u64,
     /// Control messages that it sent, as it reports.
     pub control_messages: u64,
     /// Times that something passed untouched because a bound was reached, as it reports.
@@ -206,6 +214,9 @@ impl RuleCounters {
         match report {
             Report::LocalRetransmit { .. } => self.local_retransmits += 1,
             Report::DuplicateAckSuppressed { .. } => self.duplicate_acks_suppressed += 1,
+            Report::AckGenerated { .. } => self.acks_generated += 1,
+            Report::AckSuppressed { .. } => self.acks_suppressed += 1,
+            Report::AcknowledgedAndLost { .. } => self.acknowledged_and_lost += 1,
             Report::ControlMessage { .. } => self.control_messages += 1,
             Report::AtBound { .. } => self.at_bound += 1,
         }

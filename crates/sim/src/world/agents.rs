@@ -111,6 +111,9 @@ impl World {
         match report {
             Report::LocalRetransmit { .. } => self.counters.local_retransmits += 1,
             Report::DuplicateAckSuppressed { .. } => self.counters.duplicate_acks_suppressed += 1,
+            Report::AckGenerated { .. } => self.counters.acks_generated += 1,
+            Report::AckSuppressed { .. } => self.counters.acks_suppressed += 1,
+            Report::AcknowledgedAndLost { .. } => self.counters.acknowledged_and_lost += 1,
             Report::ControlMessage { .. } => self.counters.control_messages += 1,
             Report::AtBound { .. } => self.counters.reports_at_bound += 1,
         }

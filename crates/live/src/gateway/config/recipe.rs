@@ -84,7 +84,7 @@ fn layers(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<Vec<Lay
 
 /// What makes the agent of these schemes; `None` if all of them leave the traffic alone.
 fn maker(reader: &Reader<'_>, layers: &[Layer]) -> Result<Option<AgentMaker>, ConfigError> {
-    let place = Place { role: Role::Edge, address: reader.surroundings.address };
+    let place = Place { role: Role::Edge, address: reader.surroundings.address, neighbour: None };
     let mut placements: Vec<Box<dyn Placement>> = Vec::new();
     for layer in layers {
         let placement = layer.scheme.configure(layer.settings.clone());

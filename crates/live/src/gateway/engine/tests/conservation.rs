@@ -88,7 +88,8 @@ proptest! {
         let agents = report.agents;
         prop_assert_eq!(report.counters.received, received);
         prop_assert_eq!(report.counters.passed.sum() + agents.seen, received);
-        prop_assert_eq!(agents.forwarded + agents.dropped_duplicate_ack + agents.dropped_full + agents.absorbed, agents.seen);
+        let dropped = agents.dropped_duplicate_ack + agents.dropped_full + agents.dropped_acknowledged;
+        prop_assert_eq!(agents.forwarded + dropped + agents.absorbed, agents.seen);
         let lost = report.counters.unaddressed + report.counters.too_large;
         prop_assert_eq!(sent, report.counters.passed.sum() + agents.forwarded + agents.sent - lost);
 

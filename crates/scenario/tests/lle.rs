@@ -1,0 +1,219 @@
+//! LLE-TCP from end to end: what arrives, and what crosses the air for it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use lasthop_packet::Instant;
+use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
+use lasthop_sim::observe::{Interest, Observer, TraceEvent};
+use lasthop_sim::world::Counters;
+use lasthop_sim::{FlowOutcome, NodeId};
+
+/// Counts the packets that each node puts on the air, once each.
+#[derive(Clone, Default)]
+struct Air(Arc<Mutex<BTreeMap<NodeId, u64>>>);
+
+impl Observer for Air {
+    fn interest(&self) -> Interest {
+        Interest::FRAMES
+    }
+
+    fn on_event(&mut self, _now: Instant, event: &TraceEvent<'_>) {
+        if let TraceEvent::Frame { from, transmission: 1, .. } = event {
+            *self.0.lock().expect("nobody panics").entry(*from).or_default() += 1;
+        }
+    }
+}
+
+struct Run {
+    flows: Vec<FlowOutcome>,
+    /// Packets on the air, by node in the scenario's order.
+    air: Vec<u64>,
+    counters: Counters,
+}
+
+impl Run {
+    fn of(scenario: &Scenario, name: &str, settings: &str) -> Self {
+        let settings = toml::from_str(settings).expect("a table");
+        let scheme = SchemeChoice::new(name, settings).expect("a scheme of the catalogue");
+        let mut built = scenario.build(&scheme, 1).expect("what was read can be built");
+        let air = Air::default();
+        built.world.observe(Box::new(air.clone()));
+        built.world.run(Instant::ZERO + scenario.duration, true);
+        assert!(built.world.accounts().balance());
+        let counts = air.0.lock().expect("nobody panics");
+        Self {
+            flows: built.flows.iter().map(|flow| built.world.outcome(*flow)).collect(),
+            air: built.nodes.iter().map(|node| counts.get(node).copied().unwrap_or(0)).collect(),
+            counters: *built.world.counters(),
+        }
+    }
+
+    fn assert_everything_arrived(&self) -> &Self {
+        for flow in &self.flows {
+            assert!(flow.intact && flow.completion.is_some(), "{flow:?} {:?}", self.counters);
+        }
+        self
+    }
+
+    fn seconds(&self) -> f64 {
+        self.flows[0].completion.expect("it arrived").as_secs_f64()
+    }
+}
+
+fn scenario(settings: &[&str]) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lle-tcp.toml");
+    let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    file::read(&path, &Overrides { settings, ..Overrides::default() })
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+const PHONE: usize = 2;
+const ACCESS_POINT: usize = 1;
+
+#[test]
+fn a_download_arrives_sooner_and_the_phone_sends_far_less() {
+    let scenario = scenario(&[]);
+    let plain = Run::of(&scenario, "none", "");
+    plain.assert_everything_arrived();
+    for (settings, at_most) in [("", 10), ("preset = \"published\"", 50)] {
+        let lle = Run::of(&scenario, "lle-tcp", settings);
+        lle.assert_everything_arrived();
+        assert!(lle.air[PHONE] * at_most.min(5) < plain.air[PHONE], "{:?} {:?}", lle.air, plain.air);
+        assert!(lle.seconds() < plain.seconds(), "{} {}", lle.seconds(), plain.seconds());
+        assert!(lle.counters.acks_generated > 1000 && lle.counters.acknowledged_and_lost == 0);
+    }
+}
+
+#[test]
+fn an_upload_to_the_other_end_of_the_hop_is_acknowledged_where_it_comes_from() {
+    let direct = ["flows.download.from=phone", "flows.download.to=server", "links.internet.loss=0%"];
+    let mut scenario = scenario(&direct);
+    // An ad hoc network (figure 3.1a): the phone's hop ends at the receiver.
+    let server = 0;
+    let air = scenario.links.remove(1);
+    scenario.links[0] = air;
+    scenario.links[0].ends = (server, PHONE);
+    let plain = Run::of(&scenario, "none", "");
+    let lle = Run::of(&scenario, "lle-tcp", "");
+    plain.assert_everything_arrived();
+    lle.assert_everything_arrived();
+    assert!(lle.air[server] * 5 < plain.air[server], "{:?} {:?}", lle.air, plain.air);
+    assert!(lle.seconds() < plain.seconds());
+}
+
+#[test]
+fn an_upload_through_an_access_point_is_plain_tcp() {
+    let scenario = scenario(&["flows.download.from=phone", "flows.download.to=server"]);
+    let plain = Run::of(&scenario, "none", "");
+    let lle = Run::of(&scenario, "lle-tcp", "");
+    lle.assert_everything_arrived();
+    // But for the third ACK of the handshake and the like: nothing of the data is acknowledged by an agent.
+    assert!(lle.counters.acks_generated <= 2, "{:?}", lle.counters);
+    assert_eq!(plain.flows[0].octets, lle.flows[0].octets);
+    assert!(lle.air[ACCESS_POINT] + 2 >= plain.air[ACCESS_POINT]);
+}
+
+#[test]
+fn an_upload_under_lle_tcp_cc_arrives_though_the_wire_loses_packets() {
+    let settings = ["flows.download.from=phone", "flows.download.to=server", "links.internet.loss=1%"];
+    let run = Run::of(&scenario(&settings), "lle-tcp", "sender-buffer = \"64 KiB\"");
+    run.assert_everything_arrived();
+    assert!(run.counters.acks_generated > 1000 && run.counters.local_retransmits > 10, "{:?}", run.counters);
+}
+
+#[test]
+fn data_in_both_directions_arrives() {
+    let mut scenario = scenario(&[]);
+    let mut upload = scenario.flows[0].clone();
+    (upload.name, upload.from, upload.to) = ("upload".to_owned(), upload.to, upload.from);
+    scenario.flows.push(upload);
+    for settings in ["", "preset = \"published\"", "sender-buffer = \"64 KiB\""] {
+        Run::of(&scenario, "lle-tcp", settings).assert_everything_arrived();
+    }
+}
+
+#[test]
+fn without_an_agent_at_the_phone_it_is_plain_tcp() {
+    let mut scenario = scenario(&[]);
+    scenario.nodes[PHONE].role = Some(lasthop_schemes::catalogue::Role::FixedHost);
+    let (plain, lle) = (Run::of(&scenario, "none", ""), Run::of(&scenario, "lle-tcp", ""));
+    lle.assert_everything_arrived();
+    assert_eq!((plain.air, plain.counters.frames_lost), (lle.air, lle.counters.frames_lost));
+    assert_eq!((lle.counters.acks_generated, lle.counters.acks_suppressed), (0, 0));
+}
+
+#[test]
+fn without_an_agent_at_the_access_point_it_is_plain_tcp() {
+    let mut scenario = scenario(&[]);
+    scenario.nodes[ACCESS_POINT].role = Some(lasthop_schemes::catalogue::Role::FixedHost);
+    let (plain, lle) = (Run::of(&scenario, "none", ""), Run::of(&scenario, "lle-tcp", ""));
+    lle.assert_everything_arrived();
+    assert_eq!(plain.air, lle.air);
+    assert_eq!((lle.counters.acks_generated, lle.counters.acks_suppressed), (0, 0));
+}
+
+/// A string of three wireless hops (figure 3.6), from a host at one end to a host at the other.
+const STRING: &str = r#"
+duration = "120 s"
+[nodes.source]
+kind = "host"
+[nodes.first]
+kind = "router"
+[nodes.last]
+kind = "router"
+[nodes.sink]
+kind = "host"
+[links.one]
+kind = "wireless"
+between = ["source", "first"]
+rate = "11 Mbit/s"
+delay = "0.01 ms"
+loss = "5%"
+link-layer = { kind = "stop-and-wait", retransmission-attempts = 4 }
+cell = "string"
+[links.two]
+kind = "wireless"
+between = ["first", "last"]
+rate = "11 Mbit/s"
+delay = "0.01 ms"
+loss = "5%"
+link-layer = { kind = "stop-and-wait", retransmission-attempts = 4 }
+cell = "string"
+[links.three]
+kind = "wireless"
+between = ["last", "sink"]
+rate = "11 Mbit/s"
+delay = "0.01 ms"
+loss = "5%"
+link-layer = { kind = "stop-and-wait", retransmission-attempts = 4 }
+cell = "string"
+[flows.transfer]
+from = "source"
+to = "sink"
+size = "3 MB"
+"#;
+
+#[test]
+fn in_a_string_of_hops_the_last_hop_router_acknowledges_and_the_sender_may_be_told_of_its_own() {
+    let scenario = file::parse(STRING, "string.toml", Path::new("."), &Overrides::default());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let [plain, lle, controlled] = [("none", ""), ("lle-tcp", ""), ("lle-tcp", "sender-buffer = \"32 KiB\"")]
+        .map(|(name, settings)| {
+            let run = Run::of(&scenario, name, settings);
+            run.assert_everything_arrived();
+            run
+        });
+    let (last, sink) = (2, 3);
+    // What the sink does not send the last-hop router does; one hop is spared.
+    assert!(lle.air[sink] * 5 < plain.air[sink], "{:?} {:?}", lle.air, plain.air);
+    assert!(lle.air[last] + lle.air[sink] < plain.air[last] + plain.air[sink] + lle.counters.acks_generated);
+    assert!(lle.counters.acks_generated > 1000);
+    // The sender's own agent acknowledges every segment again.
+    assert!(
+        controlled.counters.acks_generated > 2 * lle.counters.acks_generated - 500,
+        "{:?}",
+        controlled.counters
+    );
+}

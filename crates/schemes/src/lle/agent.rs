@@ -1,0 +1,400 @@
+//! The ARQ agent: both sides of it, in one place.
+
+use std::net::IpAddr;
+
+use lasthop_agent::report::Cause;
+use lasthop_agent::{
+    Agent, Context, Deadline, DropReason, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict,
+};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+
+use super::confirming::{Hearing, Manner, Promise};
+use super::control::{self, Control, LocalAck};
+use super::flow::{Flow, opens};
+use super::mark::Mark;
+use super::receiving::{Decision, is_plain};
+use super::settings::Settings;
+use super::shares::{Account, Shares, on_wire, restate};
+
+/// Whom the hop of an agent leads to, and who sits on its core side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The receiver at the other end of the hop: data to nobody else is acknowledged here. `None` where every host behind the hop is one
+    /// hop away, as behind an access point.
+    pub neighbour: Option<IpAddr>,
+    /// Whether data is acknowledged here at all.
+    pub confirms: bool,
+    /// Whether what comes from the core side is a host's own: then its ACKs are kept back.
+    pub receives: bool,
+}
+
+/// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to know each frame's fate.
+#[derive(Debug)]
+pub struct Lle {
+    pub(super) settings: Settings,
+    reach: Reach,
+    /// By the direction from the core to the radio side, each with its timer.
+    pub(super) flows: FlowTable<Flow>,
+    /// When the agent at the other end of the hop was heard last.
+    heard_at: Option<Instant>,
+    /// Octets in the copies of all flows.
+    pub(super) kept: usize,
+    /// Octets of all flows that the link layer has, and the number of those flows.
+    queued: u64,
+    queueing: u32,
+    /// ACKs that were kept back and pass later.
+    owed: u64,
+}
+
+impl Lle {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings, reach: Reach) -> Self {
+        let flows = FlowTable::new(settings.flows, settings.eviction_grace);
+        Self { settings, reach, flows, heard_at: None, kept: 0, queued: 0, queueing: 0, owed: 0 }
+    }
+
+    /// Octets that senders take for arrived on this agent's word alone: what would be lost with it if the receivers had not got it.
+    pub fn unproven(&self) -> u64 {
+        self.flows.keys().filter_map(|key| self.flows.peek(key)).map(|flow| u64::from(flow.unproven())).sum()
+    }
+
+    /// Whether data to a host is acknowledged here.
+    fn is_last_hop(&self, host: IpAddr) -> bool {
+        self.reach.confirms && self.reach.neighbour.is_none_or(|neighbour| neighbour == host)
+    }
+
+    /// Calls `f` on a flow's state, and keeps the accounts and its timer.
+    pub(super) fn with<R>(
+        &mut self,
+        key: FlowKey,
+        f: impl FnOnce(&mut Flow, &Settings, Shares) -> R,
+    ) -> Option<R> {
+        let shares = Shares {
+            room: self.settings.kept_octets_in_all.saturating_sub(self.kept),
+            free: (self.settings.queue as u64).saturating_sub(self.queued),
+            queueing: self.queueing,
+        };
+        let flow = self.flows.peek_mut(key)?;
+        let before = Account::of(flow);
+        let result = f(flow, &self.settings, shares);
+        let after = Account::of(flow);
+        let due = flow.deadline(&self.settings);
+        self.settle(before, after);
+        match due {
+            // Timers are lazy: one that runs and is due too early finds nothing to do.
+            Some(due) if self.flows.timer(key).is_none_or(|running| running > due) => {
+                self.flows.set_timer(key, due);
+            }
+            Some(_) => {}
+            None => self.flows.clear_timer(key),
+        }
+        Some(result)
+    }
+
+    fn settle(&mut self, before: Account, after: Account) {
+        self.kept = self.kept - before.kept + after.kept;
+        self.queued = self.queued - u64::from(before.queued) + u64::from(after.queued);
+        self.queueing = self.queueing - u32::from(before.queued > 0) + u32::from(after.queued > 0);
+        self.owed = self.owed - u64::from(before.owes) + u64::from(after.owes);
+    }
+
+    /// A connection begins: what is known of one with the same addresses and ports is void. `false` if there is no room.
+    fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) -> bool {
+        self.forget(key, cx);
+        if let Some(idlest) = self.flows.next_to_go(cx.now()) {
+            self.forget(idlest, cx);
+        }
+        let wants_control = self.reach.receives && self.settings.sender_buffer > 0;
+        let control = wants_control && !self.is_last_hop(key.destination.0);
+        let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
+        let begun = self.flows.insert(key, Flow::new(control), cx.now()).is_ok();
+        if !begun {
+            cx.report(Report::AtBound { bound: "connections" });
+        }
+        begun
+    }
+
+    /// Forgets a flow. What it owes passes: the host has sent it.
+    fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(mut flow) = self.flows.remove(key) else { return };
+        let before = Account::of(&flow);
+        if let Some(owed) = flow.receiving.take_owed(0) {
+            cx.send(Side::Radio, owed);
+        }
+        self.settle(before, Account::default());
+    }
+
+    fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST)) {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        if opens(packet) {
+            self.begin(key, cx);
+        }
+        if self.flows.touch(key, now).is_none() {
+            Mark::NONE.put(packet);
+            return Verdict::Forward;
+        }
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
+        let registered = self.heard_at.is_some_and(|at| now.since(at) < self.settings.registration);
+        let decision = self.with(key, |flow, settings, shares| {
+            flow.on_leaving(packet);
+            let mut mark = Mark::NONE;
+            if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
+                flow.on_syn_from_core(packet);
+                if receives && (flow.receiving.is_offered() || (registered && opens(packet))) {
+                    flow.receiving.expect_offer();
+                    mark = Mark::ACCEPT;
+                }
+            } else if receives {
+                match flow.receiving.on_sent(packet, flow.core_shift(), settings, now) {
+                    Decision::Pass(answer) => mark = answer,
+                    Decision::KeepBack => return Err(()),
+                }
+            }
+            let mut is_full = false;
+            if is_last_hop {
+                mark = mark.with(Mark::OFFER);
+            }
+            if packet.segment_len() == 0 {
+                // There is nothing to acknowledge.
+            } else if is_last_hop {
+                if flow.has_peer && flow.radio_shift().is_some() {
+                    let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
+                    is_full = promise == Promise::NoRoom;
+                    mark = if promise == Promise::Made { mark.with(Mark::PROMISE) } else { mark };
+                } else {
+                    flow.confirming.on_plain_data(packet);
+                }
+            } else if let Some(control) = &mut flow.control {
+                control.on_data(packet, now);
+            }
+            mark.put(packet);
+            Ok(is_full)
+        });
+        match decision {
+            Some(Err(())) => {
+                if let Some(tcp) = packet.tcp() {
+                    cx.report(Report::AckSuppressed { ack: tcp.ack });
+                }
+                Verdict::Drop(DropReason::Acknowledged)
+            }
+            Some(Ok(true)) => {
+                cx.report(Report::AtBound { bound: "kept octets" });
+                Verdict::Forward
+            }
+            _ => Verdict::Forward,
+        }
+    }
+
+    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        let mark = Mark::take(packet);
+        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
+        let (is_syn, is_reset) = (tcp.flags.has(TcpFlags::SYN), tcp.flags.has(TcpFlags::RST));
+        if is_reset {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        if mark.has(Mark::OFFER) {
+            self.heard_at = Some(now);
+        } else if is_syn && self.reach.receives {
+            // Whoever is at the other end now has no agent.
+            self.heard_at = None;
+        }
+        if opens(packet) {
+            self.begin(key, cx);
+        }
+        if self.flows.touch(key, now).is_none() {
+            return Verdict::Forward;
+        }
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
+        let hearing = self.with(key, |flow, settings, shares| {
+            if is_syn {
+                flow.on_syn_from_radio(packet);
+            }
+            let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
+            flow.has_peer = mark.has(Mark::ACCEPT);
+            let is_bare = packet.segment_len() == 0;
+            if receives {
+                flow.receiving.on_heard(packet, mark);
+            }
+            if let Some(control) = &mut flow.control {
+                // One that echoes congestion is no bare one: the TCP here is to hear of it.
+                let is_bare = is_bare && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
+                return Heard::Control(Box::new(control.on_heard(packet, is_bare, now)));
+            }
+            if !is_last_hop {
+                return Heard::Hop(Hearing::Pass);
+            }
+            let evidence = mark.has(Mark::EVIDENCE) && is_plain(packet);
+            let manner = Manner { is_bare, is_window_news, is_evidence: evidence };
+            let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
+            if hearing == Hearing::Restate {
+                restate(packet, flow, settings, shares);
+            }
+            Heard::Hop(hearing)
+        });
+        match hearing {
+            Some(Heard::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
+            Some(Heard::Control(heard)) => self.on_control_heard(packet, key, *heard, cx),
+            None => Verdict::Forward,
+        }
+    }
+
+    fn on_hop_heard(
+        &self,
+        packet: &mut Packet,
+        key: FlowKey,
+        hearing: Hearing,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        let ack = packet.tcp().map_or(Seq(0), |tcp| tcp.ack);
+        match hearing {
+            Hearing::Pass | Hearing::Restate => {}
+            Hearing::ClearAck => {
+                if let Some(tcp) = packet.tcp_mut() {
+                    tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::ACK.0);
+                }
+            }
+            Hearing::Known => {
+                cx.report(Report::AckSuppressed { ack });
+                return Verdict::Drop(DropReason::Acknowledged);
+            }
+            Hearing::Missing(Some(copy)) => {
+                self.send_again(key, *copy, Cause::DuplicateAck, cx);
+            }
+            Hearing::Missing(None) => cx.report(Report::AcknowledgedAndLost { seq: ack }),
+        }
+        Verdict::Forward
+    }
+
+    fn on_control_heard(
+        &mut self,
+        packet: &mut Packet,
+        key: FlowKey,
+        heard: control::Heard,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        if let Some(copy) = heard.repair {
+            self.send_again(key, copy, Cause::DuplicateAck, cx);
+        }
+        let shift = self.flows.peek(key).and_then(Flow::radio_shift).unwrap_or(0);
+        let known = packet.tcp().map(|tcp| tcp.ack);
+        let verdict = match heard.fate {
+            control::Fate::Pass => Verdict::Forward,
+            control::Fate::Restate(ack, window) => {
+                if let Some(tcp) = packet.tcp_mut() {
+                    (tcp.ack, tcp.window) = (ack, on_wire(window, shift));
+                }
+                Verdict::Forward
+            }
+            control::Fate::Known => {
+                if let Some(ack) = known {
+                    cx.report(Report::AckSuppressed { ack });
+                }
+                Verdict::Drop(DropReason::Acknowledged)
+            }
+        };
+        if let Some(resume) = heard.resume {
+            self.tell_local(key, resume, cx);
+        }
+        verdict
+    }
+
+    /// Sends a copy of ours.
+    pub(super) fn send_again(&self, key: FlowKey, mut copy: Packet, cause: Cause, cx: &mut Context<'_>) {
+        if let Some(flow) = self.flows.peek(key) {
+            flow.freshen(&mut copy);
+        }
+        if let Some(tcp) = copy.tcp() {
+            cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+        }
+        cx.send(Side::Radio, copy);
+    }
+
+    /// Acknowledges to the TCP here.
+    pub(super) fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.peek(key) else { return };
+        let window = on_wire(local.window, flow.radio_shift().unwrap_or(0));
+        cx.report(Report::AckGenerated { ack: local.ack });
+        cx.send(Side::Core, flow.receiver.ack(key, local.ack, local.echo, window));
+    }
+
+    /// When the idlest flow is to be forgotten.
+    fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
+        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
+    }
+}
+
+impl Agent for Lle {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let Some(key) = packet.flow_key() else { return Verdict::Forward };
+        match from {
+            Side::Core => self.on_core(packet, key, cx),
+            Side::Radio => self.on_radio(packet, key.reversed(), cx),
+        }
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        let LinkEvent::Frame { packet, fate, .. } = event;
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
+        if packet.segment_len() == 0 {
+            return;
+        }
+        let is_promised = Mark::of(tcp).has(Mark::PROMISE);
+        match fate {
+            Fate::Delivered => self.on_delivered(packet, key, is_promised, cx),
+            Fate::GivenUp => self.on_given_up(packet, key, is_promised, cx),
+            Fate::FirstTransmissionFailed => {}
+        }
+    }
+
+    fn foresee(&self, connections: &[FlowKey]) {
+        self.flows.foresee(connections, |_| {});
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let timer = self.flows.next_timer().map(|at| Deadline { at, reason: "evidence" });
+        let idle = self.idle_deadline().map(|(at, _)| Deadline { at, reason: "idle connection" });
+        Deadline::earliest(timer, idle)
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.flows.pop_timer(cx.now()) {
+            self.on_timer(key, cx);
+        }
+        while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
+            self.forget(key, cx);
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::FRAME_FATE
+    }
+
+    fn held(&self) -> u64 {
+        self.owed
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let owes = |key: &FlowKey| self.flows.peek(*key).is_some_and(|flow| flow.receiving.owes());
+        let owing: Vec<FlowKey> = self.flows.keys().filter(owes).collect();
+        for key in owing {
+            let owed = self.with(key, |flow, _, _| flow.receiving.take_owed(flow.core_shift().unwrap_or(0)));
+            owed.flatten().into_iter().for_each(|owed| cx.send(Side::Radio, owed));
+        }
+    }
+
+    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.forget(connection, cx);
+    }
+}
+
+/// What a packet of the receiver's means, by who listens.
+enum Heard {
+    Hop(Hearing),
+    Control(Box<control::Heard>),
+}

@@ -1,0 +1,412 @@
+//! The sender's side: data that the link layer delivers is acknowledged here, on the receiver's behalf.
+
+use lasthop_agent::SegmentCache;
+use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
+
+use super::mark::Mark;
+use super::ranges::Ranges;
+use super::receiver::Receiver;
+use super::settings::Settings;
+
+/// What is known of data that goes out over the hop.
+#[derive(Debug)]
+pub(super) struct Confirming {
+    /// The numbers below, once one is known.
+    pub(super) told: Option<Told>,
+    /// Delivered beyond a hole.
+    above: Ranges,
+    /// The highest number that was acknowledged here, on the receiver's behalf.
+    said: Option<Seq>,
+    /// The hole for which the sender was asked; later losses are not told until it is filled.
+    asked_for: Option<Seq>,
+    /// What the receiver has not acknowledged itself.
+    pub(super) kept: SegmentCache<Kept>,
+    /// The TSval that an ACK echoes.
+    echo: Option<u32>,
+    /// Octets of the largest segment.
+    pub(super) segment: u32,
+    /// When the link layer filled a hole last: complaints of it may still be under way.
+    filled_at: Option<Instant>,
+    /// Duplicate ACKs in a row.
+    duplicates: u32,
+    /// When the receiver acknowledged something new last.
+    advanced_at: Instant,
+    /// Since when it has said nothing new, or was asked.
+    silent_since: Instant,
+    /// Local retransmissions since.
+    pub(super) repairs: u32,
+    /// Where a loss that nobody repairs begins, and since when the receiver complains of it; `None` once it was reported.
+    complaint: Option<(Seq, Option<Instant>)>,
+}
+
+/// How far everybody is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// The sender knows that everything before has arrived.
+    pub(super) acknowledged: Seq,
+    /// The link layer delivered everything before.
+    confirmed: Seq,
+    /// The receiver acknowledged everything before, itself.
+    pub(super) proven: Seq,
+    /// Where the window ends that the sender was told.
+    edge: Seq,
+    /// Behind the last octet that went to the link layer.
+    pub(super) sent: Seq,
+    /// Behind the last octet whose fate the link layer has told.
+    fated: Seq,
+}
+
+/// What is noted on a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kept {
+    /// When it was sent again from here.
+    repaired: Option<Instant>,
+}
+
+/// What a packet of the receiver's means for the sender.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Hearing {
+    /// It goes on as it is.
+    Pass,
+    /// It goes on with what was acknowledged, and the window from there.
+    Restate,
+    /// It goes on without its ACK.
+    ClearAck,
+    /// The sender knows it.
+    Known,
+    /// It goes on as it is; and the receiver lacks what was acknowledged: this segment of ours repairs it, if there is one.
+    Missing(Option<Box<Packet>>),
+}
+
+/// What an ACK is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// Nothing but an ACK: no data, no SYN or FIN.
+    pub(super) is_bare: bool,
+    /// Its window is another than before.
+    pub(super) is_window_news: bool,
+    /// It says nothing but that, and the agent that let it pass says so.
+    pub(super) is_evidence: bool,
+}
+
+/// Duplicate ACKs without SACK blocks that prove a loss (RFC 5681, section 3.2); what FAILURE sends (section 3.2.3 of the paper).
+pub(super) const DUPLICATES: u32 = 3;
+
+impl Confirming {
+    pub(super) const fn new() -> Self {
+        Self {
+            told: None,
+            above: Ranges::EMPTY,
+            said: None,
+            asked_for: None,
+            kept: SegmentCache::new(usize::MAX),
+            echo: None,
+            segment: 0,
+            filled_at: None,
+            duplicates: 0,
+            advanced_at: Instant::ZERO,
+            silent_since: Instant::ZERO,
+            repairs: 0,
+            complaint: None,
+        }
+    }
+
+    fn begin(&mut self, at: Seq) -> &mut Told {
+        self.told.get_or_insert(Told {
+            acknowledged: at,
+            confirmed: at,
+            proven: at,
+            edge: at,
+            sent: at,
+            fated: at,
+        })
+    }
+
+    /// Data, a SYN-ACK or a FIN leaves for the hop: whether its delivery will be acknowledged here. `room` is what may be kept of all
+    /// connections, in octets.
+    pub(super) fn on_data(
+        &mut self,
+        packet: &Packet,
+        receiver: &mut Receiver,
+        settings: &Settings,
+        room: usize,
+    ) -> Promise {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return Promise::None };
+        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        let payload = packet.payload().len() as u32;
+        self.segment = self.segment.max(packet.segment_size().map_or(payload, |size| u32::from(size.get())));
+        if tcp.flags.has(TcpFlags::SYN) {
+            self.begin(seq);
+            receiver.allow(end + receiver.window);
+        }
+        let Some(told) = &mut self.told else { return Promise::None };
+        told.sent = told.sent.later(end);
+        // What the sender repeats it has no ACK for: the receiver's own is better than one of ours.
+        if !end.after(told.acknowledged) || !Mark::fits(tcp) {
+            return Promise::None;
+        }
+        if !settings.keep_until_proven {
+            return if receiver.window == 0 { Promise::None } else { Promise::Made };
+        }
+        // Beyond its window the receiver drops what the link layer delivers: probes of a closed window.
+        if receiver.edge.is_none_or(|edge| end.after(edge)) {
+            return Promise::None;
+        }
+        let known = self.kept.find_mut(seq).map(|known| (known.end, known.packet.len()));
+        if known.is_some_and(|(known_end, _)| !end.after(known_end)) {
+            return Promise::Made;
+        }
+        let more = packet.len() - known.map_or(0, |(_, len)| len).min(packet.len());
+        if self.kept.octets() + more > settings.kept_octets || more > room {
+            return Promise::NoRoom;
+        }
+        if self.kept.insert(packet.clone(), Kept::default()) { Promise::Made } else { Promise::NoRoom }
+    }
+
+    /// Data leaves for the hop that the receiver will acknowledge itself.
+    pub(super) fn on_plain_data(&mut self, packet: &Packet) {
+        let Some((tcp, told)) = packet.tcp().zip(self.told.as_mut()) else { return };
+        told.sent = told.sent.later(tcp.seq + packet.segment_len());
+    }
+
+    /// The link layer delivered a segment that was promised: whether there is something new to acknowledge.
+    pub(super) fn on_delivered(&mut self, packet: &Packet, now: Instant) -> bool {
+        let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return false };
+        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        if !end.after(told.confirmed) || end.after(told.sent) {
+            return false;
+        }
+        if seq.after(told.confirmed) {
+            self.above.add(seq, end);
+            return false;
+        }
+        told.confirmed = self.above.absorb(end);
+        if told.confirmed != end || self.asked_for.is_some() {
+            self.filled_at = Some(now);
+        }
+        //= RFC 7323, section 4.3: what the segment carried that moved the left edge is echoed.
+        self.echo = tcp.options.timestamps.map(|timestamps| timestamps.value);
+        if self.asked_for.is_some_and(|hole| told.confirmed.after(hole)) {
+            self.asked_for = None;
+        }
+        told.confirmed.after(told.acknowledged)
+    }
+
+    /// The link layer gave a segment up that was promised: what is to be done.
+    pub(super) fn on_given_up(&mut self, packet: &Packet, now: Instant) -> Loss {
+        let (Some(tcp), Some(told)) = (packet.tcp(), self.told) else { return Loss::Ignored };
+        let end = tcp.seq + packet.segment_len();
+        if !end.after(told.confirmed) || self.asked_for.is_some() {
+            return Loss::Ignored;
+        }
+        // The last one: no later segment will make the receiver complain, and with SACK the sender asks for more than bare duplicates.
+        let repaired = self.kept.find_mut(tcp.seq).filter(|kept| kept.notes.repaired.is_none());
+        if let Some(kept) = repaired.filter(|_| end == told.sent) {
+            kept.notes.repaired = Some(now);
+            return Loss::Repaired(Box::new(copy(&kept.packet, Mark::OFFER.with(Mark::PROMISE))));
+        }
+        self.asked_for = Some(tcp.seq);
+        Loss::Asked
+    }
+
+    /// The link layer told a segment's fate.
+    pub(super) fn on_fate(&mut self, packet: &Packet) {
+        let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return };
+        let end = tcp.seq + packet.segment_len();
+        if !end.after(told.sent) {
+            told.fated = told.fated.later(end);
+        }
+    }
+
+    /// Octets that the link layer has and whose fate it has not told. Where its queue overflows it says nothing; then what it says of
+    /// later segments puts it right.
+    pub(super) fn queued(&self) -> u32 {
+        self.told.filter(|told| told.sent.after(told.fated)).map_or(0, |told| told.sent - told.fated)
+    }
+
+    /// The receiver acknowledges something.
+    pub(super) fn on_heard(
+        &mut self,
+        packet: &Packet,
+        receiver: &Receiver,
+        manner: Manner,
+        settings: &Settings,
+        now: Instant,
+    ) -> Hearing {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return Hearing::Pass };
+        let ack = tcp.ack;
+        let told = self.begin(ack);
+        if ack.after(told.sent) {
+            return Hearing::Pass;
+        }
+        let advances = ack.after(told.proven);
+        if advances {
+            told.proven = ack;
+            told.fated = told.fated.later(ack);
+            (self.duplicates, self.repairs) = (0, 0);
+            (self.advanced_at, self.silent_since) = (now, now);
+            self.kept.remove_acknowledged(ack).for_each(drop);
+        }
+        let Some(told) = &mut self.told else { return Hearing::Pass };
+        if ack.after(told.acknowledged) {
+            told.acknowledged = ack;
+            told.edge = told.edge.later(receiver.edge.unwrap_or(ack));
+            told.confirmed = self.above.absorb(told.confirmed.later(ack));
+            self.asked_for = self.asked_for.filter(|hole| !told.confirmed.after(*hole));
+            return Hearing::Pass;
+        }
+        let is_behind = ack.before(told.acknowledged);
+        if tcp.flags.has(TcpFlags::SYN) {
+            return Hearing::Pass;
+        }
+        if !manner.is_bare {
+            let was_said = self.said.is_some_and(|said| !ack.after(said));
+            return match settings.piggybacked_acks {
+                super::PiggybackedAcks::Clear if was_said => Hearing::ClearAck,
+                super::PiggybackedAcks::Raise if is_behind => Hearing::Restate,
+                _ => Hearing::Pass,
+            };
+        }
+        if manner.is_evidence {
+            let is_short_of_window = receiver.edge.is_some_and(|edge| edge.after(told.edge))
+                && told.edge.offset_from(told.sent) < (receiver.window / 2).cast_signed();
+            let is_told_another = !settings.keep_until_proven && manner.is_window_news;
+            return if is_short_of_window || is_told_another { Hearing::Restate } else { Hearing::Known };
+        }
+        if is_behind && tcp.options.sack.is_empty() && (advances || manner.is_window_news) {
+            return Hearing::Restate;
+        }
+        if advances || manner.is_window_news || !is_behind {
+            return Hearing::Pass;
+        }
+        self.on_complaint(packet, settings, now)
+    }
+
+    /// The receiver repeats an ACK of less than was acknowledged on its behalf.
+    fn on_complaint(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> Hearing {
+        let (Some(tcp), Some(told)) = (packet.tcp(), self.told) else { return Hearing::Pass };
+        if self.filled_at.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
+            return Hearing::Pass;
+        }
+        // Without SACK blocks they may be answers to what the sender repeats, and newer data is on its way behind that.
+        if now.since(self.advanced_at) >= settings.evidence_timeout {
+            self.duplicates += 1;
+        }
+        let has_more = tcp.options.sack.as_slice().iter().any(|(left, _)| left.after(tcp.ack));
+        if tcp.ack != told.proven || !(has_more || self.duplicates >= DUPLICATES) {
+            return Hearing::Pass;
+        }
+        if !settings.keep_until_proven {
+            // Nobody has it any more, if it is not just under way behind the complaint. Once for each loss.
+            if self.complaint.is_none_or(|(of, _)| of != tcp.ack) {
+                self.complaint = Some((tcp.ack, Some(now)));
+            }
+            let Some((_, Some(since))) = self.complaint else { return Hearing::Pass };
+            if now.since(since) < settings.evidence_timeout {
+                return Hearing::Pass;
+            }
+            self.complaint = Some((tcp.ack, None));
+            return Hearing::Missing(None);
+        }
+        let Some(kept) = self.kept.first_mut().filter(|kept| !kept.seq.after(told.proven)) else {
+            return Hearing::Pass;
+        };
+        if kept.notes.repaired.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
+            return Hearing::Pass;
+        }
+        kept.notes.repaired = Some(now);
+        Hearing::Missing(Some(Box::new(copy(&kept.packet, ASKS))))
+    }
+
+    /// The next ACK in the receiver's name: what it acknowledges, what it echoes. The sender knows that then.
+    pub(super) fn acknowledge(&mut self, now: Instant) -> Option<(Seq, Option<u32>)> {
+        let told = self.told.as_mut()?;
+        if told.acknowledged == told.proven {
+            self.silent_since = now;
+        }
+        told.acknowledged = told.acknowledged.later(told.confirmed);
+        self.said = Some(told.acknowledged);
+        Some((told.acknowledged, self.echo))
+    }
+
+    /// The window in an ACK in the receiver's name, in octets. `free` is the connection's share of what is free in the queue.
+    pub(super) fn window(&mut self, receiver: &Receiver, settings: &Settings, free: u32) -> u32 {
+        let queued = self.queued();
+        let Some(told) = &mut self.told else { return 0 };
+        let mut window = if settings.keep_until_proven {
+            receiver.left_beyond(told.acknowledged)
+        } else {
+            receiver.window
+        };
+        if settings.queue > 0 {
+            // Never less than a segment: nobody would tell the sender when the queue is empty again.
+            let beyond = if settings.keep_until_proven { queued } else { 0 };
+            window = window.min((free.saturating_add(beyond)).max(self.segment));
+        }
+        told.edge = told.edge.later(told.acknowledged + window);
+        window
+    }
+
+    /// Nothing more can be done for what the receiver does not acknowledge: where that begins, if the sender has been told of it.
+    pub(super) fn give_up(&mut self) -> Option<Seq> {
+        let lost = self.told.filter(|told| told.acknowledged.after(told.proven)).map(|told| told.proven);
+        self.kept.clear();
+        lost
+    }
+
+    /// Octets that the sender takes for arrived on our word alone.
+    pub(super) fn unproven(&self) -> u32 {
+        self.told.map_or(0, |told| told.acknowledged - told.proven)
+    }
+
+    /// When the receiver has been silent for too long.
+    pub(super) fn deadline(&self, settings: &Settings) -> Option<Instant> {
+        if !settings.keep_until_proven || self.unproven() == 0 || self.kept.is_empty() {
+            return None;
+        }
+        Some(self.silent_since + settings.evidence_timeout * (1 << self.repairs.min(6)))
+    }
+
+    /// It has been: the first segment that it has not acknowledged, once more; `None` if that was tried often enough.
+    pub(super) fn repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
+        if self.repairs >= settings.repairs {
+            return None;
+        }
+        let kept = self.kept.first_mut()?;
+        kept.notes.repaired = Some(now);
+        self.repairs += 1;
+        self.silent_since = now;
+        Some(copy(&kept.packet, ASKS))
+    }
+}
+
+/// What is sent again of acknowledged data: the receiver's own word is wanted, not a promise of ours.
+const ASKS: Mark = Mark::OFFER.with(Mark::EVIDENCE);
+
+fn copy(kept: &Packet, mark: Mark) -> Packet {
+    let mut copy = kept.clone();
+    mark.put(&mut copy);
+    copy
+}
+
+/// Whether a delivery will be acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// It will.
+    Made,
+    /// It will not.
+    None,
+    /// It would, but there is no room to keep it.
+    NoRoom,
+}
+
+/// What a frame that was given up leads to.
+#[derive(Debug)]
+pub(super) enum Loss {
+    /// Nothing.
+    Ignored,
+    /// The sender is asked by three duplicate ACKs.
+    Asked,
+    /// It goes once more, from here.
+    Repaired(Box<Packet>),
+}

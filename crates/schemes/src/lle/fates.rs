@@ -1,0 +1,110 @@
+//! What the link layer says, and what time does.
+
+use lasthop_agent::report::Cause;
+use lasthop_agent::{Context, Report, Side};
+use lasthop_packet::{FlowKey, Instant, Packet};
+
+use super::agent::Lle;
+use super::confirming::{DUPLICATES, Loss};
+use super::shares::acknowledgment;
+
+impl Lle {
+    /// SUCCESS.
+    pub(super) fn on_delivered(
+        &mut self,
+        packet: &Packet,
+        key: FlowKey,
+        is_promised: bool,
+        cx: &mut Context<'_>,
+    ) {
+        let now = cx.now();
+        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
+        let said = self.with(key, |flow, settings, shares| {
+            if let Some(control) = &mut flow.control {
+                return Some(Err(control.on_delivered(packet)?));
+            }
+            if !is_promised || !flow.confirming.on_delivered(packet, now) {
+                return None;
+            }
+            Some(Ok(acknowledgment(flow, key, settings, shares, now)?))
+        });
+        match said.flatten() {
+            Some(Ok(ack)) => {
+                if let Some(tcp) = ack.tcp() {
+                    cx.report(Report::AckGenerated { ack: tcp.ack });
+                }
+                cx.send(Side::Core, ack);
+            }
+            Some(Err(local)) => self.tell_local(key, local, cx),
+            None => {}
+        }
+    }
+
+    /// FAILURE.
+    pub(super) fn on_given_up(
+        &mut self,
+        packet: &Packet,
+        key: FlowKey,
+        is_promised: bool,
+        cx: &mut Context<'_>,
+    ) {
+        let now = cx.now();
+        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
+        let done = self.with(key, |flow, settings, shares| {
+            if !is_promised || flow.control.is_some() {
+                return None;
+            }
+            match flow.confirming.on_given_up(packet, now) {
+                Loss::Ignored => None,
+                Loss::Repaired(copy) => Some(Err(copy)),
+                Loss::Asked => Some(Ok(acknowledgment(flow, key, settings, shares, now)?)),
+            }
+        });
+        match done.flatten() {
+            Some(Ok(ack)) => {
+                for _ in 0..DUPLICATES {
+                    if let Some(tcp) = ack.tcp() {
+                        cx.report(Report::AckGenerated { ack: tcp.ack });
+                    }
+                    cx.send(Side::Core, ack.clone());
+                }
+            }
+            Some(Err(copy)) => self.send_again(key, *copy, Cause::Timer, cx),
+            None => {}
+        }
+    }
+
+    /// The timer of a flow expired.
+    pub(super) fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let mut lost = None;
+        let sent = self.with(key, |flow, settings, _| {
+            let mut sent = [const { None }; 3];
+            if is_due(flow.receiving.deadline()) {
+                sent[0] = flow.receiving.take_owed(flow.core_shift().unwrap_or(0));
+            }
+            if is_due(flow.confirming.deadline(settings)) {
+                sent[1] = flow.confirming.repair(settings, now);
+                if sent[1].is_none() {
+                    lost = flow.confirming.give_up();
+                    flow.has_peer = false;
+                }
+            }
+            if let Some(control) = flow.control.as_mut().filter(|control| is_due(control.deadline())) {
+                sent[2] = control.on_timeout(now);
+            }
+            sent
+        });
+        let [owed, copies @ ..] = sent.unwrap_or([const { None }; 3]);
+        if let Some(owed) = owed {
+            cx.send(Side::Radio, owed);
+        }
+        for copy in copies.into_iter().flatten() {
+            self.send_again(key, copy, Cause::Timer, cx);
+        }
+        if let Some(seq) = lost {
+            cx.report(Report::AcknowledgedAndLost { seq });
+        }
+    }
+}

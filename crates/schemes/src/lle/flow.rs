@@ -1,0 +1,123 @@
+//! What is kept about a connection.
+
+use lasthop_packet::{Instant, Packet, Seq, TcpFlags, Timestamps};
+
+use super::confirming::Confirming;
+use super::control::Control;
+use super::receiver::Receiver;
+use super::receiving::Receiving;
+use super::settings::Settings;
+
+/// A connection, from its handshake on: without the handshake nobody knows how windows are scaled (RFC 7323, section 2).
+#[derive(Debug)]
+pub(super) struct Flow {
+    core_scale: Scale,
+    radio_scale: Scale,
+    /// The agent behind the hop keeps ACKs back for which it has a promise.
+    pub(super) has_peer: bool,
+    /// The latest TSval that went to the radio side.
+    latest_value: Option<u32>,
+    /// The host on the radio side.
+    pub(super) receiver: Receiver,
+    /// Data to the radio side.
+    pub(super) confirming: Confirming,
+    /// Data from the radio side.
+    pub(super) receiving: Receiving,
+    /// Where the data goes further than the hop, and LLE-TCP_CC is wanted.
+    pub(super) control: Option<Box<Control>>,
+}
+
+/// What a side's SYN said of its windows.
+#[derive(Clone, Copy, Debug)]
+enum Scale {
+    /// There was none yet.
+    Unknown,
+    /// They are not to be scaled.
+    None,
+    Shift(u8),
+}
+
+impl Scale {
+    fn of(syn: &Packet) -> Self {
+        match syn.tcp().and_then(|tcp| tcp.options.window_scale) {
+            //= RFC 7323, section 2.3: more than 14 counts for 14
+            Some(shift) => Self::Shift(shift.min(14)),
+            None => Self::None,
+        }
+    }
+
+    /// By how much this side's windows are scaled: not at all unless both sides offer it.
+    const fn with(self, other: Self) -> Option<u8> {
+        match (self, other) {
+            (Self::Unknown, _) | (_, Self::Unknown) => None,
+            (Self::Shift(shift), Self::Shift(_)) => Some(shift),
+            _ => Some(0),
+        }
+    }
+}
+
+impl Flow {
+    pub(super) fn new(control: Option<Box<Control>>) -> Self {
+        Self {
+            core_scale: Scale::Unknown,
+            radio_scale: Scale::Unknown,
+            has_peer: false,
+            latest_value: None,
+            receiver: Receiver::default(),
+            confirming: Confirming::new(),
+            receiving: Receiving::default(),
+            control,
+        }
+    }
+
+    pub(super) fn on_syn_from_core(&mut self, syn: &Packet) {
+        self.core_scale = Scale::of(syn);
+    }
+
+    pub(super) fn on_syn_from_radio(&mut self, syn: &Packet) {
+        self.radio_scale = Scale::of(syn);
+    }
+
+    /// How the windows of the host on the core side are scaled, once both SYNs were seen.
+    pub(super) const fn core_shift(&self) -> Option<u8> {
+        self.core_scale.with(self.radio_scale)
+    }
+
+    /// How the windows of the host on the radio side are scaled, once both SYNs were seen.
+    pub(super) const fn radio_shift(&self) -> Option<u8> {
+        self.radio_scale.with(self.core_scale)
+    }
+
+    /// Takes note of a segment to the radio side.
+    pub(super) fn on_leaving(&mut self, packet: &Packet) {
+        let Some(Timestamps { value, .. }) = packet.tcp().and_then(|tcp| tcp.options.timestamps) else {
+            return;
+        };
+        let is_later = self.latest_value.is_none_or(|latest| Seq(value).after(Seq(latest)));
+        self.latest_value = if is_later { Some(value) } else { self.latest_value };
+    }
+
+    /// Has a copy carry the latest TSval, or PAWS may refuse it (RFC 7323, section 5.3).
+    pub(super) fn freshen(&self, copy: &mut Packet) {
+        let Some(latest) = self.latest_value else { return };
+        if let Some(timestamps) = copy.tcp_mut().and_then(|tcp| tcp.options.timestamps.as_mut()) {
+            timestamps.value = latest;
+        }
+    }
+
+    /// When something is due.
+    pub(super) fn deadline(&self, settings: &Settings) -> Option<Instant> {
+        let control = self.control.as_ref().and_then(|control| control.deadline());
+        [self.receiving.deadline(), self.confirming.deadline(settings), control].into_iter().flatten().min()
+    }
+
+    /// Octets that a sender takes for arrived on our word alone.
+    pub(super) fn unproven(&self) -> u32 {
+        self.confirming.unproven() + self.control.as_ref().map_or(0, |control| control.unproven())
+    }
+}
+
+/// Whether a segment opens a connection.
+pub(super) fn opens(packet: &Packet) -> bool {
+    packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK))
+}

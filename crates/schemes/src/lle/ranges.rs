@@ -1,0 +1,81 @@
+//! What the link layer delivered beyond a hole.
+
+use lasthop_packet::Seq;
+
+/// At most eight ranges of sequence numbers, in no order: a hole is short-lived, and what is forgotten the receiver's own ACKs tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ranges {
+    len: u8,
+    ranges: [(Seq, Seq); 8],
+}
+
+impl Ranges {
+    /// None.
+    pub(super) const EMPTY: Self = Self { len: 0, ranges: [(Seq(0), Seq(0)); 8] };
+
+    /// Adds `[left, right)`, joined to what it touches; forgotten where there is no room.
+    pub(super) fn add(&mut self, left: Seq, right: Seq) {
+        let (mut left, mut right) = (left, right);
+        let mut at = 0;
+        while at < usize::from(self.len) {
+            let (other_left, other_right) = self.ranges[at];
+            if !other_left.after(right) && !left.after(other_right) {
+                (left, right) = (left.earlier(other_left), right.later(other_right));
+                self.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        if let Some(slot) = self.ranges.get_mut(usize::from(self.len)) {
+            *slot = (left, right);
+            self.len += 1;
+        }
+    }
+
+    /// Takes out what begins at or before `from`: the number up to which everything is there now.
+    pub(super) fn absorb(&mut self, from: Seq) -> Seq {
+        let mut to = from;
+        let mut at = 0;
+        while at < usize::from(self.len) {
+            let (left, right) = self.ranges[at];
+            if left.after(to) {
+                at += 1;
+            } else {
+                to = to.later(right);
+                self.remove(at);
+                at = 0;
+            }
+        }
+        to
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.len -= 1;
+        self.ranges[at] = self.ranges[usize::from(self.len)];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filled_hole_joins_what_lies_beyond_across_the_wrap() {
+        let start = Seq(u32::MAX - 150);
+        let mut ranges = Ranges::default();
+        ranges.add(start + 300, start + 400);
+        ranges.add(start + 100, start + 200);
+        assert_eq!(ranges.absorb(start), start);
+        assert_eq!(ranges.absorb(start + 100), start + 200);
+        ranges.add(start + 200, start + 300);
+        assert_eq!(ranges.absorb(start + 200), start + 400);
+        assert_eq!(ranges.len, 0);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_forgotten() {
+        let mut ranges = Ranges::default();
+        (1..20).for_each(|n| ranges.add(Seq(n * 100), Seq(n * 100 + 50)));
+        assert_eq!(ranges.len, 8);
+    }
+}

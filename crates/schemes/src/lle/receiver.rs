@@ -1,0 +1,65 @@
+//! What is known of a receiver, to speak for it.
+
+use lasthop_packet::{FlowKey, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Timestamps};
+
+/// The host on the radio side, from what it has said itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Receiver {
+    /// The sequence number of what it sends next.
+    pub(super) next: Seq,
+    /// Its latest TSval. Never one of our own making: a later one of its own would fail PAWS (RFC 7323, section 5).
+    value: Option<u32>,
+    /// The window that it told last, in octets.
+    pub(super) window: u32,
+    /// Where that window ended: what it has ever allowed.
+    pub(super) edge: Option<Seq>,
+    has_spoken: bool,
+}
+
+impl Receiver {
+    /// Takes in a packet of its. `shift` scales its window (RFC 7323, section 2.3; a SYN's is never scaled). Whether its window is news.
+    pub(super) fn hear(&mut self, packet: &Packet, shift: u8) -> bool {
+        let Some(tcp) = packet.tcp() else { return false };
+        let end = tcp.seq + packet.segment_len();
+        self.next = if self.has_spoken { self.next.later(end) } else { end };
+        self.has_spoken = true;
+        if let Some(Timestamps { value, .. }) = tcp.options.timestamps {
+            let is_later = self.value.is_none_or(|known| !Seq(value).before(Seq(known)));
+            self.value = if is_later { Some(value) } else { self.value };
+        }
+        let shift = if tcp.flags.has(TcpFlags::SYN) { 0 } else { shift };
+        let window = u32::from(tcp.window) << shift;
+        let is_news = window != self.window;
+        self.window = window;
+        if tcp.flags.has(TcpFlags::ACK) {
+            self.allow(tcp.ack + window);
+        }
+        is_news
+    }
+
+    /// It allows everything before `edge`. A window never shrinks from the right (RFC 9293, section 3.8.6).
+    pub(super) fn allow(&mut self, edge: Seq) {
+        self.edge = Some(self.edge.map_or(edge, |known| known.later(edge)));
+    }
+
+    /// What is left of its window beyond `ack`, in octets.
+    pub(super) fn left_beyond(&self, ack: Seq) -> u32 {
+        self.edge.filter(|edge| edge.after(ack)).map_or(0, |edge| edge - ack)
+    }
+
+    /// An ACK in its name. `connection` is the direction towards it, `echo` the TSval that it would echo, `window` as on the wire.
+    pub(super) fn ack(&self, connection: FlowKey, ack: Seq, echo: Option<u32>, window: u16) -> Packet {
+        let mut tcp = Tcp {
+            source_port: connection.destination.1,
+            destination_port: connection.source.1,
+            seq: self.next,
+            ack,
+            flags: TcpFlags::ACK,
+            window,
+            ..Tcp::default()
+        };
+        tcp.options.timestamps =
+            self.value.zip(echo).map(|(value, echo_reply)| Timestamps { value, echo_reply });
+        Packet::tcp_segment(Ip::new(connection.destination.0, connection.source.0), tcp, Payload::EMPTY)
+    }
+}

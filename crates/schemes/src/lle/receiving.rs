@@ -1,0 +1,169 @@
+//! The receiver's side: ACKs that need not cross the hop.
+
+use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
+
+use super::mark::Mark;
+use super::settings::Settings;
+
+/// What is known of data that comes in over the hop, and of the ACKs that the host here answers with.
+#[derive(Debug, Default)]
+pub(super) struct Receiving {
+    /// Whether what came last was marked: an agent at the other end is alive, and has this connection.
+    is_offered: bool,
+    /// The highest number that the host here acknowledged.
+    acknowledged: Option<Seq>,
+    /// Everything from an ACK that passed up to here has come with a promise.
+    promised: Option<Seq>,
+    /// The ACK that passed last.
+    passed: Option<Passed>,
+    /// The ACK that was kept back last, since one passed; it passes in the end.
+    owed: Option<Packet>,
+    /// When it does.
+    owed_until: Option<Instant>,
+    /// Data came without a promise: its ACK passes, whatever it says.
+    next_passes: bool,
+    /// Data came again because no word of the host's own had: the next ACK passes.
+    is_asked: bool,
+    /// Octets of the largest segment that came.
+    segment: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    ack: Seq,
+    /// In octets.
+    window: u32,
+}
+
+/// What becomes of a segment of the host's.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// It passes with this mark.
+    Pass(Mark),
+    /// It is acknowledged at the other end of the hop already, or will be.
+    KeepBack,
+}
+
+impl Receiving {
+    /// A segment came in over the hop.
+    pub(super) fn on_heard(&mut self, packet: &Packet, mark: Mark) {
+        self.is_offered = mark.is_some();
+        let Some(tcp) = packet.tcp().filter(|_| packet.segment_len() > 0) else { return };
+        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        let payload = packet.payload().len() as u32;
+        let segment = packet.segment_size().map_or(payload, |size| u32::from(size.get()));
+        self.segment = self.segment.max(segment);
+        if !mark.has(Mark::PROMISE) {
+            let is_asked = mark.has(Mark::EVIDENCE);
+            self.is_asked |= is_asked;
+            self.next_passes |= !is_asked;
+            return;
+        }
+        if tcp.flags.has(TcpFlags::SYN) {
+            // The ACK of a SYN that came with a promise is the third of the handshake: nothing has passed before it.
+            (self.acknowledged, self.promised) = (Some(seq), Some(end));
+            return;
+        }
+        // Beyond a hole nothing is promised: an agent acknowledges without gaps.
+        self.promised = self.promised.map(|to| if seq.after(to) { to } else { to.later(end) });
+    }
+
+    /// The host sends a segment that is not a SYN. `shift` scales its windows; `None` if that is not known: then everything passes.
+    pub(super) fn on_sent(
+        &mut self,
+        packet: &Packet,
+        shift: Option<u8>,
+        settings: &Settings,
+        now: Instant,
+    ) -> Decision {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else {
+            return Decision::Pass(Mark::NONE);
+        };
+        let accept = if self.is_offered { Mark::ACCEPT } else { Mark::NONE };
+        let advances = self.acknowledged.is_none_or(|known| tcp.ack.after(known));
+        self.acknowledged = Some(self.acknowledged.map_or(tcp.ack, |known| known.later(tcp.ack)));
+        let says_only_that = advances && is_plain(packet);
+        let Some(shift) = shift.filter(|_| says_only_that && self.is_offered) else {
+            self.passes(tcp, shift.unwrap_or(0));
+            return Decision::Pass(accept);
+        };
+        let window = u32::from(tcp.window) << shift;
+        let is_promised = self.promised.is_some_and(|to| !tcp.ack.after(to));
+        if std::mem::take(&mut self.next_passes) || self.is_news(window) {
+            self.passes(tcp, shift);
+            return Decision::Pass(accept);
+        }
+        if std::mem::take(&mut self.is_asked) || !is_promised || self.is_due(tcp.ack, window, settings) {
+            self.passes(tcp, shift);
+            return Decision::Pass(accept.with(Mark::EVIDENCE));
+        }
+        if settings.evidence_segments > 0 {
+            let mut owed = packet.clone();
+            accept.with(Mark::EVIDENCE).put(&mut owed);
+            self.owed = Some(owed);
+            self.owed_until.get_or_insert(now + settings.evidence_interval);
+        }
+        Decision::KeepBack
+    }
+
+    /// Whether a window says what the other end cannot know: it is exhausted, or was, or is another than it was.
+    fn is_news(&self, window: u32) -> bool {
+        let Some(passed) = self.passed else { return false };
+        let least = self.segment.max(1);
+        window < least || passed.window < least || window < passed.window / 2 || window / 2 > passed.window
+    }
+
+    /// Whether it is time for a word of the receiver's own: the data must not be kept too long, nor its window run out.
+    fn is_due(&self, ack: Seq, window: u32, settings: &Settings) -> bool {
+        let Some(passed) = self.passed.filter(|_| settings.evidence_segments > 0) else { return false };
+        let most = settings.evidence_segments.saturating_mul(self.segment.max(1)).min(window / 4);
+        ack.offset_from(passed.ack) >= most.cast_signed().max(1)
+    }
+
+    /// What passes is a new beginning: it is known at the other end.
+    fn passes(&mut self, tcp: &Tcp, shift: u8) {
+        self.passed = Some(Passed { ack: tcp.ack, window: u32::from(tcp.window) << shift });
+        self.promised = Some(self.promised.map_or(tcp.ack, |to| to.later(tcp.ack)));
+        (self.owed, self.owed_until) = (None, None);
+    }
+
+    /// Whether an agent at the other end is alive, and has this connection.
+    pub(super) const fn is_offered(&self) -> bool {
+        self.is_offered
+    }
+
+    /// An agent at the other end was there before this connection was.
+    pub(super) const fn expect_offer(&mut self) {
+        self.is_offered = true;
+    }
+
+    /// When an ACK that was kept back has to pass.
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.owed_until
+    }
+
+    /// Whether an ACK is kept back and not yet void.
+    pub(super) const fn owes(&self) -> bool {
+        self.owed.is_some()
+    }
+
+    /// Takes the ACK that was kept back: it passes now.
+    pub(super) fn take_owed(&mut self, shift: u8) -> Option<Packet> {
+        let owed = self.owed.take()?;
+        if let Some(tcp) = owed.tcp() {
+            self.passes(tcp, shift);
+        }
+        Some(owed)
+    }
+}
+
+/// Whether a segment is an ACK and nothing besides: no data, no FIN, no ECE or CWR, no SACK blocks, no option that is not understood.
+pub(super) fn is_plain(packet: &Packet) -> bool {
+    let Some(tcp) = packet.tcp() else { return false };
+    let flags = tcp.flags.0 & !TcpFlags::PSH.0;
+    let options = &tcp.options;
+    flags == TcpFlags::ACK.0
+        && packet.payload().is_empty()
+        && options.sack.is_empty()
+        && options.unknown.is_none()
+}

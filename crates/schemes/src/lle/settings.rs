@@ -1,0 +1,143 @@
+//! What can be set.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{DurationText, OctetsText};
+
+/// The settings of [`Lle`](super::Lle). The defaults are those for the TCP of today; `preset = "published"` has those of the paper
+/// instead, and every key that is given beside it counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Where the other settings have their defaults from; default "today". "published": keep-until-proven = false,
+    /// evidence-segments = 0, piggybacked-acks = "clear", queue = "75 kB".
+    pub preset: Preset,
+    /// Connections at a time, 0 or more; default 10,000. At the bound the one that has been idle longest makes room if it is past
+    /// `eviction-grace`, else the new one passes untouched.
+    pub flows: usize,
+    /// Whether a segment that was acknowledged on the receiver's behalf is kept until the receiver itself has acknowledged it, and
+    /// is sent again here if it does not; default true; published false: what the receiver's TCP did not take is lost, and the stream stalls.
+    pub keep_until_proven: bool,
+    /// Octets of one connection that are kept, headers included; default 1 MiB. Beyond, the receiver acknowledges by itself.
+    #[serde(with = "crate::settings::octets")]
+    #[schemars(with = "OctetsText")]
+    pub kept_octets: usize,
+    /// Octets of all connections that are kept, headers included; default 64 MiB.
+    #[serde(with = "crate::settings::octets")]
+    #[schemars(with = "OctetsText")]
+    pub kept_octets_in_all: usize,
+    /// The receiver's own ACK passes once it acknowledges so many segments more than the one that passed before; default 32. A quarter
+    /// of the receiver's window, if that is less. 0 for never, and never at intervals either: published.
+    pub evidence_segments: u32,
+    /// An ACK that was kept back passes after this time at the latest; default 100 ms.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub evidence_interval: Duration,
+    /// How long the agent that acknowledged waits for the receiver's own word before it sends the first such segment again; default
+    /// 400 ms, and twice as long each time; more than `evidence-interval` and a crossing of the hop.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub evidence_timeout: Duration,
+    /// How often it does that before it gives the data up, reports it and acknowledges no more; default 10.
+    pub repairs: u32,
+    /// An ACK in data that says no more than was acknowledged already; default "raise", published "clear".
+    pub piggybacked_acks: PiggybackedAcks,
+    /// The queue behind the base station's agent, in octets: the window in its ACKs is no larger than what is free of it, so that it
+    /// never overflows. "0 B", the default, leaves the receiver's window as it is; published 75 kB (50 packets of 1500 octets, the
+    /// usual limit in ns-2; the paper has no number).
+    #[serde(with = "crate::settings::octets")]
+    #[schemars(with = "OctetsText")]
+    pub queue: usize,
+    /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: its TCP is told of data that the hop has taken
+    /// over, one segment at a time, and the agent keeps it until the receiver acknowledges it; so many octets a connection, headers
+    /// included. "0 B", the default, for without it: the paper calls it optional.
+    #[serde(with = "crate::settings::octets")]
+    #[schemars(with = "OctetsText")]
+    pub sender_buffer: usize,
+    /// How long a host remembers that there was an agent at the other end of its hop, to announce itself with the next connection's
+    /// first segment; default 10 min.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub registration: Duration,
+    /// A connection without packets for this long is forgotten, to the second; default 5 min.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub idle_timeout: Duration,
+    /// A connection that was used within this time does not make room for a new one, to the second; default 10 s.
+    #[serde(with = "crate::settings::duration")]
+    #[schemars(with = "DurationText")]
+    pub eviction_grace: Duration,
+}
+
+/// A set of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Nothing that was acknowledged is lost.
+    #[default]
+    Today,
+    /// As the paper has it: the link layer's word is enough.
+    Published,
+}
+
+/// What becomes of an ACK in data that says no more than was acknowledged already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PiggybackedAcks {
+    /// The ACK bit is cleared. A conforming TCP drops such a segment with its data (RFC 9293, section 3.10.7.4).
+    Clear,
+    /// It is raised to what was acknowledged.
+    Raise,
+}
+
+impl Settings {
+    /// The behaviour of the paper.
+    pub fn published() -> Self {
+        Self {
+            preset: Preset::Published,
+            keep_until_proven: false,
+            evidence_segments: 0,
+            piggybacked_acks: PiggybackedAcks::Clear,
+            queue: 75_000,
+            ..Self::default()
+        }
+    }
+
+    /// Reads settings: what is not given comes from the preset.
+    pub fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
+        let Self { preset, .. } = given.clone().try_into()?;
+        let mut all = match preset {
+            Preset::Today => return given.try_into(),
+            Preset::Published => {
+                toml::Table::try_from(Self::published()).map_err(serde::de::Error::custom)?
+            }
+        };
+        all.extend(given);
+        all.try_into()
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Today,
+            flows: 10_000,
+            keep_until_proven: true,
+            kept_octets: 1 << 20,
+            kept_octets_in_all: 64 << 20,
+            evidence_segments: 32,
+            evidence_interval: Duration::from_millis(100),
+            evidence_timeout: Duration::from_millis(400),
+            repairs: 10,
+            piggybacked_acks: PiggybackedAcks::Raise,
+            queue: 0,
+            sender_buffer: 0,
+            registration: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(300),
+            eviction_grace: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The rules of LLE-TCP, one by one, with packets by hand. Here is the bench that they are tried on.
+
+mod acknowledging;
+mod control;
+mod keeping;
+mod losses;
+mod registering;
+mod suppressing;
+mod whatever;
+mod windows;
+mod world;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, Outbox, Report, Side, Verdict};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, Timestamps};
+
+use super::mark::Mark;
+use super::*;
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const PHONE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const ACCESS_POINT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+/// The server's first octet, and the phone's.
+const FIRST: u32 = 1000;
+const UP: u32 = 7;
+/// The phone's window as on the wire, and its shift.
+const WINDOW: u16 = 5000;
+const SHIFT: u8 = 2;
+
+/// An agent with a clock in milliseconds.
+struct Bench {
+    lle: Lle,
+    now: Instant,
+    rng: Rng,
+}
+
+/// What one call did.
+#[derive(Debug)]
+struct Step {
+    /// The packet in hand as it went on.
+    passed: Option<Packet>,
+    core: Vec<Packet>,
+    radio: Vec<Packet>,
+    reports: Vec<Report>,
+}
+
+fn access_point() -> Reach {
+    Reach { neighbour: None, confirms: true, receives: false }
+}
+
+fn phone() -> Reach {
+    Reach { neighbour: Some(ACCESS_POINT), confirms: true, receives: true }
+}
+
+impl Bench {
+    fn new(settings: Settings, reach: Reach) -> Self {
+        Self { lle: Lle::new(settings, reach), now: Instant::from_secs(1), rng: Rng::named(1, "lle") }
+    }
+
+    /// An access point through a handshake that the server opened, with an agent at the phone.
+    fn at_access_point(settings: Settings) -> Self {
+        let mut bench = Self::new(settings, access_point());
+        bench.core(&syn());
+        bench.radio(&accepting(syn_ack()));
+        bench.core(&data(FIRST, 0));
+        bench
+    }
+
+    /// A phone through a handshake that the server opened, with an agent at the access point.
+    fn at_phone(settings: Settings) -> Self {
+        let mut bench = Self::new(settings, phone());
+        bench.radio(&marked(syn(), Mark::OFFER));
+        bench.core(&syn_ack());
+        // What passed before any promise tells the window.
+        bench.radio(&marked(data(FIRST, 100), Mark::OFFER));
+        assert!(bench.core(&ack(FIRST + 100)).passed.is_some());
+        bench
+    }
+
+    fn wait(&mut self, millis: u64) -> &mut Self {
+        self.now += Duration::from_millis(millis);
+        self
+    }
+
+    fn call<R>(&mut self, f: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> (R, Step) {
+        let mut outbox = Outbox::default();
+        let result = f(&mut self.lle, &mut Context::new(self.now, &mut self.rng, &mut outbox));
+        let (core, radio) = outbox.packets.into_iter().partition::<Vec<_>, _>(|(to, _)| *to == Side::Core);
+        let packets = |sent: Vec<(Side, Packet)>| sent.into_iter().map(|(_, packet)| packet).collect();
+        (result, Step { passed: None, core: packets(core), radio: packets(radio), reports: outbox.reports })
+    }
+
+    fn pass(&mut self, packet: &Packet, from: Side) -> Step {
+        let mut passing = packet.clone();
+        let (verdict, step) = self.call(|lle, cx| lle.on_packet(&mut passing, from, cx));
+        assert_ne!(verdict, Verdict::Absorb);
+        Step { passed: (verdict == Verdict::Forward).then_some(passing), ..step }
+    }
+
+    fn core(&mut self, packet: &Packet) -> Step {
+        self.pass(packet, Side::Core)
+    }
+
+    fn radio(&mut self, packet: &Packet) -> Step {
+        self.pass(packet, Side::Radio)
+    }
+
+    /// A segment goes onto the hop: as it is there.
+    fn sent(&mut self, packet: &Packet) -> Packet {
+        self.core(packet).passed.expect("what the host sends goes on")
+    }
+
+    fn fate(&mut self, packet: &Packet, fate: Fate) -> Step {
+        let event = LinkEvent::Frame {
+            packet,
+            fate,
+            transmissions: 1,
+            queueing: Duration::ZERO,
+            air_time: Duration::ZERO,
+        };
+        self.call(|lle, cx| lle.on_link(&event, cx)).1
+    }
+
+    fn delivered(&mut self, packet: &Packet) -> Step {
+        self.fate(packet, Fate::Delivered)
+    }
+
+    /// A segment goes onto the hop and arrives.
+    fn through(&mut self, packet: &Packet) -> Step {
+        let sent = self.sent(packet);
+        self.delivered(&sent)
+    }
+
+    fn timer(&mut self) -> Step {
+        self.call(Lle::on_deadline).1
+    }
+}
+
+impl Step {
+    /// The acknowledgment numbers that went to the core side.
+    fn acks(&self) -> Vec<u32> {
+        self.core.iter().filter_map(|packet| Some(packet.tcp()?.ack.0)).collect()
+    }
+
+    fn only_ack(&self) -> &Tcp {
+        assert_eq!(self.core.len(), 1, "{self:?}");
+        self.core[0].tcp().expect("it speaks TCP")
+    }
+
+    fn mark(&self) -> Mark {
+        self.passed.as_ref().and_then(Packet::tcp).map_or(Mark::NONE, Mark::of)
+    }
+}
+
+fn down(tcp: Tcp, len: u32) -> Packet {
+    let tcp = Tcp { source_port: 80, destination_port: 4000, ..tcp };
+    let offset = u64::from(tcp.seq.0.wrapping_sub(FIRST));
+    Packet::tcp_segment(Ip::new(SERVER, PHONE), tcp, Payload::Stream { stream: 1, offset, len })
+}
+
+fn up(tcp: Tcp, len: u32) -> Packet {
+    let tcp = Tcp { source_port: 4000, destination_port: 80, ..tcp };
+    let offset = u64::from(tcp.seq.0.wrapping_sub(UP));
+    Packet::tcp_segment(Ip::new(PHONE, SERVER), tcp, Payload::Stream { stream: 2, offset, len })
+}
+
+fn data(seq: u32, len: u32) -> Packet {
+    let tcp = Tcp { seq: Seq(seq), ack: Seq(UP), flags: TcpFlags::ACK, window: 9000, ..Tcp::default() };
+    down(tcp, len)
+}
+
+fn up_data(seq: u32, ack: u32, len: u32) -> Packet {
+    let tcp = Tcp { seq: Seq(seq), ack: Seq(ack), flags: TcpFlags::ACK, window: WINDOW, ..Tcp::default() };
+    up(tcp, len)
+}
+
+fn ack(ack: u32) -> Packet {
+    up_data(UP, ack, 0)
+}
+
+fn syn() -> Packet {
+    let mut tcp = Tcp { seq: Seq(FIRST - 1), flags: TcpFlags::SYN, window: 9000, ..Tcp::default() };
+    tcp.options.window_scale = Some(0);
+    down(tcp, 0)
+}
+
+fn syn_ack() -> Packet {
+    let flags = TcpFlags::SYN.with(TcpFlags::ACK);
+    let mut tcp = Tcp { seq: Seq(UP - 1), ack: Seq(FIRST), flags, window: 4 * WINDOW, ..Tcp::default() };
+    tcp.options.window_scale = Some(SHIFT);
+    up(tcp, 0)
+}
+
+fn marked(mut packet: Packet, mark: Mark) -> Packet {
+    mark.put(&mut packet);
+    packet
+}
+
+fn accepting(packet: Packet) -> Packet {
+    marked(packet, Mark::ACCEPT)
+}
+
+fn promised(packet: Packet) -> Packet {
+    marked(packet, Mark::OFFER.with(Mark::PROMISE))
+}
+
+fn evidence(number: u32) -> Packet {
+    marked(ack(number), Mark::ACCEPT.with(Mark::EVIDENCE))
+}
+
+/// Edits of a packet, for tests to read as a sentence.
+trait But: Sized {
+    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
+    fn flags(self, flags: TcpFlags) -> Self {
+        self.but(|tcp| tcp.flags = tcp.flags.with(flags))
+    }
+    fn window(self, window: u16) -> Self {
+        self.but(|tcp| tcp.window = window)
+    }
+    fn stamped(self, value: u32, echo_reply: u32) -> Self {
+        self.but(|tcp| tcp.options.timestamps = Some(Timestamps { value, echo_reply }))
+    }
+    fn sack(self, left: u32, right: u32) -> Self {
+        self.but(|tcp| {
+            tcp.options.sack = SackBlocks::NONE;
+            tcp.options.sack.push(Seq(left), Seq(right));
+        })
+    }
+}
+
+impl But for Packet {
+    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
+        self.tcp_mut().map(edit);
+        self
+    }
+}

@@ -1,0 +1,114 @@
+//! LLE-TCP_CC at a mobile host that sends.
+
+use super::*;
+
+const SEGMENT: u32 = 100;
+
+/// A phone that has opened a connection to the server, which is not at the other end of its hop.
+fn sender(buffer: usize) -> Bench {
+    let settings = Settings { sender_buffer: buffer, ..Settings::default() };
+    let mut bench = Bench::new(settings, phone());
+    let syn = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
+    bench.core(&syn);
+    bench.radio(&super::syn().but(|tcp| {
+        (tcp.flags, tcp.ack) = (TcpFlags::SYN.with(TcpFlags::ACK), Seq(UP));
+    }));
+    bench
+}
+
+fn segment(n: u32) -> Packet {
+    up_data(UP + n * SEGMENT, FIRST, SEGMENT)
+}
+
+/// The server's ACK of the first `n` segments.
+fn answer(n: u32) -> Packet {
+    data(FIRST, 0).but(|tcp| tcp.ack = Seq(UP + n * SEGMENT))
+}
+
+#[test]
+fn a_segment_that_the_hop_took_over_is_acknowledged_with_a_window_of_one() {
+    let mut bench = sender(10_000);
+    let step = bench.through(&segment(0));
+    let tcp = step.only_ack();
+    assert_eq!((tcp.ack.0, u32::from(tcp.window), tcp.seq.0), (UP + SEGMENT, SEGMENT, FIRST));
+    assert_eq!(step.core[0].ip(), &Ip::new(SERVER, PHONE));
+    assert_eq!(bench.lle.unproven(), u64::from(SEGMENT));
+}
+
+#[test]
+fn without_a_buffer_it_is_plain_tcp() {
+    let mut bench = sender(0);
+    assert!(bench.through(&segment(0)).core.is_empty());
+    assert_eq!(bench.radio(&answer(1)).passed, Some(answer(1)));
+}
+
+#[test]
+fn a_full_buffer_freezes_the_sender_and_a_duplicate_resumes_it() {
+    // Two segments with their headers, and what is spared for a third one's.
+    let mut bench = sender(2 * 140 + 200);
+    let windows: Vec<u16> = (0..2).map(|n| bench.through(&segment(n)).only_ack().window).collect();
+    assert_eq!(windows, [100, 0]);
+    let step = bench.radio(&answer(1));
+    assert!(step.passed.is_none(), "the TCP here knows it");
+    let resumed = step.only_ack();
+    assert_eq!((resumed.ack.0, resumed.window), (UP + 2 * SEGMENT, 100));
+}
+
+#[test]
+fn what_does_not_fit_is_acknowledged_by_the_other_end() {
+    let mut bench = sender(2 * 140);
+    let acks: Vec<usize> = (0..3).map(|n| bench.through(&segment(n)).core.len()).collect();
+    assert_eq!(acks, [1, 1, 0]);
+    let passed = bench.radio(&answer(3)).passed.expect("it says more than ours did");
+    let tcp = passed.tcp().expect("TCP");
+    assert_eq!((tcp.ack.0, tcp.window), (UP + 3 * SEGMENT, 100));
+}
+
+#[test]
+fn a_loss_behind_the_hop_is_repaired_from_the_buffer() {
+    let mut bench = sender(10_000);
+    let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&segment(n))).collect();
+    for packet in &sent {
+        bench.delivered(packet);
+    }
+    bench.radio(&answer(1));
+    let copies: Vec<Vec<Packet>> = (0..4).map(|_| bench.radio(&answer(1)).radio).collect();
+    assert_eq!(copies, [vec![], vec![], vec![sent[1].clone()], vec![]]);
+    // A partial ACK: the next hole.
+    assert_eq!(bench.radio(&answer(3)).radio, [sent[3].clone()]);
+    assert!(bench.radio(&answer(5)).radio.is_empty());
+    assert_eq!(bench.lle.unproven(), 0);
+}
+
+#[test]
+fn a_silent_receiver_is_asked_again() {
+    let mut bench = sender(10_000);
+    let sent = bench.sent(&segment(0));
+    bench.delivered(&sent);
+    assert!(bench.wait(999).timer().radio.is_empty());
+    assert_eq!(bench.wait(1).timer().radio, std::slice::from_ref(&sent));
+    assert!(bench.wait(1999).timer().radio.is_empty());
+    assert_eq!(bench.wait(1).timer().radio, [sent]);
+    bench.radio(&answer(1));
+    assert!(bench.wait(100_000).timer().radio.is_empty());
+}
+
+#[test]
+fn a_fin_is_only_acknowledged_by_the_other_end() {
+    let mut bench = sender(10_000);
+    bench.through(&segment(0));
+    assert!(bench.through(&segment(1).flags(TcpFlags::FIN)).core.is_empty());
+    let closing = data(FIRST, 0).but(|tcp| tcp.ack = Seq(UP + 2 * SEGMENT + 1));
+    let passed = bench.radio(&closing).passed.expect("it passes");
+    assert_eq!(passed.tcp().map(|tcp| tcp.ack), Some(Seq(UP + 2 * SEGMENT + 1)));
+}
+
+#[test]
+fn an_ack_in_data_from_the_other_end_never_goes_back() {
+    let mut bench = sender(10_000);
+    bench.through(&segment(0));
+    bench.through(&segment(1));
+    let mixed = data(FIRST, 50).but(|tcp| tcp.ack = Seq(UP + SEGMENT));
+    let passed = bench.radio(&mixed).passed.expect("data passes");
+    assert_eq!(passed.tcp().map(|tcp| tcp.ack), Some(Seq(UP + 2 * SEGMENT)));
+}
