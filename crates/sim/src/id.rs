@@ -37,6 +37,10 @@ id!(
     MediumId
 );
 id!(
+    /// A station of an IEEE 802.11 cell.
+    StationId
+);
+id!(
     /// One direction of a wired link.
     PipeId
 );
