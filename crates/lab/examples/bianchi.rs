@@ -22,7 +22,11 @@ fn main() {
                 if aligned {
                     config.mac.response_timeout = Some(config.phy.eifs() - config.phy.difs());
                 }
-                println!("{name}{}{}", if rts { ", RTS/CTS" } else { "" }, if aligned { ", ACKTimeout = EIFS - DIFS" } else { "" });
+                println!(
+                    "{name}{}{}",
+                    if rts { ", RTS/CTS" } else { "" },
+                    if aligned { ", ACKTimeout = EIFS - DIFS" } else { "" }
+                );
                 for n in [1, 2, 5, 10, 20, 50] {
                     let model = Saturation::of(&config, n, 1500);
                     let plain = model.throughput(Freezing::Counts) / 1e6;

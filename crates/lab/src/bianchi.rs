@@ -136,10 +136,8 @@ impl Saturation {
             }
         };
         let frames = success * train + at_once * train;
-        let time = idle * self.slot
-            + success * after
-            + frames * self.success
-            + collision * (self.collision + after);
+        let time =
+            idle * self.slot + success * after + frames * self.success + collision * (self.collision + after);
         frames * self.payload / time
     }
 }

@@ -51,7 +51,9 @@ fn saturated(c: &mut Criterion) {
     // Positions are a metre apart, and everybody is a domain of its own: capture asks where one stands.
     let capture = Some(lasthop_sim::wifi::Capture { threshold: 10.0, later_frames: false });
     let alone = WlanConfig { propagation: ranges, capture, ..clique.clone() };
-    for (name, config) in [("clique", clique), ("clique, frame by frame", by_frame), ("domains of one", alone)] {
+    for (name, config) in
+        [("clique", clique), ("clique, frame by frame", by_frame), ("domains of one", alone)]
+    {
         for stations in [1, 5, 20, 50, 100] {
             group.throughput(Throughput::Elements(run(cell(stations, config.clone()))));
             group.bench_function(BenchmarkId::new(name, stations), |bencher| {

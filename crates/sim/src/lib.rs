@@ -39,7 +39,7 @@ pub use config::{
     Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig,
 };
 pub use flow::{Flow, FlowOutcome};
-pub use id::{FlowId, LinkId, MediumId, NodeId, StationId};
+pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use wireless::{ChannelConfig, Feedback, LinkLayer, StateSource, Stay};
 pub use world::World;

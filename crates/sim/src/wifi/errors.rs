@@ -99,10 +99,11 @@ impl Errors {
         let (seed, configured, default) = (self.seed, &self.configured, &self.default);
         let link = self.links.entry((from, to)).or_insert_with(|| {
             let config = configured.get(&(from, to)).unwrap_or(default).clone();
-            let stream =
-                |what| Rng::named(seed, &format!("radio {} {} {what}", from.index(), to.index()));
-            let channel =
-                config.channel.clone().map(|it| Channel::new(it, Instant::ZERO, stream("stays"), stream("losses")));
+            let stream = |what| Rng::named(seed, &format!("radio {} {} {what}", from.index(), to.index()));
+            let channel = config
+                .channel
+                .clone()
+                .map(|it| Channel::new(it, Instant::ZERO, stream("stays"), stream("losses")));
             Link { config, channel, rng: stream("errors"), last: (0, Rate::Dsss1, Probability::ZERO) }
         });
         if is_control && !link.config.control {

@@ -175,11 +175,19 @@ impl Wlan {
     }
 
     /// A broadcast that nothing overlapped in a domain: each member draws its own errors.
-    pub(crate) fn receive_broadcast(&mut self, domain: u32, initiator: u32, (start, end): (Instant, Instant)) {
-        let Some(frame) = self.stations[initiator as usize].queue.front().map(|head| head.frame) else { return };
+    pub(crate) fn receive_broadcast(
+        &mut self,
+        domain: u32,
+        initiator: u32,
+        (start, end): (Instant, Instant),
+    ) {
+        let Some(frame) = self.stations[initiator as usize].queue.front().map(|head| head.frame) else {
+            return;
+        };
         for member in 0..self.domains[domain as usize].members.len() {
             let index = self.domains[domain as usize].members[member];
-            if index == initiator || self.is_in_error(Kind::Data, (initiator, index), initiator, (start, end)) {
+            if index == initiator || self.is_in_error(Kind::Data, (initiator, index), initiator, (start, end))
+            {
                 continue;
             }
             self.counters.delivered += 1;

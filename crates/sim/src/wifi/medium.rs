@@ -174,7 +174,8 @@ pub(crate) fn divide(positions: &[Position], propagation: &Propagation, capture:
             audience.insert(domain_of[*station as usize], *hearing == Hearing::Decodes);
         }
         let domain = &mut domains[index];
-        domain.audience = audience.into_iter().map(|(domain, decodes)| Audience { domain, decodes }).collect();
+        domain.audience =
+            audience.into_iter().map(|(domain, decodes)| Audience { domain, decodes }).collect();
         domain.is_clique = matches!(domain.audience[..], [Audience { decodes: true, .. }]);
     }
     domains

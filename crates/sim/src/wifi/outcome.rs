@@ -128,12 +128,14 @@ impl Wlan {
         let limits = (self.mac.short_retry_limit, self.mac.long_retry_limit);
         let station = &mut self.stations[index as usize];
         self.counters.failures += 1;
+        self.counters.acks_lost += u64::from(station.attempts.arrived);
         // The data frame was out, or only its RTS.
-        let was_long = station.attempts.data_sent && matches!(station.plan, Some(plan) if matches!(plan.guard, Guard::RtsCts { .. }));
+        let was_long = station.attempts.data_sent
+            && matches!(station.plan, Some(plan) if matches!(plan.guard, Guard::RtsCts { .. }));
         let after = station.failed(was_long, limits, (self.phy.cw_min, self.phy.cw_max));
         match after {
             AfterFailure::Retry => {
-                self.tell_attempt(index);
+                self.tell_attempt(index, false);
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
@@ -186,13 +188,13 @@ impl Wlan {
 
     /// The frame at the head of a queue is done with.
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
-        self.tell_attempt(index);
+        self.tell_attempt(index, fate == Fate::Delivered);
         self.tell_fate(index, fate);
         self.stations[index as usize].pop(now);
         self.stations[index as usize].back_off = BackOff::None;
     }
 
-    fn tell_attempt(&mut self, index: u32) {
+    fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
         if !self.tells_attempts {
             return;
         }
@@ -204,6 +206,7 @@ impl Wlan {
             began: station.attempts.began,
             transmission: station.attempts.transmissions,
             lost: !station.attempts.arrived,
+            acknowledged,
         });
     }
 

@@ -223,11 +223,7 @@ impl PhyConfig {
             &[Rate::Dsss1, Rate::Dsss2, Rate::Cck5_5, Rate::Cck11]
         };
         let highest = |rates: &[Rate]| {
-            rates
-                .iter()
-                .copied()
-                .filter(|basic| basic.is_ofdm() == rate.is_ofdm() && *basic <= rate)
-                .max()
+            rates.iter().copied().filter(|basic| basic.is_ofdm() == rate.is_ofdm() && *basic <= rate).max()
         };
         highest(&self.basic_rates).or_else(|| highest(mandatory)).unwrap_or(rate)
     }

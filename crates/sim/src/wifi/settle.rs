@@ -27,7 +27,8 @@ impl Wlan {
         self.settled[domain as usize] = index;
         let data_end = now.after_nanos(before_data + plan.data);
         self.events.push(data_end, Event::SettledData(domain));
-        self.events.push(data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack)), Event::SettledEnd(domain));
+        self.events
+            .push(data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack)), Event::SettledEnd(domain));
     }
 
     /// The only station that transmits, if it is sure to succeed.

@@ -39,6 +39,8 @@ pub enum Output {
         /// Whether the data frame failed to arrive, or was never sent because its RTS was not answered. If not, and the sender
         /// transmits it again, an acknowledgment was lost.
         lost: bool,
+        /// Whether the sender has received an acknowledgment; a broadcast needs none.
+        acknowledged: bool,
     },
     /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its last.
     Fate {
@@ -66,6 +68,8 @@ pub struct WlanCounters {
     pub attempts: u64,
     /// Of them, those that were not confirmed.
     pub failures: u64,
+    /// Of them, those whose data had arrived: the acknowledgment was lost.
+    pub acks_lost: u64,
     /// Frames that the last permitted attempt did not confirm.
     pub given_up: u64,
     /// Data frames received again because their acknowledgment was lost.
@@ -121,7 +125,8 @@ impl Wlan {
     pub fn new(config: WlanConfig, seed: u64) -> Self {
         let WlanConfig { phy, mac, propagation, capture, errors, settle } = config;
         let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
-        let cts = phy.air_time(phy.response_rate(phy.initial_control_rate(phy.rate, mac.cts_to_self)), CTS_OCTETS);
+        let cts =
+            phy.air_time(phy.response_rate(phy.initial_control_rate(phy.rate, mac.cts_to_self)), CTS_OCTETS);
         let nav_reset = nanos(2 * phy.sifs + cts + phy.rx_start_delay + 2 * phy.slot);
         let times = Times {
             slot: nanos(phy.slot).max(1),

@@ -71,20 +71,18 @@ fn inter_frame_spaces_are_the_standards() {
 #[test]
 fn control_responses_go_at_the_highest_basic_rate_that_the_frame_allows() {
     let mut b = PhyConfig::new(Standard::HrDsss);
-    assert_eq!([Rate::Dsss1, Rate::Dsss2, Rate::Cck11].map(|rate| b.response_rate(rate)), [
-        Rate::Dsss1,
-        Rate::Dsss2,
-        Rate::Dsss2
-    ]);
+    assert_eq!(
+        [Rate::Dsss1, Rate::Dsss2, Rate::Cck11].map(|rate| b.response_rate(rate)),
+        [Rate::Dsss1, Rate::Dsss2, Rate::Dsss2]
+    );
     b.basic_rates = vec![Rate::Dsss1, Rate::Cck11];
     assert_eq!(b.response_rate(Rate::Cck5_5), Rate::Dsss1);
     assert_eq!(b.response_rate(Rate::Cck11), Rate::Cck11);
     let mut g = PhyConfig::new(Standard::Erp);
-    assert_eq!([Rate::Ofdm9, Rate::Ofdm18, Rate::Ofdm54].map(|rate| g.response_rate(rate)), [
-        Rate::Ofdm6,
-        Rate::Ofdm12,
-        Rate::Ofdm24
-    ]);
+    assert_eq!(
+        [Rate::Ofdm9, Rate::Ofdm18, Rate::Ofdm54].map(|rate| g.response_rate(rate)),
+        [Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24]
+    );
     // No basic rate of the frame's family: the highest mandatory one.
     g.basic_rates = vec![Rate::Dsss1];
     assert_eq!(g.response_rate(Rate::Ofdm18), Rate::Ofdm12);
@@ -192,7 +190,8 @@ fn air_time_counts_the_senders_own_frames() {
 fn a_frame_goes_at_the_lower_of_its_ends_rates() {
     let mut wlan = crate::wifi::Wlan::new(config(Standard::HrDsss), 1);
     let fast = wlan.add_station(&crate::wifi::StationConfig::default());
-    let slow = crate::wifi::StationConfig { rate: Some(Rate::Dsss1), ..crate::wifi::StationConfig::default() };
+    let slow =
+        crate::wifi::StationConfig { rate: Some(Rate::Dsss1), ..crate::wifi::StationConfig::default() };
     let slow = wlan.add_station(&slow);
     for (from, to, start) in [(fast, slow, us(100_000)), (slow, fast, us(200_000))] {
         wlan.enqueue(start, from, Frame { to: Receiver::Station(to), key: 0, octets: 1500 });
