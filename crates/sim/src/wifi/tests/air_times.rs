@@ -88,6 +88,7 @@ fn control_responses_go_at_the_highest_basic_rate_that_the_frame_allows() {
     assert_eq!(g.response_rate(Rate::Ofdm18), Rate::Ofdm12);
 }
 
+#[derive(Clone, Copy)]
 struct Case {
     standard: Standard,
     rate: Rate,
