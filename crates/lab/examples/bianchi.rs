@@ -14,24 +14,24 @@ fn main() {
     pure_g.phy.eifs_rate = Rate::Ofdm6;
     for (name, base) in [("b 11", b), ("a 54", a), ("g 54", g), ("g 54, EIFS at 6", pure_g)] {
         for rts in [false, true] {
-            for aligned in [false, true] {
+            // How many slots the stations of a collision are ahead of the others; `None`: what follows from the standard's times.
+            for ahead in [None, Some(0), Some(1), Some(2)] {
                 let mut config = base.clone();
                 if rts {
                     config.mac.rts_threshold = 0;
                 }
-                if aligned {
-                    config.mac.response_timeout = Some(config.phy.eifs() - config.phy.difs());
+                let mut title = format!("{name}{}", if rts { ", RTS/CTS" } else { "" });
+                if let Some(ahead) = ahead {
+                    let equal = config.phy.eifs().saturating_sub(config.phy.difs());
+                    config.mac.response_timeout = Some(equal.saturating_sub(config.phy.slot * ahead));
+                    title += &format!(", ACKTimeout = EIFS - DIFS - {ahead} slots");
                 }
-                println!(
-                    "{name}{}{}",
-                    if rts { ", RTS/CTS" } else { "" },
-                    if aligned { ", ACKTimeout = EIFS - DIFS" } else { "" }
-                );
+                println!("{title}");
                 for n in [1, 2, 5, 10, 20, 50] {
                     let model = Saturation::of(&config, n, 1500);
                     let plain = model.throughput(Freezing::Counts) / 1e6;
                     let refined = model.throughput(Freezing::Stops) / 1e6;
-                    let seconds = if base.phy.rate == Rate::Cck11 { 400 } else { 100 };
+                    let seconds = if base.phy.rate == Rate::Cck11 { 200 } else { 60 };
                     let measured = measure(&config, n, 1500, Duration::from_secs(seconds), 1) / 1e6;
                     println!(
                         "{n:4}  simulated {measured:8.4}  Bianchi {plain:8.4} ({:+6.2}%)  refined {refined:8.4} ({:+6.2}%)",

@@ -27,6 +27,8 @@ pub struct Saturation {
     pub success: f64,
     /// Seconds of a collision, EIFS included.
     pub collision: f64,
+    /// Seconds by which the stations that collided may begin to count before the others: `EIFS - DIFS - ACKTimeout`, or 0.
+    pub head_start: f64,
     /// CWmin: draws are from 0 to it.
     pub cw_min: u32,
     /// CWmax.
@@ -61,12 +63,14 @@ impl Saturation {
             first = phy.air_time(control, lasthop_sim::wifi::frame::RTS_OCTETS);
             success += first + phy.air_time(control, lasthop_sim::wifi::frame::CTS_OCTETS) + 2 * phy.sifs;
         }
+        let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
         let after = if mac.eifs { phy.eifs() } else { phy.difs() };
         Self {
             stations,
             slot: phy.slot.as_secs_f64(),
             success: success.as_secs_f64(),
             collision: (first + after).as_secs_f64(),
+            head_start: after.saturating_sub(phy.difs() + timeout).as_secs_f64(),
             cw_min: phy.cw_min,
             cw_max: phy.cw_max,
             attempts: Some(mac.short_retry_limit),
@@ -95,11 +99,19 @@ impl Saturation {
         (cw.min(u64::from(self.cw_max) + 1)) as f64
     }
 
+    /// Slots after a collision that only its stations can transmit in.
+    fn slots_of_colliders(&self) -> f64 {
+        libm::floor(self.head_start / self.slot) + 1.0
+    }
+
     /// For a collision probability: the probability that a station transmits in a slot, and that a station whose transmission
     /// collided transmits again at once.
     fn chain(&self, p: f64, freezing: Freezing) -> (f64, f64) {
         // Beyond 200 attempts nothing is left but at certain collision.
         let attempts = self.attempts.unwrap_or(200);
+        let own_slots = self.slots_of_colliders();
+        // The first attempt follows a success, or another station's: one slot.
+        let mut before = 1.0;
         let (mut visits, mut tries, mut slots, mut at_once) = (1.0, 0.0, 0.0, 0.0);
         for attempt in 0..attempts {
             let window = self.window(attempt);
@@ -111,9 +123,10 @@ impl Saturation {
                     visits *= p;
                 }
                 Freezing::Stops => {
-                    slots += visits * window / 2.0;
-                    at_once += visits / next;
-                    visits *= p * (1.0 - 1.0 / next);
+                    slots += visits * f64::midpoint((window - before).max(0.0), 1.0);
+                    before = own_slots;
+                    at_once += visits * (before / next).min(1.0);
+                    visits *= p * (1.0 - before / next).max(0.0);
                 }
             }
         }
@@ -136,8 +149,11 @@ impl Saturation {
             }
         };
         let frames = success * train + at_once * train;
+        // Who transmits at once does so before EIFS is over, in the mean in the middle of the slots of its own.
+        let saved = self.head_start - (self.slots_of_colliders() - 1.0) / 2.0 * self.slot;
         let time =
-            idle * self.slot + success * after + frames * self.success + collision * (self.collision + after);
+            idle * self.slot + success * after + frames * self.success + collision * (self.collision + after)
+                - at_once * saved.max(0.0);
         frames * self.payload / time
     }
 }
