@@ -31,7 +31,7 @@ fn main() {
                     let model = Saturation::of(&config, n, 1500);
                     let plain = model.throughput(Freezing::Counts) / 1e6;
                     let refined = model.throughput(Freezing::Stops) / 1e6;
-                    let seconds = if base.phy.rate == Rate::Cck11 { 200 } else { 60 };
+                    let seconds = 200;
                     let measured = measure(&config, n, 1500, Duration::from_secs(seconds), 1) / 1e6;
                     println!(
                         "{n:4}  simulated {measured:8.4}  Bianchi {plain:8.4} ({:+6.2}%)  refined {refined:8.4} ({:+6.2}%)",

@@ -188,6 +188,7 @@ impl Wlan {
 
     /// The frame at the head of a queue is done with.
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
+        debug_assert_eq!(self.stations[index as usize].back_off, BackOff::Exchanging);
         self.tell_attempt(index, fate == Fate::Delivered);
         self.tell_fate(index, fate);
         self.stations[index as usize].pop(now);

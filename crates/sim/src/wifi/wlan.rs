@@ -270,7 +270,7 @@ impl Wlan {
         let domain = &mut self.domains[domain_index as usize];
         if !domain.contention.continue_post_back_off(now, index, slot, station) {
             match domain.contention.slots_from() {
-                Some(from) if domain.nav.ends(domain.idle_since, None) <= now => {
+                Some(from) if domain.nav.ends(domain.idle_since, self.times.nav_reset) <= now => {
                     // An idle medium: no back-off, but for the rest of the inter-frame space.
                     domain.contention.stand_apart(index, from.max(now), 0, true, station);
                 }
@@ -314,6 +314,11 @@ impl Wlan {
     pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
         let plan = self.plan(index)?;
         let station = &mut self.stations[index as usize];
+        debug_assert!(
+            matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart),
+            "{:?}",
+            station.back_off
+        );
         station.stamp = station.stamp.wrapping_add(1);
         station.back_off = BackOff::Exchanging;
         station.plan = Some(plan);

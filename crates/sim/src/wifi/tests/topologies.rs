@@ -219,3 +219,16 @@ fn a_later_frame_is_captured_only_if_receivers_look_for_it() {
     };
     assert_eq!((delivered(false), delivered(true)), (0, 1));
 }
+
+#[test]
+fn a_frame_that_comes_after_a_nav_was_reset_goes_at_once() {
+    let mut config = b(RANGES);
+    config.mac.rts_threshold = 0;
+    (config.phy.cw_min, config.phy.cw_max) = (1023, 1023);
+    let mut cell = Cell::new(config, &[0.0, 100.0, 2_000.0]);
+    cell.send(us(1_000), 0, 2, 0);
+    let now = 1_000 + 272 + 500 + 50 + 7;
+    cell.send(us(now), 1, 0, 1);
+    cell.run(us(100_000));
+    assert_eq!(cell.begins(1)[0], now * 1000);
+}
