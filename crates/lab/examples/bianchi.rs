@@ -24,7 +24,7 @@ fn main() {
                 if let Some(ahead) = ahead {
                     let equal = config.phy.eifs().saturating_sub(config.phy.difs());
                     config.mac.response_timeout = Some(equal.saturating_sub(config.phy.slot * ahead));
-                    title += &format!(", ACKTimeout = EIFS - DIFS - {ahead} slots");
+                    title = format!("{title}, ACKTimeout = EIFS - DIFS - {ahead} slots");
                 }
                 println!("{title}");
                 for n in [1, 2, 5, 10, 20, 50] {

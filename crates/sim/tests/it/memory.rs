@@ -28,3 +28,14 @@ fn memory_does_not_grow_with_simulated_time() {
     assert!(growth.bytes_current <= 4096, "{growth:?}");
     assert!(growth.count_total < 20, "{growth:?}");
 }
+
+#[test]
+fn a_saturated_cell_allocates_nothing_per_frame() {
+    let (mut world, _) = worlds::wlan(20);
+    world.run(Instant::from_secs(100), false);
+    let before = world.counters().frames_sent;
+    let growth = measure(|| world.run(Instant::from_secs(400), false));
+    assert!(world.counters().frames_sent - before > 100_000);
+    // Losses make TCP's tables grow now and then.
+    assert!(growth.bytes_current <= 8192 && growth.count_total < 400, "{growth:?}");
+}
