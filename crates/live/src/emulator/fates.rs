@@ -25,6 +25,8 @@ pub struct FateOfFrame {
     /// See [`LinkEvent::Frame`].
     pub queueing: Duration,
     /// See [`LinkEvent::Frame`].
+    pub access: Option<Duration>,
+    /// See [`LinkEvent::Frame`].
     pub air_time: Duration,
 }
 
@@ -36,6 +38,7 @@ impl FateOfFrame {
             fate: self.fate,
             transmissions: self.transmissions,
             queueing: self.queueing,
+            access: self.access,
             air_time: self.air_time,
         }
     }
@@ -56,7 +59,7 @@ impl Observer for Teller {
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
         let TraceEvent::FrameFate { link, from, event } = *event else { return };
-        let LinkEvent::Frame { packet, fate, transmissions, queueing, air_time } = event;
+        let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = event;
         let packet = packet.clone();
         // Full or gone: the fate is lost, as the documentation of `fates_of_frames` says.
         let _ = self.0.try_send(FateOfFrame {
@@ -67,6 +70,7 @@ impl Observer for Teller {
             fate,
             transmissions,
             queueing,
+            access,
             air_time,
         });
     }

@@ -196,7 +196,7 @@ impl Station {
             self.cw = cw_min;
             AfterFailure::GiveUp
         } else {
-            self.cw = (self.cw * 2 + 1).min(cw_max);
+            self.cw = self.cw.saturating_mul(2).saturating_add(1).min(cw_max);
             AfterFailure::Retry
         }
     }

@@ -164,7 +164,7 @@ impl World {
                 Output::Attempt { from, frame, transmission, lost, acknowledged, .. } => {
                     self.on_frame_attempted(id, from, frame, transmission, (lost, acknowledged));
                 }
-                Output::Fate { from, frame, fate, transmissions, queueing, air_time, .. } => {
+                Output::Fate { from, frame, fate, transmissions, queueing, access, air_time } => {
                     let (queueing, air_time) =
                         (Duration::from_nanos(queueing), Duration::from_nanos(air_time));
                     self.on_frame_fate(id, from, frame, |packet| LinkEvent::Frame {
@@ -172,6 +172,7 @@ impl World {
                         fate,
                         transmissions,
                         queueing,
+                        access: Some(Duration::from_nanos(access)),
                         air_time,
                     });
                     if fate == Fate::GivenUp {
