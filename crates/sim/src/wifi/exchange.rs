@@ -6,8 +6,9 @@ use super::events::Event;
 use super::frame::Kind;
 use super::medium::{self, Transmission};
 use super::outcome::Failure;
-use super::station::Guard;
-use super::wlan::{Output, Wlan};
+use super::output::Output;
+use super::plan::Guard;
+use super::wlan::Wlan;
 use crate::id::StationId;
 
 impl Wlan {

@@ -37,6 +37,11 @@ pub(crate) struct Nav {
 }
 
 impl Nav {
+    /// The one that ends later.
+    pub(crate) fn later(self, other: Self) -> Self {
+        if other.until > self.until { other } else { self }
+    }
+
     pub(crate) fn update(&mut self, until: Instant, initiator: u32, rts_end: Option<Instant>) {
         if initiator == self.initiator {
             if until > self.until {
@@ -123,6 +128,23 @@ impl Domain {
             }
         }
         self.on_air.push(new);
+    }
+
+    /// What becomes of a transmission that is in the air while stations move: heard on, if all that are here now have heard it from its
+    /// beginning.
+    pub(crate) fn hears_on(&mut self, transmission: u32, start: Instant, power: f64, before: &[&Self]) {
+        let is_intact = |domain: &&Self| {
+            domain.on_air.iter().any(|heard| heard.transmission == transmission && !heard.corrupted)
+        };
+        let corrupted = !before.iter().all(is_intact);
+        self.on_air.push(OnAir { transmission, start, power, corrupted });
+    }
+
+    /// Without capture, frames that have come to overlap.
+    pub(crate) fn corrupt_overlaps(&mut self) {
+        if self.on_air.len() > 1 {
+            self.on_air.iter_mut().for_each(|on_air| on_air.corrupted = true);
+        }
     }
 
     /// A transmission ends. Whether it was intact here.

@@ -4,8 +4,10 @@ use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
 use super::frame::{Frame, Kind, Receiver};
-use super::station::{AfterFailure, BackOff, Guard};
-use super::wlan::{Output, Wlan};
+use super::output::Output;
+use super::plan::Guard;
+use super::station::{AfterFailure, BackOff};
+use super::wlan::Wlan;
 use crate::id::StationId;
 
 /// Why an exchange failed.

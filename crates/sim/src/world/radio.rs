@@ -14,7 +14,9 @@ use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
-use crate::wifi::{ErrorConfig, Frame, Output, Receiver, StationConfig, Wlan, WlanConfig, WlanCounters};
+use crate::wifi::{
+    ErrorConfig, Frame, Output, Position, Receiver, StationConfig, Wlan, WlanConfig, WlanCounters,
+};
 
 /// A cell, and which nodes its stations belong to.
 pub(super) struct Cell {
@@ -119,6 +121,13 @@ impl World {
     /// Gives one direction of a link in a cell an error process of its own.
     pub fn set_radio_errors(&mut self, wlan: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
         self.cells[wlan.index()].wlan.set_errors(from, to, config);
+    }
+
+    /// Stations of a cell are at other places from now on.
+    pub fn move_stations(&mut self, wlan: WlanId, positions: &[(StationId, Position)]) {
+        let cell = &mut self.cells[wlan.index()];
+        cell.wlan.move_stations(self.now, positions);
+        cell.timer.follow(cell.wlan.next_event_at(), Event::Radio(wlan), &mut self.schedule);
     }
 
     /// A cell as it stands.

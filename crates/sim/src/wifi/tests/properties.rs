@@ -20,6 +20,8 @@ struct Case {
     rts: bool,
     capture: Option<bool>,
     loss: f64,
+    /// Stations jump by up to 100 m now and then.
+    moves: bool,
     /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
     frames: Vec<(u64, usize, usize, u32)>,
     seed: u64,
@@ -35,15 +37,17 @@ fn case() -> impl Strategy<Value = Case> {
         any::<bool>(),
         proptest::option::of(any::<bool>()),
         prop_oneof![Just(0.0), 0.0..0.5],
+        any::<bool>(),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(|(standard, positions, rts, capture, loss, frames, seed)| Case {
+        .prop_map(|(standard, positions, rts, capture, loss, moves, frames, seed)| Case {
             standard,
             positions,
             rts,
             capture,
             loss,
+            moves,
             frames,
             seed,
         })
@@ -83,6 +87,11 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         now = now.after_nanos(pause * 1000);
         drive(&mut wlan, now);
         let from = from % stations.len();
+        if case.moves && key % 3 == 0 {
+            let Position { x, y } = wlan.position(stations[from]);
+            let step = || -100.0 + 200.0 * f64::from(octets % 101) / 100.0;
+            wlan.move_stations(now, &[(stations[from], Position::new(x + step(), y - step()))]);
+        }
         let to = if to < stations.len() && to != from {
             Receiver::Station(stations[to])
         } else {
