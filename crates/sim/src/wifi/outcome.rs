@@ -32,6 +32,14 @@ impl Wlan {
             slots_from = slots_from.max(nav.after_nanos(times.difs));
         }
         domain.contention.resume(slots_from);
+        if let Some(participants) = domain.nav.participants(now) {
+            let ifs = domain.ifs;
+            for station in participants {
+                if self.stations[station as usize].domain == index {
+                    self.part(station, participants[0], now, ifs);
+                }
+            }
+        }
     }
 
     /// Whether an undisturbed frame of an initiator's exchange is lost by errors on its way.
