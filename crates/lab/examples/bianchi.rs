@@ -1,4 +1,4 @@
-//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi`
+//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi -- SECONDS`
 #![expect(clippy::print_stdout, reason = "it is what the example is for")]
 
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn main() {
                     let model = Saturation::of(&config, n, 1500);
                     let plain = model.throughput(Freezing::Counts) / 1e6;
                     let refined = model.throughput(Freezing::Stops) / 1e6;
-                    let seconds = 200;
+                    let seconds = std::env::args().nth(1).and_then(|it| it.parse().ok()).unwrap_or(200);
                     let measured = measure(&config, n, 1500, Duration::from_secs(seconds), 1) / 1e6;
                     println!(
                         "{n:4}  simulated {measured:8.4}  Bianchi {plain:8.4} ({:+6.2}%)  refined {refined:8.4} ({:+6.2}%)",
