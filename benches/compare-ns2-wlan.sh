@@ -25,10 +25,11 @@ measure() {
 
 for stations in 1 20; do
     theirs=$(measure ns benches/ns2/wlan.tcl "$seconds" "$stations")
-    # Ten times as long, or there would be nothing to measure.
+    packets=$("$ours" "$seconds" "$stations")
+    # Ten times as long, or there would be no time to measure.
     mine=$(measure "$ours" "$((10 * seconds))" "$stations")
-    echo "$stations $seconds $theirs $mine" | awk '{
-        printf "%2d stations: ns-2 %.1f packets a simulated second, lasthop %.1f (%+.2f%%)\n", $1, $4 / $2, $6 / $2 / 10, ($6 / 10 / $4 - 1) * 100
+    echo "$stations $seconds $theirs $mine $packets" | awk '{
+        printf "%2d stations: ns-2 %.1f packets a simulated second, lasthop %.1f (%+.2f%%)\n", $1, $4 / $2, $7 / $2, ($7 / $4 - 1) * 100
         printf "             ns-2 %.0f packets a second of CPU, lasthop %.0f: %.1f times\n", $4 / $3, $6 / $5, $6 / $5 / ($4 / $3)
     }'
 done
