@@ -16,6 +16,8 @@ struct Site {
     server: NodeId,
     stations: Vec<NodeId>,
     wlan: lasthop_sim::WlanId,
+    /// The access point's, and the stations'.
+    ids: Vec<lasthop_sim::StationId>,
 }
 
 fn site(config: WlanConfig, stations: usize, seed: u64) -> Site {
@@ -26,14 +28,16 @@ fn site(config: WlanConfig, stations: usize, seed: u64) -> Site {
     let wlan = world.add_wlan("cell", config);
     let radio = StationConfig { queue: QueueLimit::Packets(100), ..StationConfig::default() };
     let center = world.add_station(wlan, ap, &radio);
+    let mut ids = vec![center];
     let stations = (0..stations).map(|number| {
         let station = node(&mut world, &format!("station {number}"), NodeKind::Host);
         let id = world.add_station(wlan, station, &radio);
         world.add_radio_link(&format!("air {number}"), wlan, center, id);
+        ids.push(id);
         station
     });
     let stations = stations.collect();
-    Site { world, server, stations, wlan }
+    Site { world, server, stations, wlan, ids }
 }
 
 impl Site {
@@ -239,4 +243,21 @@ fn in_an_ad_hoc_chain_a_connection_goes_from_neighbour_to_neighbour() {
         let goodput = goodput(threshold);
         assert!(bounds.contains(&goodput), "{threshold}: {goodput}");
     }
+}
+
+#[test]
+fn a_station_that_walks_away_takes_its_connection_with_it_and_comes_back() {
+    let mut config = WlanConfig::new(Standard::Ofdm);
+    config.propagation = Propagation::Ranges { reception: 100.0, carrier_sense: 200.0 };
+    let mut site = site(config, 2, 1);
+    let (near, far) =
+        (site.flow((site.server, site.stations[0])), site.flow((site.server, site.stations[1])));
+    let walker = StationConfig::default().position;
+    let id = site.ids[2];
+    assert!(site.goodput(far, (1, 3)) > 1e6);
+    site.world.move_stations(site.wlan, &[(id, Position::new(500.0, walker.y))]);
+    assert!(site.goodput(far, (4, 6)) < 1.0);
+    site.world.move_stations(site.wlan, &[(id, walker)]);
+    assert!(site.goodput(far, (12, 14)) > 1e6, "its RTO has been backed off meanwhile");
+    assert!(site.world.outcome(near).goodput_bps > 5e6);
 }
