@@ -7,7 +7,8 @@
 //! | `parcel` | packets in transit |
 //! | [`schedule`] | the event queue |
 //! | [`wired`] | a wired link direction as a FIFO pipe |
-//! | [`wireless`] | channel, medium and link layer of a wireless link |
+//! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
+//! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count |
 //! | [`traffic`] | applications: what a flow has to send, and when |
@@ -31,6 +32,7 @@ pub(crate) mod parcel;
 pub mod routing;
 pub mod schedule;
 pub mod traffic;
+pub mod wifi;
 pub mod wired;
 pub mod wireless;
 pub mod world;
@@ -43,7 +45,7 @@ pub use config::{
 };
 pub use datagrams::{DelayOutcome, UdpOutcome};
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
-pub use id::{FlowId, LinkId, MediumId, NodeId};
+pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use traffic::Application;
 pub use wireless::{ChannelConfig, Feedback, LinkLayer, StateSource, Stay};

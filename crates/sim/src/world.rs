@@ -7,6 +7,7 @@ mod datagrams;
 mod flows;
 mod forward;
 mod hosts;
+mod radio;
 mod reconfigure;
 mod run;
 
@@ -21,7 +22,7 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::{Accounts, DropCause};
 use crate::config::NodeKind;
 use crate::flow::{Carrier, Flow, FlowOutcome, TcpOutcome, TransportOutcome};
-use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId};
+use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId, PortId};
 use crate::observe::{Interest, Observer, TraceEvent};
 use crate::parcel::{ParcelKey, Parcels};
 use crate::routing::Routes;
@@ -48,6 +49,8 @@ pub struct World {
     hops: Vec<Hop>,
     media: Vec<Medium>,
     channels: Vec<ChannelOfLink>,
+    cells: Vec<radio::Cell>,
+    ports: Vec<radio::Port>,
     connections: Vec<hosts::HostedConnection>,
     flows: Vec<Flow>,
     agents: Vec<agents::PlacedAgent>,
@@ -96,6 +99,7 @@ struct Interface {
 enum Egress {
     Pipe(PipeId),
     Hop(HopId),
+    Radio(PortId),
 }
 
 struct Link {
@@ -155,7 +159,8 @@ impl World {
     /// Where every packet is or went.
     pub fn accounts(&self) -> Accounts {
         // A frame that was delivered and is not yet confirmed is in the hands of both link layers: it counts once.
-        let doubled: usize = self.hops.iter().map(Hop::doubled).sum();
+        let doubled = self.hops.iter().map(Hop::doubled).sum::<usize>()
+            + self.cells.iter().map(radio::Cell::doubled).sum::<usize>();
         Accounts { in_transit: (self.parcels.len() - doubled) as u64, ..self.accounts.clone() }
     }
 
@@ -225,6 +230,10 @@ impl World {
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.interest |= observer.interest();
         self.observers.push(observer);
+        let frames = self.wants(Interest::FRAMES);
+        for cell in &mut self.cells {
+            cell.wlan.tell_attempts(frames);
+        }
     }
 
     /// Takes the observers back, with all that they have seen; the states of channels up to now among it.

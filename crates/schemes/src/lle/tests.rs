@@ -118,6 +118,7 @@ impl Bench {
             fate,
             transmissions: 1,
             queueing: Duration::ZERO,
+            access: None,
             air_time: Duration::ZERO,
         };
         self.call(|lle, cx| lle.on_link(&event, cx)).1

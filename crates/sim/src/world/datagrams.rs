@@ -65,7 +65,7 @@ impl World {
         let interface = self.routes().interface(from.index(), to.index())?;
         match self.nodes[from.index()].interfaces[interface].egress {
             Egress::Pipe(pipe) => Some(pipe),
-            Egress::Hop(_) => None,
+            Egress::Hop(_) | Egress::Radio(_) => None,
         }
     }
 

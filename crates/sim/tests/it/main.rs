@@ -10,3 +10,4 @@ mod random;
 mod reconfigure;
 mod support;
 mod traffic;
+mod wlan;

@@ -184,7 +184,8 @@ impl World {
         }
         let fate = if arrives { Fate::Delivered } else { Fate::GivenUp };
         let (queueing, air_time) = (Duration::ZERO, AIR_TIME);
-        let frame = LinkEvent::Frame { packet: &packet, fate, transmissions: 1, queueing, air_time };
+        let frame =
+            LinkEvent::Frame { packet: &packet, fate, transmissions: 1, queueing, access: None, air_time };
         self.call(!is_down, |lle, cx| {
             lle.on_link(&frame, cx);
             None
