@@ -7,6 +7,7 @@
 //! | [`sweep`] | a grid of scenarios into one CSV or Parquet file |
 //! | [`reproduce`] | a paper's numbers beside ours, with a verdict a row |
 //! | [`goel`] | the 1997 thesis: its network, its tables, its claims |
+//! | [`bianchi`] | saturation throughput of 802.11 on paper, and in the simulator |
 //! | [`stats`] | means, confidence intervals, ratios |
 //! | [`capture`] | a run as pcapng |
 //! | [`series`] | a run's time series as CSV |
@@ -14,6 +15,7 @@
 //!
 //! Start with [`compare::compare`]. Parallel over runs, never inside one.
 
+pub mod bianchi;
 pub mod capture;
 pub mod compare;
 pub mod goel;

@@ -37,6 +37,18 @@ id!(
     MediumId
 );
 id!(
+    /// An IEEE 802.11 cell: stations on one channel.
+    WlanId
+);
+id!(
+    /// One direction of a link in an IEEE 802.11 cell.
+    PortId
+);
+id!(
+    /// A station of an IEEE 802.11 cell.
+    StationId
+);
+id!(
     /// One direction of a wired link.
     PipeId
 );

@@ -7,7 +7,8 @@
 //! | `parcel` | packets in transit |
 //! | [`schedule`] | the event queue |
 //! | [`wired`] | a wired link direction as a FIFO pipe |
-//! | [`wireless`] | channel, medium and link layer of a wireless link |
+//! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
+//! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count |
 //! | [`flow`] | one TCP transfer and its outcome |
@@ -27,6 +28,7 @@ pub mod observe;
 pub(crate) mod parcel;
 pub mod routing;
 pub mod schedule;
+pub mod wifi;
 pub mod wired;
 pub mod wireless;
 pub mod world;
@@ -37,7 +39,7 @@ pub use config::{
     Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig,
 };
 pub use flow::{Flow, FlowOutcome};
-pub use id::{FlowId, LinkId, MediumId, NodeId};
+pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use wireless::{ChannelConfig, Feedback, LinkLayer, StateSource, Stay};
 pub use world::World;

@@ -2,7 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use crate::id::{AgentId, ConnectionId, FlowId, HopId, MediumId, NodeId, PipeId};
+use crate::id::{AgentId, ConnectionId, FlowId, HopId, MediumId, NodeId, PipeId, WlanId};
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(crate) enum Event {
     FrameArrival(HopId),
     /// The exchange that holds a medium is over.
     ExchangeOver(MediumId),
+    /// Something is due in an 802.11 cell.
+    Radio(WlanId),
     /// A TCP endpoint's deadline.
     ConnectionDeadline(ConnectionId),
     /// An agent's deadline.

@@ -5,6 +5,7 @@ mod air;
 mod build;
 mod forward;
 mod hosts;
+mod radio;
 mod reconfigure;
 mod run;
 
@@ -19,7 +20,7 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::{Accounts, DropCause};
 use crate::config::NodeKind;
 use crate::flow::{Flow, FlowOutcome};
-use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId};
+use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId, PortId};
 use crate::observe::{Interest, Observer, TraceEvent};
 use crate::parcel::{ParcelKey, Parcels};
 use crate::routing::Routes;
@@ -46,6 +47,8 @@ pub struct World {
     hops: Vec<Hop>,
     media: Vec<Medium>,
     channels: Vec<ChannelOfLink>,
+    cells: Vec<radio::Cell>,
+    ports: Vec<radio::Port>,
     connections: Vec<hosts::HostedConnection>,
     flows: Vec<Flow>,
     agents: Vec<agents::PlacedAgent>,
@@ -92,6 +95,7 @@ struct Interface {
 enum Egress {
     Pipe(PipeId),
     Hop(HopId),
+    Radio(PortId),
 }
 
 struct Link {
@@ -145,7 +149,8 @@ impl World {
     /// Where every packet is or went.
     pub fn accounts(&self) -> Accounts {
         // A frame that was delivered and is not yet confirmed is in the hands of both link layers: it counts once.
-        let doubled: usize = self.hops.iter().map(Hop::doubled).sum();
+        let doubled = self.hops.iter().map(Hop::doubled).sum::<usize>()
+            + self.cells.iter().map(radio::Cell::doubled).sum::<usize>();
         Accounts { in_transit: (self.parcels.len() - doubled) as u64, ..self.accounts.clone() }
     }
 
@@ -210,6 +215,10 @@ impl World {
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.interest |= observer.interest();
         self.observers.push(observer);
+        let frames = self.wants(Interest::FRAMES);
+        for cell in &mut self.cells {
+            cell.wlan.tell_attempts(frames);
+        }
     }
 
     /// Takes the observers back, with all that they have seen; the states of channels up to now among it.

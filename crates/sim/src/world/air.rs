@@ -113,12 +113,24 @@ impl World {
             self.parcels.remove(key);
             return;
         }
-        if self.wants(crate::Interest::INTERFACES) {
-            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
-            super::tell(&mut self.observers, now, &event);
-        }
         let interfaces = &self.nodes[node.index()].interfaces;
         let interface = interfaces.iter().position(|interface| interface.link == link);
+        self.receive_frame(node, link, interface, key);
+    }
+
+    /// The packet of a frame goes up, past an agent if there is one.
+    pub(super) fn receive_frame(
+        &mut self,
+        node: crate::NodeId,
+        link: LinkId,
+        interface: Option<usize>,
+        key: ParcelKey,
+    ) {
+        if self.wants(crate::Interest::INTERFACES) {
+            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        let interfaces = &self.nodes[node.index()].interfaces;
         match interface.filter(|&interface| interfaces[interface].agent.is_some()) {
             Some(interface) => self.ask_agent(node, interface, key, Side::Radio),
             None => self.process(node, key),

@@ -50,6 +50,8 @@ impl World {
             hops: Vec::new(),
             media: Vec::new(),
             channels: Vec::new(),
+            cells: Vec::new(),
+            ports: Vec::new(),
             connections: Vec::new(),
             flows: Vec::new(),
             agents: Vec::new(),
@@ -148,17 +150,22 @@ impl World {
         link
     }
 
-    fn add_link(&mut self, name: &str, ends: (NodeId, NodeId), senses: Option<LinkSenses>) -> LinkId {
+    pub(super) fn add_link(
+        &mut self,
+        name: &str,
+        ends: (NodeId, NodeId),
+        senses: Option<LinkSenses>,
+    ) -> LinkId {
         self.links.push(Link { name: name.to_owned(), ends, senses });
         self.routes = None;
         LinkId::of(self.links.len() - 1)
     }
 
-    fn add_interface(&mut self, node: NodeId, link: LinkId, egress: Egress) {
+    pub(super) fn add_interface(&mut self, node: NodeId, link: LinkId, egress: Egress) {
         self.nodes[node.index()].interfaces.push(Interface { link, egress, agent: None });
     }
 
-    fn stream(&self, name: &str) -> Rng {
+    pub(super) fn stream(&self, name: &str) -> Rng {
         Rng::named(self.seed, name)
     }
 

@@ -92,6 +92,7 @@ impl World {
                 Admission::Lost => self.drop_parcel(node, key, DropCause::WiredLoss),
             },
             Egress::Hop(hop) => self.transmit_on_air(node, hop, key),
+            Egress::Radio(port) => self.transmit_by_radio(node, port, key),
         }
         if self.wants(crate::Interest::QUEUES) {
             self.tell_queue(node, interface);
@@ -124,12 +125,17 @@ impl World {
                 let hop = &self.hops[hop.index()];
                 hop.has_frame() || self.media[hop.medium.index()].held_by.is_some()
             }
+            Egress::Radio(port) => self.radio_has_frame(port),
         }
     }
 
     fn queued_octets(&mut self, node: NodeId) -> u64 {
         (0..self.nodes[node.index()].interfaces.len())
-            .map(|interface| self.queue(self.nodes[node.index()].interfaces[interface].egress).1)
+            .map(|interface| match self.nodes[node.index()].interfaces[interface].egress {
+                // The links of a radio share its queue.
+                Egress::Radio(port) if !self.ports[port.index()].is_first => 0,
+                egress => self.queue(egress).1,
+            })
             .sum()
     }
 
@@ -138,6 +144,7 @@ impl World {
         match egress {
             Egress::Pipe(pipe) => self.pipes[pipe.index()].queue(self.now),
             Egress::Hop(hop) => self.hops[hop.index()].queue(),
+            Egress::Radio(port) => self.radio_queue(port),
         }
     }
 

@@ -44,6 +44,9 @@ pub enum ChangeError {
     /// Only wireless links have channels.
     #[error("a wired link has no channel")]
     NoChannel,
+    /// An 802.11 cell has no such settings a link.
+    #[error("a link of an 802.11 cell cannot be changed so")]
+    Radio,
     /// The sender would not know how long to wait.
     #[error("a stop-and-wait link layer has no jitter, and a rate that is fixed")]
     StopAndWait,
@@ -52,6 +55,9 @@ pub enum ChangeError {
 impl World {
     /// Changes a link, now.
     pub fn reconfigure_link(&mut self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
+        if self.ports.iter().any(|port| port.link == link) {
+            return Err(ChangeError::Radio);
+        }
         if let Change::Channel(config) = change {
             return self.replace_channel(link, config);
         }
@@ -75,6 +81,7 @@ impl World {
             match egress {
                 Egress::Pipe(pipe) => self.change_pipe(pipe, change),
                 Egress::Hop(hop) => self.change_hop(hop, change),
+                Egress::Radio(_) => {}
             }
         }
         Ok(())

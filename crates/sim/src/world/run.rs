@@ -79,6 +79,7 @@ impl World {
             Event::Processed(node) => self.on_processed(node),
             Event::FrameArrival(hop) => self.on_frame_arrival(hop),
             Event::ExchangeOver(medium) => self.on_exchange_over(medium),
+            Event::Radio(cell) => self.on_radio(cell),
             Event::ConnectionDeadline(connection) => self.on_connection_deadline(connection),
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
             Event::FlowStart(flow) => self.on_flow_start(flow),

@@ -9,3 +9,4 @@ mod radio;
 mod random;
 mod reconfigure;
 mod support;
+mod wlan;

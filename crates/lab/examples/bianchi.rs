@@ -1,0 +1,45 @@
+//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi`
+#![expect(clippy::print_stdout, reason = "it is what the example is for")]
+
+use std::time::Duration;
+
+use lasthop_lab::bianchi::{Freezing, Saturation, measure};
+use lasthop_sim::wifi::{Rate, Standard, WlanConfig};
+
+fn main() {
+    let b = WlanConfig::new(Standard::HrDsss);
+    let a = WlanConfig::new(Standard::Ofdm);
+    let g = WlanConfig::new(Standard::Erp);
+    let mut pure_g = g.clone();
+    pure_g.phy.eifs_rate = Rate::Ofdm6;
+    for (name, base) in [("b 11", b), ("a 54", a), ("g 54", g), ("g 54, EIFS at 6", pure_g)] {
+        for rts in [false, true] {
+            // How many slots the stations of a collision are ahead of the others; `None`: what follows from the standard's times.
+            for ahead in [None, Some(0), Some(1), Some(2)] {
+                let mut config = base.clone();
+                if rts {
+                    config.mac.rts_threshold = 0;
+                }
+                let mut title = format!("{name}{}", if rts { ", RTS/CTS" } else { "" });
+                if let Some(ahead) = ahead {
+                    let equal = config.phy.eifs().saturating_sub(config.phy.difs());
+                    config.mac.response_timeout = Some(equal.saturating_sub(config.phy.slot * ahead));
+                    title += &format!(", ACKTimeout = EIFS - DIFS - {ahead} slots");
+                }
+                println!("{title}");
+                for n in [1, 2, 5, 10, 20, 50] {
+                    let model = Saturation::of(&config, n, 1500);
+                    let plain = model.throughput(Freezing::Counts) / 1e6;
+                    let refined = model.throughput(Freezing::Stops) / 1e6;
+                    let seconds = if base.phy.rate == Rate::Cck11 { 200 } else { 60 };
+                    let measured = measure(&config, n, 1500, Duration::from_secs(seconds), 1) / 1e6;
+                    println!(
+                        "{n:4}  simulated {measured:8.4}  Bianchi {plain:8.4} ({:+6.2}%)  refined {refined:8.4} ({:+6.2}%)",
+                        (measured / plain - 1.0) * 100.0,
+                        (measured / refined - 1.0) * 100.0
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Saturation throughput of the distributed coordination function on paper: Bianchi's model and its refinements, and the simulator
+//! beside it.
+//!
+//! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC 18(3), 2000. Finite retry limits:
+//! H. Wu et al., "Performance of Reliable Transport Protocol over IEEE 802.11 Wireless LAN", INFOCOM 2002. Frozen back-off:
+//! I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function Modeling Approaches", IEEE
+//! Trans. Vehicular Technology 59(3), 2010. The chains are written as renewal processes here: mean attempts over mean slots.
+//!
+//! The refinement: a back-off that was frozen has at least one slot left, so that the slot right after a busy period belongs to
+//! those who transmitted in it and have drawn 0. A station that succeeds goes on alone with probability `1/W0`, in a train of
+//! frames; otherwise its draw is uniform over one slot less than the window.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use lasthop_sim::wifi::phy::Rate;
+use lasthop_sim::wifi::{Frame, Output, Receiver, StationConfig, Wlan, WlanConfig};
+
+/// What the model needs to know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Saturation {
+    /// Stations that always have a frame to send.
+    pub stations: u32,
+    /// Seconds of a slot.
+    pub slot: f64,
+    /// Seconds of a successful exchange, DIFS included.
+    pub success: f64,
+    /// Seconds of a collision, EIFS included.
+    pub collision: f64,
+    /// Seconds by which the stations that collided may begin to count before the others: `EIFS - DIFS - ACKTimeout`, or 0.
+    pub head_start: f64,
+    /// CWmin: draws are from 0 to it.
+    pub cw_min: u32,
+    /// CWmax.
+    pub cw_max: u32,
+    /// Transmissions of a frame at most; `None` for no limit.
+    pub attempts: Option<u32>,
+    /// Bits that a frame carries.
+    pub payload: f64,
+}
+
+/// Which version of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freezing {
+    /// Bianchi 2000: a back-off goes on by one in a busy slot, too.
+    Counts,
+    /// It does not (see the module's documentation).
+    Stops,
+}
+
+impl Saturation {
+    /// For a cell in which everybody hears everybody, packets of so many octets.
+    pub fn of(config: &WlanConfig, stations: u32, octets: u32) -> Self {
+        let (phy, mac) = (&config.phy, &config.mac);
+        let mpdu = octets + mac.overhead.octets();
+        let control = phy.response_rate(phy.rate);
+        let data = phy.air_time(phy.rate, mpdu);
+        let ack = phy.air_time(control, lasthop_sim::wifi::frame::ACK_OCTETS);
+        let mut success = data + phy.sifs + ack + phy.difs();
+        let mut first = data;
+        let has_rts = mpdu > mac.rts_threshold;
+        if has_rts {
+            first = phy.air_time(control, lasthop_sim::wifi::frame::RTS_OCTETS);
+            success += first + phy.air_time(control, lasthop_sim::wifi::frame::CTS_OCTETS) + 2 * phy.sifs;
+        }
+        let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
+        let after = if mac.eifs { phy.eifs() } else { phy.difs() };
+        Self {
+            stations,
+            slot: phy.slot.as_secs_f64(),
+            success: success.as_secs_f64(),
+            collision: (first + after).as_secs_f64(),
+            head_start: after.saturating_sub(phy.difs() + timeout).as_secs_f64(),
+            cw_min: phy.cw_min,
+            cw_max: phy.cw_max,
+            attempts: Some(mac.short_retry_limit),
+            payload: f64::from(octets) * 8.0,
+        }
+    }
+
+    /// Bits a second.
+    pub fn throughput(&self, freezing: Freezing) -> f64 {
+        // The fixed point is unique: bisect on the probability that a station transmits in a slot.
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..200 {
+            let tau = f64::midpoint(low, high);
+            if self.chain(self.collision_probability(tau), freezing).0 > tau { low = tau } else { high = tau }
+        }
+        self.throughput_at(f64::midpoint(low, high), freezing)
+    }
+
+    fn collision_probability(&self, tau: f64) -> f64 {
+        1.0 - libm::pow(1.0 - tau, f64::from(self.stations) - 1.0)
+    }
+
+    /// The window of an attempt, counted from 0.
+    fn window(&self, attempt: u32) -> f64 {
+        let cw = (u64::from(self.cw_min) + 1) << attempt.min(20);
+        (cw.min(u64::from(self.cw_max) + 1)) as f64
+    }
+
+    /// Slots after a collision that only its stations can transmit in.
+    fn slots_of_colliders(&self) -> f64 {
+        libm::floor(self.head_start / self.slot) + 1.0
+    }
+
+    /// For a collision probability: the probability that a station transmits in a slot, and that a station whose transmission
+    /// collided transmits again at once.
+    fn chain(&self, p: f64, freezing: Freezing) -> (f64, f64) {
+        // Beyond 200 attempts nothing is left but at certain collision.
+        let attempts = self.attempts.unwrap_or(200);
+        let own_slots = self.slots_of_colliders();
+        // The first attempt follows a success, or another station's: one slot.
+        let mut before = 1.0;
+        let (mut visits, mut tries, mut slots, mut at_once) = (1.0, 0.0, 0.0, 0.0);
+        for attempt in 0..attempts {
+            let window = self.window(attempt);
+            let next = self.window(if attempt + 1 < attempts { attempt + 1 } else { 0 });
+            tries += visits;
+            match freezing {
+                Freezing::Counts => {
+                    slots += visits * f64::midpoint(window, 1.0);
+                    visits *= p;
+                }
+                Freezing::Stops => {
+                    slots += visits * f64::midpoint((window - before).max(0.0), 1.0);
+                    before = own_slots;
+                    at_once += visits * (before / next).min(1.0);
+                    visits *= p * (1.0 - before / next).max(0.0);
+                }
+            }
+        }
+        (tries / slots, at_once / tries)
+    }
+
+    fn throughput_at(&self, tau: f64, freezing: Freezing) -> f64 {
+        let n = f64::from(self.stations);
+        let idle = libm::pow(1.0 - tau, n);
+        let success = n * tau * libm::pow(1.0 - tau, n - 1.0);
+        let collision = (1.0 - idle - success).max(0.0);
+        let (train, after, at_once) = match freezing {
+            Freezing::Counts => (1.0, 0.0, 0.0),
+            Freezing::Stops => {
+                let window = self.window(0);
+                let (_, at_once) = self.chain(self.collision_probability(tau), freezing);
+                // Of the stations that collide, those that transmit again at once.
+                let colliders = n * tau - success;
+                (window / (window - 1.0), self.slot, colliders * at_once)
+            }
+        };
+        let frames = success * train + at_once * train;
+        // Who transmits at once does so before EIFS is over, in the mean in the middle of the slots of its own.
+        let saved = self.head_start - (self.slots_of_colliders() - 1.0) / 2.0 * self.slot;
+        let time =
+            idle * self.slot + success * after + frames * self.success + collision * (self.collision + after)
+                - at_once * saved.max(0.0);
+        frames * self.payload / time
+    }
+}
+
+/// The simulator's saturation throughput in bits a second: `stations` that send packets of so many octets to one that only receives.
+pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, seed: u64) -> f64 {
+    let mut wlan = Wlan::new(config.clone(), seed);
+    let sink = wlan.add_station(&StationConfig::default());
+    let senders: Vec<_> = (0..stations).map(|_| wlan.add_station(&StationConfig::default())).collect();
+    let frame = Frame { to: Receiver::Station(sink), key: 0, octets };
+    for sender in &senders {
+        for _ in 0..2 {
+            wlan.enqueue(Instant::ZERO, *sender, frame);
+        }
+    }
+    let (start, end) = (Instant::ZERO + time / 20, Instant::ZERO + time);
+    let mut delivered = 0_u64;
+    while let Some(now) = wlan.next_event_at().filter(|now| *now <= end) {
+        wlan.on_event(now);
+        let mut outputs = wlan.take_outputs();
+        for output in outputs.drain(..) {
+            match output {
+                Output::Delivered { .. } => delivered += u64::from(now > start),
+                Output::Fate { from, fate, .. } => {
+                    if fate != lasthop_agent::Fate::FirstTransmissionFailed {
+                        wlan.enqueue(now, from, frame);
+                    }
+                }
+                Output::Attempt { .. } => {}
+            }
+        }
+        wlan.give_back(outputs);
+    }
+    delivered as f64 * f64::from(octets) * 8.0 / end.since(start).as_secs_f64()
+}
+
+/// The rate of data frames of a cell, in Mbit/s.
+pub fn megabits(rate: Rate) -> f64 {
+    rate.kbps() as f64 / 1000.0
+}

@@ -1,0 +1,55 @@
+//! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a and g.
+//!
+//! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a length; the caller puts frames in
+//! ([`Wlan::enqueue`]), calls [`Wlan::on_event`] when [`Wlan::next_event_at`] says so, and takes out what happened
+//! ([`Wlan::take_outputs`]).
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`phy`] | rates, air times, inter-frame spaces |
+//! | [`frame`] | frame sizes |
+//! | [`propagation`] | positions, ranges, two-ray ground, capture |
+//! | [`errors`] | frames lost without a collision |
+//! | [`station`] | a station's queue, contention window, retry counters, duplicate filter |
+//! | `contention` | who transmits when: computed, not stepped |
+//! | `medium` | sense domains, overlaps, the NAV |
+//! | `exchange` | exchanges frame by frame, where others may interfere |
+//! | `settle` | exchanges at one go, where nobody can |
+//! | `outcome` | what follows from success and failure, common to both |
+//!
+//! What is modelled otherwise than on the air:
+//! - Signals take no time to arrive, and a station's carrier sense works at once: a frame collides with those that begin at the same
+//!   nanosecond and with those that overlap it at its receiver.
+//! - Frames that do not reach carrier-sense range do not disturb.
+//! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing overlaps.
+//! - `EIFS` follows frames that were overlapped or out of reception range. A station that transmitted while another's longer frame
+//!   began keeps it, too.
+//! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
+//! - Beacons, association, power saving, fragmentation and rate control are not modelled.
+
+mod config;
+mod contention;
+pub mod errors;
+mod events;
+mod exchange;
+pub mod frame;
+mod medium;
+mod outcome;
+pub mod phy;
+pub mod propagation;
+mod settle;
+pub mod station;
+mod wlan;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{MacConfig, WlanConfig};
+pub use errors::ErrorConfig;
+pub use frame::{DataOverhead, Frame, Receiver};
+pub use phy::{PhyConfig, Preamble, Rate, Standard};
+pub use propagation::{Capture, Position, Propagation, TwoRayGround};
+pub use station::StationConfig;
+pub use wlan::{Output, Wlan, WlanCounters};
+
+pub use crate::id::StationId;

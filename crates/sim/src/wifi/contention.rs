@@ -1,0 +1,188 @@
+//! Contention, computed: who transmits when.
+//!
+//! Stations that hear the same (a *sense domain*) count down together. The domain has a counter of *virtual slots* that goes on by
+//! the whole slots of each idle period; a station whose back-off has `r` slots left enters a heap with the counter's value plus
+//! `r`, and never moves until it transmits. So a busy medium freezes every back-off at the cost of one division.
+//!
+//! Stations that count from another moment than the rest, for one idle period, stand apart in a short list: those whose
+//! transmission failed (from `ACKTimeout` plus DIFS), those that a frame did not reach intact, and those that came upon an idle
+//! medium and need no back-off. At the next freeze they join the others.
+//!
+//! A station senses a transmission that began before now, not one that begins now: whose back-offs end together collide.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lasthop_packet::Instant;
+
+use super::station::{BackOff, Station};
+
+#[derive(Debug, Default)]
+pub(crate) struct Contention {
+    /// When slots begin to count in this idle period: its start and an inter-frame space, or the end of a NAV and DIFS. `None` while
+    /// the medium is busy.
+    slots_from: Option<Instant>,
+    /// Virtual slots that have passed.
+    slots: u64,
+    /// The slot in which a station transmits, the station, its stamp.
+    heap: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    apart: Vec<Apart>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Apart {
+    station: u32,
+    slots_from: Instant,
+    slots: u64,
+    /// It has no back-off, and draws one if the medium is busy before it transmits.
+    at_once: bool,
+}
+
+impl Contention {
+    pub(crate) const fn is_busy(&self) -> bool {
+        self.slots_from.is_none()
+    }
+
+    pub(crate) const fn slots_from(&self) -> Option<Instant> {
+        self.slots_from
+    }
+
+    /// The medium is idle, and slots count from `slots_from` on.
+    pub(crate) fn resume(&mut self, slots_from: Instant) {
+        self.slots_from = Some(slots_from);
+    }
+
+    /// A station with a back-off of so many slots counts with the others, from their present slot.
+    pub(crate) fn enter(&mut self, now: Instant, station: u32, slots: u64, slot: u64, at: &mut Station) {
+        let end = self.slots_at(now, slot) + slots;
+        self.count(station, end, at);
+    }
+
+    /// A station's back-off ends with this virtual slot.
+    fn count(&mut self, station: u32, end: u64, at: &mut Station) {
+        if at.has_frame() {
+            at.back_off = BackOff::Counting(end);
+            self.heap.push(Reverse((end, station, at.stamp)));
+        } else {
+            at.back_off = BackOff::Post(end);
+        }
+    }
+
+    /// A station counts from a moment of its own.
+    pub(crate) fn stand_apart(
+        &mut self,
+        station: u32,
+        slots_from: Instant,
+        slots: u64,
+        at_once: bool,
+        at: &mut Station,
+    ) {
+        at.back_off = BackOff::Apart;
+        self.apart.push(Apart { station, slots_from, slots, at_once });
+    }
+
+    /// A station that counts with the others stands apart from now on.
+    pub(crate) fn part(&mut self, station: u32, slots_from: Instant, at: &mut Station) {
+        let (BackOff::Counting(end) | BackOff::Post(end)) = at.back_off else { return };
+        let slots = end.saturating_sub(self.slots);
+        if slots == 0 && !at.has_frame() {
+            return;
+        }
+        at.stamp = at.stamp.wrapping_add(1);
+        self.stand_apart(station, slots_from, slots, false, at);
+    }
+
+    /// A frame has come to a station whose queue was empty: goes on with its post-back-off. `false` if that is over.
+    pub(crate) fn continue_post_back_off(
+        &mut self,
+        now: Instant,
+        station: u32,
+        slot: u64,
+        at: &mut Station,
+    ) -> bool {
+        match at.back_off {
+            BackOff::Post(end) if end > self.slots_at(now, slot) => {
+                self.count(station, end, at);
+                true
+            }
+            BackOff::Apart => {
+                let Some(index) = self.apart.iter().position(|apart| apart.station == station) else {
+                    return false;
+                };
+                let Apart { slots_from, slots, .. } = self.apart[index];
+                let is_over = slots_from.after_nanos(slots * slot) <= now;
+                if is_over {
+                    self.apart.remove(index);
+                }
+                !is_over
+            }
+            _ => false,
+        }
+    }
+
+    /// When somebody transmits if the medium stays idle.
+    pub(crate) fn next_access(&mut self, slot: u64, stations: &[Station]) -> Option<Instant> {
+        let slots_from = self.slots_from?;
+        self.drop_stale(stations);
+        let first = self
+            .heap
+            .peek()
+            .map(|Reverse((end, ..))| slots_from.after_nanos(end.saturating_sub(self.slots) * slot));
+        let apart = self.apart.iter().filter(|apart| stations[apart.station as usize].has_frame());
+        apart.map(|apart| apart.slots_from.after_nanos(apart.slots * slot)).chain(first).min()
+    }
+
+    /// The medium turns busy: all back-offs stop, and those that end just now are told in `due`: their stations transmit.
+    pub(crate) fn freeze(&mut self, now: Instant, slot: u64, stations: &mut [Station], due: &mut Vec<u32>) {
+        let Some(slots_from) = self.slots_from.take() else { return };
+        if now >= slots_from {
+            let idle = now.as_nanos() - slots_from.as_nanos();
+            self.slots += idle / slot;
+            if idle.is_multiple_of(slot) {
+                self.take_due(stations, due);
+            }
+        }
+        // In order of arrival; what comes of it does not depend on the order.
+        for index in 0..self.apart.len() {
+            let Apart { station, slots_from, slots, at_once } = self.apart[index];
+            let at = &mut stations[station as usize];
+            let passed = now.since(slots_from).as_nanos() as u64 / slot;
+            if at.has_frame() && now >= slots_from && passed >= slots {
+                due.push(station);
+                continue;
+            }
+            let left = if at_once { at.draw() } else { slots.saturating_sub(passed) };
+            let end = self.slots + left;
+            self.count(station, end, at);
+        }
+        self.apart.clear();
+    }
+
+    fn take_due(&mut self, stations: &[Station], due: &mut Vec<u32>) {
+        while let Some(&Reverse((end, station, stamp))) = self.heap.peek() {
+            let is_stale = stations[station as usize].stamp != stamp;
+            if !is_stale && end > self.slots {
+                break;
+            }
+            self.heap.pop();
+            if !is_stale {
+                due.push(station);
+            }
+        }
+    }
+
+    fn drop_stale(&mut self, stations: &[Station]) {
+        while let Some(&Reverse((_, station, stamp))) = self.heap.peek()
+            && stations[station as usize].stamp != stamp
+        {
+            self.heap.pop();
+        }
+    }
+
+    fn slots_at(&self, now: Instant, slot: u64) -> u64 {
+        match self.slots_from {
+            Some(from) if now > from => self.slots + (now.as_nanos() - from.as_nanos()) / slot,
+            _ => self.slots,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The state machine's own event queue.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lasthop_packet::Instant;
+
+/// What can happen. Of events at one moment, what ends comes first and what begins by contention last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Event {
+    /// A transmission ends.
+    FrameEnd(u32),
+    /// The data frame of a domain's settled exchange ends, intact.
+    SettledData(u32),
+    /// A domain's settled exchange is over.
+    SettledEnd(u32),
+    /// A station has waited in vain for a response.
+    Timeout(u32),
+    /// A SIFS after a frame a station responds to this initiator, with a CTS.
+    SendCts(u32, u32),
+    /// The same with an ACK.
+    SendAck(u32, u32),
+    /// A SIFS after its guard an initiator sends its data frame.
+    SendData(u32),
+    /// Somebody in a domain may transmit.
+    Access(u32),
+}
+
+impl Event {
+    const fn class(self) -> u64 {
+        match self {
+            Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) => 0,
+            Self::Timeout(_) => 1,
+            Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
+            Self::Access(_) => 3,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    heap: BinaryHeap<Reverse<(Instant, u64, Event)>>,
+    scheduled: u64,
+}
+
+impl Events {
+    pub(crate) fn push(&mut self, at: Instant, event: Event) {
+        self.scheduled += 1;
+        self.heap.push(Reverse((at, event.class() << 60 | self.scheduled, event)));
+    }
+
+    pub(crate) fn next_at(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    pub(crate) fn pop_until(&mut self, now: Instant) -> Option<(Instant, Event)> {
+        let Reverse((at, ..)) = self.heap.peek()?;
+        if *at > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+    }
+}

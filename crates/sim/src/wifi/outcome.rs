@@ -1,0 +1,235 @@
+//! What follows from success and failure: one place for exchanges that are settled at once and those that go frame by frame.
+
+use lasthop_agent::Fate;
+use lasthop_packet::Instant;
+
+use super::frame::{Frame, Kind, Receiver};
+use super::station::{AfterFailure, BackOff, Guard};
+use super::wlan::{Output, Wlan};
+use crate::id::StationId;
+
+/// Why an exchange failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// No response began within `ACKTimeout` or `CTSTimeout`.
+    NoResponse,
+    /// A response came, and was not decoded.
+    BadResponse,
+}
+
+impl Wlan {
+    /// The medium is idle for a domain, after a frame that its bystanders decoded or did not.
+    pub(crate) fn begin_idle(&mut self, index: u32, now: Instant, decoded: bool) {
+        let times = self.times;
+        let domain = &mut self.domains[index as usize];
+        domain.idle_since = now;
+        domain.ifs = if decoded { times.difs } else { times.eifs };
+        let mut slots_from = now.after_nanos(domain.ifs);
+        let nav = domain.nav.ends(now, times.nav_reset);
+        if nav > now {
+            slots_from = slots_from.max(nav.after_nanos(times.difs));
+        }
+        domain.contention.resume(slots_from);
+    }
+
+    /// Whether an undisturbed frame of an initiator's exchange is lost by errors on its way.
+    pub(crate) fn is_in_error(
+        &mut self,
+        kind: Kind,
+        (from, to): (u32, u32),
+        initiator: u32,
+        (start, end): (Instant, Instant),
+    ) -> bool {
+        let Some(plan) = self.stations[initiator as usize].plan else { return false };
+        let (rate, octets) = match kind {
+            Kind::Data => (plan.data_rate, plan.data_octets),
+            // Bit errors of control frames: at the rate of an ACK.
+            Kind::Rts => (self.phy.response_rate(plan.data_rate), super::frame::RTS_OCTETS),
+            Kind::Cts | Kind::CtsToSelf | Kind::Ack => {
+                (self.phy.response_rate(plan.data_rate), super::frame::ACK_OCTETS)
+            }
+        };
+        let link = (StationId(from), StationId(to));
+        let lost = self.errors.loses(link, kind.is_control(), (rate, octets), (start, end));
+        self.counters.errors += u64::from(lost);
+        lost
+    }
+
+    /// Whether a station answers an RTS: unless its NAV says that the medium is taken (9.3.2.6).
+    pub(crate) fn answers(&mut self, index: u32, initiator: u32, now: Instant) -> bool {
+        let domain = &self.domains[self.stations[index as usize].domain as usize];
+        let answers = domain.nav.ends_without(initiator) <= now;
+        self.counters.refused += u64::from(!answers);
+        answers
+    }
+
+    /// An addressee has received a data frame intact.
+    pub(crate) fn receive(&mut self, index: u32, initiator: u32) {
+        let sender = &mut self.stations[initiator as usize];
+        sender.attempts.arrived = true;
+        let (sequence, is_retry) = (sender.sequence, sender.attempts.transmissions > 1);
+        let Some(frame) = sender.queue.front().map(|head| head.frame) else { return };
+        if self.stations[index as usize].is_new(StationId(initiator), sequence, is_retry) {
+            self.counters.delivered += 1;
+            self.outputs.push(Output::Delivered { at: StationId(index), from: StationId(initiator), frame });
+        } else {
+            self.counters.duplicates += 1;
+        }
+    }
+
+    /// An addressee whose frame was in error keeps EIFS from its end, and its exchange's NAV does not bind it.
+    pub(crate) fn missed(&mut self, index: u32, initiator: u32, end: Instant) {
+        self.part(index, initiator, end, self.times.eifs);
+    }
+
+    /// An addressee that does not answer an RTS is not bound by it.
+    pub(crate) fn refused(&mut self, index: u32, initiator: u32, end: Instant) {
+        self.part(index, initiator, end, self.times.difs);
+    }
+
+    fn part(&mut self, index: u32, initiator: u32, end: Instant, ifs: u64) {
+        let station = &mut self.stations[index as usize];
+        let domain = &mut self.domains[station.domain as usize];
+        if domain.contention.is_busy() || domain.idle_since != end {
+            return;
+        }
+        let mut from = end.after_nanos(ifs);
+        let nav = domain.nav.ends_without(initiator);
+        if nav > end {
+            from = from.max(nav.after_nanos(self.times.difs));
+        }
+        if domain.contention.slots_from() != Some(from) {
+            domain.contention.part(index, from, station);
+        }
+    }
+
+    /// The exchange succeeded: post-back-off from CWmin (9.3.4.3).
+    pub(crate) fn succeed(&mut self, index: u32, now: Instant) {
+        self.finish(index, now, Fate::Delivered);
+        let station = &mut self.stations[index as usize];
+        station.cw = self.phy.cw_min;
+        let slots = station.draw();
+        let domain = &mut self.domains[station.domain as usize];
+        domain.contention.enter(now, index, slots, self.times.slot, station);
+    }
+
+    /// A broadcast is sent, and nobody says whether it arrived.
+    pub(crate) fn broadcast_sent(&mut self, index: u32, now: Instant) {
+        self.stations[index as usize].attempts.arrived = true;
+        self.finish(index, now, Fate::Delivered);
+        let station = &mut self.stations[index as usize];
+        station.cw = self.phy.cw_min;
+        let slots = station.draw();
+        self.back_off_alone(index, slots, now, now, self.times.difs);
+    }
+
+    /// The exchange failed.
+    pub(crate) fn fail(&mut self, index: u32, now: Instant, failure: Failure) {
+        let limits = (self.mac.short_retry_limit, self.mac.long_retry_limit);
+        let station = &mut self.stations[index as usize];
+        self.counters.failures += 1;
+        self.counters.acks_lost += u64::from(station.attempts.arrived);
+        // The data frame was out, or only its RTS.
+        let was_long = station.attempts.data_sent
+            && matches!(station.plan, Some(plan) if matches!(plan.guard, Guard::RtsCts { .. }));
+        let after = station.failed(was_long, limits, (self.phy.cw_min, self.phy.cw_max));
+        match after {
+            AfterFailure::Retry => {
+                self.tell_attempt(index, false);
+                if self.stations[index as usize].attempts.transmissions == 1 {
+                    self.tell_fate(index, Fate::FirstTransmissionFailed);
+                }
+            }
+            AfterFailure::GiveUp => {
+                self.counters.given_up += 1;
+                if self.stations[index as usize].attempts.transmissions == 1 {
+                    self.tell_fate(index, Fate::FirstTransmissionFailed);
+                }
+                self.finish(index, now, Fate::GivenUp);
+            }
+        }
+        let slots = self.stations[index as usize].draw();
+        let times = self.times;
+        match failure {
+            Failure::NoResponse => {
+                let end = Instant::from_nanos(now.as_nanos() - times.timeout);
+                self.back_off_alone(index, slots, end, now, times.difs);
+            }
+            Failure::BadResponse => self.back_off_alone(index, slots, now, now, times.eifs),
+        }
+    }
+
+    /// A back-off that counts from the end of this inter-frame space after a station's own last frame, which ended at `end`, and not
+    /// before DIFS from now; with everybody else, if others were heard since.
+    fn back_off_alone(&mut self, index: u32, slots: u64, end: Instant, now: Instant, ifs: u64) {
+        let times = self.times;
+        let station = &mut self.stations[index as usize];
+        let domain = &mut self.domains[station.domain as usize];
+        let Some(common) = domain.contention.slots_from() else {
+            domain.contention.enter(now, index, slots, times.slot, station);
+            return;
+        };
+        let mut from = if domain.idle_since == end {
+            let nav = domain.nav.ends_without(index);
+            let after_nav = if nav > end { nav.after_nanos(times.difs) } else { end };
+            end.after_nanos(ifs).max(after_nav)
+        } else {
+            common
+        };
+        if end < now {
+            from = from.max(now.after_nanos(times.difs));
+        }
+        if from == common && now <= common {
+            domain.contention.enter(now, index, slots, times.slot, station);
+        } else {
+            domain.contention.stand_apart(index, from, slots, false, station);
+        }
+    }
+
+    /// The frame at the head of a queue is done with.
+    fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
+        self.tell_attempt(index, fate == Fate::Delivered);
+        self.tell_fate(index, fate);
+        self.stations[index as usize].pop(now);
+        self.stations[index as usize].back_off = BackOff::None;
+    }
+
+    fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
+        if !self.tells_attempts {
+            return;
+        }
+        let station = &self.stations[index as usize];
+        let Some(frame) = station.queue.front().map(|head| head.frame) else { return };
+        self.outputs.push(Output::Attempt {
+            from: StationId(index),
+            frame,
+            began: station.attempts.began,
+            transmission: station.attempts.transmissions,
+            lost: !station.attempts.arrived,
+            acknowledged,
+        });
+    }
+
+    fn tell_fate(&mut self, index: u32, fate: Fate) {
+        let station = &self.stations[index as usize];
+        let Some(head) = station.queue.front() else { return };
+        let attempts = &station.attempts;
+        self.outputs.push(Output::Fate {
+            from: StationId(index),
+            frame: head.frame,
+            fate,
+            transmissions: attempts.transmissions,
+            queueing: attempts.first.as_nanos() - head.arrived.as_nanos(),
+            access: attempts.first.as_nanos() - attempts.head.as_nanos(),
+            air_time: attempts.air_time,
+        });
+    }
+
+    /// The addressee of the frame at the head of a station's queue; `None` for a broadcast.
+    pub(crate) fn addressee(&self, index: u32) -> Option<u32> {
+        match self.stations[index as usize].queue.front()?.frame {
+            Frame { to: Receiver::Station(to), .. } => Some(to.0),
+            Frame { to: Receiver::Broadcast, .. } => None,
+        }
+    }
+}

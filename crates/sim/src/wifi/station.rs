@@ -1,0 +1,214 @@
+//! A station's own part of the distributed coordination function: its queue, its retry counters, its contention window, its
+//! sequence numbers (IEEE 802.11-2012, 9.3.3, 9.3.4.4, 9.3.2.11).
+
+use std::collections::VecDeque;
+
+use lasthop_packet::{Instant, Rng};
+
+use super::StationId;
+use super::frame::Frame;
+use super::phy::Rate as DataRate;
+use super::propagation::Position;
+use crate::config::QueueLimit;
+
+/// A station.
+#[derive(Clone, Debug)]
+pub struct StationConfig {
+    /// Where it stands.
+    pub position: Position,
+    /// The rate of its data frames; the cell's if `None`. A frame goes at the lower of its sender's and its receiver's rate.
+    pub rate: Option<DataRate>,
+    /// How much may wait in its interface queue, the frame that is being transmitted not counted. ns-2's and Linux's customs are
+    /// 50 and 1000 packets.
+    pub queue: QueueLimit,
+}
+
+impl Default for StationConfig {
+    fn default() -> Self {
+        Self { position: Position::default(), rate: None, queue: QueueLimit::Packets(50) }
+    }
+}
+
+/// Where a station's back-off stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BackOff {
+    /// Over, and nothing to send.
+    None,
+    /// It counts down with its domain and transmits when the domain's slot counter reaches this.
+    Counting(u64),
+    /// The same with nothing to send: post-back-off. No event comes of it.
+    Post(u64),
+    /// It counts down at its own pace for this idle period.
+    Apart,
+    /// It transmits, or waits for a response.
+    Exchanging,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    pub(crate) frame: Frame,
+    pub(crate) arrived: Instant,
+}
+
+/// What became of the frame at the head of the queue so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Attempts {
+    /// Transmissions of the data frame or, if that failed, of its RTS.
+    pub(crate) transmissions: u32,
+    /// Short retry count.
+    pub(crate) short: u32,
+    /// Long retry count.
+    pub(crate) long: u32,
+    /// Nanoseconds of its sender's frames for it.
+    pub(crate) air_time: u64,
+    /// When it came to the head of the queue.
+    pub(crate) head: Instant,
+    /// When its first transmission began.
+    pub(crate) first: Instant,
+    /// When the present one began.
+    pub(crate) began: Instant,
+    /// Whether the present one has come to the data frame.
+    pub(crate) data_sent: bool,
+    /// Whether that frame has arrived.
+    pub(crate) arrived: bool,
+}
+
+/// The durations of an exchange's frames in nanoseconds, and their rates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) guard: Guard,
+    pub(crate) data: u64,
+    pub(crate) data_octets: u32,
+    pub(crate) data_rate: DataRate,
+    /// `None` for a broadcast.
+    pub(crate) ack: Option<u64>,
+}
+
+/// What precedes the data frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Guard {
+    Nothing,
+    CtsToSelf(u64),
+    RtsCts { rts: u64, cts: u64 },
+}
+
+#[derive(Debug)]
+pub(crate) struct Station {
+    pub(crate) domain: u32,
+    pub(crate) position: Position,
+    pub(crate) rate: DataRate,
+    pub(crate) limit: QueueLimit,
+    pub(crate) queue: VecDeque<Queued>,
+    pub(crate) queued_octets: u64,
+    pub(crate) back_off: BackOff,
+    /// Entries of a heap with another stamp are not valid any more.
+    pub(crate) stamp: u32,
+    pub(crate) cw: u32,
+    pub(crate) sequence: u16,
+    pub(crate) attempts: Attempts,
+    pub(crate) plan: Option<Plan>,
+    /// The sequence number last received from each station, as the duplicate filter has it; 12 bits, or [`NOTHING_YET`].
+    heard: Vec<u16>,
+    pub(crate) rng: Rng,
+}
+
+const NOTHING_YET: u16 = u16::MAX;
+
+/// What follows from a failed transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterFailure {
+    Retry,
+    GiveUp,
+}
+
+impl Station {
+    pub(crate) fn new(config: &StationConfig, rate: DataRate, cw_min: u32, rng: Rng) -> Self {
+        Self {
+            domain: 0,
+            position: config.position,
+            rate,
+            limit: config.queue,
+            queue: VecDeque::new(),
+            queued_octets: 0,
+            back_off: BackOff::None,
+            stamp: 0,
+            cw: cw_min,
+            sequence: 0,
+            attempts: Attempts::default(),
+            plan: None,
+            heard: Vec::new(),
+            rng,
+        }
+    }
+
+    /// Puts a frame into the queue, if there is room.
+    pub(crate) fn push(&mut self, frame: Frame, now: Instant) -> bool {
+        // The frame at the head is in the hands of the MAC.
+        let waiting = self.waiting();
+        if !self.queue.is_empty() && !self.limit.has_room(waiting.0, waiting.1, frame.octets as usize) {
+            return false;
+        }
+        if self.queue.is_empty() {
+            self.attempts = Attempts { head: now, ..Attempts::default() };
+        }
+        self.queue.push_back(Queued { frame, arrived: now });
+        self.queued_octets += u64::from(frame.octets);
+        true
+    }
+
+    /// Packets and octets that wait, the frame in the hands of the MAC not counted.
+    pub(crate) fn waiting(&self) -> (usize, u64) {
+        match self.queue.front() {
+            Some(head) => (self.queue.len() - 1, self.queued_octets - u64::from(head.frame.octets)),
+            None => (0, 0),
+        }
+    }
+
+    /// The frame at the head is done with.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
+        let done = self.queue.pop_front()?;
+        self.queued_octets -= u64::from(done.frame.octets);
+        self.attempts = Attempts { head: now, ..Attempts::default() };
+        self.plan = None;
+        self.sequence = (self.sequence + 1) & 0x0fff;
+        Some(done)
+    }
+
+    pub(crate) fn has_frame(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// A back-off of 0 to CW slots (9.3.3).
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.rng.below(u64::from(self.cw) + 1)
+    }
+
+    /// No response came: counts it, and doubles CW up to CWmax (9.3.3, 9.3.4.4). `was_long`: it was the data frame after an RTS.
+    pub(crate) fn failed(
+        &mut self,
+        was_long: bool,
+        (short_limit, long_limit): (u32, u32),
+        (cw_min, cw_max): (u32, u32),
+    ) -> AfterFailure {
+        let count = if was_long { &mut self.attempts.long } else { &mut self.attempts.short };
+        *count += 1;
+        if self.attempts.short >= short_limit || self.attempts.long >= long_limit {
+            self.cw = cw_min;
+            AfterFailure::GiveUp
+        } else {
+            self.cw = (self.cw * 2 + 1).min(cw_max);
+            AfterFailure::Retry
+        }
+    }
+
+    /// Whether a frame is no copy of the one before it (9.3.2.11).
+    pub(crate) fn is_new(&mut self, from: StationId, sequence: u16, is_retry: bool) -> bool {
+        let index = from.index();
+        if self.heard.len() <= index {
+            self.heard.resize(index + 1, NOTHING_YET);
+        }
+        let is_copy = is_retry && self.heard[index] == sequence;
+        self.heard[index] = sequence;
+        !is_copy
+    }
+}

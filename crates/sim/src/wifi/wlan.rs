@@ -1,0 +1,366 @@
+//! The state machine: what goes in, what comes out, when it wants to be called.
+
+use lasthop_agent::Fate;
+use lasthop_packet::{Instant, Rng};
+
+use super::config::{MacConfig, WlanConfig};
+use super::errors::{ErrorConfig, Errors};
+use super::events::{Event, Events};
+use super::frame::{ACK_OCTETS, CTS_OCTETS, Frame, RTS_OCTETS, Receiver};
+use super::medium::{self, Domain, Transmission};
+use super::phy::{PhyConfig, Rate};
+use super::propagation::{Capture, Propagation};
+use super::station::{BackOff, Guard, Plan, Station, StationConfig};
+use crate::capacity::nanos;
+use crate::id::StationId;
+
+/// Something that happened, at the time of the call in which it came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A frame has arrived, and is no duplicate.
+    Delivered {
+        /// Where.
+        at: StationId,
+        /// Who sent it.
+        from: StationId,
+        /// The frame. A broadcast arrives at several stations.
+        frame: Frame,
+    },
+    /// The sender has learned what became of a transmission.
+    Attempt {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: Frame,
+        /// When the exchange began.
+        began: Instant,
+        /// Which transmission of the frame, from 1.
+        transmission: u32,
+        /// Whether the data frame failed to arrive, or was never sent because its RTS was not answered. If not, and the sender
+        /// transmits it again, an acknowledgment was lost.
+        lost: bool,
+        /// Whether the sender has received an acknowledgment; a broadcast needs none.
+        acknowledged: bool,
+    },
+    /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its last.
+    Fate {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: Frame,
+        /// What became of it. A broadcast counts as delivered once it is sent.
+        fate: Fate,
+        /// Transmissions so far.
+        transmissions: u32,
+        /// Nanoseconds from its arrival in the queue to its first transmission.
+        queueing: u64,
+        /// Of them, those at the head of the queue: the time to get the medium.
+        access: u64,
+        /// Nanoseconds of the sender's frames for it so far: RTS or CTS-to-self, and data.
+        air_time: u64,
+    },
+}
+
+/// What is counted whether or not anybody asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WlanCounters {
+    /// Exchanges begun: transmissions of data frames, or of their RTS.
+    pub attempts: u64,
+    /// Of them, those that were not confirmed.
+    pub failures: u64,
+    /// Of them, those whose data had arrived: the acknowledgment was lost.
+    pub acks_lost: u64,
+    /// Frames that the last permitted attempt did not confirm.
+    pub given_up: u64,
+    /// Data frames received again because their acknowledgment was lost.
+    pub duplicates: u64,
+    /// Frames that reached their addressee undisturbed and were lost by an error process.
+    pub errors: u64,
+    /// Frames delivered.
+    pub delivered: u64,
+    /// RTS frames that were not answered because of a NAV.
+    pub refused: u64,
+}
+
+/// Durations in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) slot: u64,
+    pub(crate) sifs: u64,
+    pub(crate) difs: u64,
+    pub(crate) eifs: u64,
+    pub(crate) timeout: u64,
+    /// From the end of an RTS to the moment when a NAV that it has set may be reset: two SIFS, a CTS, `aPHY-RX-START-Delay` and two
+    /// slots (9.3.2.4). `None`: never.
+    pub(crate) nav_reset: Option<u64>,
+}
+
+/// Stations on one channel. See [`crate::wifi`].
+#[derive(Debug)]
+pub struct Wlan {
+    seed: u64,
+    pub(crate) phy: PhyConfig,
+    pub(crate) mac: MacConfig,
+    pub(crate) propagation: Propagation,
+    pub(crate) capture: Option<Capture>,
+    settles: bool,
+    pub(crate) times: Times,
+    pub(crate) errors: Errors,
+    pub(crate) stations: Vec<Station>,
+    /// Empty until the first frame comes: stations are added before.
+    pub(crate) domains: Vec<Domain>,
+    /// The initiator of each domain's settled exchange.
+    pub(crate) settled: Vec<u32>,
+    pub(crate) transmissions: Vec<Transmission>,
+    pub(crate) vacant: Vec<u32>,
+    pub(crate) events: Events,
+    pub(crate) due: Vec<u32>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) tells_attempts: bool,
+    pub(crate) counters: WlanCounters,
+}
+
+impl Wlan {
+    /// No stations yet. All randomness follows from `seed`.
+    pub fn new(config: WlanConfig, seed: u64) -> Self {
+        let WlanConfig { phy, mac, propagation, capture, errors, settle } = config;
+        let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
+        let cts =
+            phy.air_time(phy.response_rate(phy.initial_control_rate(phy.rate, mac.cts_to_self)), CTS_OCTETS);
+        let nav_reset = nanos(2 * phy.sifs + cts + phy.rx_start_delay + 2 * phy.slot);
+        let times = Times {
+            slot: nanos(phy.slot).max(1),
+            sifs: nanos(phy.sifs),
+            difs: nanos(phy.difs()),
+            eifs: nanos(if mac.eifs { phy.eifs() } else { phy.difs() }),
+            timeout: nanos(timeout),
+            nav_reset: mac.nav_reset.then_some(nav_reset),
+        };
+        Self {
+            seed,
+            phy,
+            mac,
+            propagation,
+            capture,
+            settles: settle,
+            times,
+            errors: Errors::new(seed, errors),
+            stations: Vec::new(),
+            domains: Vec::new(),
+            settled: Vec::new(),
+            transmissions: Vec::new(),
+            vacant: Vec::new(),
+            events: Events::default(),
+            due: Vec::new(),
+            outputs: Vec::new(),
+            tells_attempts: false,
+            counters: WlanCounters::default(),
+        }
+    }
+
+    /// Adds a station, before the first frame.
+    pub fn add_station(&mut self, config: &StationConfig) -> StationId {
+        assert!(self.domains.is_empty(), "stations are added before the first frame");
+        let id = StationId::of(self.stations.len());
+        let rng = Rng::named(self.seed, &format!("radio {} back-off", id.index()));
+        let rate = config.rate.unwrap_or(self.phy.rate);
+        self.stations.push(Station::new(config, rate, self.phy.cw_min, rng));
+        id
+    }
+
+    /// Whether each transmission is told ([`Output::Attempt`]); not by default.
+    pub fn tell_attempts(&mut self, tell: bool) {
+        self.tells_attempts = tell;
+    }
+
+    /// Gives one direction of a link an error process of its own, from its next frame on.
+    pub fn set_errors(&mut self, from: StationId, to: StationId, config: ErrorConfig) {
+        self.errors.configure(from, to, config);
+    }
+
+    /// A packet for a station to send. `false`: its queue is full.
+    pub fn enqueue(&mut self, now: Instant, station: StationId, frame: Frame) -> bool {
+        if self.domains.is_empty() {
+            self.divide();
+        }
+        let index = station.index();
+        if !self.stations[index].push(frame, now) {
+            return false;
+        }
+        if self.stations[index].queue.len() == 1 {
+            self.contend(now, station.0);
+        }
+        true
+    }
+
+    /// Packets and octets that wait at a station, the one that is being transmitted not counted.
+    pub fn waiting(&self, station: StationId) -> (usize, u64) {
+        self.stations[station.index()].waiting()
+    }
+
+    /// Whether a station has a frame to transmit, or is transmitting it.
+    pub fn has_frame(&self, station: StationId) -> bool {
+        self.stations[station.index()].has_frame()
+    }
+
+    /// When [`Self::on_event`] is due next.
+    pub fn next_event_at(&self) -> Option<Instant> {
+        self.events.next_at()
+    }
+
+    /// Does what is due. Early and repeated calls are harmless.
+    pub fn on_event(&mut self, now: Instant) {
+        while let Some((at, event)) = self.events.pop_until(now) {
+            match event {
+                Event::Access(domain) => self.on_access(domain, at),
+                Event::FrameEnd(transmission) => self.on_frame_end(transmission, at),
+                Event::SendCts(station, initiator) => self.send_cts(station, initiator, at),
+                Event::SendAck(station, initiator) => self.send_ack(station, initiator, at),
+                Event::SendData(initiator) => self.send_data(initiator, at),
+                Event::Timeout(station) => self.on_timeout(station, at),
+                Event::SettledData(domain) => self.on_settled_data(domain, at),
+                Event::SettledEnd(domain) => self.on_settled_end(domain, at),
+            }
+        }
+    }
+
+    /// What has happened since the last call, in order. The vector's room is used again if the caller gives it back, emptied.
+    pub fn take_outputs(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// Gives room back for outputs to come.
+    pub fn give_back(&mut self, mut room: Vec<Output>) {
+        if self.outputs.is_empty() {
+            room.clear();
+            self.outputs = room;
+        }
+    }
+
+    /// What was counted so far.
+    pub const fn counters(&self) -> &WlanCounters {
+        &self.counters
+    }
+
+    /// Sense domains: stations that hear the same share one. 0 before the first frame.
+    pub fn domains(&self) -> usize {
+        self.domains.len()
+    }
+
+    fn divide(&mut self) {
+        let positions: Vec<_> = self.stations.iter().map(|station| station.position).collect();
+        self.domains = medium::divide(&positions, &self.propagation, self.capture.is_some());
+        self.settled.resize(self.domains.len(), 0);
+        for (index, domain) in self.domains.iter_mut().enumerate() {
+            for member in &domain.members {
+                self.stations[*member as usize].domain = index as u32;
+            }
+            // Nobody has ever heard anything: what comes first need not wait.
+            domain.contention.resume(Instant::ZERO);
+            domain.ifs = self.times.difs;
+            domain.is_clique &= self.settles;
+        }
+    }
+
+    /// A frame has come to an empty queue (9.3.4.2).
+    fn contend(&mut self, now: Instant, index: u32) {
+        let slot = self.times.slot;
+        let station = &mut self.stations[index as usize];
+        let domain_index = station.domain;
+        let domain = &mut self.domains[domain_index as usize];
+        if !domain.contention.continue_post_back_off(now, index, slot, station) {
+            match domain.contention.slots_from() {
+                Some(from) if domain.nav.ends(domain.idle_since, None) <= now => {
+                    // An idle medium: no back-off, but for the rest of the inter-frame space.
+                    domain.contention.stand_apart(index, from.max(now), 0, true, station);
+                }
+                _ => {
+                    let slots = station.draw();
+                    domain.contention.enter(now, index, slots, slot, station);
+                }
+            }
+        }
+        self.schedule_access(domain_index);
+    }
+
+    pub(crate) fn schedule_access(&mut self, index: u32) {
+        let domain = &mut self.domains[index as usize];
+        let Some(at) = domain.contention.next_access(self.times.slot, &self.stations) else { return };
+        if domain.scheduled.is_none_or(|scheduled| at < scheduled) {
+            domain.scheduled = Some(at);
+            self.events.push(at, Event::Access(index));
+        }
+    }
+
+    fn on_access(&mut self, index: u32, now: Instant) {
+        let domain = &mut self.domains[index as usize];
+        if domain.scheduled != Some(now) {
+            return;
+        }
+        domain.scheduled = None;
+        if domain.contention.next_access(self.times.slot, &self.stations) != Some(now) {
+            self.schedule_access(index);
+            return;
+        }
+        domain.contention.freeze(now, self.times.slot, &mut self.stations, &mut self.due);
+        if domain.is_clique {
+            self.settle(index, now);
+        } else {
+            self.begin_due(now);
+        }
+    }
+
+    /// An exchange of a station's frame begins.
+    pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
+        let plan = self.plan(index)?;
+        let station = &mut self.stations[index as usize];
+        station.stamp = station.stamp.wrapping_add(1);
+        station.back_off = BackOff::Exchanging;
+        station.plan = Some(plan);
+        let attempts = &mut station.attempts;
+        attempts.transmissions += 1;
+        attempts.began = now;
+        attempts.arrived = false;
+        attempts.data_sent = false;
+        if attempts.transmissions == 1 {
+            attempts.first = now;
+        }
+        self.counters.attempts += 1;
+        Some(plan)
+    }
+
+    /// The frames of the exchange for the frame at the head of a station's queue.
+    fn plan(&self, index: u32) -> Option<Plan> {
+        let station = &self.stations[index as usize];
+        if station.plan.is_some() {
+            return station.plan;
+        }
+        let frame = station.queue.front()?.frame;
+        let data_octets = frame.octets + self.mac.overhead.octets();
+        let Receiver::Station(to) = frame.to else {
+            let data_rate = self.phy.broadcast_rate();
+            let data = self.phy.air_nanos(data_rate, data_octets);
+            return Some(Plan { guard: Guard::Nothing, data, data_octets, data_rate, ack: None });
+        };
+        let data_rate = slower(station.rate, self.stations[to.index()].rate);
+        let protected = self.mac.cts_to_self && data_rate.is_ofdm();
+        let control_rate = self.phy.initial_control_rate(data_rate, protected);
+        let guard = if data_octets > self.mac.rts_threshold {
+            Guard::RtsCts {
+                rts: self.phy.air_nanos(control_rate, RTS_OCTETS),
+                cts: self.phy.air_nanos(self.phy.response_rate(control_rate), CTS_OCTETS),
+            }
+        } else if protected {
+            Guard::CtsToSelf(self.phy.air_nanos(control_rate, CTS_OCTETS))
+        } else {
+            Guard::Nothing
+        };
+        let ack = self.phy.air_nanos(self.phy.response_rate(data_rate), ACK_OCTETS);
+        let data = self.phy.air_nanos(data_rate, data_octets);
+        Some(Plan { guard, data, data_octets, data_rate, ack: Some(ack) })
+    }
+}
+
+fn slower(one: Rate, other: Rate) -> Rate {
+    if one.kbps() <= other.kbps() { one } else { other }
+}

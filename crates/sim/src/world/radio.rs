@@ -1,0 +1,303 @@
+//! 802.11 cells at work: packets in, packets out, fates to agents.
+//!
+//! A station's frame stays in the world's arena under its key until the cell tells its last fate. When it arrives, the parcel itself
+//! goes on if nobody wants to hear of it any more; otherwise a copy does.
+
+use std::time::Duration;
+
+use lasthop_agent::{Fate, LinkEvent, LinkSenses};
+use lasthop_packet::Packet;
+
+use super::{Egress, World};
+use crate::accounts::DropCause;
+use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
+use crate::observe::{Interest, TraceEvent};
+use crate::parcel::ParcelKey;
+use crate::schedule::{Event, LazyTimer};
+use crate::wifi::{ErrorConfig, Frame, Output, Receiver, StationConfig, Wlan, WlanConfig, WlanCounters};
+
+/// A cell, and which nodes its stations belong to.
+pub(super) struct Cell {
+    pub(super) wlan: Wlan,
+    timer: LazyTimer,
+    stations: Vec<Radio>,
+    /// What was counted when somebody last looked.
+    counted: WlanCounters,
+}
+
+struct Radio {
+    node: NodeId,
+    /// The port towards each other station, if there is a link.
+    ports: Vec<Option<PortId>>,
+    /// The number of the frame at the head of its queue.
+    number: u32,
+    arrival: Arrival,
+}
+
+/// What has become of the packet at the head of a station's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrival {
+    NotYet,
+    /// It has gone on.
+    Moved,
+    /// A copy has gone on.
+    Copied,
+}
+
+/// One direction of a link in a cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Port {
+    pub(super) link: LinkId,
+    cell: WlanId,
+    from: StationId,
+    to: StationId,
+    /// Index of its interface at its node.
+    interface: usize,
+    /// It is the first of its station's.
+    pub(super) is_first: bool,
+}
+
+impl Cell {
+    /// Packets that are in the arena twice.
+    pub(super) fn doubled(&self) -> usize {
+        self.stations.iter().filter(|radio| radio.arrival == Arrival::Copied).count()
+    }
+}
+
+impl World {
+    /// Adds an 802.11 cell. Its name is that of its streams of randomness.
+    pub fn add_wlan(&mut self, name: &str, config: WlanConfig) -> WlanId {
+        let seed = self.stream(&format!("wlan {name}")).next_u64();
+        let mut wlan = Wlan::new(config, seed);
+        wlan.tell_attempts(self.wants(Interest::FRAMES));
+        self.cells.push(Cell {
+            wlan,
+            timer: LazyTimer::default(),
+            stations: Vec::new(),
+            counted: WlanCounters::default(),
+        });
+        WlanId::of(self.cells.len() - 1)
+    }
+
+    /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station like any other here: what makes it
+    /// one is that the links of the others lead to it.
+    pub fn add_station(&mut self, wlan: WlanId, node: NodeId, config: &StationConfig) -> StationId {
+        let cell = &mut self.cells[wlan.index()];
+        cell.stations.push(Radio { node, ports: Vec::new(), number: 0, arrival: Arrival::NotYet });
+        cell.wlan.add_station(config)
+    }
+
+    /// Joins two stations' nodes by a link over the air. In an infrastructure network there is one between the access point and each
+    /// station, so that stations reach each other through it; in an ad hoc network one between each pair that may talk.
+    pub fn add_radio_link(
+        &mut self,
+        name: &str,
+        wlan: WlanId,
+        first: StationId,
+        second: StationId,
+    ) -> LinkId {
+        let node =
+            |world: &Self, station: StationId| world.cells[wlan.index()].stations[station.index()].node;
+        let ends = (node(self, first), node(self, second));
+        let link = self.add_link(name, ends, Some(LinkSenses::FRAME_FATE));
+        for (from, to) in [(first, second), (second, first)] {
+            let node = node(self, from);
+            let port = PortId::of(self.ports.len());
+            let interface = self.nodes[node.index()].interfaces.len();
+            let ports = &mut self.cells[wlan.index()].stations[from.index()].ports;
+            let is_first = ports.is_empty();
+            if ports.len() <= to.index() {
+                ports.resize(to.index() + 1, None);
+            }
+            ports[to.index()] = Some(port);
+            self.ports.push(Port { link, cell: wlan, from, to, interface, is_first });
+            self.add_interface(node, link, Egress::Radio(port));
+        }
+        link
+    }
+
+    /// Gives one direction of a link in a cell an error process of its own.
+    pub fn set_radio_errors(&mut self, wlan: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
+        self.cells[wlan.index()].wlan.set_errors(from, to, config);
+    }
+
+    /// A cell as it stands.
+    pub fn wlan(&self, wlan: WlanId) -> &Wlan {
+        &self.cells[wlan.index()].wlan
+    }
+
+    pub(super) fn transmit_by_radio(&mut self, node: NodeId, port: PortId, key: ParcelKey) {
+        let Port { cell: id, from, to, .. } = self.ports[port.index()];
+        let frame = Frame { to: Receiver::Station(to), key: key.0, octets: self.parcels[key].len() as u32 };
+        let cell = &mut self.cells[id.index()];
+        if cell.wlan.enqueue(self.now, from, frame) {
+            cell.timer.follow(cell.wlan.next_event_at(), Event::Radio(id), &mut self.schedule);
+        } else {
+            self.drop_parcel(node, key, DropCause::QueueFull);
+        }
+    }
+
+    pub(super) fn radio_has_frame(&self, port: PortId) -> bool {
+        let Port { cell, from, .. } = self.ports[port.index()];
+        self.cells[cell.index()].wlan.has_frame(from)
+    }
+
+    pub(super) fn radio_queue(&self, port: PortId) -> (usize, u64) {
+        let Port { cell, from, .. } = self.ports[port.index()];
+        self.cells[cell.index()].wlan.waiting(from)
+    }
+
+    pub(super) fn on_radio(&mut self, id: WlanId) {
+        let cell = &mut self.cells[id.index()];
+        if !cell.timer.fired(self.now) {
+            return;
+        }
+        cell.wlan.on_event(self.now);
+        let mut outputs = cell.wlan.take_outputs();
+        if !outputs.is_empty() {
+            self.count_radio(id);
+        }
+        // What comes of them may put further frames in, which puts no outputs out.
+        for output in outputs.drain(..) {
+            match output {
+                Output::Delivered { at, from, frame } => self.on_frame_delivered(id, (from, at), frame),
+                Output::Attempt { from, frame, transmission, lost, acknowledged, .. } => {
+                    self.on_frame_attempted(id, from, frame, transmission, (lost, acknowledged));
+                }
+                Output::Fate { from, frame, fate, transmissions, queueing, air_time, .. } => {
+                    let (queueing, air_time) =
+                        (Duration::from_nanos(queueing), Duration::from_nanos(air_time));
+                    self.on_frame_fate(id, from, frame, |packet| LinkEvent::Frame {
+                        packet,
+                        fate,
+                        transmissions,
+                        queueing,
+                        air_time,
+                    });
+                    if fate == Fate::GivenUp {
+                        self.on_frame_given_up(id, from, frame, transmissions);
+                    }
+                    if fate != Fate::FirstTransmissionFailed {
+                        self.end_radio_frame(id, from, frame);
+                    }
+                }
+            }
+        }
+        let cell = &mut self.cells[id.index()];
+        cell.wlan.give_back(outputs);
+        cell.timer.follow(cell.wlan.next_event_at(), Event::Radio(id), &mut self.schedule);
+    }
+
+    fn count_radio(&mut self, id: WlanId) {
+        let cell = &mut self.cells[id.index()];
+        let now = *cell.wlan.counters();
+        let before = std::mem::replace(&mut cell.counted, now);
+        let counters = &mut self.counters;
+        counters.frames_sent += now.attempts - before.attempts;
+        counters.frames_lost += (now.failures - now.acks_lost) - (before.failures - before.acks_lost);
+        counters.frames_given_up += now.given_up - before.given_up;
+        counters.link_acks_lost += now.acks_lost - before.acks_lost;
+        counters.duplicate_frames += now.duplicates - before.duplicates;
+    }
+
+    fn port(&self, id: WlanId, from: StationId, to: StationId) -> Option<Port> {
+        let radio = &self.cells[id.index()].stations[from.index()];
+        radio.ports.get(to.index()).copied().flatten().map(|port| self.ports[port.index()])
+    }
+
+    /// The port through which a frame went.
+    fn port_of(&self, id: WlanId, from: StationId, frame: Frame) -> Option<Port> {
+        match frame.to {
+            Receiver::Station(to) => self.port(id, from, to),
+            Receiver::Broadcast => None,
+        }
+    }
+
+    fn on_frame_delivered(&mut self, id: WlanId, (from, at): (StationId, StationId), frame: Frame) {
+        let (Some(port), Some(back)) = (self.port(id, from, at), self.port(id, at, from)) else { return };
+        let sender = &mut self.cells[id.index()].stations[from.index()];
+        let is_wanted = self.interest.intersects(Interest::FATES | Interest::FRAMES)
+            || self.nodes[sender.node.index()].interfaces[port.interface].agent.is_some();
+        let mut key = ParcelKey(frame.key);
+        sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+        if is_wanted && let Some(copy) = self.parcels.copy(key) {
+            key = copy;
+        }
+        let node = self.cells[id.index()].stations[at.index()].node;
+        self.receive_frame(node, back.link, Some(back.interface), key);
+    }
+
+    fn on_frame_attempted(
+        &mut self,
+        id: WlanId,
+        from: StationId,
+        frame: Frame,
+        transmission: u32,
+        (lost, acknowledged): (bool, bool),
+    ) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let stations = &self.cells[id.index()].stations;
+        let (node, to) = (stations[from.index()].node, stations[port.to.index()].node);
+        let Radio { number, arrival, .. } = stations[from.index()];
+        if arrival != Arrival::Moved {
+            let packet = self.parcels[ParcelKey(frame.key)].packet();
+            let event =
+                TraceEvent::Frame { link: port.link, from: node, to, number, transmission, packet, lost };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        if !lost && !acknowledged {
+            self.emit(&TraceEvent::LinkAckLost { link: port.link, from: to, number });
+        }
+    }
+
+    fn on_frame_fate(
+        &mut self,
+        id: WlanId,
+        from: StationId,
+        frame: Frame,
+        event: impl Fn(&Packet) -> LinkEvent<'_>,
+    ) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let radio = &self.cells[id.index()].stations[from.index()];
+        if radio.arrival == Arrival::Moved {
+            return;
+        }
+        let (node, key) = (radio.node, ParcelKey(frame.key));
+        if self.wants(Interest::FATES) {
+            let told = event(self.parcels[key].packet());
+            let event = TraceEvent::FrameFate { link: port.link, from: node, event: told };
+            super::tell(&mut self.observers, self.now, &event);
+        }
+        self.tell_agent(node, port.link, key, event);
+    }
+
+    fn on_frame_given_up(&mut self, id: WlanId, from: StationId, frame: Frame, transmissions: u32) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let stations = &self.cells[id.index()].stations;
+        let radio = &stations[from.index()];
+        if !self.wants(Interest::FRAMES) || radio.arrival == Arrival::Moved {
+            return;
+        }
+        let event = TraceEvent::FrameGivenUp {
+            link: port.link,
+            from: radio.node,
+            to: stations[port.to.index()].node,
+            number: radio.number,
+            transmissions,
+            packet: self.parcels[ParcelKey(frame.key)].packet(),
+        };
+        super::tell(&mut self.observers, self.now, &event);
+    }
+
+    /// A station is through with a frame.
+    fn end_radio_frame(&mut self, id: WlanId, from: StationId, frame: Frame) {
+        let radio = &mut self.cells[id.index()].stations[from.index()];
+        radio.number = radio.number.wrapping_add(1);
+        let (node, arrival) = (radio.node, std::mem::replace(&mut radio.arrival, Arrival::NotYet));
+        match arrival {
+            Arrival::Moved => {}
+            Arrival::Copied => self.parcels.remove(ParcelKey(frame.key)),
+            Arrival::NotYet => self.drop_parcel(node, ParcelKey(frame.key), DropCause::WirelessLoss),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! TCP over 802.11.
+
+use lasthop_packet::Instant;
+use lasthop_sim::wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
+use lasthop_sim::{FlowId, NodeId, NodeKind, QueueLimit, World};
+use lasthop_tcp::Config;
+
+use crate::support::{direction, flow, hash, node, percent, wired};
+
+/// A server, a wire of 100 Mbit/s and 1 ms, an access point, stations.
+struct Site {
+    world: World,
+    server: NodeId,
+    stations: Vec<NodeId>,
+    wlan: lasthop_sim::WlanId,
+}
+
+fn site(config: WlanConfig, stations: usize, seed: u64) -> Site {
+    let mut world = World::new(seed);
+    let server = node(&mut world, "server", NodeKind::Host);
+    let ap = node(&mut world, "ap", NodeKind::Router);
+    world.add_wired_link(server, ap, &wired("wire", &direction(100_000), 1));
+    let wlan = world.add_wlan("cell", config);
+    let radio = StationConfig { queue: QueueLimit::Packets(100), ..StationConfig::default() };
+    let center = world.add_station(wlan, ap, &radio);
+    let stations = (0..stations).map(|number| {
+        let station = node(&mut world, &format!("station {number}"), NodeKind::Host);
+        let id = world.add_station(wlan, station, &radio);
+        world.add_radio_link(&format!("air {number}"), wlan, center, id);
+        station
+    });
+    let stations = stations.collect();
+    Site { world, server, stations, wlan }
+}
+
+impl Site {
+    /// A flow of 1,460-octet segments, whose window no queue here overflows, with an ACK a segment.
+    fn flow(&mut self, ends: (NodeId, NodeId)) -> FlowId {
+        let mut config = flow(&mut self.world, ends, None);
+        let window = 40 * 1460;
+        let tcp = Config { mss: 1460, window, initial_ssthresh: window, ..Config::default() };
+        (config.sender, config.receiver) = (tcp.clone(), tcp);
+        self.world.add_flow(config)
+    }
+
+    fn goodput(&mut self, flow: FlowId, (from, to): (u64, u64)) -> f64 {
+        self.world.run(Instant::from_secs(from), false);
+        let before = self.world.outcome(flow).octets;
+        self.world.run(Instant::from_secs(to), false);
+        assert!(self.world.outcome(flow).intact && self.world.accounts().balance());
+        (self.world.outcome(flow).octets - before) as f64 * 8.0 / (to - from) as f64
+    }
+}
+
+/// Access point and station both have something to send nearly always: the access point data, the station ACKs. So each exchange of
+/// either costs its frames, SIFS and DIFS, and between two of them the mean idle slots of two saturated stations. That these two
+/// collide now and then is in the model.
+fn expected(config: &WlanConfig, segment: u32, ack: u32) -> f64 {
+    let phy = &config.phy;
+    let exchange = |octets: u32| {
+        let rate = phy.rate;
+        let link_ack = phy.air_time(phy.response_rate(rate), 14);
+        (phy.air_time(rate, octets + 36) + phy.sifs + link_ack + phy.difs()).as_secs_f64()
+    };
+    let cycle = exchange(segment) + exchange(ack);
+    // Two stations with windows of 32 that count together (see `lasthop_lab::bianchi`): tau = 2 / 32 with a frozen slot; of their
+    // transmissions about one in 16 collides, which costs a data frame and EIFS, and is tried again.
+    let slots = |tau: f64| {
+        let (idle, success, collision) = ((1.0 - tau) * (1.0 - tau), 2.0 * tau * (1.0 - tau), tau * tau);
+        let slot = phy.slot.as_secs_f64();
+        let lost = phy.air_time(phy.rate, segment + 36).as_secs_f64() + phy.eifs().as_secs_f64() + slot;
+        // What is lost besides the exchanges themselves, for each that succeeds.
+        (idle * slot + success * slot + collision * lost) / success
+    };
+    let window = f64::from(phy.cw_min) + 1.0;
+    f64::from(segment - 40) * 8.0 / (cycle + 2.0 * slots(2.0 / window))
+}
+
+#[test]
+fn a_download_over_802_11b_gets_what_air_time_arithmetic_predicts() {
+    let config = WlanConfig::new(Standard::HrDsss);
+    let mut site = site(config.clone(), 1, 1);
+    let flow = site.flow((site.server, site.stations[0]));
+    let measured = site.goodput(flow, (5, 105));
+    let expected = expected(&config, 1500, 40);
+    let counters = site.world.wlan(site.wlan).counters();
+    assert!(counters.given_up == 0 && counters.failures > 0, "{counters:?}");
+    assert!((measured / expected - 1.0).abs() < 0.02, "{measured} for {expected}");
+}
+
+#[test]
+fn stations_reach_each_other_through_the_access_point() {
+    let mut site = site(WlanConfig::new(Standard::Ofdm), 2, 1);
+    let flow = site.flow((site.stations[0], site.stations[1]));
+    let goodput = site.goodput(flow, (1, 6));
+    assert!(goodput > 5e6, "{goodput}");
+}
+
+#[test]
+fn with_errors_every_packet_arrives_once_or_is_accounted_for_and_the_same_seed_gives_the_same_trace() {
+    let run = |seed: u64, observed: bool| {
+        let mut config = WlanConfig::new(Standard::Erp);
+        config.errors = ErrorConfig::packets(percent(20.0), true);
+        config.mac.short_retry_limit = 3;
+        config.mac.rts_threshold = 1000;
+        let mut site = site(config, 5, seed);
+        let value = observed.then(|| hash(&mut site.world));
+        let flows: Vec<FlowId> = (0..5)
+            .map(|number| {
+                let ends = (site.server, site.stations[number]);
+                site.flow(if number % 2 == 0 { ends } else { (ends.1, ends.0) })
+            })
+            .collect();
+        for step in 1..500 {
+            site.world.advance_to(Instant::from_millis(step * 10));
+            assert!(site.world.accounts().balance(), "{:?}", site.world.accounts());
+        }
+        let counters = *site.world.counters();
+        assert!(counters.frames_given_up > 10 && counters.duplicate_frames > 100, "{counters:?}");
+        assert!(flows.iter().all(|flow| site.world.outcome(*flow).intact));
+        let octets: Vec<u64> = flows.iter().map(|flow| site.world.outcome(*flow).octets).collect();
+        (value.map(|value| value()), octets)
+    };
+    assert_eq!(run(1, true), run(1, true));
+    assert_ne!(run(1, true), run(2, true));
+    assert_eq!(run(1, true).1, run(1, false).1, "who looks changes nothing");
+}
+
+#[test]
+fn uploads_fill_the_medium_and_their_acknowledgments_the_access_points_queue() {
+    let mut site = site(WlanConfig::new(Standard::HrDsss), 20, 1);
+    let flows: Vec<FlowId> = (0..20).map(|number| site.flow((site.stations[number], site.server))).collect();
+    site.world.run(Instant::from_secs(60), false);
+    let octets: u64 = flows.iter().map(|flow| site.world.outcome(*flow).octets).sum();
+    // 20 saturated stations get 5.5 Mbit/s of 1,500-octet packets through; the access point has a share of one in 21 for ACKs, and
+    // drops most of them, which TCP can bear.
+    let goodput = octets as f64 * 8.0 / 60.0;
+    assert!((5.3e6..5.7e6).contains(&goodput), "{goodput}");
+    let dropped = site.world.accounts().dropped[&lasthop_sim::DropCause::QueueFull];
+    assert!(dropped > octets / 1460 / 2, "{dropped}");
+}
