@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{FlowModel, Link, Scenario};
+use lasthop_scenario::{FlowModel, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
 use serde::Serialize;
@@ -143,7 +143,7 @@ pub fn run_with(
         let (first, second) = built.ends[end.link];
         let (node, peer): (NodeId, NodeId) = if end.place == 0 { (first, second) } else { (second, first) };
         let name = device_name(&scenario.links[end.link], end.link);
-        if end.node == edge && matches!(scenario.links[end.link].link, Link::Wireless { .. }) {
+        if end.node == edge && scenario.links[end.link].link.is_wireless() {
             transmitters.push(node);
         }
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });

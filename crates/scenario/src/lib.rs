@@ -19,4 +19,7 @@ pub mod model;
 pub use build::{BuildError, Built, BuiltLinks};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{Overrides, Point, ScenarioError, Settings, Sweep};
-pub use model::{FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, Trial};
+pub use model::{
+    FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, TcpEnds, Trial, WlanModel,
+    WlanStation,
+};

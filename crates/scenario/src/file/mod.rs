@@ -12,7 +12,7 @@
 //! | `overrides` | a key with a value from the command line |
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
-//! | `reader`, `link`, `traffic`, `trial`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
+//! | `reader`, `link`, `wlan`, `traffic`, `trial`, `lineup`, `flavour` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
 //! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
 //! through the JSON schema.
@@ -20,6 +20,7 @@
 mod choice;
 pub mod document;
 pub mod error;
+mod flavour;
 mod lineup;
 mod link;
 mod overrides;
@@ -33,6 +34,7 @@ mod text;
 mod trace;
 mod traffic;
 mod trial;
+mod wlan;
 
 #[cfg(test)]
 mod tests;
