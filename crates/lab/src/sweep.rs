@@ -52,7 +52,7 @@ enum Cell {
 }
 
 /// The columns behind those of what was varied. A row is one flow of one run; the counters are the run's.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 19] = [
     "scheme",
     "seed",
     "flow",
@@ -70,6 +70,8 @@ const COLUMNS: [&str; 17] = [
     "frames_given_up",
     "control_messages",
     "local_retransmits",
+    "jain_fairness",
+    "air_time_share",
 ];
 
 fn header(points: &[Point]) -> Vec<String> {
@@ -101,6 +103,8 @@ fn lines<'a>(points: &'a [Point], rows: &'a [SweepRow]) -> impl Iterator<Item = 
             counter("frames_given_up"),
             counter("control_messages"),
             counter("local_retransmits"),
+            Cell::Number(Some(row.summary.aggregate.jain_fairness)),
+            Cell::Number(row.summary.aggregate.air_time_share),
         ]);
         line
     })
