@@ -17,6 +17,9 @@ pub enum LinkEvent<'a> {
         transmissions: u32,
         /// From the packet's arrival in the interface's queue to the start of its first transmission.
         queueing: Duration,
+        /// Of that time, what it spent at the head of the queue: the time to get the medium. `None` where the link layer does not
+        /// tell the two apart.
+        access: Option<Duration>,
         /// Air time that the frame's transmissions have taken so far.
         air_time: Duration,
     },

@@ -1,4 +1,4 @@
-//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi`
+//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi -- SECONDS`
 #![expect(clippy::print_stdout, reason = "it is what the example is for")]
 
 use std::time::Duration;
@@ -24,14 +24,14 @@ fn main() {
                 if let Some(ahead) = ahead {
                     let equal = config.phy.eifs().saturating_sub(config.phy.difs());
                     config.mac.response_timeout = Some(equal.saturating_sub(config.phy.slot * ahead));
-                    title += &format!(", ACKTimeout = EIFS - DIFS - {ahead} slots");
+                    title = format!("{title}, ACKTimeout = EIFS - DIFS - {ahead} slots");
                 }
                 println!("{title}");
                 for n in [1, 2, 5, 10, 20, 50] {
                     let model = Saturation::of(&config, n, 1500);
                     let plain = model.throughput(Freezing::Counts) / 1e6;
                     let refined = model.throughput(Freezing::Stops) / 1e6;
-                    let seconds = if base.phy.rate == Rate::Cck11 { 200 } else { 60 };
+                    let seconds = std::env::args().nth(1).and_then(|it| it.parse().ok()).unwrap_or(200);
                     let measured = measure(&config, n, 1500, Duration::from_secs(seconds), 1) / 1e6;
                     println!(
                         "{n:4}  simulated {measured:8.4}  Bianchi {plain:8.4} ({:+6.2}%)  refined {refined:8.4} ({:+6.2}%)",

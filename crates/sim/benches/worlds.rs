@@ -8,6 +8,7 @@ use lasthop_packet::Instant;
 
 /// Simulated seconds an iteration: the connection's start counts for little.
 const WIRED_SECONDS: u64 = 50;
+const WLAN_SECONDS: u64 = 50;
 
 fn wired(c: &mut Criterion) {
     let end = Instant::from_secs(WIRED_SECONDS);
@@ -32,5 +33,22 @@ fn wireless(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(worlds, wired, wireless);
+fn wlan(c: &mut Criterion) {
+    let end = Instant::from_secs(WLAN_SECONDS);
+    let mut group = c.benchmark_group("802.11b");
+    group.sample_size(20);
+    for stations in [1, 20] {
+        let (mut world, flows) = cases::wlan(stations);
+        world.run(end, false);
+        let octets: u64 = flows.iter().map(|flow| world.outcome(*flow).octets).sum();
+        group.throughput(Throughput::Elements(octets / u64::from(cases::MSS)));
+        group.bench_function(format!("uploads: {stations}"), |bencher| {
+            let run = |(mut world, _): (lasthop_sim::World, _)| world.run(end, false);
+            bencher.iter_batched(|| cases::wlan(stations), run, BatchSize::PerIteration);
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(worlds, wired, wireless, wlan);
 criterion_main!(worlds);

@@ -136,7 +136,8 @@ pub enum TraceEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
-    /// A frame's transmission starts on a wireless link.
+    /// A frame's transmission starts on a wireless link. In an 802.11 cell it is told when the sender knows what became of it: when the
+    /// acknowledgment has come, or its time is over.
     Frame {
         /// The link.
         link: LinkId,

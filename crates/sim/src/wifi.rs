@@ -13,9 +13,11 @@
 //! | [`station`] | a station's queue, contention window, retry counters, duplicate filter |
 //! | `contention` | who transmits when: computed, not stepped |
 //! | `medium` | sense domains, overlaps, the NAV |
+//! | `plan` | the frames of an exchange |
 //! | `exchange` | exchanges frame by frame, where others may interfere |
 //! | `settle` | exchanges at one go, where nobody can |
 //! | `outcome` | what follows from success and failure, common to both |
+//! | `moving` | stations that move |
 //!
 //! What is modelled otherwise than on the air:
 //! - Signals take no time to arrive, and a station's carrier sense works at once: a frame collides with those that begin at the same
@@ -34,8 +36,11 @@ mod events;
 mod exchange;
 pub mod frame;
 mod medium;
+mod moving;
 mod outcome;
+mod output;
 pub mod phy;
+mod plan;
 pub mod propagation;
 mod settle;
 pub mod station;
@@ -47,9 +52,10 @@ mod tests;
 pub use config::{MacConfig, WlanConfig};
 pub use errors::ErrorConfig;
 pub use frame::{DataOverhead, Frame, Receiver};
+pub use output::{Output, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use propagation::{Capture, Position, Propagation, TwoRayGround};
 pub use station::StationConfig;
-pub use wlan::{Output, Wlan, WlanCounters};
+pub use wlan::Wlan;
 
 pub use crate::id::StationId;

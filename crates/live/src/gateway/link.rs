@@ -63,6 +63,7 @@ struct Told {
     fate: Fate,
     transmissions: u32,
     queueing: Duration,
+    access: Option<Duration>,
     air_time: Duration,
 }
 
@@ -79,9 +80,9 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkTeller)
 impl LinkTeller {
     /// Tells of an event, at the time of this call. Does not wait: where the queue is full or the gateway has ended, the event is lost.
     pub fn tell(&self, event: &LinkEvent<'_>) {
-        let LinkEvent::Frame { packet, fate, transmissions, queueing, air_time } = *event;
+        let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event;
         let packet = packet.clone();
-        let told = Told { at: clock::now(), packet, fate, transmissions, queueing, air_time };
+        let told = Told { at: clock::now(), packet, fate, transmissions, queueing, access, air_time };
         if self.queue.try_send(told).is_err() {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -104,6 +105,7 @@ impl LinkInbox {
                 fate: told.fate,
                 transmissions: told.transmissions,
                 queueing: told.queueing,
+                access: told.access,
                 air_time: told.air_time,
             });
         }

@@ -228,6 +228,7 @@ fn a_link_layer_calls_the_packet_loop_and_is_heard_at_once() {
             fate: Fate::Delivered,
             transmissions: 1,
             queueing: Duration::ZERO,
+            access: None,
             air_time: Duration::ZERO,
         });
         // The loop answers once it is awake, and goes to sleep.

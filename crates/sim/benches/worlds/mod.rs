@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Probability};
+use lasthop_sim::wifi::{Standard, StationConfig, WlanConfig};
 use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer, NodeConfig, NodeId,
     NodeKind, Opening, QueueLimit, WiredConfig, WirelessConfig, World,
@@ -27,6 +28,29 @@ pub fn wired() -> (World, FlowId) {
     let tcp = Config { mss: MSS, window: 64 * MSS, initial_ssthresh: 64 * MSS, ..Config::default() };
     let flow = flow(&mut world, (source, sink), None, &tcp);
     (world, flow)
+}
+
+/// 802.11b at 11 Mbit/s: so many stations upload without end through an access point to a server behind 100 Mbit/s and 1 ms, with
+/// 1,460-octet segments, an ACK for each, and queues of 50 packets.
+pub fn wlan(stations: u32) -> (World, Vec<FlowId>) {
+    let mut world = World::new(1);
+    let host = |world: &mut World, name: &str, kind| world.add_node(NodeConfig::new(name, kind));
+    let server = host(&mut world, "server", NodeKind::Host);
+    let ap = host(&mut world, "ap", NodeKind::Router);
+    let wire = direction(100, QueueLimit::Packets(1000));
+    world.add_wired_link(ap, server, &wired_link("wire", &wire, 1, Duration::ZERO));
+    let cell = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
+    let center = world.add_station(cell, ap, &StationConfig::default());
+    let tcp = Config { mss: MSS, window: 40 * MSS, ..Config::default() };
+    let flows = (0..stations).map(|number| {
+        let name = format!("station {number}");
+        let node = host(&mut world, &name, NodeKind::Host);
+        let station = world.add_station(cell, node, &StationConfig::default());
+        world.add_radio_link(&name, cell, center, station);
+        flow(&mut world, (node, server), None, &tcp)
+    });
+    let flows = flows.collect();
+    (world, flows)
 }
 
 /// The thesis's network with its longest wired delay, in the middle of its range otherwise: 10 MB over stop-and-wait on a

@@ -29,10 +29,11 @@ pub(crate) struct Contention {
     apart: Vec<Apart>,
 }
 
+/// A station that counts from a moment of its own.
 #[derive(Clone, Copy, Debug)]
-struct Apart {
-    station: u32,
-    slots_from: Instant,
+pub(crate) struct Apart {
+    pub(crate) station: u32,
+    pub(crate) slots_from: Instant,
     slots: u64,
     /// It has no back-off, and draws one if the medium is busy before it transmits.
     at_once: bool,
@@ -146,7 +147,7 @@ impl Contention {
         for index in 0..self.apart.len() {
             let Apart { station, slots_from, slots, at_once } = self.apart[index];
             let at = &mut stations[station as usize];
-            let passed = now.since(slots_from).as_nanos() as u64 / slot;
+            let passed = now.as_nanos().saturating_sub(slots_from.as_nanos()) / slot;
             if at.has_frame() && now >= slots_from && passed >= slots {
                 due.push(station);
                 continue;
@@ -176,6 +177,49 @@ impl Contention {
             && stations[station as usize].stamp != stamp
         {
             self.heap.pop();
+        }
+    }
+
+    /// Lets a domain's members go, each with what is left of its back-off and the moment from which that counts.
+    pub(crate) fn release(
+        &self,
+        now: Instant,
+        slot: u64,
+        members: &[u32],
+        stations: &[Station],
+        out: &mut Vec<Apart>,
+    ) {
+        let slots = self.slots_at(now, slot);
+        let present_slot = self.slots_from.map(|from| from.after_nanos((slots - self.slots) * slot));
+        for &station in members {
+            match stations[station as usize].back_off {
+                BackOff::Counting(end) | BackOff::Post(end) => out.push(Apart {
+                    station,
+                    slots_from: present_slot.unwrap_or(Instant::MAX),
+                    slots: end.saturating_sub(slots),
+                    at_once: false,
+                }),
+                BackOff::Apart => out.extend(self.apart.iter().filter(|apart| apart.station == station)),
+                BackOff::None | BackOff::Exchanging => {}
+            }
+        }
+    }
+
+    /// Takes in a station that another domain has let go. It counts from its own moment, or from this domain's if it had none.
+    pub(crate) fn take_in(&mut self, now: Instant, slot: u64, newcomer: Apart, at: &mut Station) {
+        let Apart { station, slots_from, slots, at_once } = newcomer;
+        at.stamp = at.stamp.wrapping_add(1);
+        match self.slots_from {
+            Some(_) if slots == 0 && !at.has_frame() => at.back_off = BackOff::Post(self.slots),
+            Some(common) => {
+                let from = if slots_from == Instant::MAX { common } else { slots_from };
+                self.stand_apart(station, from, slots, at_once, at);
+            }
+            None => {
+                let passed = now.as_nanos().saturating_sub(slots_from.as_nanos()) / slot;
+                let left = if at_once { at.draw() } else { slots.saturating_sub(passed) };
+                self.count(station, self.slots + left, at);
+            }
         }
     }
 

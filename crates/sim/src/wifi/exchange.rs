@@ -6,8 +6,9 @@ use super::events::Event;
 use super::frame::Kind;
 use super::medium::{self, Transmission};
 use super::outcome::Failure;
-use super::station::Guard;
-use super::wlan::{Output, Wlan};
+use super::output::Output;
+use super::plan::Guard;
+use super::wlan::Wlan;
 use crate::id::StationId;
 
 impl Wlan {
@@ -114,8 +115,9 @@ impl Wlan {
             let decoded = domain.ends(key) && at.decodes;
             reached |= decoded && target == Some(at.domain);
             if decoded && reserves > 0 {
-                let rts_end = (kind == Kind::Rts).then_some(now);
-                domain.nav.update(now.after_nanos(reserves), initiator, rts_end);
+                let addressee = if from == initiator { to.unwrap_or(from) } else { from };
+                let until = now.after_nanos(reserves);
+                domain.nav.update(now, until, (initiator, addressee), kind == Kind::Rts);
             }
             if domain.is_silent() {
                 self.begin_idle(at.domain, now, decoded);

@@ -31,20 +31,36 @@ pub(crate) struct Transmission {
 pub(crate) struct Nav {
     until: Instant,
     initiator: u32,
+    addressee: u32,
     others_until: Instant,
-    /// It was set by an RTS that ended then.
-    rts_end: Option<Instant>,
+    /// When it was set.
+    set_at: Instant,
+    /// An RTS did it.
+    by_rts: bool,
 }
 
 impl Nav {
-    pub(crate) fn update(&mut self, until: Instant, initiator: u32, rts_end: Option<Instant>) {
+    /// The one that ends later.
+    pub(crate) fn later(self, other: Self) -> Self {
+        if other.until > self.until { other } else { self }
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        now: Instant,
+        until: Instant,
+        (initiator, addressee): (u32, u32),
+        by_rts: bool,
+    ) {
         if initiator == self.initiator {
             if until > self.until {
-                (self.until, self.rts_end) = (until, rts_end);
+                (self.until, self.addressee) = (until, addressee);
+                (self.set_at, self.by_rts) = (now, by_rts);
             }
         } else if until > self.until {
             self.others_until = self.until.max(self.others_until);
-            (self.until, self.initiator, self.rts_end) = (until, initiator, rts_end);
+            (self.initiator, self.addressee) = (initiator, addressee);
+            (self.until, self.set_at, self.by_rts) = (until, now, by_rts);
         } else {
             self.others_until = self.others_until.max(until);
         }
@@ -53,12 +69,17 @@ impl Nav {
     /// When it ends for those whom it binds, if the medium has been idle since `idle_since` and stays so: a station may reset a NAV
     /// that an RTS has set when nothing follows the RTS for `reset_after` nanoseconds (9.3.2.4).
     pub(crate) fn ends(&self, idle_since: Instant, reset_after: Option<u64>) -> Instant {
-        match (self.rts_end, reset_after) {
-            (Some(rts_end), Some(after)) if rts_end == idle_since => {
-                self.until.min(rts_end.after_nanos(after)).max(self.others_until)
+        match reset_after {
+            Some(after) if self.by_rts && self.set_at == idle_since => {
+                self.until.min(self.set_at.after_nanos(after)).max(self.others_until)
             }
             _ => self.until,
         }
+    }
+
+    /// Who set it before now, and whom that station addressed: it does not bind either.
+    pub(crate) fn participants(&self, now: Instant) -> Option<[u32; 2]> {
+        (self.until > now && self.set_at < now).then_some([self.initiator, self.addressee])
     }
 
     /// When it ends for the participants in an exchange.
@@ -123,6 +144,23 @@ impl Domain {
             }
         }
         self.on_air.push(new);
+    }
+
+    /// What becomes of a transmission that is in the air while stations move: heard on, if all that are here now have heard it from its
+    /// beginning.
+    pub(crate) fn hears_on(&mut self, transmission: u32, start: Instant, power: f64, before: &[&Self]) {
+        let is_intact = |domain: &&Self| {
+            domain.on_air.iter().any(|heard| heard.transmission == transmission && !heard.corrupted)
+        };
+        let corrupted = !before.iter().all(is_intact);
+        self.on_air.push(OnAir { transmission, start, power, corrupted });
+    }
+
+    /// Without capture, frames that have come to overlap.
+    pub(crate) fn corrupt_overlaps(&mut self) {
+        if self.on_air.len() > 1 {
+            self.on_air.iter_mut().for_each(|on_air| on_air.corrupted = true);
+        }
     }
 
     /// A transmission ends. Whether it was intact here.

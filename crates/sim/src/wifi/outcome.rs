@@ -4,8 +4,10 @@ use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
 use super::frame::{Frame, Kind, Receiver};
-use super::station::{AfterFailure, BackOff, Guard};
-use super::wlan::{Output, Wlan};
+use super::output::Output;
+use super::plan::Guard;
+use super::station::{AfterFailure, BackOff};
+use super::wlan::Wlan;
 use crate::id::StationId;
 
 /// Why an exchange failed.
@@ -30,6 +32,14 @@ impl Wlan {
             slots_from = slots_from.max(nav.after_nanos(times.difs));
         }
         domain.contention.resume(slots_from);
+        if let Some(participants) = domain.nav.participants(now) {
+            let ifs = domain.ifs;
+            for station in participants {
+                if self.stations[station as usize].domain == index {
+                    self.part(station, participants[0], now, ifs);
+                }
+            }
+        }
     }
 
     /// Whether an undisturbed frame of an initiator's exchange is lost by errors on its way.
@@ -188,6 +198,7 @@ impl Wlan {
 
     /// The frame at the head of a queue is done with.
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
+        debug_assert_eq!(self.stations[index as usize].back_off, BackOff::Exchanging);
         self.tell_attempt(index, fate == Fate::Delivered);
         self.tell_fate(index, fate);
         self.stations[index as usize].pop(now);

@@ -5,7 +5,7 @@
 use lasthop_packet::Instant;
 
 use super::events::Event;
-use super::station::Guard;
+use super::plan::Guard;
 use super::wlan::Wlan;
 
 impl Wlan {
@@ -25,6 +25,7 @@ impl Wlan {
         };
         self.stations[index as usize].attempts.air_time += own + plan.data;
         self.settled[domain as usize] = index;
+        self.settling += 1;
         let data_end = now.after_nanos(before_data + plan.data);
         self.events.push(data_end, Event::SettledData(domain));
         self.events
@@ -61,5 +62,7 @@ impl Wlan {
             None => self.broadcast_sent(initiator, now),
         }
         self.schedule_access(domain);
+        self.settling -= 1;
+        self.divide_if_moved(now);
     }
 }

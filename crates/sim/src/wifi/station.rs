@@ -8,6 +8,7 @@ use lasthop_packet::{Instant, Rng};
 use super::StationId;
 use super::frame::Frame;
 use super::phy::Rate as DataRate;
+use super::plan::Plan;
 use super::propagation::Position;
 use crate::config::QueueLimit;
 
@@ -71,25 +72,6 @@ pub(crate) struct Attempts {
     pub(crate) data_sent: bool,
     /// Whether that frame has arrived.
     pub(crate) arrived: bool,
-}
-
-/// The durations of an exchange's frames in nanoseconds, and their rates.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    pub(crate) guard: Guard,
-    pub(crate) data: u64,
-    pub(crate) data_octets: u32,
-    pub(crate) data_rate: DataRate,
-    /// `None` for a broadcast.
-    pub(crate) ack: Option<u64>,
-}
-
-/// What precedes the data frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Guard {
-    Nothing,
-    CtsToSelf(u64),
-    RtsCts { rts: u64, cts: u64 },
 }
 
 #[derive(Debug)]
@@ -196,7 +178,7 @@ impl Station {
             self.cw = cw_min;
             AfterFailure::GiveUp
         } else {
-            self.cw = (self.cw * 2 + 1).min(cw_max);
+            self.cw = self.cw.saturating_mul(2).saturating_add(1).min(cw_max);
             AfterFailure::Retry
         }
     }

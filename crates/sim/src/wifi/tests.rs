@@ -3,6 +3,8 @@
 mod access;
 mod air_times;
 mod errors;
+mod moving;
+mod properties;
 mod support;
 mod topologies;
 mod traces;

@@ -1,86 +1,19 @@
 //! The state machine: what goes in, what comes out, when it wants to be called.
 
-use lasthop_agent::Fate;
 use lasthop_packet::{Instant, Rng};
 
 use super::config::{MacConfig, WlanConfig};
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
-use super::frame::{ACK_OCTETS, CTS_OCTETS, Frame, RTS_OCTETS, Receiver};
+use super::frame::{CTS_OCTETS, Frame};
 use super::medium::{self, Domain, Transmission};
-use super::phy::{PhyConfig, Rate};
+use super::output::{Output, WlanCounters};
+use super::phy::PhyConfig;
+use super::plan::Plan;
 use super::propagation::{Capture, Propagation};
-use super::station::{BackOff, Guard, Plan, Station, StationConfig};
+use super::station::{BackOff, Station, StationConfig};
 use crate::capacity::nanos;
 use crate::id::StationId;
-
-/// Something that happened, at the time of the call in which it came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// A frame has arrived, and is no duplicate.
-    Delivered {
-        /// Where.
-        at: StationId,
-        /// Who sent it.
-        from: StationId,
-        /// The frame. A broadcast arrives at several stations.
-        frame: Frame,
-    },
-    /// The sender has learned what became of a transmission.
-    Attempt {
-        /// The sender.
-        from: StationId,
-        /// The frame.
-        frame: Frame,
-        /// When the exchange began.
-        began: Instant,
-        /// Which transmission of the frame, from 1.
-        transmission: u32,
-        /// Whether the data frame failed to arrive, or was never sent because its RTS was not answered. If not, and the sender
-        /// transmits it again, an acknowledgment was lost.
-        lost: bool,
-        /// Whether the sender has received an acknowledgment; a broadcast needs none.
-        acknowledged: bool,
-    },
-    /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its last.
-    Fate {
-        /// The sender.
-        from: StationId,
-        /// The frame.
-        frame: Frame,
-        /// What became of it. A broadcast counts as delivered once it is sent.
-        fate: Fate,
-        /// Transmissions so far.
-        transmissions: u32,
-        /// Nanoseconds from its arrival in the queue to its first transmission.
-        queueing: u64,
-        /// Of them, those at the head of the queue: the time to get the medium.
-        access: u64,
-        /// Nanoseconds of the sender's frames for it so far: RTS or CTS-to-self, and data.
-        air_time: u64,
-    },
-}
-
-/// What is counted whether or not anybody asks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WlanCounters {
-    /// Exchanges begun: transmissions of data frames, or of their RTS.
-    pub attempts: u64,
-    /// Of them, those that were not confirmed.
-    pub failures: u64,
-    /// Of them, those whose data had arrived: the acknowledgment was lost.
-    pub acks_lost: u64,
-    /// Frames that the last permitted attempt did not confirm.
-    pub given_up: u64,
-    /// Data frames received again because their acknowledgment was lost.
-    pub duplicates: u64,
-    /// Frames that reached their addressee undisturbed and were lost by an error process.
-    pub errors: u64,
-    /// Frames delivered.
-    pub delivered: u64,
-    /// RTS frames that were not answered because of a NAV.
-    pub refused: u64,
-}
 
 /// Durations in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +36,7 @@ pub struct Wlan {
     pub(crate) mac: MacConfig,
     pub(crate) propagation: Propagation,
     pub(crate) capture: Option<Capture>,
-    settles: bool,
+    pub(crate) settles: bool,
     pub(crate) times: Times,
     pub(crate) errors: Errors,
     pub(crate) stations: Vec<Station>,
@@ -111,6 +44,10 @@ pub struct Wlan {
     pub(crate) domains: Vec<Domain>,
     /// The initiator of each domain's settled exchange.
     pub(crate) settled: Vec<u32>,
+    /// Settled exchanges that are not over.
+    pub(crate) settling: u32,
+    /// Stations have moved, and domains are as they were before.
+    pub(crate) has_moved: bool,
     pub(crate) transmissions: Vec<Transmission>,
     pub(crate) vacant: Vec<u32>,
     pub(crate) events: Events,
@@ -148,6 +85,8 @@ impl Wlan {
             stations: Vec::new(),
             domains: Vec::new(),
             settled: Vec::new(),
+            settling: 0,
+            has_moved: false,
             transmissions: Vec::new(),
             vacant: Vec::new(),
             events: Events::default(),
@@ -248,17 +187,24 @@ impl Wlan {
     }
 
     fn divide(&mut self) {
+        self.group();
+        for domain in &mut self.domains {
+            // Nobody has ever heard anything: what comes first need not wait.
+            domain.contention.resume(Instant::ZERO);
+            domain.ifs = self.times.difs;
+        }
+    }
+
+    /// Divides stations into domains, of which nothing else is known yet.
+    pub(crate) fn group(&mut self) {
         let positions: Vec<_> = self.stations.iter().map(|station| station.position).collect();
         self.domains = medium::divide(&positions, &self.propagation, self.capture.is_some());
         self.settled.resize(self.domains.len(), 0);
         for (index, domain) in self.domains.iter_mut().enumerate() {
+            domain.is_clique &= self.settles;
             for member in &domain.members {
                 self.stations[*member as usize].domain = index as u32;
             }
-            // Nobody has ever heard anything: what comes first need not wait.
-            domain.contention.resume(Instant::ZERO);
-            domain.ifs = self.times.difs;
-            domain.is_clique &= self.settles;
         }
     }
 
@@ -270,7 +216,7 @@ impl Wlan {
         let domain = &mut self.domains[domain_index as usize];
         if !domain.contention.continue_post_back_off(now, index, slot, station) {
             match domain.contention.slots_from() {
-                Some(from) if domain.nav.ends(domain.idle_since, None) <= now => {
+                Some(from) if domain.nav.ends(domain.idle_since, self.times.nav_reset) <= now => {
                     // An idle medium: no back-off, but for the rest of the inter-frame space.
                     domain.contention.stand_apart(index, from.max(now), 0, true, station);
                 }
@@ -293,10 +239,10 @@ impl Wlan {
     }
 
     fn on_access(&mut self, index: u32, now: Instant) {
-        let domain = &mut self.domains[index as usize];
-        if domain.scheduled != Some(now) {
+        // An event from before stations moved may be of a domain that is no more.
+        let Some(domain) = self.domains.get_mut(index as usize).filter(|at| at.scheduled == Some(now)) else {
             return;
-        }
+        };
         domain.scheduled = None;
         if domain.contention.next_access(self.times.slot, &self.stations) != Some(now) {
             self.schedule_access(index);
@@ -314,6 +260,11 @@ impl Wlan {
     pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
         let plan = self.plan(index)?;
         let station = &mut self.stations[index as usize];
+        debug_assert!(
+            matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart),
+            "{:?}",
+            station.back_off
+        );
         station.stamp = station.stamp.wrapping_add(1);
         station.back_off = BackOff::Exchanging;
         station.plan = Some(plan);
@@ -328,39 +279,4 @@ impl Wlan {
         self.counters.attempts += 1;
         Some(plan)
     }
-
-    /// The frames of the exchange for the frame at the head of a station's queue.
-    fn plan(&self, index: u32) -> Option<Plan> {
-        let station = &self.stations[index as usize];
-        if station.plan.is_some() {
-            return station.plan;
-        }
-        let frame = station.queue.front()?.frame;
-        let data_octets = frame.octets + self.mac.overhead.octets();
-        let Receiver::Station(to) = frame.to else {
-            let data_rate = self.phy.broadcast_rate();
-            let data = self.phy.air_nanos(data_rate, data_octets);
-            return Some(Plan { guard: Guard::Nothing, data, data_octets, data_rate, ack: None });
-        };
-        let data_rate = slower(station.rate, self.stations[to.index()].rate);
-        let protected = self.mac.cts_to_self && data_rate.is_ofdm();
-        let control_rate = self.phy.initial_control_rate(data_rate, protected);
-        let guard = if data_octets > self.mac.rts_threshold {
-            Guard::RtsCts {
-                rts: self.phy.air_nanos(control_rate, RTS_OCTETS),
-                cts: self.phy.air_nanos(self.phy.response_rate(control_rate), CTS_OCTETS),
-            }
-        } else if protected {
-            Guard::CtsToSelf(self.phy.air_nanos(control_rate, CTS_OCTETS))
-        } else {
-            Guard::Nothing
-        };
-        let ack = self.phy.air_nanos(self.phy.response_rate(data_rate), ACK_OCTETS);
-        let data = self.phy.air_nanos(data_rate, data_octets);
-        Some(Plan { guard, data, data_octets, data_rate, ack: Some(ack) })
-    }
-}
-
-fn slower(one: Rate, other: Rate) -> Rate {
-    if one.kbps() <= other.kbps() { one } else { other }
 }

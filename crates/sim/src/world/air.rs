@@ -289,5 +289,5 @@ impl World {
 /// What a link layer has to tell of a frame.
 const fn frame(packet: &Packet, sending: Sending, fate: Fate) -> LinkEvent<'_> {
     let Sending { transmissions, queueing, air_time, .. } = sending;
-    LinkEvent::Frame { packet, fate, transmissions, queueing, air_time }
+    LinkEvent::Frame { packet, fate, transmissions, queueing, access: None, air_time }
 }

@@ -14,7 +14,9 @@ use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
-use crate::wifi::{ErrorConfig, Frame, Output, Receiver, StationConfig, Wlan, WlanConfig, WlanCounters};
+use crate::wifi::{
+    ErrorConfig, Frame, Output, Position, Receiver, StationConfig, Wlan, WlanConfig, WlanCounters,
+};
 
 /// A cell, and which nodes its stations belong to.
 pub(super) struct Cell {
@@ -144,6 +146,13 @@ impl World {
         self.cells[wlan.index()].wlan.set_errors(from, to, config);
     }
 
+    /// Stations of a cell are at other places from now on.
+    pub fn move_stations(&mut self, wlan: WlanId, positions: &[(StationId, Position)]) {
+        let cell = &mut self.cells[wlan.index()];
+        cell.wlan.move_stations(self.now, positions);
+        cell.timer.follow(cell.wlan.next_event_at(), Event::Radio(wlan), &mut self.schedule);
+    }
+
     /// A cell as it stands.
     pub fn wlan(&self, wlan: WlanId) -> &Wlan {
         &self.cells[wlan.index()].wlan
@@ -208,6 +217,7 @@ impl World {
                         fate,
                         transmissions,
                         queueing,
+                        access: Some(Duration::from_nanos(access)),
                         air_time,
                     });
                     if fate == Fate::GivenUp {

@@ -1,11 +1,14 @@
 //! TCP over 802.11.
 
-use lasthop_packet::Instant;
-use lasthop_sim::wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
+use std::sync::{Arc, Mutex};
+
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_packet::{Instant, Packet};
+use lasthop_sim::wifi::{ErrorConfig, Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{FlowId, NodeId, NodeKind, QueueLimit, World};
 use lasthop_tcp::Config;
 
-use crate::support::{direction, flow, hash, node, percent, wired};
+use crate::support::{direction, flow, hash, ms, node, percent, sized_packet, wired};
 
 /// A server, a wire of 100 Mbit/s and 1 ms, an access point, stations.
 struct Site {
@@ -138,4 +141,102 @@ fn uploads_fill_the_medium_and_their_acknowledgments_the_access_points_queue() {
     assert!((5.3e6..5.7e6).contains(&goodput), "{goodput}");
     let dropped = site.world.accounts().dropped[&lasthop_sim::DropCause::QueueFull];
     assert!(dropped > octets / 1460 / 2, "{dropped}");
+}
+
+/// What an agent hears of a frame: fate, transmissions, microseconds in the queue and at its head, of air time.
+type Heard = (Fate, u32, u128, u128, u128);
+
+/// Writes down what becomes of frames.
+struct Recorder(Arc<Mutex<Vec<Heard>>>);
+
+impl Agent for Recorder {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, _: &mut Context<'_>) {
+        let LinkEvent::Frame { fate, transmissions, queueing, access, air_time, packet } = event;
+        assert_eq!(packet.len(), 1500);
+        let access = access.expect("this link layer knows").as_micros();
+        let heard = (*fate, *transmissions, queueing.as_micros(), access, air_time.as_micros());
+        self.0.lock().expect("no panic elsewhere").push(heard);
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::FRAME_FATE
+    }
+}
+
+/// What an agent at an external node hears of two packets that it sends at once over a link with this error rate.
+fn heard(loss_percent: f64) -> (Vec<Heard>, World) {
+    let mut config = WlanConfig::new(Standard::HrDsss);
+    config.errors = ErrorConfig::packets(percent(loss_percent), false);
+    config.mac.short_retry_limit = 2;
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let wlan = world.add_wlan("cell", config);
+    let stations = ends.map(|end| world.add_station(wlan, end, &StationConfig::default()));
+    let link = world.add_radio_link("air", wlan, stations[0], stations[1]);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    world.attach(ends[0], link, Box::new(Recorder(Arc::clone(&log)))).expect("the link layer shows fates");
+    for number in 0..2 {
+        world.inject(ends[0], sized_packet(&world, (ends[0], ends[1]), number, 1500));
+    }
+    world.advance_to(ms(1000));
+    assert!(world.accounts().balance() && world.accounts().in_transit == 0);
+    let log = log.lock().expect("no panic elsewhere").clone();
+    (log, world)
+}
+
+#[test]
+fn an_agent_hears_of_each_frames_fate_attempts_queueing_access_and_air_time() {
+    use Fate::{Delivered, FirstTransmissionFailed, GivenUp};
+    let (log, _) = heard(0.0);
+    assert_eq!(log[0], (Delivered, 1, 0, 0, 1_310));
+    let (fate, transmissions, queueing, access, air_time) = log[1];
+    // The second waits for the first's exchange; then for DIFS and a back-off.
+    assert_eq!((fate, transmissions, air_time, queueing - access), (Delivered, 1, 1_310, 1_568));
+    assert!((50..=50 + 31 * 20).contains(&access) && (access - 50).is_multiple_of(20));
+
+    let (log, world) = heard(100.0);
+    let fates: Vec<_> =
+        log.iter().map(|(fate, transmissions, .., air_time)| (*fate, *transmissions, *air_time)).collect();
+    let one = [(FirstTransmissionFailed, 1, 1_310), (GivenUp, 2, 2_620)];
+    assert_eq!(fates, [one, one].concat());
+    assert_eq!((world.counters().frames_given_up, world.counters().frames_lost), (2, 4));
+}
+
+#[test]
+fn in_an_ad_hoc_chain_a_connection_goes_from_neighbour_to_neighbour() {
+    // The ends are hidden from each other: data and ACKs meet in the middle, and RTS/CTS is for that.
+    let goodput = |rts_threshold| {
+        let mut config = WlanConfig::new(Standard::HrDsss);
+        config.propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 300.0 };
+        config.mac.rts_threshold = rts_threshold;
+        let mut world = World::new(1);
+        let wlan = world.add_wlan("field", config);
+        let nodes = ["a", "b", "c"].map(|name| node(&mut world, name, NodeKind::Host));
+        let stations: Vec<_> = nodes
+            .iter()
+            .zip([0.0, 200.0, 400.0])
+            .map(|(node, x)| {
+                let position = Position::new(x, 0.0);
+                world.add_station(wlan, *node, &StationConfig { position, ..StationConfig::default() })
+            })
+            .collect();
+        for pair in stations.windows(2) {
+            world.add_radio_link("air", wlan, pair[0], pair[1]);
+        }
+        let config = flow(&mut world, (nodes[0], nodes[2]), None);
+        let flow = world.add_flow(config);
+        world.run(Instant::from_secs(60), false);
+        assert!(world.outcome(flow).intact && world.accounts().balance());
+        assert_eq!(world.wlan(wlan).domains(), 3);
+        world.outcome(flow).octets as f64 * 8.0 / 60.0
+    };
+    // Each segment is transmitted twice, and each ACK.
+    for (threshold, bounds) in [(65_535, 1.0e6..2.0e6), (0, 0.8e6..1.6e6)] {
+        let goodput = goodput(threshold);
+        assert!(bounds.contains(&goodput), "{threshold}: {goodput}");
+    }
 }

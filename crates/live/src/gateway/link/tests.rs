@@ -28,6 +28,7 @@ fn tell(teller: &LinkTeller, number: u32) {
         fate: Fate::GivenUp,
         transmissions: 3,
         queueing: Duration::from_millis(1),
+        access: None,
         air_time: Duration::from_millis(2),
     });
 }

@@ -15,6 +15,7 @@ fn told(mut notifier: Notifier, packet: &Packet, fate: Fate) -> Outbox {
         fate,
         transmissions: 1,
         queueing: Duration::ZERO,
+        access: None,
         air_time: Duration::from_millis(8),
     };
     notifier.on_link(&event, &mut Context::new(Instant::ZERO, &mut rng, &mut outbox));

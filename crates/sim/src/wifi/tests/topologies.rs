@@ -219,3 +219,43 @@ fn a_later_frame_is_captured_only_if_receivers_look_for_it() {
     };
     assert_eq!((delivered(false), delivered(true)), (0, 1));
 }
+
+#[test]
+fn a_frame_that_comes_after_a_nav_was_reset_goes_at_once() {
+    let mut config = b(RANGES);
+    config.mac.rts_threshold = 0;
+    (config.phy.cw_min, config.phy.cw_max) = (1023, 1023);
+    let mut cell = Cell::new(config, &[0.0, 100.0, 2_000.0]);
+    cell.send(us(1_000), 0, 2, 0);
+    let now = 1_000 + 272 + 500 + 50 + 7;
+    cell.send(us(now), 1, 0, 1);
+    cell.run(us(100_000));
+    assert_eq!(cell.begins(1)[0], now * 1000);
+}
+
+#[test]
+fn a_nav_does_not_bind_the_station_that_has_set_it() {
+    // Station 0's RTS is not answered. Station 1 senses it only, and transmits within the 500 us in which others would reset their NAV;
+    // it would hold until the end of a data frame at 1 Mbit/s.
+    let mut config = b(RANGES);
+    config.mac.rts_threshold = 500;
+    config.phy.rate = crate::wifi::Rate::Dsss1;
+    (config.phy.cw_min, config.phy.cw_max) = (1023, 1023);
+    let rts_end = 1_000 + 352;
+    let mut retries = Vec::new();
+    for seed in 0..3_000 {
+        let mut cell = Cell::seeded(config.clone(), &[0.0, 300.0, 500.0, 2_000.0], seed);
+        cell.send(us(1_000), 0, 3, 0);
+        let short = crate::wifi::Frame { octets: 40, ..cell.frame(2, 1) };
+        cell.run(us(1_100));
+        let station = cell.stations[1];
+        cell.wlan.enqueue(us(1_100), station, short);
+        cell.run(us(40_000));
+        let (retry, began) = (cell.begins(0)[1], cell.begins(1)[0]);
+        if began < retry && began < (rts_end + 500) * 1000 {
+            retries.push(retry / 1000);
+        }
+    }
+    let nav_end = rts_end + 10 + 304 + 10 + 12_480 + 10 + 304;
+    assert!(retries.len() > 5 && retries.iter().min() < Some(&(nav_end - 3_000)), "{retries:?}, {nav_end}");
+}

@@ -41,6 +41,7 @@ fn tell(bench: &mut Bench, packet: &Packet) {
         fate: Fate::Delivered,
         transmissions: 1,
         queueing: Duration::ZERO,
+        access: None,
         air_time: Duration::from_millis(1),
     };
     bench.engine.on_link(&event, bench.now, &mut bench.out);

@@ -1,0 +1,75 @@
+//! What comes out of the state machine.
+
+use lasthop_agent::Fate;
+use lasthop_packet::Instant;
+
+use super::StationId;
+use super::frame::Frame;
+
+/// Something that happened, at the time of the call in which it came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A frame has arrived, and is no duplicate.
+    Delivered {
+        /// Where.
+        at: StationId,
+        /// Who sent it.
+        from: StationId,
+        /// The frame. A broadcast arrives at several stations.
+        frame: Frame,
+    },
+    /// The sender has learned what became of a transmission.
+    Attempt {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: Frame,
+        /// When the exchange began.
+        began: Instant,
+        /// Which transmission of the frame, from 1.
+        transmission: u32,
+        /// Whether the data frame failed to arrive, or was never sent because its RTS was not answered. If not, and the sender
+        /// transmits it again, an acknowledgment was lost.
+        lost: bool,
+        /// Whether the sender has received an acknowledgment; a broadcast needs none.
+        acknowledged: bool,
+    },
+    /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its last.
+    Fate {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: Frame,
+        /// What became of it. A broadcast counts as delivered once it is sent.
+        fate: Fate,
+        /// Transmissions so far.
+        transmissions: u32,
+        /// Nanoseconds from its arrival in the queue to its first transmission.
+        queueing: u64,
+        /// Of them, those at the head of the queue: the time to get the medium.
+        access: u64,
+        /// Nanoseconds of the sender's frames for it so far: RTS or CTS-to-self, and data.
+        air_time: u64,
+    },
+}
+
+/// What is counted whether or not anybody asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WlanCounters {
+    /// Exchanges begun: transmissions of data frames, or of their RTS.
+    pub attempts: u64,
+    /// Of them, those that were not confirmed.
+    pub failures: u64,
+    /// Of them, those whose data had arrived: the acknowledgment was lost.
+    pub acks_lost: u64,
+    /// Frames that the last permitted attempt did not confirm.
+    pub given_up: u64,
+    /// Data frames received again because their acknowledgment was lost.
+    pub duplicates: u64,
+    /// Frames that reached their addressee undisturbed and were lost by an error process.
+    pub errors: u64,
+    /// Frames delivered.
+    pub delivered: u64,
+    /// RTS frames that were not answered because of a NAV.
+    pub refused: u64,
+}

@@ -1,0 +1,157 @@
+//! Laws that hold whatever the topology.
+
+use std::collections::BTreeMap;
+
+use lasthop_agent::Fate;
+use lasthop_packet::{Instant, Probability};
+use proptest::prelude::*;
+
+use super::support::Entry;
+use crate::QueueLimit;
+use crate::wifi::{
+    Capture, ErrorConfig, Frame, Output, Position, Propagation, Receiver, Standard, StationConfig, Wlan,
+    WlanConfig,
+};
+
+#[derive(Clone, Debug)]
+struct Case {
+    standard: Standard,
+    positions: Vec<(f64, f64)>,
+    rts: bool,
+    capture: Option<bool>,
+    loss: f64,
+    /// Stations jump by up to 100 m now and then.
+    moves: bool,
+    /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
+    frames: Vec<(u64, usize, usize, u32)>,
+    seed: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let standard =
+        prop_oneof![Just(Standard::Dsss), Just(Standard::HrDsss), Just(Standard::Ofdm), Just(Standard::Erp)];
+    let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000);
+    (
+        standard,
+        proptest::collection::vec((0.0..800.0, 0.0..400.0), 2..12),
+        any::<bool>(),
+        proptest::option::of(any::<bool>()),
+        prop_oneof![Just(0.0), 0.0..0.5],
+        any::<bool>(),
+        proptest::collection::vec(frame, 1..150),
+        any::<u64>(),
+    )
+        .prop_map(|(standard, positions, rts, capture, loss, moves, frames, seed)| Case {
+            standard,
+            positions,
+            rts,
+            capture,
+            loss,
+            moves,
+            frames,
+            seed,
+        })
+}
+
+/// What happened, and the frames that found room.
+fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
+    let mut config = WlanConfig::new(case.standard);
+    config.propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 400.0 };
+    config.capture = case.capture.map(|later_frames| Capture { threshold: 10.0, later_frames });
+    config.errors = ErrorConfig::packets(Probability::new(case.loss).expect("0 to 1"), true);
+    config.mac.cts_to_self = case.seed.is_multiple_of(2);
+    if case.rts {
+        config.mac.rts_threshold = 700;
+    }
+    let mut wlan = Wlan::new(config, case.seed);
+    wlan.tell_attempts(true);
+    let stations: Vec<_> = case
+        .positions
+        .iter()
+        .map(|&(x, y)| {
+            let position = Position::new(x, y);
+            let queue = QueueLimit::Packets(5);
+            wlan.add_station(&StationConfig { position, queue, ..StationConfig::default() })
+        })
+        .collect();
+    let mut log = Vec::new();
+    let mut accepted = Vec::new();
+    let mut drive = |wlan: &mut Wlan, until: Instant| {
+        while let Some(now) = wlan.next_event_at().filter(|now| *now <= until) {
+            wlan.on_event(now);
+            log.extend(wlan.take_outputs().into_iter().map(|output| (now.as_nanos(), output)));
+        }
+    };
+    let mut now = Instant::ZERO;
+    for (key, &(pause, from, to, octets)) in case.frames.iter().enumerate() {
+        now = now.after_nanos(pause * 1000);
+        drive(&mut wlan, now);
+        let from = from % stations.len();
+        if case.moves && key % 3 == 0 {
+            let Position { x, y } = wlan.position(stations[from]);
+            let step = || -100.0 + 200.0 * f64::from(octets % 101) / 100.0;
+            wlan.move_stations(now, &[(stations[from], Position::new(x + step(), y - step()))]);
+        }
+        let to = if to < stations.len() && to != from {
+            Receiver::Station(stations[to])
+        } else {
+            Receiver::Broadcast
+        };
+        if wlan.enqueue(now, stations[from], Frame { to, key: key as u32, octets }) {
+            accepted.push(key as u32);
+        }
+    }
+    drive(&mut wlan, Instant::MAX);
+    (log, accepted, wlan)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::default())]
+
+    #[test]
+    fn every_frame_has_one_last_fate_and_a_confirmed_one_has_arrived_once(case in case()) {
+        let (log, accepted, wlan) = run(&case);
+        let mut last: BTreeMap<u32, (Fate, u32)> = BTreeMap::new();
+        let mut arrivals: BTreeMap<(u32, usize), u32> = BTreeMap::new();
+        let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
+        for (_, output) in &log {
+            match output {
+                Output::Delivered { at, frame, .. } => {
+                    // It has arrived before its sender knows.
+                    prop_assert!(!last.contains_key(&frame.key));
+                    if let Receiver::Station(to) = frame.to {
+                        prop_assert_eq!(to, *at);
+                    }
+                    *arrivals.entry((frame.key, at.index())).or_default() += 1;
+                }
+                Output::Attempt { frame, transmission, .. } => {
+                    let count = attempts.entry(frame.key).or_default();
+                    *count += 1;
+                    prop_assert_eq!(*count, *transmission);
+                    prop_assert!(*transmission <= 10, "7 short and 4 long ones at most");
+                }
+                Output::Fate { frame, fate: Fate::FirstTransmissionFailed, transmissions, .. } => {
+                    prop_assert!(*transmissions == 1 && !last.contains_key(&frame.key));
+                }
+                Output::Fate { frame, fate, transmissions, .. } => {
+                    prop_assert!(last.insert(frame.key, (*fate, *transmissions)).is_none());
+                    if let (Receiver::Station(to), Fate::Delivered) = (frame.to, fate) {
+                        prop_assert_eq!(arrivals.get(&(frame.key, to.index())), Some(&1));
+                    }
+                    prop_assert_eq!(attempts[&frame.key], *transmissions);
+                }
+            }
+        }
+        prop_assert!(arrivals.values().all(|count| *count == 1), "no duplicate passes the filter");
+        prop_assert_eq!(last.keys().copied().collect::<Vec<_>>(), accepted);
+        for station in 0..case.positions.len() {
+            prop_assert_eq!(wlan.waiting(crate::StationId::of(station)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_case_has_one_trace(case in case()) {
+        let (first, second) = (run(&case).0, run(&case).0);
+        prop_assert_eq!(first, second);
+    }
+}
