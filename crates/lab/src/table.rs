@@ -5,7 +5,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
 use crate::compare::{Comparison, ComparisonRow};
 use crate::reproduce::Row;
-use crate::run::RunSummary;
+use crate::run::{Aggregate, RunSummary};
 use crate::stats::Estimate;
 
 /// A table with a header, numbers to the right.
@@ -115,11 +115,8 @@ pub fn summary(run: &RunSummary) -> String {
     }
     let mut text = table.to_string();
     if let [_, _, ..] = run.flows[..] {
-        text += &format!(
-            "\nin all {:.4} Mbit/s, Jain's fairness {:.3}",
-            run.aggregate.goodput_bps / 1e6,
-            run.aggregate.jain_fairness
-        );
+        let Aggregate { goodput_bps, jain_fairness, .. } = run.aggregate;
+        text = format!("{text}\nin all {:.4} Mbit/s, Jain's fairness {jain_fairness:.3}", goodput_bps / 1e6);
     }
     if !run.stations.is_empty() {
         text = format!("{text}\n{}", stations(run));

@@ -1,5 +1,7 @@
 //! From a scenario, a scheme and a seed to a world that is ready to run.
 
+mod links;
+
 use std::collections::BTreeMap;
 
 use lasthop_packet::{Instant, Probability};
@@ -7,12 +9,14 @@ use lasthop_schemes::catalogue::Place;
 use lasthop_sim::wifi::{ErrorConfig, WlanConfig};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
-    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, NodeKind, StationId,
-    WiredConfig, WirelessConfig, WlanId, World,
+    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, StationId, WiredConfig,
+    WirelessConfig, WlanId, World,
 };
 use thiserror::Error;
 
-use crate::model::{Link, LinkModel, Scenario, SchemeChoice, WlanModel};
+pub use links::BuiltLinks;
+
+use crate::model::{FlowModel, Link, Scenario, SchemeChoice, WlanModel};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -34,16 +38,6 @@ pub struct BuiltWlan {
     pub wlan: WlanId,
     /// Its stations, in the scenario's order.
     pub stations: Vec<StationId>,
-}
-
-/// A world of links between external nodes.
-pub struct BuiltLinks {
-    /// The world at time zero.
-    pub world: World,
-    /// The two ends of each link, in the scenario's order.
-    pub ends: Vec<(NodeId, NodeId)>,
-    /// The links.
-    pub links: Vec<LinkId>,
 }
 
 /// Why a scenario cannot run under a scheme.
@@ -98,45 +92,42 @@ impl Scenario {
         let wlans = self.add_wlans(&mut world, &at, without_loss);
         let links = self.add_links(&mut world, &ends, &wlans, without_loss);
         self.attach_agents(&mut world, &nodes, &links, scheme)?;
-        let mut flows = Vec::new();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let (sender, receiver) = scheme.tcp_of(index, flow);
-            let (from, to) = (nodes[flow.from], nodes[flow.to]);
-            if !world.has_route(from, to) {
-                return Err(BuildError::NoRoute {
-                    flow: flow.name.clone(),
-                    from: self.nodes[flow.from].name.clone(),
-                    to: self.nodes[flow.to].name.clone(),
-                });
-            }
-            flows.push(world.add_flow(FlowConfig {
-                name: flow.name.clone(),
-                from,
-                to,
-                size: flow.size,
-                start: Instant::ZERO + flow.start,
-                stop: flow.stop.map(|stop| Instant::ZERO + stop),
-                opening: flow.opening,
-                sender: sender.clone(),
-                receiver: receiver.clone(),
-                extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),
-            }));
-        }
+        let flows = self.flows.iter().enumerate();
+        let flows = flows.map(|(index, flow)| {
+            self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)
+        });
+        let flows = flows.collect::<Result<_, _>>()?;
         Ok(Built { world, nodes, links, wlans, flows })
     }
 
-    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes, flows and
-    /// schemes are the caller's.
-    pub fn build_links(&self, scheme: &SchemeChoice, seed: u64) -> BuiltLinks {
-        let mut world = World::new(seed);
-        let mut external = |link: &LinkModel, node: usize| {
-            let name = format!("{} of {}", self.nodes[node].name, link.name());
-            world.add_node(NodeConfig::new(name, NodeKind::External))
-        };
-        let ends = self.links.iter().map(|link| (external(link, link.ends.0), external(link, link.ends.1)));
-        let ends: Vec<_> = ends.collect();
-        let links = self.add_links(&mut world, &ends, &[], scheme.placement().is_none());
-        BuiltLinks { world, ends, links }
+    /// Adds a flow between two nodes.
+    fn add_flow(
+        &self,
+        world: &mut World,
+        (index, flow): (usize, &FlowModel),
+        (from, to): (NodeId, NodeId),
+        scheme: &SchemeChoice,
+    ) -> Result<FlowId, BuildError> {
+        if !world.has_route(from, to) {
+            return Err(BuildError::NoRoute {
+                flow: flow.name.clone(),
+                from: self.nodes[flow.from].name.clone(),
+                to: self.nodes[flow.to].name.clone(),
+            });
+        }
+        let (sender, receiver) = scheme.tcp_of(index, flow);
+        Ok(world.add_flow(FlowConfig {
+            name: flow.name.clone(),
+            from,
+            to,
+            size: flow.size,
+            start: Instant::ZERO + flow.start,
+            stop: flow.stop.map(|stop| Instant::ZERO + stop),
+            opening: flow.opening,
+            sender: sender.clone(),
+            receiver: receiver.clone(),
+            extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),
+        }))
     }
 
     /// Adds each 802.11 cell with its stations, which are at these nodes.

@@ -1,6 +1,6 @@
 //! A scenario after reading: checked, with every default filled in. Names have become indices.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub struct Trial {
     pub settle: Duration,
     /// Settings of the hosts' kernels: paths below `/proc/sys/net`, and what to write there.
     pub sysctl: Vec<(String, String)>,
+    /// Indices of the nodes that are no real hosts: they and the flows between them stay in the model, as background.
+    pub simulated: BTreeSet<usize>,
 }
 
 /// A time series.
@@ -80,6 +82,7 @@ impl Default for Trial {
             duration: Duration::from_secs(12),
             settle: Duration::from_secs(2),
             sysctl: Vec::new(),
+            simulated: BTreeSet::new(),
         }
     }
 }
@@ -325,6 +328,11 @@ impl Scenario {
             (NodeKind::Router, true, false) => Role::Relay,
             (NodeKind::Router, _, _) => Role::Edge,
         }
+    }
+
+    /// Whether a link joins two nodes that are real hosts in `lasthop try`.
+    pub fn joins_real_hosts(&self, link: &LinkModel) -> bool {
+        ![link.ends.0, link.ends.1].iter().any(|end| self.trial.simulated.contains(end))
     }
 
     /// Whether a shortest way from a flow's sender to its receiver, the first of equals as the world takes it, leads over a link of

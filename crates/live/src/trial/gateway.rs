@@ -2,7 +2,7 @@
 
 use lasthop_agent::LinkSenses;
 use lasthop_scenario::Scenario;
-use lasthop_sim::NodeId;
+use lasthop_sim::{LinkId, NodeId};
 use toml::{Table, Value};
 
 use super::TrialError;
@@ -48,16 +48,16 @@ fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
     if all { LinkSenses::FRAME_FATE } else { LinkSenses::empty() }
 }
 
-/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links; `transmitters` are the edge's ends of them
-/// in the model. What becomes of the clients' own frames is not for an access point to know.
+/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links; `transmitters` are what
+/// transmits for it on them in the model. What becomes of the clients' own frames is not for an access point to know.
 pub(super) fn listen(
     gateway: &Gateway,
     emulator: &mut Emulator,
-    transmitters: Vec<NodeId>,
+    transmitters: Vec<(NodeId, LinkId)>,
 ) -> Result<(), TrialError> {
     let teller = gateway.link_layer(FATES)?;
     emulator.on_fates(move |fate| {
-        if transmitters.contains(&fate.from) {
+        if transmitters.contains(&(fate.from, fate.link)) {
             teller.tell(&fate.event);
         }
     });

@@ -79,6 +79,7 @@ pub(super) fn read(
     let flows = tables.iter().map(|(name, table)| traffic::read(&reader, name, table, &file.tcp));
     let flows = flows.collect::<Result<Vec<_>, _>>()?;
     let schemes = lineup::schemes(&reader, file.schemes, &tables, &file.tcp)?;
+    let trial = trial::read(&reader, file.r#try, &flows)?;
     let scenario = Scenario {
         name: reader.name(file.name)?,
         description: file.description,
@@ -92,7 +93,7 @@ pub(super) fn read(
         schemes,
         seeds: lineup::seeds(&reader, file.seeds)?,
         measure: file.measure,
-        trial: trial::read(&reader, file.r#try)?,
+        trial,
     };
     reader.try_to_build(&scenario)?;
     reader.refuse_large_datagrams(&scenario)?;

@@ -69,6 +69,9 @@ pub(super) struct TryTable {
     /// Settings of the hosts' kernels below `net.`, such as `"ipv4.tcp_sack" = "0"`.
     #[serde(default)]
     pub(super) sysctl: BTreeMap<String, String>,
+    /// Nodes, or groups, that are no real hosts: they and the flows between them stay in the model, as background to each run.
+    #[serde(default)]
+    pub(super) simulated: Vec<String>,
 }
 
 /// A node.

@@ -120,6 +120,11 @@ impl<'t> Document<'t> {
     }
 
     fn write_out_stations(&mut self, groups: &Groups) {
+        if let Some(DeValue::Table(table)) = self.root.get_mut().get_mut("try").map(Spanned::get_mut)
+            && let Some(DeValue::Array(simulated)) = table.get_mut("simulated").map(Spanned::get_mut)
+        {
+            write_out_list(simulated, groups);
+        }
         let Some(wlans) = self.root.get_mut().get_mut("wlans") else { return };
         let DeValue::Table(wlans) = wlans.get_mut() else { return };
         for wlan in wlans.iter_mut().map(|(_, wlan)| wlan.get_mut()) {
