@@ -10,6 +10,8 @@
 //! those who transmitted in it and have drawn 0. A station that succeeds goes on alone with probability `1/W0`, in a train of
 //! frames; otherwise its draw is uniform over one slot less than the window.
 
+pub mod reproduction;
+
 use std::time::Duration;
 
 use lasthop_packet::Instant;

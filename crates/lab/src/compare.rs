@@ -49,6 +49,11 @@ pub struct ComparisonRow {
     pub local_retransmits: Estimate,
     /// Jain's fairness index of the same goodputs.
     pub jain_fairness: Estimate,
+    /// The part of the run in which stations of 802.11 cells transmitted, in per cent ([`crate::run::Aggregate::air_time_share`]); null
+    /// without a cell.
+    pub air_time_percent: Option<Estimate>,
+    /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...) as one, with the mean of theirs.
+    pub flows: Vec<FlowRow>,
     /// What became of datagrams; null where no flow goes over UDP.
     pub datagrams: Option<DatagramEstimates>,
 }
@@ -84,6 +89,17 @@ impl DatagramEstimates {
             jitter_s: datagrams(|all| all.jitter_s),
         })
     }
+}
+
+/// The goodput of a flow, or of those of a group of nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowRow {
+    /// The flow's name, without the number of a group's.
+    pub name: String,
+    /// How many flows it stands for.
+    pub flows: usize,
+    /// Mean goodput of one of them in bits a second.
+    pub goodput_bps: Estimate,
 }
 
 /// Runs every scheme of a scenario under each of its seeds, in parallel.
@@ -146,7 +162,40 @@ impl ComparisonRow {
             local_retransmits: counter("local_retransmits")?,
             jain_fairness: estimate(&|run| run.aggregate.jain_fairness)?,
             datagrams: DatagramEstimates::of(runs),
+            air_time_percent: runs
+                .iter()
+                .map(|run| run.aggregate.air_time_share.map(|share| share * 100.0))
+                .collect::<Option<Vec<f64>>>()
+                .and_then(|shares| Estimate::of(&shares)),
+            flows: flow_rows(runs),
         })
+    }
+}
+
+fn flow_rows(runs: &[RunSummary]) -> Vec<FlowRow> {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for flow in runs.first().map_or(&[][..], |run| &run.flows) {
+        match names.iter_mut().find(|(name, _)| *name == stem(&flow.name)) {
+            Some((_, flows)) => *flows += 1,
+            None => names.push((stem(&flow.name), 1)),
+        }
+    }
+    let mean = |run: &RunSummary, name: &str, flows: usize| {
+        let of_it = run.flows.iter().filter(|flow| stem(&flow.name) == name);
+        of_it.map(|flow| flow.goodput_bps).sum::<f64>() / flows as f64
+    };
+    let row = |(name, flows): (&str, usize)| {
+        let goodputs: Vec<f64> = runs.iter().map(|run| mean(run, name, flows)).collect();
+        Estimate::of(&goodputs).map(|goodput_bps| FlowRow { name: name.to_owned(), flows, goodput_bps })
+    };
+    names.into_iter().filter_map(row).collect()
+}
+
+/// A flow's name without the number that a group of nodes gives it.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('-') {
+        Some((stem, number)) if !stem.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) => stem,
+        _ => name,
     }
 }
 

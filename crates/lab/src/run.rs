@@ -22,6 +22,8 @@ pub struct RunSummary {
     pub duration_s: f64,
     /// Each flow.
     pub flows: Vec<FlowSummary>,
+    /// Each station of each IEEE 802.11 cell; empty without one.
+    pub stations: Vec<StationSummary>,
     /// All flows together.
     pub aggregate: Aggregate,
     /// What was counted.
@@ -129,6 +131,28 @@ impl Datagrams {
     }
 }
 
+/// What a station of an IEEE 802.11 cell had of the air.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StationSummary {
+    /// The cell's name.
+    pub wlan: String,
+    /// The node's name.
+    pub name: String,
+    /// Frames that it sent: delivered, or given up.
+    pub frames: u64,
+    /// Their transmissions.
+    pub transmissions: u64,
+    /// Frames that it gave up.
+    pub frames_given_up: u64,
+    /// Seconds that it transmitted for them: data frames, RTS and CTS-to-self, failed ones among them. Acknowledgments and the spaces
+    /// between frames are not in it.
+    pub air_time_s: f64,
+    /// The same as a part of the run, from 0 to 1.
+    pub air_time_share: f64,
+    /// Mean of the time that a frame was at the head of the queue before its first transmission, in seconds; null without frames.
+    pub access_mean_s: Option<f64>,
+}
+
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
@@ -148,6 +172,9 @@ pub struct Aggregate {
     pub udp_goodput_bps: Option<f64>,
     /// What became of their datagrams; null where there are none.
     pub datagrams: Option<Datagrams>,
+    /// Sum of the stations' parts of the run in which they transmitted, over the number of cells: frames that collide count each.
+    /// Null without an IEEE 802.11 cell.
+    pub air_time_share: Option<f64>,
 }
 
 /// Runs a scenario under a scheme.
@@ -206,19 +233,46 @@ fn summarize(scenario: &Scenario, scheme: &SchemeChoice, seed: u64, built: &Buil
             }
         })
         .collect();
-    let aggregate = aggregate(scenario, &flows);
+    let stations = stations(scenario, built);
+    let aggregate = aggregate(scenario, &flows, &stations);
     RunSummary {
         scenario: scenario.name.clone(),
         scheme: scheme.label.clone(),
         seed,
         duration_s: world.now().as_secs_f64(),
         flows,
+        stations,
         aggregate,
         counters: counters(built),
     }
 }
 
-fn aggregate(scenario: &Scenario, flows: &[FlowSummary]) -> Aggregate {
+fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
+    let world = &built.world;
+    let seconds = world.now().as_secs_f64();
+    let cells = scenario.wlans.iter().zip(&built.wlans);
+    let stations = cells.flat_map(|(model, cell)| {
+        let stations = model.stations.iter().zip(&cell.stations);
+        stations.map(|(station, id)| (model.name.clone(), station.node, world.radio_use(cell.wlan, *id)))
+    });
+    stations
+        .map(|(wlan, node, used)| {
+            let air_time_s = used.air_time.as_secs_f64();
+            StationSummary {
+                wlan,
+                name: scenario.nodes[node].name.clone(),
+                frames: used.frames,
+                transmissions: used.transmissions,
+                frames_given_up: used.given_up,
+                air_time_s,
+                air_time_share: if seconds > 0.0 { air_time_s / seconds } else { 0.0 },
+                access_mean_s: (used.frames > 0).then(|| used.access.as_secs_f64() / used.frames as f64),
+            }
+        })
+        .collect()
+}
+
+fn aggregate(scenario: &Scenario, flows: &[FlowSummary], stations: &[StationSummary]) -> Aggregate {
     let goodputs = |over_udp: bool| -> Vec<f64> {
         let chosen = flows.iter().filter(|flow| flow.datagrams.is_some() == over_udp);
         chosen.map(|flow| flow.goodput_bps).collect()
@@ -245,6 +299,9 @@ fn aggregate(scenario: &Scenario, flows: &[FlowSummary]) -> Aggregate {
         fast_retransmits: flows.iter().filter_map(|flow| flow.fast_retransmits).sum(),
         udp_goodput_bps: (!over_udp.is_empty()).then(|| over_udp.iter().sum()),
         datagrams: flows.iter().filter_map(|flow| flow.datagrams).reduce(Datagrams::with),
+        air_time_share: (!scenario.wlans.is_empty()).then(|| {
+            stations.iter().map(|station| station.air_time_share).sum::<f64>() / scenario.wlans.len() as f64
+        }),
     }
 }
 

@@ -54,7 +54,7 @@ enum Cell {
 }
 
 /// The columns behind those of what was varied. A row is one flow of one run; the counters are the run's.
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 27] = [
     "scheme",
     "seed",
     "flow",
@@ -80,6 +80,8 @@ const COLUMNS: [&str; 25] = [
     "delay_mean_s",
     "delay_p95_s",
     "jitter_s",
+    "jain_fairness",
+    "air_time_share",
 ];
 
 fn header(points: &[Point]) -> Vec<String> {
@@ -120,6 +122,8 @@ fn lines<'a>(points: &'a [Point], rows: &'a [SweepRow]) -> impl Iterator<Item = 
             Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.delay_mean_s)),
             Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.delay_p95_s)),
             Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.jitter_s)),
+            Cell::Number(Some(row.summary.aggregate.jain_fairness)),
+            Cell::Number(row.summary.aggregate.air_time_share),
         ]);
         line
     })

@@ -5,7 +5,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
 use crate::compare::{Comparison, ComparisonRow, DatagramEstimates};
 use crate::reproduce::Row;
-use crate::run::{FlowSummary, RunSummary};
+use crate::run::{Aggregate, FlowSummary, RunSummary};
 use crate::stats::Estimate;
 
 /// A table with a header, numbers to the right.
@@ -21,10 +21,13 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
+/// More flows than this have no columns of their own.
+const MOST_FLOW_COLUMNS: usize = 4;
+
 /// The table of a comparison. A column that tells nothing in any row (no completion, no local retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
     type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
-    let columns: [Column; 12] = [
+    let columns: [Column; 13] = [
         ("completion s", |row| completion(row), |row| row.completion_s.is_some() || row.completed > 0),
         ("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
         (
@@ -35,7 +38,7 @@ pub fn comparison(comparison: &Comparison) -> String {
         ("retransmits", |row| count(&row.retransmits), |_| true),
         ("time-outs", |row| count(&row.timeouts), |_| true),
         ("fast retransmits", |row| count(&row.fast_retransmits), |_| true),
-        ("control packets", |row| count(&row.control_messages), |_| true),
+        ("control packets", |row| count(&row.control_messages), |row| row.control_messages.mean > 0.0),
         ("local retransmits", |row| count(&row.local_retransmits), |row| row.local_retransmits.mean > 0.0),
         (
             "fairness",
@@ -57,15 +60,35 @@ pub fn comparison(comparison: &Comparison) -> String {
             |row| datagrams(row, |all| Some(plus_minus(&scaled(all.delay_p95_s?, 1e3), 1))),
             |row| row.datagrams.is_some(),
         ),
+        (
+            "air time %",
+            |row| row.air_time_percent.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", share.mean)),
+            |row| row.air_time_percent.is_some(),
+        ),
     ];
     let shown: Vec<&Column> =
         columns.iter().filter(|(_, _, matters)| comparison.rows.iter().any(matters)).collect();
-    let mut header = vec!["scheme"];
-    header.extend(shown.iter().map(|(name, _, _)| *name));
-    let mut table = table(&header);
+    // Of one flow the goodput has been told, and many would not fit.
+    let flows = match comparison.rows.first().map_or(&[][..], |row| &row.flows) {
+        flows @ [_, _, ..] if flows.len() <= MOST_FLOW_COLUMNS => flows,
+        _ => &[],
+    };
+    let mut header: Vec<String> = vec!["scheme".to_owned()];
+    let of_flows = flows.iter().map(|flow| match flow.flows {
+        1 => format!("{} Mbit/s", flow.name),
+        many => format!("{} Mbit/s\nmean of {many}", flow.name),
+    });
+    let own = shown.iter().map(|(name, _, _)| (*name).to_owned());
+    header.extend(own);
+    let behind_goodput = header.iter().position(|name| name == "retransmits").unwrap_or(header.len());
+    header.splice(behind_goodput..behind_goodput, of_flows);
+    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for row in &comparison.rows {
         let mut cells = vec![Cell::new(&row.scheme)];
         cells.extend(shown.iter().map(|(_, show, _)| Cell::new(show(row))));
+        let of_flows = row.flows.iter().take(flows.len());
+        let of_flows = of_flows.map(|flow| Cell::new(format!("{:.3}", flow.goodput_bps.mean * 1e-6)));
+        cells.splice(behind_goodput..behind_goodput, of_flows);
         table.add_row(cells);
     }
     table.to_string()
@@ -86,8 +109,17 @@ fn completion(row: &ComparisonRow) -> String {
 pub fn summary(run: &RunSummary) -> String {
     let (udp, tcp): (Vec<&FlowSummary>, Vec<&FlowSummary>) =
         run.flows.iter().partition(|flow| flow.datagrams.is_some());
-    let tables = [(!tcp.is_empty()).then(|| tcp_flows(&tcp)), (!udp.is_empty()).then(|| udp_flows(&udp))];
-    tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    let in_all = || {
+        let Aggregate { goodput_bps, jain_fairness, .. } = run.aggregate;
+        format!("in all {:.4} Mbit/s, Jain's fairness {jain_fairness:.3}", goodput_bps / 1e6)
+    };
+    let parts = [
+        (!tcp.is_empty()).then(|| tcp_flows(&tcp)),
+        (tcp.len() > 1).then(in_all),
+        (!udp.is_empty()).then(|| udp_flows(&udp)),
+        (!run.stations.is_empty()).then(|| stations(run)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 fn tcp_flows(flows: &[&FlowSummary]) -> String {
@@ -116,6 +148,34 @@ fn tcp_flows(flows: &[&FlowSummary]) -> String {
         ]);
     }
     table.to_string()
+}
+
+/// What each station of 802.11 cells had of the air.
+fn stations(run: &RunSummary) -> String {
+    let mut table = table(&[
+        "station",
+        "cell",
+        "frames",
+        "transmissions",
+        "given up",
+        "air time s",
+        "air time %",
+        "mean access ms",
+    ]);
+    for station in &run.stations {
+        table.add_row([
+            station.name.clone(),
+            station.wlan.clone(),
+            station.frames.to_string(),
+            station.transmissions.to_string(),
+            station.frames_given_up.to_string(),
+            format!("{:.3}", station.air_time_s),
+            format!("{:.2}", station.air_time_share * 100.0),
+            station.access_mean_s.map_or_else(|| "-".to_owned(), |seconds| format!("{:.3}", seconds * 1e3)),
+        ]);
+    }
+    let share = run.aggregate.air_time_share.unwrap_or(0.0);
+    format!("{table}\nair time used by data frames in all {:.1}%", share * 100.0)
 }
 
 fn udp_flows(flows: &[&FlowSummary]) -> String {

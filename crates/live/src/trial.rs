@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{FlowModel, Link, Scenario};
+use lasthop_scenario::{FlowModel, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
 use serde::Serialize;
@@ -138,13 +138,15 @@ pub fn run_with(
     let scheme = &scenario.schemes[case.scheme_index];
     let site = Site::new(scenario)?;
     let built = scenario.build_links(scheme, case.seed);
+    let built = built.map_err(|error| TrialError::Unsuitable(error.to_string()))?;
     let (mut emulated, mut transmitters) = (Vec::new(), Vec::new());
     for end in ends(scenario) {
         let (first, second) = built.ends[end.link];
         let (node, peer): (NodeId, NodeId) = if end.place == 0 { (first, second) } else { (second, first) };
         let name = device_name(&scenario.links[end.link], end.link);
-        if end.node == edge && matches!(scenario.links[end.link].link, Link::Wireless { .. }) {
-            transmitters.push(node);
+        if end.node == edge && scenario.links[end.link].link.is_wireless() {
+            let (first, second) = built.transmitters[end.link];
+            transmitters.push((if end.place == 0 { first } else { second }, built.links[end.link]));
         }
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
     }

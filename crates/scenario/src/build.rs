@@ -1,17 +1,22 @@
 //! From a scenario, a scheme and a seed to a world that is ready to run.
 
+mod links;
+
 use std::collections::BTreeMap;
 
 use lasthop_packet::{Instant, Probability};
 use lasthop_schemes::catalogue::Place;
+use lasthop_sim::wifi::{ErrorConfig, WlanConfig};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
-    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, NodeKind, TcpConfig,
-    TransportConfig, WiredConfig, WirelessConfig, World,
+    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, StationId, TcpConfig,
+    TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
 };
 use thiserror::Error;
 
-use crate::model::{FlowModel, Link, LinkModel, Scenario, SchemeChoice, TcpModel, TransportModel};
+pub use links::BuiltLinks;
+
+use crate::model::{FlowModel, Link, Scenario, SchemeChoice, TransportModel, WlanModel};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -21,18 +26,18 @@ pub struct Built {
     pub nodes: Vec<NodeId>,
     /// Its links.
     pub links: Vec<LinkId>,
+    /// Its 802.11 cells, each with its stations.
+    pub wlans: Vec<BuiltWlan>,
     /// Its flows.
     pub flows: Vec<FlowId>,
 }
 
-/// A world of links between external nodes.
-pub struct BuiltLinks {
-    /// The world at time zero.
-    pub world: World,
-    /// The two ends of each link, in the scenario's order.
-    pub ends: Vec<(NodeId, NodeId)>,
-    /// The links.
-    pub links: Vec<LinkId>,
+/// An 802.11 cell in a world.
+pub struct BuiltWlan {
+    /// The cell.
+    pub wlan: WlanId,
+    /// Its stations, in the scenario's order.
+    pub stations: Vec<StationId>,
 }
 
 /// Why a scenario cannot run under a scheme.
@@ -78,59 +83,90 @@ impl Scenario {
             })
             .collect();
         let ends: Vec<_> = self.links.iter().map(|link| (nodes[link.ends.0], nodes[link.ends.1])).collect();
-        let links = self.add_links(&mut world, &ends, scheme.placement().is_none());
+        let without_loss = scheme.placement().is_none();
+        let at: Vec<Vec<NodeId>> = self
+            .wlans
+            .iter()
+            .map(|wlan| wlan.stations.iter().map(|station| nodes[station.node]).collect())
+            .collect();
+        let wlans = self.add_wlans(&mut world, &at, without_loss);
+        let links = self.add_links(&mut world, &ends, &wlans, without_loss);
         self.attach_agents(&mut world, &nodes, &links, scheme)?;
-        let mut flows = Vec::new();
-        for flow in &self.flows {
-            let (from, to) = (nodes[flow.from], nodes[flow.to]);
-            if !world.has_route(from, to) {
-                return Err(BuildError::NoRoute {
-                    flow: flow.name.clone(),
-                    from: self.nodes[flow.from].name.clone(),
-                    to: self.nodes[flow.to].name.clone(),
-                });
-            }
-            flows.push(world.add_flow(FlowConfig {
-                name: flow.name.clone(),
-                from,
-                to,
-                start: Instant::ZERO + flow.start,
-                stop: flow.stop.map(|stop| Instant::ZERO + stop),
-                application: flow.application,
-                transport: self.transport(flow, scheme),
-            }));
-        }
-        Ok(Built { world, nodes, links, flows })
+        let flows = self.flows.iter().enumerate();
+        let flows = flows.map(|(index, flow)| {
+            self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)
+        });
+        let flows = flows.collect::<Result<_, _>>()?;
+        Ok(Built { world, nodes, links, wlans, flows })
     }
 
-    fn transport(&self, flow: &FlowModel, scheme: &SchemeChoice) -> TransportConfig {
-        match &flow.transport {
-            TransportModel::Tcp(TcpModel { opening, sender, receiver }) => TransportConfig::Tcp(TcpConfig {
-                opening: *opening,
-                sender: sender.clone(),
-                receiver: receiver.clone(),
-                extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),
-            }),
-            TransportModel::Udp => TransportConfig::Udp,
+    /// Adds a flow between two nodes.
+    fn add_flow(
+        &self,
+        world: &mut World,
+        (index, flow): (usize, &FlowModel),
+        (from, to): (NodeId, NodeId),
+        scheme: &SchemeChoice,
+    ) -> Result<FlowId, BuildError> {
+        if !world.has_route(from, to) {
+            return Err(BuildError::NoRoute {
+                flow: flow.name.clone(),
+                from: self.nodes[flow.from].name.clone(),
+                to: self.nodes[flow.to].name.clone(),
+            });
         }
+        Ok(world.add_flow(FlowConfig {
+            name: flow.name.clone(),
+            from,
+            to,
+            start: Instant::ZERO + flow.start,
+            stop: flow.stop.map(|stop| Instant::ZERO + stop),
+            application: flow.application,
+            transport: self.transport((index, flow), scheme),
+        }))
     }
 
-    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes, flows and
-    /// schemes are the caller's.
-    pub fn build_links(&self, scheme: &SchemeChoice, seed: u64) -> BuiltLinks {
-        let mut world = World::new(seed);
-        let mut external = |link: &LinkModel, node: usize| {
-            let name = format!("{} of {}", self.nodes[node].name, link.name());
-            world.add_node(NodeConfig::new(name, NodeKind::External))
-        };
-        let ends = self.links.iter().map(|link| (external(link, link.ends.0), external(link, link.ends.1)));
-        let ends: Vec<_> = ends.collect();
-        let links = self.add_links(&mut world, &ends, scheme.placement().is_none());
-        BuiltLinks { world, ends, links }
+    fn transport(&self, (index, flow): (usize, &FlowModel), scheme: &SchemeChoice) -> TransportConfig {
+        let TransportModel::Tcp(tcp) = &flow.transport else { return TransportConfig::Udp };
+        let (sender, receiver) = scheme.tcp_of(index, tcp);
+        TransportConfig::Tcp(TcpConfig {
+            opening: tcp.opening,
+            sender: sender.clone(),
+            receiver: receiver.clone(),
+            extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),
+        })
+    }
+
+    /// Adds each 802.11 cell with its stations, which are at these nodes.
+    fn add_wlans(&self, world: &mut World, nodes: &[Vec<NodeId>], without_loss: bool) -> Vec<BuiltWlan> {
+        let wlans = self.wlans.iter().zip(nodes);
+        wlans
+            .map(|(model, nodes)| {
+                let WlanModel { name, config, stations, errors } = model;
+                let mut config = config.clone();
+                if without_loss {
+                    config = WlanConfig { errors: ErrorConfig::none(), ..config };
+                }
+                let wlan = world.add_wlan(name, config);
+                let stations = stations.iter().zip(nodes);
+                let stations: Vec<StationId> =
+                    stations.map(|(station, node)| world.add_station(wlan, *node, &station.config)).collect();
+                for (from, to, errors) in errors.iter().filter(|_| !without_loss) {
+                    world.set_radio_errors(wlan, stations[*from], stations[*to], errors.clone());
+                }
+                BuiltWlan { wlan, stations }
+            })
+            .collect()
     }
 
     /// Adds each link between its ends.
-    fn add_links(&self, world: &mut World, ends: &[(NodeId, NodeId)], without_loss: bool) -> Vec<LinkId> {
+    fn add_links(
+        &self,
+        world: &mut World,
+        ends: &[(NodeId, NodeId)],
+        wlans: &[BuiltWlan],
+        without_loss: bool,
+    ) -> Vec<LinkId> {
         let mut cells = BTreeMap::new();
         self.links
             .iter()
@@ -149,6 +185,15 @@ impl Scenario {
                     }
                     world.add_wireless_link(first, second, &config)
                 }
+                Link::Radio { name, wlan } => {
+                    let BuiltWlan { wlan: id, stations } = &wlans[*wlan];
+                    let station = |node: usize| {
+                        let of_cell = &self.wlans[*wlan].stations;
+                        // A link of a cell joins two of its stations.
+                        stations[of_cell.iter().position(|station| station.node == node).unwrap_or(0)]
+                    };
+                    world.add_radio_link(name, *id, station(link.ends.0), station(link.ends.1))
+                }
             })
             .collect()
     }
@@ -162,7 +207,7 @@ impl Scenario {
     ) -> Result<(), BuildError> {
         let Some(placement) = scheme.placement() else { return Ok(()) };
         for (index, link) in self.links.iter().enumerate() {
-            if !matches!(link.link, Link::Wireless { .. }) {
+            if !link.link.is_wireless() {
                 continue;
             }
             for (end, other) in [link.ends, (link.ends.1, link.ends.0)] {

@@ -19,8 +19,9 @@ impl Scenario {
 }
 
 fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Change)> {
-    let (old, new) = (View::of(old), View::of(new));
     let mut changes = Vec::new();
+    // What a cell is like cannot change.
+    let (Some(old), Some(new)) = (View::of(old), View::of(new)) else { return changes.into_iter() };
     for (way, old, new) in
         [(Way::Forward, old.forward, new.forward), (Way::Backward, old.backward, new.backward)]
     {
@@ -54,8 +55,9 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn of(model: &'a LinkModel) -> Self {
-        match &model.link {
+    fn of(model: &'a LinkModel) -> Option<Self> {
+        Some(match &model.link {
+            Link::Radio { .. } => return None,
             Link::Wired(config) => Self {
                 forward: &config.forward,
                 backward: &config.backward,
@@ -68,6 +70,6 @@ impl<'a> View<'a> {
                 delay: (config.delay, config.jitter),
                 channel: Some(&config.channel),
             },
-        }
+        })
     }
 }

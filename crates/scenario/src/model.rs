@@ -1,10 +1,12 @@
 //! A scenario after reading: checked, with every default filled in. Names have become indices.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_schemes::catalogue::{CatalogueError, Placement, Role, find};
+use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 use lasthop_sim::{Application, NodeKind, Opening, WiredConfig, WirelessConfig};
 
 /// A network, its traffic, and the schemes to run it under.
@@ -20,8 +22,10 @@ pub struct Scenario {
     pub stop_when_done: bool,
     /// Nodes.
     pub nodes: Vec<NodeModel>,
-    /// Links.
+    /// Links, those of IEEE 802.11 cells among them.
     pub links: Vec<LinkModel>,
+    /// IEEE 802.11 cells.
+    pub wlans: Vec<WlanModel>,
     /// Traffic.
     pub flows: Vec<FlowModel>,
     /// Schemes to compare, in the order of the table's rows; never empty.
@@ -47,6 +51,8 @@ pub struct Trial {
     pub settle: Duration,
     /// Settings of the hosts' kernels: paths below `/proc/sys/net`, and what to write there.
     pub sysctl: Vec<(String, String)>,
+    /// Indices of the nodes that are no real hosts: they and the flows between them stay in the model, as background.
+    pub simulated: BTreeSet<usize>,
 }
 
 /// A time series.
@@ -76,6 +82,7 @@ impl Default for Trial {
             duration: Duration::from_secs(12),
             settle: Duration::from_secs(2),
             sysctl: Vec::new(),
+            simulated: BTreeSet::new(),
         }
     }
 }
@@ -93,6 +100,8 @@ pub struct NodeModel {
     pub processing_delay: Duration,
     /// Octets that may wait in all its interfaces together.
     pub buffer: Option<u64>,
+    /// Where its radio stands.
+    pub position: Position,
 }
 
 /// A link between two nodes.
@@ -116,6 +125,51 @@ pub enum Link {
         /// The cell whose medium it shares.
         cell: Option<String>,
     },
+    /// A link between two stations of an IEEE 802.11 cell.
+    Radio {
+        /// Its name: the cell's and the stations', with dots between them.
+        name: String,
+        /// Index of its cell in [`Scenario::wlans`].
+        wlan: usize,
+    },
+}
+
+impl Link {
+    /// Whether it is one for schemes: wireless, whatever the model.
+    pub const fn is_wireless(&self) -> bool {
+        !matches!(self, Self::Wired(_))
+    }
+
+    /// Whether agents at its ends learn the fate of each frame.
+    pub const fn reports_fate(&self) -> bool {
+        match self {
+            Self::Wired(_) => false,
+            Self::Wireless { config, .. } => config.link_layer.reports_fate(),
+            Self::Radio { .. } => true,
+        }
+    }
+}
+
+/// An IEEE 802.11 cell. Its links are among [`Scenario::links`].
+#[derive(Clone, Debug)]
+pub struct WlanModel {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub config: WlanConfig,
+    /// Its stations; an access point is the first of them.
+    pub stations: Vec<WlanStation>,
+    /// Directions with errors of their own: indices in `stations` from, to.
+    pub errors: Vec<(usize, usize, ErrorConfig)>,
+}
+
+/// A node's radio in a cell.
+#[derive(Clone, Debug)]
+pub struct WlanStation {
+    /// Index of the node.
+    pub node: usize,
+    /// Its parameters.
+    pub config: StationConfig,
 }
 
 impl LinkModel {
@@ -124,6 +178,7 @@ impl LinkModel {
         match &self.link {
             Link::Wired(config) => &config.name,
             Link::Wireless { config, .. } => &config.name,
+            Link::Radio { name, .. } => name,
         }
     }
 }
@@ -192,6 +247,17 @@ pub struct SchemeChoice {
     scheme: Option<&'static str>,
     settings: toml::Table,
     placement: Option<Arc<dyn Placement>>,
+    /// TCP's settings of each flow, if the row has its own.
+    tcp: Option<Arc<[Option<TcpEnds>]>>,
+}
+
+/// TCP's settings at both ends of a flow.
+#[derive(Clone, Debug)]
+pub struct TcpEnds {
+    /// The sending endpoint.
+    pub sender: lasthop_tcp::Config,
+    /// The receiving endpoint.
+    pub receiver: lasthop_tcp::Config,
 }
 
 impl SchemeChoice {
@@ -200,7 +266,13 @@ impl SchemeChoice {
 
     /// The reference: the same network and traffic without any scheme and without any loss on its links.
     pub fn no_loss() -> Self {
-        Self { label: Self::NO_LOSS.to_owned(), scheme: None, settings: toml::Table::new(), placement: None }
+        Self {
+            label: Self::NO_LOSS.to_owned(),
+            scheme: None,
+            settings: toml::Table::new(),
+            placement: None,
+            tcp: None,
+        }
     }
 
     /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
@@ -214,6 +286,7 @@ impl SchemeChoice {
             scheme: Some(scheme.name),
             settings: settings.clone(),
             placement: Some(Arc::from(scheme.configure(settings)?)),
+            tcp: None,
         })
     }
 
@@ -224,12 +297,30 @@ impl SchemeChoice {
         self
     }
 
+    /// The same with these settings of TCP, one for each of the scenario's flows, in the place of the flows' own.
+    #[must_use]
+    pub fn with_tcp(mut self, tcp: Vec<Option<TcpEnds>>) -> Self {
+        self.tcp = Some(tcp.into());
+        self
+    }
+
+    /// The settings of TCP of the sender and the receiver of the scenario's flow with this index, under this row.
+    pub fn tcp_of<'a>(
+        &'a self,
+        index: usize,
+        tcp: &'a TcpModel,
+    ) -> (&'a lasthop_tcp::Config, &'a lasthop_tcp::Config) {
+        match self.tcp.as_ref().and_then(|ends| ends.get(index)?.as_ref()) {
+            Some(ends) => (&ends.sender, &ends.receiver),
+            None => (&tcp.sender, &tcp.receiver),
+        }
+    }
+
     /// The scheme's name in the catalogue, and the settings that it was given; `None` for the reference without loss.
     pub fn scheme(&self) -> Option<(&'static str, &toml::Table)> {
         Some((self.scheme?, &self.settings))
     }
 
-    /// What it places; `None` for the reference without loss.
     /// Whether the scheme is one of which TCP senders have a part.
     pub fn changes_senders(&self) -> bool {
         let extends = |placement: &dyn Placement| {
@@ -238,6 +329,7 @@ impl SchemeChoice {
         self.placement().is_some_and(extends)
     }
 
+    /// What it places; `None` for the reference without loss.
     pub(crate) fn placement(&self) -> Option<&dyn Placement> {
         self.placement.as_deref()
     }
@@ -260,7 +352,7 @@ impl Scenario {
             self.links
                 .iter()
                 .filter(|link| link.ends.0 == node || link.ends.1 == node)
-                .any(|link| matches!(link.link, Link::Wireless { .. }) == wireless)
+                .any(|link| link.link.is_wireless() == wireless)
         };
         match (model.kind, joins(true), joins(false)) {
             (NodeKind::Host | NodeKind::External, true, _) => Role::MobileHost,
@@ -268,5 +360,43 @@ impl Scenario {
             (NodeKind::Router, true, false) => Role::Relay,
             (NodeKind::Router, _, _) => Role::Edge,
         }
+    }
+
+    /// Whether a link joins two nodes that are real hosts in `lasthop try`.
+    pub fn joins_real_hosts(&self, link: &LinkModel) -> bool {
+        ![link.ends.0, link.ends.1].iter().any(|end| self.trial.simulated.contains(end))
+    }
+
+    /// Whether a shortest way from a flow's sender to its receiver, the first of equals as the world takes it, leads over a link of
+    /// an 802.11 cell.
+    pub(crate) fn crosses_a_wlan(&self, flow: &FlowModel) -> bool {
+        let mut distance = vec![usize::MAX; self.nodes.len()];
+        let mut frontier = VecDeque::from([flow.to]);
+        distance[flow.to] = 0;
+        let mut links_of: Vec<Vec<(usize, &LinkModel)>> = vec![Vec::new(); self.nodes.len()];
+        for link in &self.links {
+            links_of[link.ends.0].push((link.ends.1, link));
+            links_of[link.ends.1].push((link.ends.0, link));
+        }
+        while let Some(node) = frontier.pop_front() {
+            for (next, _) in &links_of[node] {
+                if distance[*next] == usize::MAX {
+                    distance[*next] = distance[node] + 1;
+                    frontier.push_back(*next);
+                }
+            }
+        }
+        let mut at = flow.from;
+        while at != flow.to {
+            let Some((next, link)) = links_of[at].iter().find(|(next, _)| distance[*next] < distance[at])
+            else {
+                return false;
+            };
+            if matches!(link.link, Link::Radio { .. }) {
+                return true;
+            }
+            at = *next;
+        }
+        false
     }
 }

@@ -291,7 +291,7 @@ fn shared_links_share_a_medium_where_the_mac_is_ideal_and_are_refused_otherwise(
     let file = parse(&cell("mac = ideal")).expect("a cell");
     let cells = file.scenario.links.iter().filter_map(|link| match &link.link {
         Link::Wireless { cell, .. } => cell.clone(),
-        Link::Wired(_) => None,
+        Link::Wired(_) | Link::Radio { .. } => None,
     });
     let cells: Vec<_> = cells.collect();
     assert!(cells.len() == 2 && cells[0] == cells[1], "{cells:?}");

@@ -100,6 +100,7 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         role: None,
         processing_delay: Duration::ZERO,
         buffer: None,
+        position: lasthop_sim::wifi::Position::default(),
     };
     let mobiles = 1 + rng.below(2) as usize;
     let mut nodes =
@@ -121,6 +122,7 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         stop_when_done: true,
         nodes,
         links,
+        wlans: Vec::new(),
         flows,
         schemes: vec![SchemeChoice::no_loss()],
         baseline: 0,

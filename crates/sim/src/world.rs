@@ -31,6 +31,7 @@ use crate::wired::Pipe;
 use crate::wireless::{Channel, Hop, Medium};
 
 pub use build::AttachError;
+pub use radio::RadioUse;
 pub use reconfigure::{Change, ChangeError, Way};
 
 /// A simulated network.

@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_lab::reproduce::Row;
-use lasthop_lab::{goel, table};
+use lasthop_lab::{bianchi, goel, table};
+use lasthop_scenario::BuildError;
 
 use crate::failure::Failure;
 use crate::output;
@@ -31,17 +32,17 @@ pub struct Arguments {
 enum Paper {
     /// Goel, "Improving the Performance of TCP over Wireless Links", thesis, IIT Kanpur 1997
     Goel,
+    /// Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC 2000, with frozen back-off
+    Bianchi,
     /// Every paper there is
     All,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let bar = Bar::new();
-    let rows = match arguments.paper {
-        Paper::Goel | Paper::All => goel::reproduce(arguments.seeds, &bar),
-    };
+    let rows = rows(arguments.paper, arguments.seeds, &bar);
     bar.finish();
-    let mut rows: Vec<Row> = rows.map_err(|error| Failure::Run(error.into()))?;
+    let mut rows = rows.map_err(|error| Failure::Run(error.into()))?;
     let (agreeing, all) = (rows.iter().filter(|row| row.agrees).count(), rows.len());
     if arguments.disagreements {
         rows.retain(|row| !row.agrees);
@@ -50,4 +51,16 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return output::print_json(&rows);
     }
     output::print(&format!("{}\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
+}
+
+fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
+    match paper {
+        Paper::Goel => goel::reproduce(seeds, bar),
+        Paper::Bianchi => Ok(bianchi::reproduction::reproduce(seeds, bar)),
+        Paper::All => {
+            let mut rows = goel::reproduce(seeds, bar)?;
+            rows.extend(bianchi::reproduction::reproduce(seeds, bar));
+            Ok(rows)
+        }
+    }
 }

@@ -35,6 +35,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         role: None,
         processing_delay: Duration::ZERO,
         buffer: None,
+        position: lasthop_sim::wifi::Position::default(),
     };
     let direction = |bps| Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(bps)),
@@ -89,6 +90,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                 },
             },
         ],
+        wlans: Vec::new(),
         flows: vec![FlowModel {
             name: "transfer".to_owned(),
             from: 0,

@@ -1,8 +1,8 @@
 //! The gateway of a trial: the daemon itself, in the edge's namespace, and what its link layers tell it.
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{Link, Scenario};
-use lasthop_sim::NodeId;
+use lasthop_scenario::Scenario;
+use lasthop_sim::{LinkId, NodeId};
 use toml::{Table, Value};
 
 use super::TrialError;
@@ -40,24 +40,24 @@ pub(super) fn start(
 
 /// What the edge's link layers have to offer: what all of its wireless ones have.
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
-    let reports = |end: End| match &scenario.links[end.link].link {
-        Link::Wireless { config, .. } => Some(config.link_layer.reports_fate()),
-        Link::Wired(_) => None,
+    let reports = |end: End| {
+        let link = &scenario.links[end.link].link;
+        link.is_wireless().then(|| link.reports_fate())
     };
     let all = ends(scenario).filter(|end| end.node == edge).filter_map(reports).all(|reports| reports);
     if all { LinkSenses::FRAME_FATE } else { LinkSenses::empty() }
 }
 
-/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links; `transmitters` are the edge's ends of them
-/// in the model. What becomes of the clients' own frames is not for an access point to know.
+/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links; `transmitters` are what
+/// transmits for it on them in the model. What becomes of the clients' own frames is not for an access point to know.
 pub(super) fn listen(
     gateway: &Gateway,
     emulator: &mut Emulator,
-    transmitters: Vec<NodeId>,
+    transmitters: Vec<(NodeId, LinkId)>,
 ) -> Result<(), TrialError> {
     let teller = gateway.link_layer(FATES)?;
     emulator.on_fates(move |fate| {
-        if transmitters.contains(&fate.from) {
+        if transmitters.contains(&(fate.from, fate.link)) {
             teller.tell(&fate.event);
         }
     });
@@ -69,10 +69,7 @@ fn file(scenario: &Scenario, edge: usize, scheme: &str, settings: &Table) -> Tab
     let mut ports = Table::new();
     for end in ends(scenario).filter(|end| end.node == edge) {
         let link = &scenario.links[end.link];
-        let side = match link.link {
-            Link::Wireless { .. } => "radio",
-            Link::Wired(_) => "core",
-        };
+        let side = if link.link.is_wireless() { "radio" } else { "core" };
         let names = ports.entry(side).or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(names) = names {
             names.push(device_name(link, end.link).into());

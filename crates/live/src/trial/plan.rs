@@ -26,10 +26,11 @@ pub struct Case {
     pub(super) scheme_index: usize,
 }
 
-/// Every run of a scenario: for each flow and congestion control, the schemes in turn, each with every seed.
+/// Every run of a scenario: for each flow between real hosts and congestion control, the schemes in turn, each with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
-    for (flow_index, flow) in scenario.flows.iter().enumerate() {
+    let flows = scenario.flows.iter().enumerate();
+    for (flow_index, flow) in flows.filter(|(_, flow)| !scenario.trial.simulated.contains(&flow.from)) {
         for congestion in &scenario.trial.congestion {
             for (scheme_index, scheme) in scenario.schemes.iter().enumerate() {
                 cases.extend(scenario.seeds.iter().map(|&seed| Case {

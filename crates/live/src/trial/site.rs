@@ -36,9 +36,14 @@ pub struct End {
     pub place: usize,
 }
 
-/// Both ends of every link.
+/// Links between real hosts, with their indices.
+fn links(scenario: &Scenario) -> impl Iterator<Item = (usize, &LinkModel)> {
+    scenario.links.iter().enumerate().filter(|(_, link)| scenario.joins_real_hosts(link))
+}
+
+/// Both ends of every link between real hosts.
 pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
-    scenario.links.iter().enumerate().flat_map(|(link, model)| {
+    links(scenario).flat_map(|(link, model)| {
         [model.ends.0, model.ends.1].into_iter().enumerate().map(move |(place, node)| End {
             link,
             node,
@@ -47,10 +52,15 @@ pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
     })
 }
 
-/// What a link's device is called on both its hosts: the link's name, or its number where that is too long.
+/// What a link's device is called on both its hosts: the link's name, or its number where that cannot be.
 pub fn device_name(link: &LinkModel, index: usize) -> String {
     let name = link.name();
-    if name.len() <= LONGEST_DEVICE_NAME && name != "lo" { name.to_owned() } else { format!("link{index}") }
+    // A dot in a device's name is a step of its sysctl's.
+    if name.len() <= LONGEST_DEVICE_NAME && name != "lo" && !name.contains('.') {
+        name.to_owned()
+    } else {
+        format!("link{index}")
+    }
 }
 
 /// Checks that there are hosts and addresses for all of it.
@@ -106,7 +116,7 @@ impl Site {
                 commands.push(format!("link set {device} arp off up"));
             }
             let next_hops = next_hops(scenario, node);
-            for (link, model) in scenario.links.iter().enumerate() {
+            for (link, model) in links(scenario) {
                 if model.ends.0 == node || model.ends.1 == node {
                     continue;
                 }
@@ -137,7 +147,7 @@ fn next_hops(scenario: &Scenario, from: usize) -> Vec<Option<IpAddr>> {
     let mut next_hops = vec![None; scenario.nodes.len()];
     let mut queue = VecDeque::from([from]);
     while let Some(node) = queue.pop_front() {
-        for (link, model) in scenario.links.iter().enumerate() {
+        for (link, model) in links(scenario) {
             let (neighbour, place) = match model.ends {
                 (first, second) if first == node => (second, 1),
                 (first, second) if second == node => (first, 0),

@@ -84,6 +84,7 @@ impl Draft {
             stop_when_done: false,
             nodes: Vec::new(),
             links: Vec::new(),
+            wlans: Vec::new(),
             flows: Vec::new(),
             schemes: vec![scheme],
             baseline: 0,
@@ -148,6 +149,7 @@ impl Draft {
             role: sort.role(),
             processing_delay,
             buffer,
+            position: lasthop_sim::wifi::Position::default(),
         });
         Ok(())
     }

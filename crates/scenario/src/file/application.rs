@@ -21,11 +21,11 @@ use super::tables::{FlowTable, TransportName};
 const LARGEST_MESSAGE: u64 = 65_507;
 
 /// `"bulk"` or `{ kind = "cbr", rate = "1 Mbit/s" }`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ApplicationEntry(ApplicationTable);
 
 /// What a flow has to send, and when.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ApplicationTable {
     /// What kind.

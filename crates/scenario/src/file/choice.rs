@@ -12,6 +12,7 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::quantity::{Octets, Text};
 use super::schema::scheme_schemas;
+use super::tables::TcpTable;
 use crate::model::SchemeChoice;
 
 /// `seeds = 10` or `seeds = [3, 1, 4]`.
@@ -62,11 +63,13 @@ impl JsonSchema for Seeds {
     }
 }
 
-/// `"snoop"` or `{ scheme = "snoop", label = "...", setting = ... }`.
+/// `"snoop"` or `{ scheme = "snoop", label = "...", tcp = { ... }, setting = ... }`; a table with `tcp` alone means "none".
 #[derive(Debug)]
 pub(super) struct SchemeEntry {
     pub(super) scheme: String,
     pub(super) label: Option<String>,
+    /// What of TCP is different in this row.
+    pub(super) tcp: Option<TcpTable>,
     pub(super) settings: toml::Table,
 }
 
@@ -76,24 +79,34 @@ impl<'de> Deserialize<'de> for SchemeEntry {
         impl<'de> Visitor<'de> for Reading {
             type Value = SchemeEntry;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a scheme's name, or a table with the key \"scheme\"")
+                f.write_str("a scheme's name, or a table with the key \"scheme\" or \"tcp\"")
             }
             fn visit_str<E: Error>(self, name: &str) -> Result<SchemeEntry, E> {
-                Ok(SchemeEntry { scheme: name.to_owned(), label: None, settings: toml::Table::new() })
+                Ok(SchemeEntry {
+                    scheme: name.to_owned(),
+                    label: None,
+                    tcp: None,
+                    settings: toml::Table::new(),
+                })
             }
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<SchemeEntry, A::Error> {
-                let (mut scheme, mut label, mut settings) = (None, None, toml::Table::new());
+                let (mut scheme, mut label, mut tcp, mut settings) = (None, None, None, toml::Table::new());
                 while let Some(key) = entries.next_key::<String>()? {
                     match key.as_str() {
                         "scheme" => scheme = Some(entries.next_value()?),
                         "label" => label = Some(entries.next_value()?),
+                        "tcp" => tcp = Some(entries.next_value()?),
                         _ => {
                             settings.insert(key, entries.next_value()?);
                         }
                     }
                 }
-                let scheme = scheme.ok_or_else(|| A::Error::missing_field("scheme"))?;
-                Ok(SchemeEntry { scheme, label, settings })
+                let scheme = match (scheme, &tcp) {
+                    (Some(scheme), _) => scheme,
+                    (None, Some(_)) => "none".to_owned(),
+                    (None, None) => return Err(A::Error::missing_field("scheme")),
+                };
+                Ok(SchemeEntry { scheme, label, tcp, settings })
             }
         }
         deserializer.deserialize_any(Reading)
@@ -109,6 +122,18 @@ impl JsonSchema for SchemeEntry {
         let names: Vec<&str> =
             CATALOGUE.iter().map(|scheme| scheme.name).chain([SchemeChoice::NO_LOSS]).collect();
         let mut alternatives = vec![json_schema!({ "enum": names }).to_value()];
+        let tcp = generator.subschema_for::<TcpTable>();
+        alternatives.push(
+            json_schema!({
+                "title": "tcp",
+                "type": "object",
+                "description": "No scheme, and TCP otherwise than in the rest of the scenario.",
+                "additionalProperties": false,
+                "required": ["tcp"],
+                "properties": { "label": { "type": "string" }, "tcp": tcp },
+            })
+            .to_value(),
+        );
         alternatives.extend(scheme_schemas(generator));
         json_schema!({ "oneOf": alternatives })
     }

@@ -1,5 +1,7 @@
 //! Where each key stands in its file: the one way from a key to its line, and back from what serde points at to its key.
 
+mod groups;
+
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
@@ -93,7 +95,9 @@ impl<'t> Document<'t> {
     /// What is wrong with setting the key at this path from outside, if it is in a node, link or flow that the file does not have.
     pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
         match *path {
-            [kind @ ("nodes" | "links" | "flows"), name, ..] if self.get(&[kind, name]).is_none() => {
+            [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..]
+                if self.get(&[kind, name]).is_none() =>
+            {
                 Some(format!("the scenario has no {name:?} among its {kind}"))
             }
             _ => None,

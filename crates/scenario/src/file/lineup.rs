@@ -6,7 +6,9 @@ use lasthop_schemes::catalogue::{CatalogueError, find};
 
 use super::choice::{SchemeEntry, Seeds};
 use super::error::ScenarioError;
+use super::flavour;
 use super::reader::Reader;
+use super::tables::{FlowTable, TcpTable};
 use crate::model::SchemeChoice;
 
 const MOST_SCHEMES: usize = 100;
@@ -15,9 +17,15 @@ const MOST_SEEDS: usize = 10_000;
 pub(super) fn schemes(
     reader: &Reader<'_>,
     entries: Option<Vec<SchemeEntry>>,
+    flows: &[(String, FlowTable)],
+    tcp_of_all: &TcpTable,
 ) -> Result<Vec<SchemeChoice>, ScenarioError> {
-    let plain =
-        |name: &str| SchemeEntry { scheme: name.to_owned(), label: None, settings: toml::Table::new() };
+    let plain = |name: &str| SchemeEntry {
+        scheme: name.to_owned(),
+        label: None,
+        tcp: None,
+        settings: toml::Table::new(),
+    };
     let entries = entries.unwrap_or_else(|| vec![plain("none")]);
     if !(1..=MOST_SCHEMES).contains(&entries.len()) {
         let problem = format!("{} of them; expected 1 to {MOST_SCHEMES} schemes", entries.len());
@@ -26,7 +34,7 @@ pub(super) fn schemes(
     let mut schemes: Vec<SchemeChoice> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let index = index.to_string();
-        let choice = choice(reader, &index, entry)?;
+        let choice = choice(reader, &index, entry, flows, tcp_of_all)?;
         if schemes.iter().any(|other| other.label == choice.label) {
             let problem = format!(
                 "a second row {:?}; expected another label: {{ scheme = ..., label = ... }}",
@@ -44,8 +52,14 @@ fn key<'a>(index: &'a str, key: &'a str) -> [&'a str; 3] {
     ["schemes", index, key]
 }
 
-fn choice(reader: &Reader<'_>, index: &str, entry: SchemeEntry) -> Result<SchemeChoice, ScenarioError> {
-    let SchemeEntry { scheme, label, settings } = entry;
+fn choice(
+    reader: &Reader<'_>,
+    index: &str,
+    entry: SchemeEntry,
+    flows: &[(String, FlowTable)],
+    tcp_of_all: &TcpTable,
+) -> Result<SchemeChoice, ScenarioError> {
+    let SchemeEntry { scheme, label, tcp, settings } = entry;
     if scheme == SchemeChoice::NO_LOSS
         && let Some(setting) = settings.keys().next()
     {
@@ -63,8 +77,17 @@ fn choice(reader: &Reader<'_>, index: &str, entry: SchemeEntry) -> Result<Scheme
             None => reader.fail(&["schemes", index], problem.clone()),
         },
     })?;
+    let flavour = tcp.as_ref().and_then(flavour::name);
+    let choice = match &tcp {
+        Some(tcp) => choice.with_tcp(flavour::read(reader, index, tcp, flows, tcp_of_all)?),
+        None => choice,
+    };
     match label {
-        None => Ok(choice),
+        None => Ok(match flavour {
+            Some(flavour) if scheme == "none" => choice.labelled(flavour),
+            Some(flavour) => choice.labelled(format!("{flavour} + {scheme}")),
+            None => choice,
+        }),
         Some(label) if is_label(&label) => Ok(choice.labelled(label)),
         Some(_) => {
             let problem = "expected a label of 1 to 64 characters on one line, without commas";

@@ -63,7 +63,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
                 return Err(reader.fail(&["links", name, "jitter"], problem));
             }
             let channel = match table.channel {
-                Some(channel_table) => channel(reader, name, &channel_table)?,
+                Some(table) => channel(reader, &["links", name, "channel"], &table)?,
                 None => ChannelConfig::PERFECT,
             };
             let config = WirelessConfig {
@@ -219,9 +219,14 @@ fn capacity(
     }
 }
 
-fn channel(reader: &Reader<'_>, name: &str, table: &ChannelTable) -> Result<ChannelConfig, ScenarioError> {
+/// The two-state error process whose table stands at `place`.
+pub(super) fn channel(
+    reader: &Reader<'_>,
+    place: &Key<'_>,
+    table: &ChannelTable,
+) -> Result<ChannelConfig, ScenarioError> {
     let stay = |state: &str, stay: &StayTable, default: Probability| {
-        let key: &Key<'_> = &["links", name, "channel", state, "mean"];
+        let key: &Key<'_> = &[place, &[state, "mean"]].concat();
         let loss = stay.loss.map_or(default, |Text(loss)| loss);
         let mean = match (stay.mean, &table.states) {
             (Some(_), Some(_)) => {
@@ -245,7 +250,7 @@ fn channel(reader: &Reader<'_>, name: &str, table: &ChannelTable) -> Result<Chan
             None => StateSource::Markov,
             Some(states) => {
                 let path = reader.beside(states);
-                let fail = |problem: String| reader.fail(&["links", name, "channel", "states"], problem);
+                let fail = |problem: String| reader.fail(&[place, &["states"]].concat(), problem);
                 let text = read_text(&path, LARGEST_TRACE).map_err(|error| fail(error.to_string()))?;
                 let trace =
                     StateTrace::parse(&text).map_err(|error| fail(format!("{}: {error}", path.display())))?;

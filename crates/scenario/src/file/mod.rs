@@ -13,7 +13,7 @@
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
 //! | `application` | what a flow has to send, and when |
-//! | `reader`, `link`, `traffic`, `trial`, `lineup` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
+//! | `reader`, `link`, `wlan`, `traffic`, `trial`, `lineup`, `flavour` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
 //! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
 //! through the JSON schema.
@@ -22,6 +22,7 @@ mod application;
 mod choice;
 pub mod document;
 pub mod error;
+mod flavour;
 mod lineup;
 mod link;
 mod overrides;
@@ -35,6 +36,7 @@ mod text;
 mod trace;
 mod traffic;
 mod trial;
+mod wlan;
 
 #[cfg(test)]
 mod tests;

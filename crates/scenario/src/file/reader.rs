@@ -6,20 +6,25 @@ use std::time::Duration;
 
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeKind;
+use lasthop_sim::wifi::Position;
 
 use super::document::Document;
 use super::error::ScenarioError;
 use super::quantity::Text;
 use super::tables::{Kind, LinkTable, Medium, NodeTable, RoleName, ScenarioFile};
 use super::trace::Traces;
-use super::{Overrides, lineup, link, traffic, trial};
+use super::{Overrides, lineup, link, traffic, trial, wlan};
 use crate::build::BuildError;
-use crate::model::{LinkModel, NodeModel, Scenario};
+use crate::model::{Link, LinkModel, NodeModel, Scenario, TransportModel, WlanModel};
 
 /// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
 const MOST_NODES: usize = 2_000;
-const MOST_LINKS: usize = 5_000;
+pub(super) const MOST_LINKS: usize = 5_000;
 const MOST_FLOWS: usize = 5_000;
+/// Octets of the headers of IPv4 and TCP; options are taken from the segment.
+const HEADERS: u32 = 40;
+/// The same of IPv4 and UDP.
+const UDP_HEADERS: u32 = 28;
 const LONGEST_NAME: usize = 64;
 
 /// Longest delay of anything in the network.
@@ -45,6 +50,7 @@ pub(super) fn read(
     overrides: &Overrides,
     traces: &Traces,
 ) -> Result<Scenario, ScenarioError> {
+    let document = &document.with_groups_written_out()?;
     let file: ScenarioFile = document.deserialize()?;
     let mut reader = Reader { document, base, overrides, traces, nodes: BTreeMap::new() };
     let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;
@@ -55,15 +61,27 @@ pub(super) fn read(
     let nodes = reader.nodes(file.nodes)?;
     let links = reader.in_order("links", file.links, MOST_LINKS)?;
     let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
-    let links = links.collect::<Result<Vec<_>, _>>()?;
-    reader.refuse_parallel(&links)?;
+    let mut links = links.collect::<Result<Vec<_>, _>>()?;
+    let mut wlans = Vec::new();
+    for (index, (name, table)) in reader.in_order("wlans", file.wlans, MOST_LINKS)?.into_iter().enumerate() {
+        let (wlan, links_of_it) = wlan::read(&reader, &name, index, &table, &nodes)?;
+        wlans.push(wlan);
+        links.extend(links_of_it);
+        if links.len() > MOST_LINKS {
+            let problem = format!("more than {MOST_LINKS} links in all; expected fewer stations");
+            return Err(reader.fail(&["wlans", &name, "stations"], problem));
+        }
+    }
+    reader.refuse_parallel(&links, &wlans)?;
     let flows = reader.in_order("flows", file.flows, MOST_FLOWS)?;
     if flows.is_empty() && !nodes.iter().any(|node| node.kind == NodeKind::External) {
         return Err(reader.fail(&["flows"], "no flows; expected at least one"));
     }
-    let flows = flows.into_iter().map(|(name, table)| traffic::read(&reader, &name, &table, &file.tcp));
+    let tables = flows;
+    let flows = tables.iter().map(|(name, table)| traffic::read(&reader, name, table, &file.tcp));
     let flows = flows.collect::<Result<Vec<_>, _>>()?;
-    let schemes = lineup::schemes(&reader, file.schemes)?;
+    let schemes = lineup::schemes(&reader, file.schemes, &tables, &file.tcp)?;
+    let trial = trial::read(&reader, file.r#try, &flows)?;
     let scenario = Scenario {
         name: reader.name(file.name)?,
         description: file.description,
@@ -71,14 +89,16 @@ pub(super) fn read(
         stop_when_done: file.stop_when_done.unwrap_or(true),
         nodes,
         links,
+        wlans,
         flows,
         baseline: lineup::baseline(&reader, file.baseline, &schemes)?,
         schemes,
         seeds: lineup::seeds(&reader, file.seeds)?,
         measure: file.measure,
-        trial: trial::read(&reader, file.r#try)?,
+        trial,
     };
     reader.try_to_build(&scenario)?;
+    reader.refuse_large_datagrams(&scenario)?;
     Ok(scenario)
 }
 
@@ -176,7 +196,7 @@ impl Reader<'_> {
             }
         }
         let mut members: Vec<(String, T)> = members.into_iter().collect();
-        members.sort_by_cached_key(|(name, _)| self.document.position(&[table, name]));
+        members.sort_by_cached_key(|(name, _)| (self.document.position(&[table, name]), number(name)));
         Ok(members)
     }
 
@@ -207,13 +227,16 @@ impl Reader<'_> {
             )?;
             self.nodes.insert(name.clone(), (index, kind));
             let buffer = table.buffer.map(|Text(buffer)| buffer.0);
-            nodes.push(NodeModel { name, kind, role, processing_delay, buffer });
+            let position = table
+                .position
+                .map_or_else(Position::default, |[Text(east), Text(north)]| Position::new(east.0, north.0));
+            nodes.push(NodeModel { name, kind, role, processing_delay, buffer, position });
         }
         Ok(nodes)
     }
 
     /// Of two links between the same nodes the second would never carry anything.
-    fn refuse_parallel(&self, links: &[LinkModel]) -> Result<(), ScenarioError> {
+    fn refuse_parallel(&self, links: &[LinkModel], wlans: &[WlanModel]) -> Result<(), ScenarioError> {
         let mut joined = BTreeMap::new();
         for link in links {
             let (first, second) = link.ends;
@@ -221,7 +244,10 @@ impl Reader<'_> {
                 let problem = format!(
                     "link {other:?} joins these two nodes already; routes count hops and would never use another"
                 );
-                return Err(self.fail(&["links", link.name(), "between"], problem));
+                return Err(match link.link {
+                    Link::Radio { wlan, .. } => self.fail(&["wlans", &wlans[wlan].name, "stations"], problem),
+                    _ => self.fail(&["links", link.name(), "between"], problem),
+                });
             }
         }
         Ok(())
@@ -241,6 +267,41 @@ impl Reader<'_> {
         Err(self.fail(&["links"], "--trace was given, but no link has rate = \"trace\""))
     }
 
+    /// A cell carries datagrams up to its MTU, and nothing here fragments.
+    fn refuse_large_datagrams(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        if scenario.wlans.is_empty() {
+            return Ok(());
+        }
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            for (row, scheme) in scenario.schemes.iter().enumerate() {
+                let datagram = match &flow.transport {
+                    TransportModel::Tcp(tcp) => scheme.tcp_of(index, tcp).0.mss.saturating_add(HEADERS),
+                    TransportModel::Udp => flow.application.message().saturating_add(UDP_HEADERS),
+                };
+                if datagram <= wlan::MTU || !scenario.crosses_a_wlan(flow) {
+                    continue;
+                }
+                let row = row.to_string();
+                let keys: [&Key<'_>; 4] = [
+                    &["flows", &flow.name, "application", "message"],
+                    &["schemes", &row, "tcp", "segment"],
+                    &["flows", &flow.name, "tcp", "segment"],
+                    &["tcp", "segment"],
+                ];
+                let written = keys.into_iter().find(|key| self.document.get(key).is_some());
+                let problem = format!(
+                    "flow {:?} makes datagrams of {datagram} octets with their headers, over the {} that an 802.11 cell on their way \
+                     carries; expected at most \"{} B\" without headers",
+                    flow.name,
+                    wlan::MTU,
+                    wlan::MTU - if flow.tcp().is_some() { HEADERS } else { UDP_HEADERS }
+                );
+                return Err(self.fail(written.unwrap_or(&["flows", &flow.name]), problem));
+            }
+        }
+        Ok(())
+    }
+
     /// What only shows when the world is built.
     fn try_to_build(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         for (index, scheme) in scenario.schemes.iter().enumerate() {
@@ -254,4 +315,9 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// The number at the end of a name: members of a group stand in one place of the file, and "station-10" comes after "station-9".
+fn number(name: &str) -> u32 {
+    name.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }

@@ -4,7 +4,7 @@ use lasthop_schemes::catalogue::CATALOGUE;
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-use super::tables::ScenarioFile;
+use super::tables::{ScenarioFile, TcpTable};
 
 /// The JSON schema of a scenario file, for editors: keys, units, the schemes and their settings.
 pub fn scenario_schema() -> Value {
@@ -31,8 +31,9 @@ pub(super) fn scheme_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
             properties.insert("scheme".to_owned(), json!({ "const": scheme.name }));
             properties.insert(
                 "label".to_owned(),
-                json!({ "type": "string", "description": "The row's name; default: the scheme's." }),
+                json!({ "type": "string", "description": "The row's name; default: the scheme's, and TCP's flavour." }),
             );
+            properties.insert("tcp".to_owned(), generator.subschema_for::<TcpTable>().to_value());
         }
         schemas.push(schema);
     }
@@ -42,7 +43,11 @@ pub(super) fn scheme_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
         "description": "No scheme, and no loss on any link.",
         "additionalProperties": false,
         "required": ["scheme"],
-        "properties": { "scheme": { "const": "no-loss" }, "label": { "type": "string" } },
+        "properties": {
+            "scheme": { "const": "no-loss" },
+            "label": { "type": "string" },
+            "tcp": generator.subschema_for::<TcpTable>(),
+        },
     }));
     schemas
 }

@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use super::application::ApplicationEntry;
 use super::choice::{LinkLayerEntry, SchemeEntry, Seeds};
-use super::quantity::{Mac, Octets, Rate, Text, Window};
+use super::quantity::{Mac, Metres, Octets, Rate, Text, Window};
+use super::wlan::tables::WlanTable;
 use crate::model::Measure;
 
 /// A lasthop scenario: a network, its traffic, and the schemes to compare on it.
@@ -29,7 +30,8 @@ pub(super) struct ScenarioFile {
     /// How many runs a scheme gets, 1 to 10,000, with the seeds 1, 2, and on; or a list of seeds. Default 10.
     pub(super) seeds: Option<Seeds>,
     /// The rows of the comparison, in order: schemes of `lasthop schemes`, or "no-loss" for the network without any scheme and
-    /// without any loss on its links. A table gives a scheme another label, or settings. Default "none" alone.
+    /// without any loss on its links. A table gives a scheme another label, settings, or `tcp`: settings of TCP for this row, over those of
+    /// the flows. Default "none" alone.
     pub(super) schemes: Option<Vec<SchemeEntry>>,
     /// The label of the row that the others are compared with; default "none" if there is one, else the first.
     pub(super) baseline: Option<String>,
@@ -38,8 +40,12 @@ pub(super) struct ScenarioFile {
     pub(super) measure: Vec<Measure>,
     /// Nodes by name; 2 to 2,000.
     pub(super) nodes: BTreeMap<String, NodeTable>,
-    /// Links by name; at most 5,000.
+    /// Links by name; at most 5,000, those of cells included.
+    #[serde(default)]
     pub(super) links: BTreeMap<String, LinkTable>,
+    /// IEEE 802.11 cells by name.
+    #[serde(default)]
+    pub(super) wlans: BTreeMap<String, WlanTable>,
     /// Flows by name; 1 to 5,000, or none beside external nodes.
     #[serde(default)]
     pub(super) flows: BTreeMap<String, FlowTable>,
@@ -64,6 +70,9 @@ pub(super) struct TryTable {
     /// Settings of the hosts' kernels below `net.`, such as `"ipv4.tcp_sack" = "0"`.
     #[serde(default)]
     pub(super) sysctl: BTreeMap<String, String>,
+    /// Nodes, or groups, that are no real hosts: they and the flows between them stay in the model, as background to each run.
+    #[serde(default)]
+    pub(super) simulated: Vec<String>,
 }
 
 /// A node.
@@ -80,6 +89,13 @@ pub(super) struct NodeTable {
     pub(super) processing_delay: Option<Text<Duration>>,
     /// Data that may wait in all its interfaces together; default no limit but the queues'.
     pub(super) buffer: Option<Text<Octets>>,
+    /// Where its radio stands, east and north, for `wlans` in which not everybody hears everybody; default `["0 m", "0 m"]`.
+    pub(super) position: Option<[Text<Metres>; 2]>,
+    /// So many nodes like this one, 1 to 2,000: "NAME-1", "NAME-2", and on. A flow, a link or a cell that names "NAME" means each of
+    /// them.
+    #[serde(rename = "count")]
+    #[expect(dead_code, reason = "groups are told apart before tables are read")]
+    pub(super) count: Option<u32>,
 }
 
 /// What a node does with packets.
@@ -139,7 +155,7 @@ pub(super) struct LinkTable {
     pub(super) link_layer: Option<LinkLayerEntry>,
     /// The name of a cell: wireless links of one cell share its medium, one transmission at a time.
     pub(super) cell: Option<String>,
-    /// How the medium of a cell is shared: "ideal", in turn and without collisions.
+    /// How the medium of a cell is shared: "ideal", in turn and without collisions. For IEEE 802.11 see `wlans`.
     pub(super) mac: Option<Text<Mac>>,
 }
 
@@ -201,8 +217,8 @@ pub(super) struct StayTable {
     pub(super) loss: Option<Text<Probability>>,
 }
 
-/// A flow: an application and what carries it.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// A flow: an application and what carries it; one each where an end is a group of nodes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct FlowTable {
     /// The host that sends, and over TCP opens the connection.
@@ -247,7 +263,7 @@ pub(super) enum OpeningName {
 }
 
 /// TCP's settings, for both ends of a flow.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TcpTable {
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
@@ -284,6 +300,30 @@ pub(super) struct TcpTable {
     pub(super) recovery: Option<RecoveryName>,
     /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
     pub(super) limited_transmit: Option<bool>,
+}
+
+impl TcpTable {
+    /// These settings, and below them others where these say nothing.
+    pub(super) fn over(&self, below: &Self) -> Self {
+        Self {
+            segment: self.segment.or(below.segment),
+            window: self.window.or(below.window),
+            initial_window: self.initial_window.or(below.initial_window),
+            initial_ssthresh: self.initial_ssthresh.or(below.initial_ssthresh),
+            acks: self.acks.or(below.acks),
+            ack_delay: self.ack_delay.or(below.ack_delay),
+            timestamps: self.timestamps.or(below.timestamps),
+            sack: self.sack.or(below.sack),
+            rto_min: self.rto_min.or(below.rto_min),
+            rto_initial: self.rto_initial.or(below.rto_initial),
+            rto_max: self.rto_max.or(below.rto_max),
+            clock_granularity: self.clock_granularity.or(below.clock_granularity),
+            max_timeouts: self.max_timeouts.or(below.max_timeouts),
+            congestion: self.congestion.or(below.congestion),
+            recovery: self.recovery.or(below.recovery),
+            limited_transmit: self.limited_transmit.or(below.limited_transmit),
+        }
+    }
 }
 
 /// When the receiver acknowledges data in order.

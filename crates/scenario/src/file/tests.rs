@@ -3,11 +3,14 @@
 mod bad_keys;
 mod bad_meaning;
 mod bad_octets;
+mod flavours;
 mod good;
+mod groups;
 mod overrides;
 mod settings;
 mod sweeps;
 mod traffic;
+mod wlans;
 
 use std::path::Path;
 

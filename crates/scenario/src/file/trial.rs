@@ -1,17 +1,22 @@
 //! How the flows run between real hosts.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::error::ScenarioError;
 use super::reader::Reader;
 use super::tables::TryTable;
-use crate::model::Trial;
+use crate::model::{FlowModel, Trial};
 
 const MOST_CONGESTION_CONTROLS: usize = 20;
 /// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
 const LONGEST_CONGESTION_CONTROL: usize = 15;
 
-pub(super) fn read(reader: &Reader<'_>, table: TryTable) -> Result<Trial, ScenarioError> {
+pub(super) fn read(
+    reader: &Reader<'_>,
+    table: TryTable,
+    flows: &[FlowModel],
+) -> Result<Trial, ScenarioError> {
     let default = Trial::default();
     let congestion = table.congestion.unwrap_or(default.congestion);
     if congestion.is_empty() || congestion.len() > MOST_CONGESTION_CONTROLS {
@@ -40,7 +45,19 @@ pub(super) fn read(reader: &Reader<'_>, table: TryTable) -> Result<Trial, Scenar
             None => Err(reader
                 .fail(&["try", "sysctl", &key], "expected a setting below net., such as \"ipv4.tcp_sack\"")),
         });
-    Ok(Trial { congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()? })
+    let simulated = table.simulated.iter().enumerate();
+    let simulated = simulated.map(|(index, node)| {
+        let index = index.to_string();
+        reader.node(&["try", "simulated", &index], node).map(|(node, _)| node)
+    });
+    let simulated: BTreeSet<usize> = simulated.collect::<Result<_, _>>()?;
+    if let Some(flow) =
+        flows.iter().find(|flow| simulated.contains(&flow.from) != simulated.contains(&flow.to))
+    {
+        let problem = "one of its ends is a real host and the other is simulated (try.simulated); expected both to be the same";
+        return Err(reader.fail(&["flows", &flow.name, "to"], problem));
+    }
+    Ok(Trial { congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()?, simulated })
 }
 
 /// The path of a setting below `/proc/sys/net`, which it cannot leave.

@@ -34,6 +34,23 @@ struct Radio {
     /// The number of the frame at the head of its queue.
     number: u32,
     arrival: Arrival,
+    used: RadioUse,
+}
+
+/// What a station has had of the air so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RadioUse {
+    /// Frames whose last fate it knows: delivered, or given up.
+    pub frames: u64,
+    /// Their transmissions.
+    pub transmissions: u64,
+    /// Of the frames, those that were given up.
+    pub given_up: u64,
+    /// The time that it transmitted for them: data frames, RTS and CTS-to-self, those that failed among them. Others' CTS and ACK, and
+    /// the spaces between frames, are not in it.
+    pub air_time: Duration,
+    /// The time that they were at the head of its queue before their first transmission.
+    pub access: Duration,
 }
 
 /// What has become of the packet at the head of a station's queue.
@@ -85,7 +102,13 @@ impl World {
     /// one is that the links of the others lead to it.
     pub fn add_station(&mut self, wlan: WlanId, node: NodeId, config: &StationConfig) -> StationId {
         let cell = &mut self.cells[wlan.index()];
-        cell.stations.push(Radio { node, ports: Vec::new(), number: 0, arrival: Arrival::NotYet });
+        cell.stations.push(Radio {
+            node,
+            ports: Vec::new(),
+            number: 0,
+            arrival: Arrival::NotYet,
+            used: RadioUse::default(),
+        });
         cell.wlan.add_station(config)
     }
 
@@ -135,6 +158,11 @@ impl World {
         &self.cells[wlan.index()].wlan
     }
 
+    /// What a station has had of the air so far.
+    pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
+        self.cells[wlan.index()].stations[station.index()].used
+    }
+
     pub(super) fn transmit_by_radio(&mut self, node: NodeId, port: PortId, key: ParcelKey) {
         let Port { cell: id, from, to, .. } = self.ports[port.index()];
         let frame = Frame { to: Receiver::Station(to), key: key.0, octets: self.parcels[key].len() as u32 };
@@ -179,6 +207,14 @@ impl World {
                 Output::Fate { from, frame, fate, transmissions, queueing, access, air_time } => {
                     let (queueing, air_time) =
                         (Duration::from_nanos(queueing), Duration::from_nanos(air_time));
+                    if fate != Fate::FirstTransmissionFailed {
+                        let used = &mut self.cells[id.index()].stations[from.index()].used;
+                        used.frames += 1;
+                        used.transmissions += u64::from(transmissions);
+                        used.given_up += u64::from(fate == Fate::GivenUp);
+                        used.air_time += air_time;
+                        used.access += Duration::from_nanos(access);
+                    }
                     self.on_frame_fate(id, from, frame, |packet| LinkEvent::Frame {
                         packet,
                         fate,

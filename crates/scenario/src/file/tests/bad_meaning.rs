@@ -96,15 +96,10 @@ fn what_belongs_to_wireless_links_is_refused_on_wired_ones() {
 }
 
 #[test]
-fn the_802_11_mac_is_promised_and_not_there() {
+fn the_802_11_mac_has_a_table_of_its_own() {
     let rate = "rate = \"2 Mbit/s\"";
     check(&[
-        (
-            rate,
-            "rate = \"2 Mbit/s\"\nmac = \"802.11\"\ncell = \"c\"",
-            "16: links.air.mac",
-            "comes with the 802.11 issue",
-        ),
+        (rate, "rate = \"2 Mbit/s\"\nmac = \"802.11\"\ncell = \"c\"", "16: links.air.mac", "[wlans.NAME]"),
         (rate, "rate = \"2 Mbit/s\"\nmac = \"ideal\"", "16: links.air.mac", "cell = \"NAME\""),
         (rate, "rate = \"2 Mbit/s\"\nmac = \"aloha\"", "16: links.air.mac", "\"ideal\""),
     ]);

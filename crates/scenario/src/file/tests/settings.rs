@@ -78,6 +78,7 @@ fn jitter_is_at_most_the_delay_and_not_for_a_link_layer_that_waits() {
         read(&GOOD.replacen("rate = \"10 Mbit/s\"", &link, 1)).map(|scenario| match &scenario.links[0].link {
             Link::Wired(config) => config.jitter,
             Link::Wireless { config, .. } => config.jitter,
+            Link::Radio { .. } => panic!("it is no cell"),
         })
     };
     let two = Duration::from_millis(2);

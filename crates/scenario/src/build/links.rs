@@ -1,0 +1,117 @@
+//! A scenario's links alone, for real hosts to be at their ends; and what stays in the model as background.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lasthop_packet::{Bitrate, Probability};
+use lasthop_sim::{
+    Capacity, Direction, Jitter, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
+};
+
+use super::BuildError;
+use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
+
+/// A world of links between external nodes.
+pub struct BuiltLinks {
+    /// The world at time zero.
+    pub world: World,
+    /// The two ends of each link, in the scenario's order: external nodes of its own, or what is simulated there.
+    pub ends: Vec<(NodeId, NodeId)>,
+    /// The two nodes that transmit on each link: its ends, but for links of 802.11 cells, where a station may have several links.
+    pub transmitters: Vec<(NodeId, NodeId)>,
+    /// The links.
+    pub links: Vec<LinkId>,
+}
+
+impl Scenario {
+    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes, flows and
+    /// schemes are the caller's. But what is simulated ([`crate::model::Trial::simulated`]) is in the world whole, with its flows.
+    ///
+    /// A station of an 802.11 cell is one node however many links it has; each of its links' ends is joined to it by a wire that takes
+    /// some nanoseconds.
+    pub fn build_links(&self, scheme: &SchemeChoice, seed: u64) -> Result<BuiltLinks, BuildError> {
+        let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new() };
+        let stations = self
+            .wlans
+            .iter()
+            .map(|wlan| wlan.stations.iter().map(|station| site.node(station.node)).collect::<Vec<NodeId>>());
+        let stations: Vec<Vec<NodeId>> = stations.collect();
+        let transmitters: Vec<_> = self.links.iter().map(|link| site.joints(link)).collect();
+        let without_loss = scheme.placement().is_none();
+        let wlans = self.add_wlans(&mut site.world, &stations, without_loss);
+        let links = self.add_links(&mut site.world, &transmitters, &wlans, without_loss);
+        let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
+        let ends = ends.collect();
+        for (index, flow) in self.flows.iter().enumerate() {
+            if self.trial.simulated.contains(&flow.from) && self.trial.simulated.contains(&flow.to) {
+                let between = (site.node(flow.from), site.node(flow.to));
+                self.add_flow(&mut site.world, (index, flow), between, scheme)?;
+            }
+        }
+        Ok(BuiltLinks { world: site.world, ends, transmitters, links })
+    }
+}
+
+/// The world while it grows.
+struct Site<'a> {
+    scenario: &'a Scenario,
+    world: World,
+    /// The nodes of the scenario that are nodes here: what is simulated, stations, and what simulated links lead to.
+    nodes: BTreeMap<usize, NodeId>,
+}
+
+impl Site<'_> {
+    /// The node that stands for one of the scenario's.
+    fn node(&mut self, index: usize) -> NodeId {
+        let (world, model) = (&mut self.world, &self.scenario.nodes[index]);
+        let kind = if self.scenario.trial.simulated.contains(&index) { model.kind } else { NodeKind::Router };
+        let config = NodeConfig {
+            processing_delay: model.processing_delay,
+            buffer: model.buffer,
+            ..NodeConfig::new(&model.name, kind)
+        };
+        *self.nodes.entry(index).or_insert_with(|| world.add_node(config))
+    }
+
+    /// The nodes that a link joins.
+    fn joints(&mut self, link: &LinkModel) -> (NodeId, NodeId) {
+        if self.scenario.joins_real_hosts(link) && !matches!(link.link, Link::Radio { .. }) {
+            return (self.external(link, link.ends.0), self.external(link, link.ends.1));
+        }
+        (self.node(link.ends.0), self.node(link.ends.1))
+    }
+
+    /// Where a link's real hosts are.
+    fn ends(&mut self, link: &LinkModel, joints: (NodeId, NodeId)) -> (NodeId, NodeId) {
+        if !self.scenario.joins_real_hosts(link) || !matches!(link.link, Link::Radio { .. }) {
+            return joints;
+        }
+        (self.behind(link, link.ends.0, joints.0), self.behind(link, link.ends.1, joints.1))
+    }
+
+    /// An external node behind a station.
+    fn behind(&mut self, link: &LinkModel, node: usize, station: NodeId) -> NodeId {
+        let external = self.external(link, node);
+        let direction = Direction {
+            capacity: Capacity::Fixed(Bitrate::mbps(1_000_000)),
+            queue: QueueLimit::Unlimited,
+            loss: Probability::ZERO,
+        };
+        let wire = WiredConfig {
+            name: format!("{} at {}", link.name(), self.scenario.nodes[node].name),
+            forward: direction.clone(),
+            backward: direction,
+            delay: Duration::ZERO,
+            jitter: Jitter::None,
+            clock: Duration::ZERO,
+            seed: None,
+        };
+        self.world.add_wired_link(external, station, &wire);
+        external
+    }
+
+    fn external(&mut self, link: &LinkModel, node: usize) -> NodeId {
+        let name = format!("{} of {}", self.scenario.nodes[node].name, link.name());
+        self.world.add_node(NodeConfig::new(name, NodeKind::External))
+    }
+}

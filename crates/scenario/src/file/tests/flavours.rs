@@ -1,0 +1,44 @@
+//! Rows of a comparison with a TCP of their own.
+
+use lasthop_tcp::{Congestion, Recovery};
+
+use super::{GOOD, check, read};
+
+#[test]
+fn a_row_may_have_a_tcp_of_its_own() {
+    let rows = r#"schemes = ["none", { tcp = { congestion = "cubic", recovery = "sack" } }, { tcp.recovery = "newreno" },
+        { scheme = "snoop", tcp.congestion = "vegas" }, { scheme = "no-loss", label = "best", tcp.window = "8 KiB" }]
+"#;
+    let text = GOOD.replacen("schemes = [\"none\", { scheme = \"snoop\", label = \"s\" }]\n", rows, 1);
+    let scenario = read(&text).expect("a right scenario");
+    let labels: Vec<&str> = scenario.schemes.iter().map(|row| row.label.as_str()).collect();
+    assert_eq!(labels, ["none", "cubic", "newreno", "vegas + snoop", "best"]);
+    let flow = scenario.flows[0].tcp().expect("it goes over TCP");
+    let tcp = |row: usize| scenario.schemes[row].tcp_of(0, flow).0;
+    assert_eq!((tcp(0).congestion, tcp(0).recovery), (Congestion::Reno, Recovery::Reno));
+    assert_eq!((tcp(1).congestion, tcp(1).recovery, tcp(1).sack), (Congestion::Cubic, Recovery::Sack, true));
+    assert_eq!(tcp(1).window, 65_536, "what the row says nothing of is the scenario's");
+    assert_eq!((tcp(3).congestion, tcp(4).window), (Congestion::Vegas, 8192));
+    assert_eq!(scenario.schemes[3].scheme().map(|(name, _)| name), Some("snoop"));
+}
+
+#[test]
+fn what_is_wrong_with_a_rows_tcp_is_told_where_the_row_stands() {
+    check(&[
+        (
+            "scheme = \"snoop\", label = \"s\"",
+            "tcp.congestion = \"bbr9\"",
+            "1: schemes[1].tcp.congestion",
+            "cubic",
+        ),
+        ("scheme = \"snoop\", label = \"s\"", "tcp.window = \"0 B\"", "1: schemes[1].tcp.window", "1 GiB"),
+        (
+            "scheme = \"snoop\", label = \"s\"",
+            "tcp.recovery = \"sack\", tcp.sack = false",
+            "1: schemes[1].tcp.sack",
+            "true",
+        ),
+        ("scheme = \"snoop\", label = \"s\"", "tcp.colour = 1", "1: schemes[1].tcp.colour", "unknown field"),
+        ("scheme = \"snoop\", label = \"s\"", "label = \"s\"", "1: schemes[1].scheme", "missing"),
+    ]);
+}

@@ -1,0 +1,317 @@
+//! IEEE 802.11 cells.
+
+use std::time::Duration;
+
+use lasthop_sim::QueueLimit;
+use lasthop_sim::wifi::{Preamble, Propagation, Rate};
+
+use super::{error, read};
+use crate::model::Link;
+
+/// An access point, two stations and a server; tests spoil a line of it.
+const CELL: &str = r#"seeds = 2
+[nodes.server]
+kind = "host"
+[nodes.ap]
+kind = "router"
+[nodes.phone]
+kind = "host"
+position = ["0 m", "10 m"]
+[nodes.laptop]
+kind = "host"
+[links.wire]
+between = ["server", "ap"]
+rate = "10 Mbit/s"
+[wlans.cell]
+standard = "802.11b"
+access-point = "ap"
+stations = ["phone", "laptop"]
+[flows.download]
+from = "server"
+to = "phone"
+[tcp]
+segment = "1460 B"
+"#;
+
+fn spoilt(right: &str, wrong: &str) -> String {
+    assert!(CELL.contains(right), "{right}");
+    CELL.replacen(right, wrong, 1)
+}
+
+/// Checks each replacement's error: where it is, and a piece of what it says.
+#[track_caller]
+fn check(cases: &[(&str, &str, &str, &str)]) {
+    for (right, wrong, place, says) in cases {
+        let error = error(&spoilt(right, wrong));
+        assert!(error.starts_with(&format!("x.toml:{place}: ")), "{wrong}: expected {place} in: {error}");
+        assert!(error.contains(says), "{wrong}: expected {says:?} in: {error}");
+    }
+}
+
+#[test]
+fn a_cell_has_the_defaults_of_its_standard_and_a_link_a_station() {
+    let scenario = read(CELL).expect("a right scenario");
+    let cell = &scenario.wlans[0];
+    assert_eq!((cell.config.phy.rate, cell.config.phy.slot), (Rate::Cck11, Duration::from_micros(20)));
+    assert_eq!((cell.config.mac.rts_threshold, cell.config.mac.short_retry_limit), (65_535, 7));
+    assert_eq!(cell.stations[0].node, 1, "the access point comes first");
+    assert_eq!(cell.stations[1].config.queue, QueueLimit::Packets(50));
+    assert_eq!(cell.stations[1].config.position.y.to_bits(), 10f64.to_bits());
+    let names: Vec<&str> = scenario.links.iter().map(crate::model::LinkModel::name).collect();
+    assert_eq!(names, ["wire", "cell.phone", "cell.laptop"]);
+    assert!(matches!(scenario.links[1].link, Link::Radio { wlan: 0, .. }));
+}
+
+#[test]
+fn every_parameter_of_the_standard_is_a_key() {
+    let keys = r#"standard = "802.11g"
+rate = "54 Mbit/s"
+basic-rates = ["1 Mbit/s", "6 Mbit/s"]
+preamble = "short"
+queue = "20 packets"
+rts-threshold = "500 B"
+short-retry-limit = 5
+long-retry-limit = 3
+cts-to-self = true
+slot-time = "20 us"
+sifs-time = "12 us"
+cw-min = 31
+cw-max = 255
+eifs = false
+eifs-rate = "6 Mbit/s"
+ack-timeout = "60 us"
+nav-reset = false
+propagation = { kind = "ranges", reception = "100 m", carrier-sense = "200 m" }
+capture = { threshold = "6 dB", later-frames = true }
+errors = { packet-error-rate = "1%", bit-error-rate = "0.0001%", bit-error-rates = { "54 Mbit/s" = "0.001%" }, control-frames = true }
+link-errors.up = { from = "phone", to = "ap", errors = { packet-error-rate = "5%" } }
+except.phone = { rate = "1 Mbit/s", queue = "5 packets" }"#;
+    let scenario = read(&spoilt("standard = \"802.11b\"", keys)).expect("a right scenario");
+    let cell = &scenario.wlans[0];
+    let (phy, mac) = (&cell.config.phy, &cell.config.mac);
+    assert_eq!((phy.rate, phy.preamble, phy.cw_min, phy.cw_max), (Rate::Ofdm54, Preamble::Short, 31, 255));
+    assert_eq!((phy.slot, phy.sifs), (Duration::from_micros(20), Duration::from_micros(12)));
+    assert_eq!(phy.basic_rates, [Rate::Dsss1, Rate::Ofdm6]);
+    assert_eq!((mac.rts_threshold, mac.short_retry_limit, mac.long_retry_limit), (500, 5, 3));
+    assert!(mac.cts_to_self && !mac.eifs && !mac.nav_reset);
+    assert_eq!(mac.response_timeout, Some(Duration::from_micros(60)));
+    assert!(matches!(cell.config.propagation, Propagation::Ranges { .. }));
+    assert!(cell.config.capture.is_some_and(|capture| capture.later_frames && capture.threshold > 3.9));
+    let bit = cell.config.errors.bit.expect("bit errors");
+    assert!(bit[Rate::Ofdm54 as usize] > 9e-6 && bit[Rate::Dsss1 as usize] < 2e-6);
+    assert_eq!((cell.errors[0].0, cell.errors[0].1), (1, 0));
+    assert_eq!(cell.stations[1].config.rate, Some(Rate::Dsss1));
+    assert_eq!(cell.stations[1].config.queue, QueueLimit::Packets(5));
+}
+
+#[test]
+fn without_an_access_point_those_talk_who_hear_each_other() {
+    let ad_hoc = spoilt(
+        "access-point = \"ap\"\nstations = [",
+        "propagation = \"two-ray-ground\"\nstations = [\"ap\", ",
+    );
+    let scenario = read(&ad_hoc).expect("a right scenario");
+    assert_eq!(scenario.links.len(), 1 + 3);
+    // 240 m from the laptop, 480 m from the access point: a relay's work, which takes the only way.
+    let chain = ad_hoc.replace("\"10 m\"", "\"480 m\"").replace(
+        "[nodes.laptop]\nkind = \"host\"",
+        "[nodes.laptop]\nkind = \"host\"\nposition = [\"0 m\", \"240 m\"]",
+    );
+    let scenario = read(&chain).expect("a right scenario");
+    let names: Vec<&str> = scenario.links.iter().map(crate::model::LinkModel::name).collect();
+    assert_eq!(names, ["wire", "cell.ap.laptop", "cell.phone.laptop"]);
+}
+
+#[test]
+fn a_physical_layer_has_its_rates_and_no_others() {
+    let standard = "standard = \"802.11b\"";
+    check(&[
+        (standard, "standard = \"802.11n\"", "15: wlans.cell.standard", "802.11b"),
+        (
+            standard,
+            "standard = \"802.11b\"\nrate = \"54 Mbit/s\"",
+            "16: wlans.cell.rate",
+            "54 Mbit/s is no rate of 802.11b; expected one of 1, 2, 5.5, 11 Mbit/s",
+        ),
+        (standard, "standard = \"802.11a\"\nrate = \"11 Mbit/s\"", "16: wlans.cell.rate", "one of 6, 9, 12"),
+        (
+            standard,
+            "standard = \"802.11b\"\nrate = \"7 Mbit/s\"",
+            "16: wlans.cell.rate",
+            "a rate of IEEE 802.11",
+        ),
+        (
+            standard,
+            "standard = \"802.11\"\nbasic-rates = [\"1 Mbit/s\", \"11 Mbit/s\"]",
+            "16: wlans.cell.basic-rates[1]",
+            "1, 2 Mbit/s",
+        ),
+        (standard, "standard = \"802.11b\"\nbasic-rates = []", "16: wlans.cell.basic-rates", "one or more"),
+        (standard, "standard = \"802.11a\"\npreamble = \"short\"", "16: wlans.cell.preamble", "802.11g"),
+        (
+            standard,
+            "standard = \"802.11b\"\ncts-to-self = true",
+            "16: wlans.cell.cts-to-self",
+            "802.11g only",
+        ),
+        (
+            standard,
+            "standard = \"802.11b\"\nexcept.phone.rate = \"54 Mbit/s\"",
+            "16: wlans.cell.except.phone.rate",
+            "no rate of 802.11b",
+        ),
+        (
+            standard,
+            "standard = \"802.11b\"\nerrors.bit-error-rates = { \"7 Mbit/s\" = \"1%\" }",
+            "16: wlans.cell.errors.bit-error-rates.7 Mbit/s",
+            "a rate of IEEE 802.11",
+        ),
+    ]);
+}
+
+#[test]
+fn a_number_out_of_range_is_refused() {
+    let standard = "standard = \"802.11b\"";
+    let with = |line: &str| format!("{standard}\n{line}");
+    for (line, key, says) in [
+        ("cw-min = 0", "cw-min", "1 to 32767"),
+        ("cw-min = 31\ncw-max = 15", "cw-max", "31 to 32767"),
+        ("short-retry-limit = 0", "short-retry-limit", "1 to 255"),
+        ("long-retry-limit = 256", "long-retry-limit", "1 to 255"),
+        ("slot-time = \"0 s\"", "slot-time", "1 us to 1 ms"),
+        ("sifs-time = \"1 s\"", "sifs-time", "1 us to 1 ms"),
+        ("ack-timeout = \"1 s\"", "ack-timeout", "1 us to 10 ms"),
+        ("queue = \"0 packets\"", "queue", "a packet or more"),
+        ("capture = {}", "capture", "distances"),
+        ("errors.packet-error-rate = \"2\"", "errors.packet-error-rate", "0%"),
+        ("errors.channel.good.mean = \"1 s\"", "errors.channel.bad.mean", "mean is missing"),
+        ("errors.channel.states = \"absent\"", "errors.channel.states", "it cannot be read"),
+        ("propagation = { kind = \"ranges\" }", "propagation.reception", "missing"),
+        ("propagation = { kind = \"ranges\", reception = \"0 m\" }", "propagation.reception", "above zero"),
+        (
+            "propagation = { kind = \"ranges\", reception = \"9 m\", carrier-sense = \"8 m\" }",
+            "propagation.carrier-sense",
+            "at least",
+        ),
+        (
+            "propagation = { kind = \"everywhere\", reception = \"9 m\" }",
+            "propagation.reception",
+            "leave it out",
+        ),
+        (
+            "propagation = { kind = \"two-ray-ground\", carrier-sense-threshold = \"0 dBm\" }",
+            "propagation.carrier-sense-threshold",
+            "at most",
+        ),
+        (
+            "propagation = { kind = \"two-ray-ground\", antenna-height = \"0 m\" }",
+            "propagation.antenna-height",
+            "1 cm",
+        ),
+        (
+            "propagation = { kind = \"two-ray-ground\", transmit-power = \"1\" }",
+            "propagation.transmit-power",
+            "dBm",
+        ),
+        ("propagation = \"nowhere\"", "propagation", "everywhere"),
+    ] {
+        let error = error(&spoilt(standard, &with(line)));
+        assert!(error.contains(&format!(": wlans.cell.{key}: ")), "{line}: {error}");
+        assert!(error.starts_with("x.toml:1"), "{line}: {error}");
+        assert!(error.contains(says), "{line}: expected {says:?} in: {error}");
+    }
+}
+
+#[test]
+fn a_station_exists_once_and_in_range() {
+    let stations = "stations = [\"phone\", \"laptop\"]";
+    check(&[
+        (
+            stations,
+            "stations = [\"phone\", \"moon\"]",
+            "17: wlans.cell.stations[1]",
+            "there is no node \"moon\"",
+        ),
+        (stations, "stations = [\"phone\", \"phone\"]", "17: wlans.cell.stations[1]", "twice"),
+        (stations, "stations = [\"phone\", \"ap\"]", "17: wlans.cell.stations[1]", "twice"),
+        (stations, "stations = []", "17: wlans.cell.stations", "1 to 2000"),
+        (
+            "access-point = \"ap\"",
+            "access-point = \"pa\"",
+            "16: wlans.cell.access-point",
+            "there is no node \"pa\"",
+        ),
+        (
+            "access-point = \"ap\"\nstations = [\"phone\", \"laptop\"]",
+            "stations = [\"phone\"]",
+            "16: wlans.cell.stations",
+            "2 to 2000 without an access point",
+        ),
+        (
+            stations,
+            "stations = [\"phone\", \"laptop\"]\npropagation = { kind = \"ranges\", reception = \"9 m\" }",
+            "17: wlans.cell.stations[0]",
+            "\"phone\" is 10 m from the access point, out of its range",
+        ),
+        (
+            "access-point = \"ap\"\nstations = [\"phone\", \"laptop\"]",
+            "stations = [\"ap\", \"phone\", \"laptop\"]\npropagation = { kind = \"ranges\", reception = \"9 m\" }",
+            "16: wlans.cell.stations[1]",
+            "\"phone\" is out of everybody's range",
+        ),
+        (stations, "stations = [\"phone\"]\nexcept.laptop = {}", "18: wlans.cell.except.laptop", "not among"),
+        (
+            stations,
+            "stations = [\"phone\", \"laptop\"]\nlink-errors.x = { from = \"phone\", to = \"laptop\", errors = {} }",
+            "18: wlans.cell.link-errors.x.to",
+            "do not talk to each other",
+        ),
+        (
+            stations,
+            "stations = [\"phone\", \"laptop\"]\nlink-errors.x = { from = \"phone\", to = \"server\", errors = {} }",
+            "18: wlans.cell.link-errors.x.to",
+            "no station of this cell",
+        ),
+        (
+            "[wlans.cell]",
+            "[wlans.first]\nstandard = \"802.11a\"\nstations = [\"ap\", \"phone\"]\n[wlans.cell]",
+            "20: wlans.cell.stations",
+            "joins these two",
+        ),
+    ]);
+}
+
+#[test]
+fn a_position_is_two_numbers_with_a_unit() {
+    let position = "position = [\"0 m\", \"10 m\"]";
+    check(&[
+        (position, "position = [\"0 m\", \"ten\"]", "8: nodes.phone.position[1]", "such as \"10 m\""),
+        (position, "position = [\"0 m\", \"nan m\"]", "8: nodes.phone.position[1]", "such as \"10 m\""),
+        (position, "position = [\"0 m\", \"99999 km\"]", "8: nodes.phone.position[1]", "1000 km"),
+        (position, "position = [\"0 m\", 10]", "8: nodes.phone.position[1]", "such as \"10 m\""),
+        (position, "position = [\"0 m\"]", "8: nodes.phone.position", "2"),
+    ]);
+}
+
+#[test]
+fn a_datagram_fits_into_a_frame() {
+    let segment = "segment = \"1460 B\"";
+    check(&[
+        (segment, "segment = \"2265 B\"", "22: tcp.segment", "datagrams of 2305 octets"),
+        (
+            "seeds = 2",
+            "schemes = [\"none\", { tcp.segment = \"4 kB\", label = \"big\" }]",
+            "1: schemes[1].tcp.segment",
+            "at most \"2264 B\"",
+        ),
+    ]);
+    read(&spoilt(segment, "segment = \"2264 B\"")).expect("just small enough");
+    // Over the wire alone there is no such limit.
+    let wired = spoilt(
+        "to = \"phone\"",
+        "to = \"phone\"\n[flows.wired]\nfrom = \"server\"\nto = \"other\"\ntcp.segment = \"9 kB\"",
+    );
+    let wired = wired
+        + "[nodes.other]\nkind = \"host\"\n[links.other]\nbetween = [\"ap\", \"other\"]\nrate = \"1 Mbit/s\"\n";
+    read(&wired).expect("no cell on its way");
+}

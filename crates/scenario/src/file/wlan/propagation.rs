@@ -1,0 +1,161 @@
+//! Who hears whom.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use lasthop_sim::wifi::{Capture, Position, Propagation, TwoRayGround};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use super::tables::{CaptureTable, PropagationEntry, PropagationKind, PropagationTable};
+use crate::file::error::ScenarioError;
+use crate::file::quantity::{Decibels, Hertz, Metres, Text, Watts};
+use crate::file::reader::Reader;
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &PropagationTable,
+) -> Result<Propagation, ScenarioError> {
+    let fail = |key: &str, problem: &str| reader.fail(&["wlans", name, "propagation", key], problem);
+    let of_ranges =
+        [("reception", table.reception.is_some()), ("carrier-sense", table.carrier_sense.is_some())];
+    let of_two_rays = [
+        ("transmit-power", table.transmit_power.is_some()),
+        ("reception-threshold", table.reception_threshold.is_some()),
+        ("carrier-sense-threshold", table.carrier_sense_threshold.is_some()),
+        ("antenna-gain", table.antenna_gain.is_some()),
+        ("antenna-height", table.antenna_height.is_some()),
+        ("frequency", table.frequency.is_some()),
+        ("system-loss", table.system_loss.is_some()),
+    ];
+    for (kind, keys) in
+        [(PropagationKind::Ranges, &of_ranges[..]), (PropagationKind::TwoRayGround, &of_two_rays[..])]
+    {
+        if let Some((key, _)) = keys.iter().find(|(_, given)| *given && table.kind != kind) {
+            return Err(fail(key, "it means nothing to this kind of propagation; leave it out"));
+        }
+    }
+    match table.kind {
+        PropagationKind::Everywhere => Ok(Propagation::Everywhere),
+        PropagationKind::Ranges => {
+            let Some(Text(Metres(reception))) = table.reception else {
+                return Err(fail(
+                    "reception",
+                    "it is missing; expected a range, such as reception = \"100 m\"",
+                ));
+            };
+            if reception <= 0.0 {
+                return Err(fail("reception", "expected a range above zero"));
+            }
+            let carrier_sense = table.carrier_sense.map_or(reception, |Text(Metres(range))| range);
+            if carrier_sense < reception {
+                return Err(fail(
+                    "carrier-sense",
+                    "what is decoded is sensed; expected at least `reception`",
+                ));
+            }
+            Ok(Propagation::Ranges { reception, carrier_sense })
+        }
+        PropagationKind::TwoRayGround => {
+            let default = TwoRayGround::WAVELAN;
+            let watts = |value: Option<Text<Watts>>, default| value.map_or(default, |Text(Watts(it))| it);
+            let factor =
+                |value: Option<Text<Decibels>>, default| value.map_or(default, |Text(Decibels(it))| it);
+            let model = TwoRayGround {
+                transmit_power: watts(table.transmit_power, default.transmit_power),
+                gain: factor(table.antenna_gain, default.gain),
+                height: table.antenna_height.map_or(default.height, |Text(Metres(height))| height),
+                frequency: table.frequency.map_or(default.frequency, |Text(Hertz(frequency))| frequency),
+                system_loss: factor(table.system_loss, default.system_loss),
+                reception_threshold: watts(table.reception_threshold, default.reception_threshold),
+                carrier_sense_threshold: watts(
+                    table.carrier_sense_threshold,
+                    default.carrier_sense_threshold.min(watts(table.reception_threshold, f64::INFINITY)),
+                ),
+            };
+            if !(0.01..=1000.0).contains(&model.height) {
+                return Err(fail("antenna-height", "expected \"1 cm\" to \"1 km\""));
+            }
+            if model.system_loss < 1.0 {
+                return Err(fail("system-loss", "expected \"0 dB\" or more"));
+            }
+            if model.carrier_sense_threshold > model.reception_threshold {
+                let problem = "what is decoded is sensed; expected at most `reception-threshold`";
+                return Err(fail("carrier-sense-threshold", problem));
+            }
+            Ok(Propagation::TwoRayGround(model))
+        }
+    }
+}
+
+pub(super) fn capture(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &CaptureTable,
+    propagation: &Propagation,
+) -> Result<Capture, ScenarioError> {
+    if *propagation == Propagation::Everywhere {
+        let problem = "everybody is as strong as everybody; expected a propagation with distances";
+        return Err(reader.fail(&["wlans", name, "capture"], problem));
+    }
+    let threshold = table.threshold.map_or(10.0, |Text(Decibels(threshold))| threshold);
+    if threshold <= 1.0 {
+        return Err(reader.fail(&["wlans", name, "capture", "threshold"], "expected more than \"0 dB\""));
+    }
+    Ok(Capture { threshold, later_frames: table.later_frames })
+}
+
+/// Whether a station at one of two places decodes one at the other.
+pub(super) fn reaches(propagation: &Propagation, from: Position, to: Position) -> bool {
+    let distance = from.distance(to);
+    match propagation {
+        Propagation::Everywhere => true,
+        Propagation::Ranges { reception, .. } => distance <= *reception,
+        Propagation::TwoRayGround(model) => model.received_power(distance) >= model.reception_threshold,
+    }
+}
+
+impl<'de> Deserialize<'de> for PropagationEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = PropagationEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"everywhere\", \"two-ray-ground\", or a table with \"ranges\" or one of them as \"kind\"")
+            }
+            fn visit_str<E: Error>(self, kind: &str) -> Result<PropagationEntry, E> {
+                Ok(PropagationEntry(PropagationTable {
+                    kind: PropagationKind::deserialize(StrDeserializer::new(kind))?,
+                    reception: None,
+                    carrier_sense: None,
+                    transmit_power: None,
+                    reception_threshold: None,
+                    carrier_sense_threshold: None,
+                    antenna_gain: None,
+                    antenna_height: None,
+                    frequency: None,
+                    system_loss: None,
+                }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<PropagationEntry, A::Error> {
+                PropagationTable::deserialize(MapAccessDeserializer::new(entries)).map(PropagationEntry)
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for PropagationEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Propagation".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let kind = generator.subschema_for::<PropagationKind>();
+        let table = generator.subschema_for::<PropagationTable>();
+        json_schema!({ "oneOf": [kind, table] })
+    }
+}
