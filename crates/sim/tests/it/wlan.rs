@@ -43,7 +43,7 @@ fn site(config: WlanConfig, stations: usize, seed: u64) -> Site {
 impl Site {
     /// A flow of 1,460-octet segments, whose window no queue here overflows, with an ACK a segment.
     fn flow(&mut self, ends: (NodeId, NodeId)) -> FlowId {
-        let mut config = flow(&mut self.world, ends, None);
+        let mut config = flow(&self.world, ends, None);
         let window = 40 * 1460;
         let tcp = Config { mss: 1460, window, initial_ssthresh: window, ..Config::default() };
         config.transport = tcp_transport(Opening::Established, &tcp);
@@ -231,7 +231,7 @@ fn in_an_ad_hoc_chain_a_connection_goes_from_neighbour_to_neighbour() {
         for pair in stations.windows(2) {
             world.add_radio_link("air", wlan, pair[0], pair[1]);
         }
-        let config = flow(&mut world, (nodes[0], nodes[2]), None);
+        let config = flow(&world, (nodes[0], nodes[2]), None);
         let flow = world.add_flow(config);
         world.run(Instant::from_secs(60), false);
         assert!(world.outcome(flow).intact && world.accounts().balance());
