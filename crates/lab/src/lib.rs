@@ -7,6 +7,7 @@
 //! | [`sweep`] | a grid of scenarios into one CSV or Parquet file |
 //! | [`reproduce`] | a paper's numbers beside ours, with a verdict a row |
 //! | [`goel`] | the 1997 thesis: its network, its tables, its claims |
+//! | [`kliazovich`] | LLE-TCP's dissertation |
 //! | [`bianchi`] | saturation throughput of 802.11 on paper, and in the simulator |
 //! | [`stats`] | means, confidence intervals, ratios |
 //! | [`capture`] | a run as pcapng |
@@ -19,6 +20,7 @@ pub mod bianchi;
 pub mod capture;
 pub mod compare;
 pub mod goel;
+pub mod kliazovich;
 pub mod progress;
 pub mod reproduce;
 pub mod run;

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_lab::reproduce::Row;
-use lasthop_lab::{bianchi, goel, table};
+use lasthop_lab::{bianchi, goel, kliazovich, table};
 use lasthop_scenario::BuildError;
 
 use crate::failure::Failure;
@@ -34,6 +34,8 @@ enum Paper {
     Goel,
     /// Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC 2000, with frozen back-off
     Bianchi,
+    /// Kliazovich, dissertation, University of Trento 2006: LLE-TCP, figure 3.7 so far
+    LleTcp,
     /// Every paper there is
     All,
 }
@@ -57,9 +59,11 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
     match paper {
         Paper::Goel => goel::reproduce(seeds, bar),
         Paper::Bianchi => Ok(bianchi::reproduction::reproduce(seeds, bar)),
+        Paper::LleTcp => kliazovich::reproduce(seeds, bar),
         Paper::All => {
             let mut rows = goel::reproduce(seeds, bar)?;
             rows.extend(bianchi::reproduction::reproduce(seeds, bar));
+            rows.extend(kliazovich::reproduce(seeds, bar)?);
             Ok(rows)
         }
     }
