@@ -84,6 +84,15 @@ impl Side {
             Self::Radio => Self::Core,
         }
     }
+
+    /// The connection, by its direction from the core side to the radio side, of a packet that came from this side with this key.
+    #[must_use]
+    pub const fn connection(self, key: FlowKey) -> FlowKey {
+        match self {
+            Self::Core => key,
+            Self::Radio => key.reversed(),
+        }
+    }
 }
 
 /// What becomes of the packet in hand.

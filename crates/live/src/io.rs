@@ -14,7 +14,6 @@ use lasthop_packet::{FlowKey, Instant};
 
 use crate::frame::Frame;
 
-pub use devices::Waker;
 pub use selection::Selection;
 
 /// A port by its place in the configuration.

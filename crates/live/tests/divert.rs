@@ -285,7 +285,7 @@ fn what_is_missing_is_said() {
         let mut gateway = open();
         let waker = gateway.waker();
         thread::scope(|scope| {
-            scope.spawn(move || waker.wake());
+            scope.spawn(waker);
             gateway.wait(None)
         })
     });

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use links::BuiltLinks;
 
-use crate::model::{FlowModel, Link, Scenario, SchemeChoice, TransportModel, WlanModel};
+use crate::model::{FlowModel, Link, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -127,10 +127,10 @@ impl Scenario {
     }
 
     fn transport(&self, (index, flow): (usize, &FlowModel), scheme: &SchemeChoice) -> TransportConfig {
-        let TransportModel::Tcp(tcp) = &flow.transport else { return TransportConfig::Udp };
-        let (sender, receiver) = scheme.tcp_of(index, tcp);
+        let TransportModel::Tcp(own) = &flow.transport else { return TransportConfig::Udp };
+        let TcpModel { opening, sender, receiver } = scheme.tcp_of(index, own);
         TransportConfig::Tcp(TcpConfig {
-            opening: tcp.opening,
+            opening: *opening,
             sender: sender.clone(),
             receiver: receiver.clone(),
             extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),

@@ -20,6 +20,6 @@ pub use build::{BuildError, Built, BuiltLinks};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{Overrides, Point, ScenarioError, Settings, Sweep};
 pub use model::{
-    FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, TcpEnds, TcpModel,
-    TransportModel, Trial, WlanModel, WlanStation,
+    FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
+    WlanModel, WlanStation,
 };

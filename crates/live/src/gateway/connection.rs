@@ -141,15 +141,6 @@ impl Connection {
         ));
     }
 
-    /// The connection that a TCP packet from this side belongs to.
-    pub fn key_of(packet: &Packet, from: Side) -> Option<FlowKey> {
-        let key = packet.flow_key()?;
-        Some(match from {
-            Side::Core => key,
-            Side::Radio => key.reversed(),
-        })
-    }
-
     /// What came from this side.
     pub const fn from(&self, side: Side) -> &Direction {
         match side {

@@ -113,7 +113,7 @@ impl Engine {
     pub fn on_link(&mut self, event: &LinkEvent<'_>, now: Instant, out: &mut Outgoing) {
         let LinkEvent::Frame { packet, .. } = event;
         // What this node transmits came from the core side.
-        let place = Connection::key_of(packet, Side::Core).and_then(|key| self.connections.find(key));
+        let place = packet.flow_key().and_then(|key| self.connections.find(Side::Core.connection(key)));
         let Some(place) = place else { return };
         let connection = self.connections.at(place);
         let (Some(rule), None, false) = (connection.rule, connection.aside, self.is_drained) else { return };
@@ -155,13 +155,13 @@ impl Engine {
 
     fn on_packet(&mut self, in_hand: InHand, now: Instant, out: &mut Outgoing) {
         let InHand { port, side, ref link, ref packet, .. } = in_hand;
-        let (Some(tcp), Some(key)) = (packet.tcp(), Connection::key_of(packet, side)) else {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
             self.counters.passed.not_tcp += 1;
             out.frames.push((port, in_hand.frame));
             return;
         };
         let flags = tcp.flags;
-        let Some(place) = self.meet(key, flags, now, out) else {
+        let Some(place) = self.meet(side.connection(key), flags, now, out) else {
             out.frames.push((port, in_hand.frame));
             return;
         };
@@ -194,7 +194,7 @@ impl Engine {
         let Ok((link, packet)) = frame.parse(ethernet) else { return };
         // Copies of both sides come by one port, in order. Its own link header tells on which side of its connection a packet passed.
         let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
-            let key = Connection::key_of(&packet, side)?;
+            let key = side.connection(packet.flow_key()?);
             let place = self.connections.find(key)?;
             let arrival = self.connections.at(place).from(side).arrival.as_ref()?;
             (arrival.link == link).then_some((side, port, key, place))
@@ -283,8 +283,8 @@ impl Engine {
         }
         let mut packets = std::mem::take(&mut self.outbox.packets);
         for (to, packet) in packets.drain(..) {
-            let place = match Connection::key_of(&packet, to.opposite()) {
-                Some(key) => self.connections.find(key),
+            let place = match packet.flow_key() {
+                Some(key) => self.connections.find(to.opposite().connection(key)),
                 None => in_hand,
             };
             let Some(place) = place else {

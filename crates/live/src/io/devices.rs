@@ -9,7 +9,7 @@ use lasthop_packet::Instant;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, read, write};
 
-use super::{LONGEST_WAIT, Port, PortId, Sent};
+use super::{LONGEST_WAIT, Port, PortId, Sent, Wake};
 use crate::buffer::Buffers;
 use crate::clock;
 use crate::device::{Device, Interface};
@@ -41,22 +41,9 @@ pub(super) struct Devices {
     /// What came from ports that are not for copies, and is handed in behind them.
     behind: Vec<(PortId, Frame)>,
     wake: Arc<OwnedFd>,
-    watched: Vec<OwnedFd>,
     /// The number of each port's interface, and when it was last looked whether it is still there.
     interfaces: Vec<u32>,
     last_round: Instant,
-}
-
-/// Ends a wait from another thread.
-#[derive(Clone, Debug)]
-pub struct Waker(Arc<OwnedFd>);
-
-impl Waker {
-    /// Ends the wait that is going on, or the next one.
-    pub fn wake(&self) {
-        // A counter that is full ends the wait as well.
-        let _ = write(&self.0, &1_u64.to_ne_bytes());
-    }
 }
 
 impl Devices {
@@ -75,7 +62,6 @@ impl Devices {
             buffers: Buffers::new(),
             behind: Vec::new(),
             wake,
-            watched: Vec::new(),
             interfaces,
             last_round,
         })
@@ -85,13 +71,12 @@ impl Devices {
         &self.ports
     }
 
-    pub(super) fn waker(&self) -> Waker {
-        Waker(Arc::clone(&self.wake))
-    }
-
-    /// Has a wait end when this can be read, too.
-    pub(super) fn watch(&mut self, file: OwnedFd) {
-        self.watched.push(file);
+    pub(super) fn waker(&self) -> Wake {
+        let wake = Arc::clone(&self.wake);
+        Box::new(move || {
+            // A counter that is full ends the wait as well.
+            let _ = write(&wake, &1_u64.to_ne_bytes());
+        })
     }
 
     pub(super) fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
@@ -197,8 +182,7 @@ impl Devices {
         let ports = self.taps.len();
         let timeout =
             Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
-        let others = self.watched.iter().chain([&*self.wake]).map(AsFd::as_fd);
-        let files = self.taps.iter().map(AsFd::as_fd).chain(others);
+        let files = self.taps.iter().map(AsFd::as_fd).chain([self.wake.as_fd()]);
         let mut polled: Vec<PollFd<'_>> =
             files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {

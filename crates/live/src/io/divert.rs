@@ -1,15 +1,15 @@
 //! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP devices, and put back what comes from there.
 //!
-//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. A third has copies of what
-//! went on at both without asking. So both directions
+//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. So both directions
 //! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, address
-//! translation (MASQUERADE), or a server on the gateway itself. The core's interfaces are not touched.
+//! translation (MASQUERADE), or a server on the gateway itself. The core's interfaces are not touched. A third port has copies of what agents let
+//! pass at the other two ([`Passage`]): that goes on in the kernel, as if we were not there.
 //!
 //! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation are as without us, because the kernel's stack
 //! sees each frame once: a frame goes back to the very hook that it was taken at. Down to the client that is the queueing discipline of the
 //! radio interface, reached within our own system call; up from the client it is the stack's entry, by the processor's
 //! backlog. What is not wanted never reaches us. When this process ends in whatever way, the devices and the programs
-//! vanish with it; when it only hangs, its heartbeat goes stale, and frames pass after 60 ms.
+//! vanish with it; when it only hangs, its heartbeat goes stale, and frames pass after 60 ms, those of connections with something let pass after 5.
 //!
 //! What a frame loses on its way round, for it is a new one in the kernel when it comes back:
 //!
@@ -23,55 +23,26 @@
 //! Between two clients of one gateway a connection is seen twice, once next to each: as two connections, each with the other
 //! client for its core.
 
+mod error;
 mod mapped;
 mod passages;
 mod program;
 
 use std::io;
-use std::os::fd::OwnedFd;
 
 use lasthop_agent::{Passage, Side};
 use lasthop_packet::{FlowKey, Instant};
-use thiserror::Error;
 
-use super::devices::{Devices, Waker};
+use super::devices::Devices;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
-use crate::device::{Device, DeviceError, Interface, Kind, LARGEST_MTU};
+use crate::device::{Device, Interface, Kind, LARGEST_MTU};
 use crate::frame::Frame;
 use mapped::Mapped;
 use passages::Passages;
 use program::Programs;
 
-pub use program::{Attachment, Counters, ProgramError, is_built};
-
-/// Why frames cannot be diverted.
-#[derive(Debug, Error)]
-pub enum DivertError {
-    /// An interface that the configuration names is not there.
-    #[error("there is no interface {name}: {error}")]
-    NoInterface {
-        /// Its name.
-        name: String,
-        /// What the kernel said.
-        #[source]
-        error: io::Error,
-    },
-    /// An interface without Ethernet, such as a tunnel or a modem in raw IP mode.
-    #[error("the interface {name} has no Ethernet header; use the backend with policy routing for it")]
-    NotEthernet {
-        /// Its name.
-        name: String,
-    },
-    /// A TAP device.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The BPF programs.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// What we wait with.
-    #[error("cannot make an eventfd: {0}")]
-    Wait(#[source] io::Error),
-}
+pub use error::{DivertError, ProgramError};
+pub use program::{Attachment, Counters, is_built};
 
 /// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
 #[derive(Debug)]
@@ -128,16 +99,6 @@ impl Divert {
     pub fn counters(&self) -> Result<Counters, ProgramError> {
         self.programs.counters()
     }
-
-    /// Ends a wait from another thread.
-    pub fn waker(&self) -> Waker {
-        self.devices.waker()
-    }
-
-    /// Has a wait end when this can be read, too.
-    pub fn watch(&mut self, file: OwnedFd) {
-        self.devices.watch(file);
-    }
 }
 
 impl Drop for Divert {
@@ -166,8 +127,7 @@ impl PacketIo for Divert {
     }
 
     fn waker(&self) -> Wake {
-        let waker = self.devices.waker();
-        Box::new(move || waker.wake())
+        self.devices.waker()
     }
 
     fn heartbeat(&mut self, now: Instant) {

@@ -12,13 +12,12 @@
 //! TCP to and from the gateway itself does not come to us, because the kernel looks at its own addresses first.
 
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 use lasthop_packet::Instant;
 use thiserror::Error;
 
-use super::devices::{Devices, Waker};
+use super::devices::Devices;
 use super::selection::Prefix;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::{Device, DeviceError, Interface, Kind};
@@ -133,16 +132,6 @@ impl Policy {
         }
         let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
         Ok(Self { rules: Some(rules), devices: Devices::new(ports, devices).map_err(PolicyError::Wait)? })
-    }
-
-    /// Ends a wait from another thread.
-    pub fn waker(&self) -> Waker {
-        self.devices.waker()
-    }
-
-    /// Has a wait end when this can be read, too.
-    pub fn watch(&mut self, file: OwnedFd) {
-        self.devices.watch(file);
     }
 }
 
@@ -293,8 +282,7 @@ impl PacketIo for Policy {
     }
 
     fn waker(&self) -> Wake {
-        let waker = self.devices.waker();
-        Box::new(move || waker.wake())
+        self.devices.waker()
     }
 
     /// Nobody listens.

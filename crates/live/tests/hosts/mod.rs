@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use lasthop_agent::Side;
 use lasthop_live::clock;
 use lasthop_live::frame::{Frame, LinkHeader};
-use lasthop_live::gateway::connection::Connection;
 use lasthop_live::io::{PacketIo, Port, Sent};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::wire::emit;
@@ -463,7 +462,7 @@ impl Seen {
         if !matches!(packet.transport(), Transport::Tcp(_)) {
             self.not_tcp.fetch_add(1, Relaxed);
         }
-        if let Some(key) = Connection::key_of(&packet, port.side) {
+        if let Some(key) = packet.flow_key().map(|key| port.side.connection(key)) {
             self.connections.lock().expect("nobody panicked").entry(key).or_default().insert(port.side);
         }
         if edit.is_some_and(|edit| edit(&mut packet)) {

@@ -4,7 +4,7 @@ use super::error::ScenarioError;
 use super::reader::Reader;
 use super::tables::{CongestionName, FlowTable, RecoveryName, TcpTable, TransportName};
 use super::traffic;
-use crate::model::{TcpEnds, TcpModel, TransportModel};
+use crate::model::{TcpModel, TransportModel};
 
 /// TCP's settings of each flow, in the order of `flows`, with a row's settings over them; nothing of a flow over UDP.
 pub(super) fn read(
@@ -13,7 +13,7 @@ pub(super) fn read(
     tcp: &TcpTable,
     flows: &[(String, FlowTable)],
     tcp_of_all: &TcpTable,
-) -> Result<Vec<Option<TcpEnds>>, ScenarioError> {
+) -> Result<Vec<Option<TcpModel>>, ScenarioError> {
     let ends = flows.iter().map(|(name, flow)| {
         if flow.transport == Some(TransportName::Udp) {
             return Ok(None);
@@ -27,9 +27,8 @@ pub(super) fn read(
             let is_there = reader.document.get(&place).is_some();
             reader.fail(if is_there { &place } else { &place[..3] }, error.problem)
         })?;
-        let ends = |tcp: TcpModel| TcpEnds { sender: tcp.sender, receiver: tcp.receiver };
         Ok(match model.transport {
-            TransportModel::Tcp(tcp) => Some(ends(tcp)),
+            TransportModel::Tcp(tcp) => Some(tcp),
             TransportModel::Udp => None,
         })
     });

@@ -275,7 +275,7 @@ impl Reader<'_> {
         for (index, flow) in scenario.flows.iter().enumerate() {
             for (row, scheme) in scenario.schemes.iter().enumerate() {
                 let datagram = match &flow.transport {
-                    TransportModel::Tcp(tcp) => scheme.tcp_of(index, tcp).0.mss.saturating_add(HEADERS),
+                    TransportModel::Tcp(tcp) => scheme.tcp_of(index, tcp).sender.mss.saturating_add(HEADERS),
                     TransportModel::Udp => flow.application.message().saturating_add(UDP_HEADERS),
                 };
                 if datagram <= wlan::MTU || !scenario.crosses_a_wlan(flow) {

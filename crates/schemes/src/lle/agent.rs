@@ -331,10 +331,10 @@ impl Lle {
 
 impl Agent for Lle {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let Some(key) = packet.flow_key() else { return Verdict::Forward };
+        let Some(key) = packet.flow_key().map(|key| from.connection(key)) else { return Verdict::Forward };
         match from {
             Side::Core => self.on_core(packet, key, cx),
-            Side::Radio => self.on_radio(packet, key.reversed(), cx),
+            Side::Radio => self.on_radio(packet, key, cx),
         }
     }
 

@@ -477,10 +477,7 @@ impl Snoop {
 impl Agent for Snoop {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
-        let key = match from {
-            Side::Core => key,
-            Side::Radio => key.reversed(),
-        };
+        let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
             self.forget(key, cx);
             return Verdict::Forward;
@@ -495,10 +492,7 @@ impl Agent for Snoop {
 
     fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
-        let key = match from {
-            Side::Core => key,
-            Side::Radio => key.reversed(),
-        };
+        let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
             self.forget(key, cx);
         } else {

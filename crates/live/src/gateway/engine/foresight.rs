@@ -3,7 +3,6 @@
 //! With many connections hardly any one's state is in the processor's cache when its packet comes, and it lies in several places, each
 //! found by way of another. A frame after the other would wait for each of them; here the waits of all frames pass together.
 
-use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 
 use super::Engine;
@@ -32,7 +31,7 @@ impl Engine {
         for (port, frame) in frames {
             let Some(port) = self.ports.get(usize::from(port.0)) else { continue };
             let Some(key) = frame.glance(port.ethernet) else { continue };
-            let key = if port.side == Side::Core { key } else { key.reversed() };
+            let key = port.side.connection(key);
             if keys.last() != Some(&key) {
                 keys.push(key);
             }

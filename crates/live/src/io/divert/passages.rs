@@ -3,8 +3,9 @@
 use lasthop_agent::{Limits, Lookup, Passage};
 use lasthop_packet::FlowKey;
 
+use super::error::ProgramError;
 use super::mapped::Mapped;
-use super::program::{ProgramError, Programs};
+use super::program::Programs;
 
 /// Connections of which something may pass at the same time (`PASSAGES`). Others are as right, only slower.
 pub(super) const SLOTS: u32 = 16_384;
@@ -39,6 +40,8 @@ impl Passages {
                 self.store(slot, 1, pair(limits.from.0, 0));
                 self.store(slot, 2, pair(limits.acknowledged.0, 0));
                 if let Err(error) = programs.open_passage(flow, slot) {
+                    // Half open, it would lead to whoever has the slot next.
+                    let _ = programs.close_passage(flow);
                     self.free.push(slot);
                     return Err(error);
                 }

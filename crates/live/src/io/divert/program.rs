@@ -1,7 +1,6 @@
 //! The BPF programs and their maps, from `bpf/divert.bpf.c`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::os::fd::AsFd;
 use std::process::Command;
 use std::thread;
@@ -14,8 +13,8 @@ use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
 use aya::{Ebpf, EbpfError};
 use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
-use thiserror::Error;
 
+use super::error::ProgramError;
 use super::mapped::Mapped;
 use crate::clock;
 use crate::io::selection::{Prefix, Selection, mapped};
@@ -52,59 +51,6 @@ const fn hook_of(side: Side) -> (Hook, &'static str) {
 
 /// `BPF_F_INGRESS`.
 const INTO_INGRESS: u32 = 1;
-
-/// What is the matter with the BPF programs.
-#[derive(Debug, Error)]
-pub enum ProgramError {
-    /// They were not compiled.
-    #[error(
-        "this build has no BPF programs: {0}; build it where clang is installed, or use the backend with policy routing"
-    )]
-    NotBuilt(&'static str),
-    /// The kernel does not take them.
-    #[error(
-        "the kernel does not take the BPF programs: {0}; it needs CONFIG_BPF_SYSCALL, and we CAP_BPF and CAP_NET_ADMIN"
-    )]
-    Load(#[source] Box<EbpfError>),
-    /// A map or program is not as the source has it.
-    #[error("the BPF object has no {0} of the kind that is expected")]
-    Missing(&'static str),
-    /// A map takes no more, or not this.
-    #[error("the BPF map {map}: {error}")]
-    Map {
-        /// Which.
-        map: &'static str,
-        /// What the kernel said.
-        #[source]
-        error: Box<MapError>,
-    },
-    /// An array cannot be shared.
-    #[error("cannot map the BPF array {map}: {error}; it takes Linux 5.5 or newer")]
-    Share {
-        /// Which.
-        map: &'static str,
-        /// What the kernel said.
-        #[source]
-        error: io::Error,
-    },
-    /// A program cannot be attached.
-    #[error(
-        "cannot attach to {interface}: {error}; it takes Linux 6.6, or CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
-         (OpenWrt: kmod-sched-bpf)"
-    )]
-    Attach {
-        /// Where.
-        interface: String,
-        /// What the kernel said.
-        error: String,
-    },
-    /// Two gateways would send each frame to one another for ever.
-    #[error("another gateway runs on {interface}; stop it first")]
-    Taken {
-        /// Where.
-        interface: String,
-    },
-}
 
 /// How programs are attached to interfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -283,13 +229,14 @@ impl Programs {
         Ok(())
     }
 
-    /// Has nothing of a connection pass any more.
+    /// Has nothing of a connection pass any more. Both directions are tried.
     pub(super) fn close_passage(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
-        for (slots, direction) in [("down_slots", flow), ("up_slots", flow.reversed())] {
+        let mut close = |slots, direction| {
             let mut map: HashMap<_, [u8; 36], u32> = self.map(slots)?;
-            map.remove(&octets(direction)).map_err(refused(slots))?;
-        }
-        Ok(())
+            map.remove(&octets(direction)).map_err(refused(slots))
+        };
+        let (down, up) = (close("down_slots", flow), close("up_slots", flow.reversed()));
+        down.and(up)
     }
 
     pub(super) fn counters(&self) -> Result<Counters, ProgramError> {

@@ -14,7 +14,7 @@ fn a_row_may_have_a_tcp_of_its_own() {
     let labels: Vec<&str> = scenario.schemes.iter().map(|row| row.label.as_str()).collect();
     assert_eq!(labels, ["none", "cubic", "newreno", "vegas + snoop", "best"]);
     let flow = scenario.flows[0].tcp().expect("it goes over TCP");
-    let tcp = |row: usize| scenario.schemes[row].tcp_of(0, flow).0;
+    let tcp = |row: usize| &scenario.schemes[row].tcp_of(0, flow).sender;
     assert_eq!((tcp(0).congestion, tcp(0).recovery), (Congestion::Reno, Recovery::Reno));
     assert_eq!((tcp(1).congestion, tcp(1).recovery, tcp(1).sack), (Congestion::Cubic, Recovery::Sack, true));
     assert_eq!(tcp(1).window, 65_536, "what the row says nothing of is the scenario's");

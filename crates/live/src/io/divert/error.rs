@@ -1,0 +1,91 @@
+//! Why frames cannot be diverted.
+
+use std::io;
+
+use aya::EbpfError;
+use aya::maps::MapError;
+use thiserror::Error;
+
+use crate::device::DeviceError;
+
+/// Why frames cannot be diverted.
+#[derive(Debug, Error)]
+pub enum DivertError {
+    /// An interface that the configuration names is not there.
+    #[error("there is no interface {name}: {error}")]
+    NoInterface {
+        /// Its name.
+        name: String,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
+    /// An interface without Ethernet, such as a tunnel or a modem in raw IP mode.
+    #[error("the interface {name} has no Ethernet header; use the backend with policy routing for it")]
+    NotEthernet {
+        /// Its name.
+        name: String,
+    },
+    /// A TAP device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The BPF programs.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// What we wait with.
+    #[error("cannot make an eventfd: {0}")]
+    Wait(#[source] io::Error),
+}
+
+/// What is the matter with the BPF programs.
+#[derive(Debug, Error)]
+pub enum ProgramError {
+    /// They were not compiled.
+    #[error(
+        "this build has no BPF programs: {0}; build it where clang is installed, or use the backend with policy routing"
+    )]
+    NotBuilt(&'static str),
+    /// The kernel does not take them.
+    #[error(
+        "the kernel does not take the BPF programs: {0}; it needs CONFIG_BPF_SYSCALL, and we CAP_BPF and CAP_NET_ADMIN"
+    )]
+    Load(#[source] Box<EbpfError>),
+    /// A map or program is not as the source has it.
+    #[error("the BPF object has no {0} of the kind that is expected")]
+    Missing(&'static str),
+    /// A map takes no more, or not this.
+    #[error("the BPF map {map}: {error}")]
+    Map {
+        /// Which.
+        map: &'static str,
+        /// What the kernel said.
+        #[source]
+        error: Box<MapError>,
+    },
+    /// An array cannot be shared.
+    #[error("cannot map the BPF array {map}: {error}; it takes Linux 5.5 or newer")]
+    Share {
+        /// Which.
+        map: &'static str,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
+    /// A program cannot be attached.
+    #[error(
+        "cannot attach to {interface}: {error}; it takes Linux 6.6, or CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
+         (OpenWrt: kmod-sched-bpf)"
+    )]
+    Attach {
+        /// Where.
+        interface: String,
+        /// What the kernel said.
+        error: String,
+    },
+    /// Two gateways would send each frame to one another for ever.
+    #[error("another gateway runs on {interface}; stop it first")]
+    Taken {
+        /// Where.
+        interface: String,
+    },
+}

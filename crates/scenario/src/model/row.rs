@@ -1,0 +1,95 @@
+//! A row of a comparison: a scheme, and a TCP.
+
+use std::fmt;
+use std::sync::Arc;
+
+use lasthop_schemes::catalogue::{CatalogueError, Placement, Role, find};
+
+use super::TcpModel;
+
+/// A scheme with its settings, as a row of a comparison.
+#[derive(Clone)]
+pub struct SchemeChoice {
+    /// The row's name: the scheme's, unless the scenario gives another.
+    pub label: String,
+    /// The scheme's name in the catalogue; `None` for the reference without loss.
+    scheme: Option<&'static str>,
+    settings: toml::Table,
+    placement: Option<Arc<dyn Placement>>,
+    /// TCP's settings of each flow, if the row has its own.
+    tcp: Option<Arc<[Option<TcpModel>]>>,
+}
+
+impl SchemeChoice {
+    /// The name of the reference without any loss.
+    pub const NO_LOSS: &'static str = "no-loss";
+
+    /// The reference: the same network and traffic without any scheme and without any loss on its links.
+    pub fn no_loss() -> Self {
+        Self {
+            label: Self::NO_LOSS.to_owned(),
+            scheme: None,
+            settings: toml::Table::new(),
+            placement: None,
+            tcp: None,
+        }
+    }
+
+    /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
+    pub fn new(name: &str, settings: toml::Table) -> Result<Self, CatalogueError> {
+        if name == Self::NO_LOSS && settings.is_empty() {
+            return Ok(Self::no_loss());
+        }
+        let scheme = find(name)?;
+        Ok(Self {
+            label: scheme.name.to_owned(),
+            scheme: Some(scheme.name),
+            settings: settings.clone(),
+            placement: Some(Arc::from(scheme.configure(settings)?)),
+            tcp: None,
+        })
+    }
+
+    /// The same under another label.
+    #[must_use]
+    pub fn labelled(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// The same with these settings of TCP, one for each of the scenario's flows, in the place of the flows' own.
+    #[must_use]
+    pub fn with_tcp(mut self, tcp: Vec<Option<TcpModel>>) -> Self {
+        self.tcp = Some(tcp.into());
+        self
+    }
+
+    /// TCP's settings of the scenario's flow with this index under this row; `own` are the flow's.
+    pub fn tcp_of<'a>(&'a self, index: usize, own: &'a TcpModel) -> &'a TcpModel {
+        self.tcp.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)
+    }
+
+    /// The scheme's name in the catalogue, and the settings that it was given; `None` for the reference without loss.
+    pub fn scheme(&self) -> Option<(&'static str, &toml::Table)> {
+        Some((self.scheme?, &self.settings))
+    }
+
+    /// Whether the scheme is one of which TCP senders have a part.
+    pub fn changes_senders(&self) -> bool {
+        let extends = |placement: &dyn Placement| {
+            Role::ALL.iter().any(|(role, _)| placement.extension(*role).is_some())
+        };
+        self.placement().is_some_and(extends)
+    }
+
+    /// What it places; `None` for the reference without loss.
+    pub(crate) fn placement(&self) -> Option<&dyn Placement> {
+        self.placement.as_deref()
+    }
+}
+
+impl fmt::Debug for SchemeChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SchemeChoice").field(&self.label).finish()
+    }
+}

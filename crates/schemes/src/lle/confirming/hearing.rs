@@ -1,0 +1,132 @@
+//! What the receiver's own ACKs say of data that was acknowledged on its behalf.
+
+use lasthop_packet::{Instant, Packet, TcpFlags};
+
+use super::{ASKS, Confirming, copy};
+use crate::lle::receiver::Receiver;
+use crate::lle::settings::{PiggybackedAcks, Settings};
+
+/// What a packet of the receiver's means for the sender.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::lle) enum Hearing {
+    /// It goes on as it is.
+    Pass,
+    /// It goes on with what was acknowledged, and the window from there.
+    Restate,
+    /// It goes on without its ACK.
+    ClearAck,
+    /// The sender knows it.
+    Known,
+    /// It goes on as it is; and the receiver lacks what was acknowledged: this segment of ours repairs it, if there is one.
+    Missing(Option<Box<Packet>>),
+}
+
+/// What an ACK is like.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lle) struct Manner {
+    /// Nothing but an ACK: no data, no SYN or FIN.
+    pub(in crate::lle) is_bare: bool,
+    /// Its window is another than before.
+    pub(in crate::lle) is_window_news: bool,
+    /// It says nothing but that, and the agent that let it pass says so.
+    pub(in crate::lle) is_evidence: bool,
+}
+
+/// Duplicate ACKs without SACK blocks that prove a loss (RFC 5681, section 3.2); what FAILURE sends (section 3.2.3 of the paper).
+pub(in crate::lle) const DUPLICATES: u32 = 3;
+
+impl Confirming {
+    /// The receiver acknowledges something.
+    pub(in crate::lle) fn on_heard(
+        &mut self,
+        packet: &Packet,
+        receiver: &Receiver,
+        manner: Manner,
+        settings: &Settings,
+        now: Instant,
+    ) -> Hearing {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return Hearing::Pass };
+        let ack = tcp.ack;
+        let told = self.begin(ack);
+        if ack.after(told.sent) {
+            return Hearing::Pass;
+        }
+        let advances = ack.after(told.proven);
+        if advances {
+            told.proven = ack;
+            told.fated = told.fated.later(ack);
+            (self.duplicates, self.repairs) = (0, 0);
+            (self.advanced_at, self.silent_since) = (now, now);
+            self.kept.remove_acknowledged(ack).for_each(drop);
+        }
+        let Some(told) = &mut self.told else { return Hearing::Pass };
+        if ack.after(told.acknowledged) {
+            told.acknowledged = ack;
+            told.edge = told.edge.later(receiver.edge.unwrap_or(ack));
+            told.confirmed = self.above.absorb(told.confirmed.later(ack));
+            self.asked_for = self.asked_for.filter(|hole| !told.confirmed.after(*hole));
+            return Hearing::Pass;
+        }
+        let is_behind = ack.before(told.acknowledged);
+        if tcp.flags.has(TcpFlags::SYN) {
+            return Hearing::Pass;
+        }
+        if !manner.is_bare {
+            let was_said = self.said.is_some_and(|said| !ack.after(said));
+            return match settings.piggybacked_acks {
+                PiggybackedAcks::Clear if was_said => Hearing::ClearAck,
+                PiggybackedAcks::Raise if is_behind => Hearing::Restate,
+                _ => Hearing::Pass,
+            };
+        }
+        if manner.is_evidence {
+            let is_short_of_window = receiver.edge.is_some_and(|edge| edge.after(told.edge))
+                && told.edge.offset_from(told.sent) < (receiver.window / 2).cast_signed();
+            let is_told_another = !settings.keep_until_proven && manner.is_window_news;
+            return if is_short_of_window || is_told_another { Hearing::Restate } else { Hearing::Known };
+        }
+        if is_behind && tcp.options.sack.is_empty() && (advances || manner.is_window_news) {
+            return Hearing::Restate;
+        }
+        if advances || manner.is_window_news || !is_behind {
+            return Hearing::Pass;
+        }
+        self.on_complaint(packet, settings, now)
+    }
+
+    /// The receiver repeats an ACK of less than was acknowledged on its behalf.
+    fn on_complaint(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> Hearing {
+        let (Some(tcp), Some(told)) = (packet.tcp(), self.told) else { return Hearing::Pass };
+        if self.filled_at.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
+            return Hearing::Pass;
+        }
+        // Without SACK blocks they may be answers to what the sender repeats, and newer data is on its way behind that.
+        if now.since(self.advanced_at) >= settings.evidence_timeout {
+            self.duplicates += 1;
+        }
+        let has_more = tcp.options.sack.as_slice().iter().any(|(left, _)| left.after(tcp.ack));
+        if tcp.ack != told.proven || !(has_more || self.duplicates >= DUPLICATES) {
+            return Hearing::Pass;
+        }
+        if !settings.keep_until_proven {
+            // Nobody has it any more, if it is not just under way behind the complaint. Once for each loss.
+            if self.complaint.is_none_or(|(of, _)| of != tcp.ack) {
+                self.complaint = Some((tcp.ack, Some(now)));
+            }
+            let Some((_, Some(since))) = self.complaint else { return Hearing::Pass };
+            if now.since(since) < settings.evidence_timeout {
+                return Hearing::Pass;
+            }
+            self.complaint = Some((tcp.ack, None));
+            return Hearing::Missing(None);
+        }
+        let Some(kept) = self.kept.first_mut().filter(|kept| !kept.seq.after(told.proven)) else {
+            return Hearing::Pass;
+        };
+        if kept.notes.repaired.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
+            return Hearing::Pass;
+        }
+        kept.notes.repaired = Some(now);
+        Hearing::Missing(Some(Box::new(copy(&kept.packet, ASKS))))
+    }
+}
