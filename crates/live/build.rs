@@ -18,6 +18,7 @@ fn main() {
             Ok(()) => String::new(),
             Err(reason) => {
                 println!("cargo::warning=no tc backend in this build: {reason}");
+                watch_for_clang();
                 reason
             }
         }
@@ -26,6 +27,14 @@ fn main() {
         fs::write(&object, []).expect("the output directory is writable");
     }
     println!("cargo::rustc-env=LASTHOP_BPF_MISSING={reason}");
+}
+
+/// Has the next build try again once anything was installed.
+fn watch_for_clang() {
+    let path = env::var_os("PATH").unwrap_or_default();
+    for directory in env::split_paths(&path).filter(|directory| directory.is_dir()) {
+        println!("cargo::rerun-if-changed={}", directory.display());
+    }
 }
 
 /// Compiles to `object`; the error is one line.

@@ -126,7 +126,7 @@ pub struct AckSample {
 
 impl AckSample {
     /// Whether the congestion window was what held the sender back: a window that is not used proves nothing about the path
-    /// (RFC 7661, section 4.1).
+    /// (RFC 7661, section 4.5.3).
     pub const fn is_cwnd_limited(&self, flight: &Flight) -> bool {
         self.outstanding + flight.mss > flight.cwnd
     }

@@ -73,7 +73,7 @@ impl Reassembly {
 
     /// At most `limit` blocks, the one with the latest arrival first.
     ///
-    //= RFC 2018, section 4: "The first SACK block MUST specify the contiguous block of data containing the segment which
+    //= RFC 2018, section 4: "The first SACK block [...] MUST specify the contiguous block of data containing the segment which
     //= triggered this ACK".
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use lasthop_packet::{Packet, quote};
 use lasthop_tcp::IcmpNotice;
 
-/// ICMP type for experiments (RFC 4727, section 3.1).
+/// ICMP type for experiments (RFC 4727, section 4).
 const TYPE_V4: u8 = 253;
 /// `ICMPv6` error message type for private experimentation (RFC 4443, section 2.1).
 const TYPE_V6: u8 = 100;

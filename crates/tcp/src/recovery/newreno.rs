@@ -36,7 +36,7 @@ impl NewReno {
     ///
     //= RFC 6582, section 3.2, step 2: "the TCP sender first checks the value of recover to see if the Cumulative Acknowledgment
     //= field covers more than recover. [...] If not, the TCP does not enter fast retransmit and does not reset ssthresh."
-    //= RFC 6582, section 4.1, step 2*: if it does not, "check to see if the congestion window is greater than SMSS bytes and if
+    //= RFC 6582, section 4.1, step 2*: if it does not, "check to see if the congestion window is greater than SMSS bytes and
     //= the difference between highest_ack and prev_highest_ack is at most 4*SMSS bytes".
     fn is_loss(&self, flight: &Flight) -> bool {
         let covers_more = self.recover.is_none_or(|recover| flight.una.after(recover));

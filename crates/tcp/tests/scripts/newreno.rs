@@ -145,7 +145,7 @@ fn a_time_out_ends_recovery() {
     );
 }
 
-//= RFC 6582, section 3.2, step 2: "If not [covering more than recover], the TCP does not enter fast retransmit and does not reset
+//= RFC 6582, section 3.2, step 2: "If not, the TCP does not enter fast retransmit and does not reset
 //= ssthresh."
 #[test]
 fn duplicates_of_needless_retransmissions_after_a_time_out_retransmit_nothing() {
@@ -193,7 +193,7 @@ fn duplicates_at_the_end_of_recovery_retransmit_nothing() {
     );
 }
 
-//= RFC 6582, section 4.1: "check to see if the congestion window is greater than SMSS bytes and if the difference between
+//= RFC 6582, section 4.1: "check to see if the congestion window is greater than SMSS bytes and the difference between
 //= highest_ack and prev_highest_ack is at most 4*SMSS bytes. If true, duplicate ACKs indicate a lost segment".
 #[test]
 fn after_a_time_out_duplicates_behind_a_small_advance_mean_a_loss() {
