@@ -6,6 +6,8 @@
 //! | [`transfer`] | a TCP transfer, checked octet by octet |
 //! | [`latency`] | what a small packet feels beside it |
 //! | [`plan`] | which runs there are |
+//! | [`stations`] | what the stations of 802.11 cells had of the air |
+//! | [`prediction`] | what the simulator has for the same run, with its own TCP |
 //! | [`verdict`] | whether a run can be believed |
 //!
 //! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they vanish.
@@ -13,16 +15,19 @@
 mod gateway;
 pub mod latency;
 pub mod plan;
+pub mod prediction;
 pub mod site;
+pub mod stations;
 pub mod transfer;
 pub mod verdict;
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{FlowModel, Scenario};
+use lasthop_scenario::{BuildError, FlowModel, RealHosts, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
 use serde::Serialize;
@@ -36,6 +41,7 @@ use crate::gateway::{Gateway, GatewayError};
 use crate::namespace::IpError;
 use plan::Case;
 use site::{Site, device_name, edge, ends};
+use stations::StationUse;
 use transfer::Transfer;
 
 /// Where the host that does not open the connection listens.
@@ -96,6 +102,8 @@ pub struct Outcome {
     pub case: Case,
     /// Octets a second times eight that the receiver got, without what was to settle.
     pub goodput_bps: f64,
+    /// The same in the simulator, with its own TCP, same seed and time; `None` for congestion controls that it does not have.
+    pub predicted_goodput_bps: Option<f64>,
     /// Octets that the receiver got.
     pub octets: u64,
     /// Of a flow with a size: from its opening to its last octet; `None` if time was up before.
@@ -112,6 +120,12 @@ pub struct Outcome {
     pub gateway: Option<LoopReport>,
     /// Every octet arrived as it was sent.
     pub intact: bool,
+    /// What each station of each 802.11 cell had of the air.
+    pub stations: Vec<StationUse>,
+    /// ACKs that agents in the model made in receivers' names; the gateway's are among its own.
+    pub acks_generated: u64,
+    /// ACKs that agents in the model kept off the air; the gateway's are among its own.
+    pub acks_suppressed: u64,
     /// How the emulator did.
     pub emulator: emulator::Summary,
     /// Whether the machine kept out of it: neither the emulator nor the gateway was late.
@@ -137,8 +151,10 @@ pub fn run_with(
     let flow = &scenario.flows[case.flow_index];
     let scheme = &scenario.schemes[case.scheme_index];
     let site = Site::new(scenario)?;
-    let built = scenario.build_links(scheme, case.seed);
-    let built = built.map_err(|error| TrialError::Unsuitable(error.to_string()))?;
+    let unsuitable = |error: BuildError| TrialError::Unsuitable(error.to_string());
+    let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(|node| site.address(node)).collect();
+    let hosts = RealHosts { gateway: edge, addresses: &addresses };
+    let built = scenario.build_links(scheme, case.seed, hosts).map_err(unsuitable)?;
     let (mut emulated, mut transmitters) = (Vec::new(), Vec::new());
     for end in ends(scenario) {
         let (first, second) = built.ends[end.link];
@@ -192,6 +208,9 @@ pub fn run_with(
     }
     let took = clock::now().since(began).as_secs_f64();
     let report = gateway.as_ref().map(Gateway::report).transpose()?;
+    let seats = stations::seats(scenario, &built.wlans);
+    let looked = running.with_world(move |world| (stations::look(world, seats), *world.counters()));
+    let (stations, counters) = looked.map_err(|gone| failed(io::Error::other(gone)))?;
     let busy = report.as_ref().map(|report| report.cpu_s);
     // First the emulator's clock, for the same reason; what the gateway then misses is its interface.
     let summary = running.stop().map_err(failed)?;
@@ -201,6 +220,7 @@ pub fn run_with(
     Ok(Outcome {
         case: case.clone(),
         goodput_bps: transferred.goodput_bps,
+        predicted_goodput_bps: prediction::goodput_bps(scenario, case).map_err(unsuitable)?,
         octets: transferred.octets,
         completion_s: transferred.completion.map(|time| time.as_secs_f64()),
         retransmits: transferred.retransmits,
@@ -209,6 +229,9 @@ pub fn run_with(
         gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
         gateway: report,
         intact: transferred.intact,
+        stations,
+        acks_generated: counters.acks_generated,
+        acks_suppressed: counters.acks_suppressed,
         emulator: summary,
         trusted: because.is_empty(),
         because,

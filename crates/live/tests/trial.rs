@@ -1,18 +1,20 @@
-//! What reaches the gateway of a trial. Needs root; skipped loudly elsewhere.
+//! What reaches the gateway of a trial, and the stations' own agents. Needs root; skipped loudly elsewhere.
 
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+use std::net::IpAddr;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_live::gateway::plan::AgentMaker;
 use lasthop_live::trial::{self, Outcome, TrialError, plan};
 use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
 use lasthop_scenario::{Overrides, Scenario, file};
+use lasthop_schemes::catalogue::{Place, Role, find};
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -155,4 +157,117 @@ fn a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them() {
     let messages = gateway.engine.agents.control_messages;
     assert!(outcome.intact && messages > 100, "{messages} messages");
     assert_eq!(gateway.engine.counters.unaddressed, 0);
+}
+
+/// A real client on an 802.11g access point, far enough behind a wire for a window of some size.
+const CELL: &str = r#"
+duration = "20 s"
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "5 ms", queue = "1000 packets" }
+wlans.cell = { standard = "802.11g", access-point = "gateway", stations = ["client"], queue = "100 packets" }
+flows.download = { from = "server", to = "client", size = "3 MB" }
+flows.upload = { from = "client", to = "server", size = "1 MB" }
+try = { congestion = ["cubic"], duration = "60 s" }
+"#;
+
+/// One flow under one scheme: all of it arrives, and is what was sent.
+fn over_a_cell(schemes: &str, flow: usize, agent: Option<AgentMaker>) -> Outcome {
+    let text = format!("schemes = [{schemes}]\n{CELL}");
+    let scenario = file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    plan::check(&scenario).expect("it can be tried");
+    let case = &plan::cases(&scenario)[flow];
+    let outcome = trial::run_with(&scenario, case, agent, &AtomicBool::new(false)).expect("it runs");
+    assert!(outcome.intact && outcome.completion_s.is_some(), "{outcome:?}");
+    assert_eq!(outcome.gateway.as_ref().map_or(0, |gateway| gateway.engine.agents.acknowledged_and_lost), 0);
+    outcome
+}
+
+/// Frames that the client put on the air.
+fn frames_of_client(outcome: &Outcome) -> u64 {
+    outcome.stations.iter().find(|station| station.name == "client").expect("it is in the cell").frames
+}
+
+#[test]
+fn a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air() {
+    if is_skipped() {
+        return;
+    }
+    let (plain, lle) = (over_a_cell("\"none\"", 0, None), over_a_cell("\"lle-tcp\"", 0, None));
+    let agents = &lle.gateway.as_ref().expect("there is one").engine.agents;
+    assert!(frames_of_client(&plain) > 700, "an ACK for every other of 2072 segments");
+    assert!(
+        frames_of_client(&lle) * 3 < frames_of_client(&plain),
+        "{} {}",
+        frames_of_client(&lle),
+        frames_of_client(&plain)
+    );
+    assert!(agents.acks_generated > 1500 && lle.acks_suppressed > 500, "{agents:?} {}", lle.acks_suppressed);
+    assert_eq!((plain.acks_generated, plain.acks_suppressed), (0, 0));
+}
+
+#[test]
+fn an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client() {
+    if is_skipped() {
+        return;
+    }
+    let (plain, controlled) = ("\"lle-tcp\"", "{ scheme = \"lle-tcp\", sender-buffer = \"64 KiB\" }");
+    let (plain, controlled) = (over_a_cell(plain, 1, None), over_a_cell(controlled, 1, None));
+    assert!(plain.acks_generated < 10, "it goes further than the hop: {}", plain.acks_generated);
+    assert!(controlled.acks_generated > 500, "of 691 segments: {}", controlled.acks_generated);
+}
+
+/// An agent that dies after so many packets.
+struct Mortal {
+    agent: Box<dyn Agent>,
+    left: u32,
+}
+
+impl Agent for Mortal {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        self.left = self.left.checked_sub(1).expect("its time has come");
+        self.agent.on_packet(packet, from, cx)
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        self.agent.on_link(event, cx);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.agent.deadline()
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        self.agent.on_deadline(cx);
+    }
+
+    fn needs(&self) -> LinkSenses {
+        self.agent.needs()
+    }
+
+    fn held(&self) -> u64 {
+        self.agent.held()
+    }
+}
+
+#[test]
+fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
+    if is_skipped() {
+        return;
+    }
+    let born = AtomicU32::new(0);
+    let agent: AgentMaker = Arc::new(move || {
+        let scheme = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new()));
+        let place = Place { role: Role::Edge, address: IpAddr::from([10, 77, 0, 2]), neighbour: None };
+        let agent = scheme.expect("it is in the catalogue").agent(place).expect("it has one");
+        // The plan asks a first one what it needs.
+        let left = if born.fetch_add(1, Ordering::Relaxed) < 2 { 500 } else { u32::MAX };
+        Box::new(Mortal { agent, left })
+    });
+    let outcome = over_a_cell("\"lle-tcp\"", 0, Some(agent));
+    let agents = &outcome.gateway.as_ref().expect("there is one").engine.agents;
+    let frames = frames_of_client(&outcome);
+    assert!((100..1000).contains(&agents.acks_generated), "until it died: {agents:?}");
+    assert!(frames > 500, "the client's own ACKs since: {frames}");
 }

@@ -3,6 +3,7 @@
 mod links;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use lasthop_packet::{Instant, Probability};
 use lasthop_schemes::catalogue::Place;
@@ -14,9 +15,9 @@ use lasthop_sim::{
 };
 use thiserror::Error;
 
-pub use links::BuiltLinks;
+pub use links::{BuiltLinks, RealHosts};
 
-use crate::model::{FlowModel, Link, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel};
+use crate::model::{FlowModel, Link, LinkModel, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -91,7 +92,12 @@ impl Scenario {
             .collect();
         let wlans = self.add_wlans(&mut world, &at, without_loss);
         let links = self.add_links(&mut world, &ends, &wlans, without_loss);
-        self.attach_agents(&mut world, &nodes, &links, scheme)?;
+        for (index, link) in self.links.iter().enumerate() {
+            let [first, second] = [link.ends.0, link.ends.1].map(|node| world.node_address(nodes[node]));
+            for seat in self.seats((index, link), ends[index], links[index], (first, second)) {
+                self.attach_agent(&mut world, &seat, scheme)?;
+            }
+        }
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)
@@ -198,35 +204,54 @@ impl Scenario {
             .collect()
     }
 
-    fn attach_agents(
+    /// The two seats for agents at a wireless link, whose ends are these nodes with these addresses; none at a wire.
+    fn seats(
         &self,
-        world: &mut World,
-        nodes: &[NodeId],
-        links: &[LinkId],
-        scheme: &SchemeChoice,
-    ) -> Result<(), BuildError> {
-        let Some(placement) = scheme.placement() else { return Ok(()) };
-        for (index, link) in self.links.iter().enumerate() {
-            if !link.link.is_wireless() {
-                continue;
-            }
-            for (end, other) in [link.ends, (link.ends.1, link.ends.0)] {
-                let place = Place {
-                    role: self.role(end),
-                    address: world.node_address(nodes[end]),
-                    neighbour: Some(world.node_address(nodes[other])),
-                };
-                let Some(agent) = placement.agent(place) else { continue };
-                world.attach(nodes[end], links[index], agent).map_err(|problem| BuildError::Agent {
-                    scheme: scheme.label.clone(),
-                    node: self.nodes[end].name.clone(),
-                    link: link.name().to_owned(),
-                    problem,
-                })?;
-            }
+        (index, link): (usize, &LinkModel),
+        nodes: (NodeId, NodeId),
+        id: LinkId,
+        addresses: (IpAddr, IpAddr),
+    ) -> Vec<Seat> {
+        let seat = |end: usize, node: NodeId, address: IpAddr, neighbour: IpAddr| Seat {
+            end,
+            node,
+            link: index,
+            id,
+            place: Place { role: self.role(end), address, neighbour: Some(neighbour) },
+        };
+        if !link.link.is_wireless() {
+            return Vec::new();
         }
-        Ok(())
+        vec![
+            seat(link.ends.0, nodes.0, addresses.0, addresses.1),
+            seat(link.ends.1, nodes.1, addresses.1, addresses.0),
+        ]
     }
+
+    /// Puts a scheme's agent at a seat, if it has one for it.
+    fn attach_agent(&self, world: &mut World, seat: &Seat, scheme: &SchemeChoice) -> Result<(), BuildError> {
+        let Some(agent) = scheme.placement().and_then(|placement| placement.agent(seat.place)) else {
+            return Ok(());
+        };
+        world.attach(seat.node, seat.id, agent).map_err(|problem| BuildError::Agent {
+            scheme: scheme.label.clone(),
+            node: self.nodes[seat.end].name.clone(),
+            link: self.links[seat.link].name().to_owned(),
+            problem,
+        })
+    }
+}
+
+/// An end of a wireless link, where an agent may sit.
+struct Seat {
+    /// Index of the scenario's node.
+    end: usize,
+    /// The node that transmits there.
+    node: NodeId,
+    /// Index of the scenario's link.
+    link: usize,
+    id: LinkId,
+    place: Place,
 }
 
 fn lossless(direction: &Direction) -> Direction {

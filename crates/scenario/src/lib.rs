@@ -16,7 +16,7 @@ pub mod datafile;
 pub mod file;
 pub mod model;
 
-pub use build::{BuildError, Built, BuiltLinks};
+pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{Overrides, Point, ScenarioError, Settings, Sweep};
 pub use model::{

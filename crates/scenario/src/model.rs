@@ -261,6 +261,22 @@ impl Scenario {
         }
     }
 
+    /// Leaves out the flows that `keep` does not want, with what rows of the comparison have for them.
+    pub fn keep_flows(&mut self, keep: impl Fn(usize, &FlowModel) -> bool) {
+        let kept: Vec<bool> =
+            self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
+        let mut of_flows = kept.iter();
+        self.flows.retain(|_| of_flows.next().is_some_and(|kept| *kept));
+        for scheme in &mut self.schemes {
+            scheme.keep_flows(&kept);
+        }
+    }
+
+    /// Whether a flow is between hosts that are simulated in `lasthop try`: background.
+    pub fn is_background(&self, flow: &FlowModel) -> bool {
+        self.trial.simulated.contains(&flow.from) && self.trial.simulated.contains(&flow.to)
+    }
+
     /// Whether a link joins two nodes that are real hosts in `lasthop try`.
     pub fn joins_real_hosts(&self, link: &LinkModel) -> bool {
         ![link.ends.0, link.ends.1].iter().any(|end| self.trial.simulated.contains(end))

@@ -34,6 +34,9 @@ pub use build::AttachError;
 pub use radio::RadioUse;
 pub use reconfigure::{Change, ChangeError, Way};
 
+/// Addresses that are remembered at most: real senders may make theirs up.
+const MOST_ADDRESSES: usize = 65_536;
+
 /// A simulated network.
 ///
 /// Add nodes, then links, then agents and flows; then [`World::run`], or drive it from outside with [`World::inject`],

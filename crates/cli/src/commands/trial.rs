@@ -102,7 +102,8 @@ fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
         }
     }
     if !arguments.flows.is_empty() {
-        scenario.flows.retain(|flow| arguments.flows.contains(&flow.name));
+        let background: Vec<bool> = scenario.flows.iter().map(|flow| scenario.is_background(flow)).collect();
+        scenario.keep_flows(|index, flow| background[index] || arguments.flows.contains(&flow.name));
     }
     Ok(scenario)
 }
@@ -181,6 +182,8 @@ struct Row {
     goodput_bps: f64,
     goodput_min_bps: f64,
     goodput_max_bps: f64,
+    /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that it does not have.
+    predicted_goodput_bps: Option<f64>,
     completion_s: Option<f64>,
     retransmits: f64,
     latency_median_ms: Option<f64>,
@@ -225,6 +228,7 @@ impl Report {
     fn table(&self) -> String {
         let completes = self.rows.iter().any(|row| row.completion_s.is_some());
         let mut header = vec!["flow", "TCP", "scheme", "goodput Mbit/s"];
+        header.extend(["predicted", "real / predicted"]);
         header.extend(completes.then_some("completion s"));
         header.extend(["improvement %", "retransmits", "latency ms", "95% ms", "gateway cores"]);
         let mut table = table::table(&header);
@@ -242,6 +246,9 @@ impl Report {
                     row.goodput_max_bps / 1e6
                 ),
             });
+            cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
+            let predicted = row.predicted_goodput_bps.filter(|predicted| *predicted > 0.0);
+            cells.push(number(predicted.map(|predicted| row.goodput_bps / predicted), 2));
             cells.extend(completes.then(|| number(row.completion_s, 2)));
             cells.extend([
                 number(row.improvement_percent, 1),
@@ -267,7 +274,8 @@ impl Report {
             seeds => format!("medians of {seeds} runs each (least to most)"),
         };
         let mut lines = vec![format!(
-            "{runs}; improvement over {:?}; latency of a small packet beside the flow, both ways",
+            "{runs}; improvement over {:?}; predicted: the simulator with its own TCP, same seeds and time; latency of a small packet \
+             beside the flow, both ways",
             self.baseline
         )];
         lines.push(self.trust());
@@ -319,6 +327,7 @@ impl Row {
             goodput_bps: of(|run| Some(run.goodput_bps))?,
             goodput_min_bps: goodputs().fold(f64::INFINITY, f64::min),
             goodput_max_bps: goodputs().fold(0.0, f64::max),
+            predicted_goodput_bps: of(|run| run.predicted_goodput_bps),
             completion_s: of(|run| run.completion_s),
             retransmits: of(|run| Some(run.retransmits as f64))?,
             latency_median_ms: of(|run| run.latency_median_ms),

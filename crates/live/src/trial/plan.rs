@@ -30,7 +30,7 @@ pub struct Case {
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
     let flows = scenario.flows.iter().enumerate();
-    for (flow_index, flow) in flows.filter(|(_, flow)| !scenario.trial.simulated.contains(&flow.from)) {
+    for (flow_index, flow) in flows.filter(|(_, flow)| !scenario.is_background(flow)) {
         for congestion in &scenario.trial.congestion {
             for (scheme_index, scheme) in scenario.schemes.iter().enumerate() {
                 cases.extend(scenario.seeds.iter().map(|&seed| Case {

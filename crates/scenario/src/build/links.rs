@@ -1,6 +1,7 @@
 //! A scenario's links alone, for real hosts to be at their ends; and what stays in the model as background.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Probability};
@@ -8,7 +9,7 @@ use lasthop_sim::{
     Capacity, Direction, Jitter, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
 };
 
-use super::BuildError;
+use super::{BuildError, BuiltWlan};
 use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 
 /// A world of links between external nodes.
@@ -21,15 +22,34 @@ pub struct BuiltLinks {
     pub transmitters: Vec<(NodeId, NodeId)>,
     /// The links.
     pub links: Vec<LinkId>,
+    /// The 802.11 cells, each with its stations.
+    pub wlans: Vec<BuiltWlan>,
+}
+
+/// What is known of the real hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct RealHosts<'a> {
+    /// Index of the node whose agents run on its own host; their links to what is simulated excepted.
+    pub gateway: usize,
+    /// The address of each node's host, by the nodes' indices; that of a node that is simulated does not matter.
+    pub addresses: &'a [IpAddr],
 }
 
 impl Scenario {
-    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes, flows and
-    /// schemes are the caller's. But what is simulated ([`crate::model::Trial::simulated`]) is in the world whole, with its flows.
+    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes and flows
+    /// are the caller's. But what is simulated ([`crate::model::Trial::simulated`]) is in the world whole, with its flows.
+    ///
+    /// A scheme's agents are in the world, at the ends of its links, as those of [`Self::build`] are, and as if each were in the driver of
+    /// its host's radio. Only those of the gateway at links to real hosts are the caller's.
     ///
     /// A station of an 802.11 cell is one node however many links it has; each of its links' ends is joined to it by a wire that takes
     /// some nanoseconds.
-    pub fn build_links(&self, scheme: &SchemeChoice, seed: u64) -> Result<BuiltLinks, BuildError> {
+    pub fn build_links(
+        &self,
+        scheme: &SchemeChoice,
+        seed: u64,
+        hosts: RealHosts<'_>,
+    ) -> Result<BuiltLinks, BuildError> {
         let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new() };
         let stations = self
             .wlans
@@ -42,13 +62,25 @@ impl Scenario {
         let links = self.add_links(&mut site.world, &transmitters, &wlans, without_loss);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends = ends.collect();
+        for (index, link) in self.links.iter().enumerate() {
+            let (joints, is_real) = (transmitters[index], self.joins_real_hosts(link));
+            let address = |end: usize, joint: NodeId| {
+                if is_real { hosts.addresses[end] } else { site.world.node_address(joint) }
+            };
+            let addresses = (address(link.ends.0, joints.0), address(link.ends.1, joints.1));
+            let is_callers = |end: usize| is_real && end == hosts.gateway;
+            let seats = self.seats((index, link), joints, links[index], addresses);
+            for seat in seats.iter().filter(|seat| !is_callers(seat.end)) {
+                self.attach_agent(&mut site.world, seat, scheme)?;
+            }
+        }
         for (index, flow) in self.flows.iter().enumerate() {
-            if self.trial.simulated.contains(&flow.from) && self.trial.simulated.contains(&flow.to) {
+            if self.is_background(flow) {
                 let between = (site.node(flow.from), site.node(flow.to));
                 self.add_flow(&mut site.world, (index, flow), between, scheme)?;
             }
         }
-        Ok(BuiltLinks { world: site.world, ends, transmitters, links })
+        Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans })
     }
 }
 

@@ -64,6 +64,14 @@ impl SchemeChoice {
         self
     }
 
+    /// Some of the scenario's flows are left out, `kept` says which stay.
+    pub(super) fn keep_flows(&mut self, kept: &[bool]) {
+        if let Some(tcp) = &mut self.tcp {
+            let of_kept = tcp.iter().zip(kept).filter(|(_, kept)| **kept);
+            *tcp = of_kept.map(|(tcp, _)| tcp.clone()).collect();
+        }
+    }
+
     /// TCP's settings of the scenario's flow with this index under this row; `own` are the flow's.
     pub fn tcp_of<'a>(&'a self, index: usize, own: &'a TcpModel) -> &'a TcpModel {
         self.tcp.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)

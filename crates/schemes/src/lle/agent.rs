@@ -14,7 +14,7 @@ use super::flow::{Flow, opens};
 use super::mark::Mark;
 use super::receiving::{Decision, is_plain};
 use super::settings::Settings;
-use super::shares::{Account, Shares, on_wire, restate};
+use super::shares::{Account, Shares, on_wire_in_full, restate};
 
 /// Whom the hop of an agent leads to, and who sits on its core side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,7 +287,7 @@ impl Lle {
             control::Fate::Pass => Verdict::Forward,
             control::Fate::Restate(ack, window) => {
                 if let Some(tcp) = packet.tcp_mut() {
-                    (tcp.ack, tcp.window) = (ack, on_wire(window, shift));
+                    (tcp.ack, tcp.window) = (ack, on_wire_in_full(window, shift));
                 }
                 Verdict::Forward
             }
@@ -318,7 +318,7 @@ impl Lle {
     /// Acknowledges to the TCP here.
     pub(super) fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
-        let window = on_wire(local.window, flow.radio_shift().unwrap_or(0));
+        let window = on_wire_in_full(local.window, flow.radio_shift().unwrap_or(0));
         cx.report(Report::AckGenerated { ack: local.ack });
         cx.send(Side::Core, flow.receiver.ack(key, local.ack, local.echo, window));
     }

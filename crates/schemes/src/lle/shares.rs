@@ -68,3 +68,9 @@ pub(super) fn restate(packet: &mut Packet, flow: &mut Flow, settings: &Settings,
 pub(super) fn on_wire(octets: u32, shift: u8) -> u16 {
     u16::try_from(octets >> shift).unwrap_or(u16::MAX)
 }
+
+/// A window as on the wire: never less than it is. A sender that is told of less than a segment waits until its persist timer expires
+/// (RFC 9293, section 3.8.6.2.1).
+pub(super) fn on_wire_in_full(octets: u32, shift: u8) -> u16 {
+    u16::try_from(octets.div_ceil(1 << shift)).unwrap_or(u16::MAX)
+}

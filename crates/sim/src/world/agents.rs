@@ -1,9 +1,12 @@
 //! Agents at interfaces.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Report, Side, Verdict};
 use lasthop_packet::Rng;
 
-use super::World;
+use super::{MOST_ADDRESSES, World};
 use crate::accounts::DropCause;
 use crate::id::{AgentId, NodeId};
 use crate::observe::TraceEvent;
@@ -18,12 +21,15 @@ pub(super) struct PlacedAgent {
     pub(super) interface: usize,
     pub(super) rng: Rng,
     pub(super) timer: LazyTimer,
+    /// Where packets went that passed here, by addresses that are not the model's: what the agent sends to one of them goes there, too.
+    pub(super) ends: BTreeMap<IpAddr, NodeId>,
 }
 
 impl World {
     /// A parcel crosses an interface with an agent.
     pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: ParcelKey, from: Side) {
         let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
+        self.learn_end(id, key);
         let placed = &mut self.agents[id.index()];
         let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
         let verdict = self.parcels[key].edit(|packet| placed.agent.on_packet(packet, from, &mut cx));
@@ -95,9 +101,12 @@ impl World {
         }
         for (to, packet) in outbox.packets.drain(..) {
             self.datagram_added(&packet);
+            let end = self.agents[id.index()].ends.get(&packet.ip().destination).copied();
             let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
-            if !self.originate(node, key) {
-                continue;
+            match end {
+                Some(end) => self.originate_to(end, key),
+                None if self.originate(node, key) => {}
+                None => continue,
             }
             match to {
                 Side::Core => self.route(node, key, false),
@@ -105,6 +114,19 @@ impl World {
             }
         }
         self.outbox = outbox;
+    }
+
+    /// Real hosts' addresses are not the model's, and the same one may be behind different ends, seen from different links.
+    fn learn_end(&mut self, id: AgentId, key: ParcelKey) {
+        let parcel = &self.parcels[key];
+        let (address, end) = (parcel.packet().ip().destination, parcel.destination);
+        if self.resolve(address) == Some(end) {
+            return;
+        }
+        let ends = &mut self.agents[id.index()].ends;
+        if ends.len() < MOST_ADDRESSES || ends.contains_key(&address) {
+            ends.insert(address, end);
+        }
     }
 
     fn count(&mut self, report: &Report) {

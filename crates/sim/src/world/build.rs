@@ -196,6 +196,7 @@ impl World {
             interface: index,
             rng,
             timer: LazyTimer::default(),
+            ends: BTreeMap::new(),
         });
         Ok(())
     }

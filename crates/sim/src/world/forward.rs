@@ -25,6 +25,13 @@ impl World {
         true
     }
 
+    /// As [`Self::originate`], for a packet that goes to `destination` whatever address it carries.
+    #[inline]
+    pub(super) fn originate_to(&mut self, destination: NodeId, key: ParcelKey) {
+        self.accounts.originated += 1;
+        self.parcels[key].destination = destination;
+    }
+
     /// The node that has an address.
     #[inline]
     pub(super) fn resolve(&self, address: IpAddr) -> Option<NodeId> {

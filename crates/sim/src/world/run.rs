@@ -4,15 +4,12 @@ use std::net::IpAddr;
 
 use lasthop_packet::{Instant, Packet};
 
-use super::World;
+use super::{MOST_ADDRESSES, World};
 use crate::accounts::DropCause;
 use crate::config::NodeKind;
 use crate::id::NodeId;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-
-/// Addresses that a world knows at most: senders may make theirs up.
-const MOST_ADDRESSES: usize = 65_536;
 
 impl World {
     /// Runs until `end`, or until every flow with a size or a stop is done if that is earlier, there is one, or no flow at all, and
@@ -54,14 +51,13 @@ impl World {
 
     /// As [`Self::inject`], for a packet that goes to `destination` whatever address it carries, by the shortest way: real hosts'
     /// addresses are not the model's. While there are agents, the world remembers which end an address is behind: what an agent sends
-    /// carries such addresses, too.
+    /// carries such addresses, too. Where packets to it have passed the agent, what it sends goes where they went.
     pub fn inject_to(&mut self, node: NodeId, destination: NodeId, packet: Packet) {
         if !self.agents.is_empty() {
             self.learn(packet.ip().source, node);
         }
         if let Some(key) = self.parcels.insert(|| Some(packet)) {
-            self.accounts.originated += 1;
-            self.parcels[key].destination = destination;
+            self.originate_to(destination, key);
             self.route(node, key, true);
         }
     }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, Deadline, DropReason, Fate, LinkEvent, LinkSenses, Side, Verdict};
-use lasthop_packet::{Instant, Packet};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeKind, World};
 
 use crate::radio::STOP_AND_WAIT;
-use crate::support::{arrived, direction, ms, node, packet, percent, wireless};
+use crate::support::{arrived, direction, ms, node, packet, percent, wired, wireless};
 
 /// Drops, duplicates and delays at random, and so reorders.
 pub struct Mangler {
@@ -164,4 +164,40 @@ fn what_an_agent_sends_on_hearing_of_a_frame_waits_for_its_turn() {
             assert_eq!(seen.len() + given_up, 100, "nothing comes twice");
         }
     }
+}
+
+/// Sends a copy of each packet ahead of it.
+struct Parrot;
+
+impl Agent for Parrot {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        cx.send(from.opposite(), packet.clone());
+        Verdict::Forward
+    }
+}
+
+#[test]
+fn what_an_agent_sends_to_an_address_of_the_outside_goes_where_packets_to_it_went() {
+    let mut world = World::new(1);
+    // Two links that have nothing to do with each other; the same host is behind one end of each.
+    let [server, wire_end, gateway, client] =
+        ["server", "wire end", "gateway", "client"].map(|name| node(&mut world, name, NodeKind::External));
+    world.add_wired_link(server, wire_end, &wired("wire", &direction(8000), 1));
+    let air = world.add_wireless_link(gateway, client, &wireless("air", &direction(8000), STOP_AND_WAIT));
+    world.attach(client, air, Box::new(Parrot)).expect("it needs nothing");
+    let between = |source: &str, destination: &str, number: u32| {
+        let ip = Ip::new(source.parse().expect("one"), destination.parse().expect("one"));
+        let tcp = Tcp { seq: Seq(number), ..Tcp::default() };
+        Packet::tcp_segment(ip, tcp, Payload::Stream { stream: 9, offset: 0, len: 100 })
+    };
+    let (of_server, of_client) = ("198.51.100.1", "198.51.100.2");
+    world.inject_to(server, wire_end, between(of_server, of_client, 1));
+    world.inject_to(gateway, client, between(of_server, of_client, 2));
+    world.inject_to(client, gateway, between(of_client, of_server, 3));
+    world.advance_to(ms(1000));
+    assert_eq!(arrived(&mut world, wire_end), [1]);
+    assert_eq!(arrived(&mut world, client), [2, 2], "the agent's copy and the packet itself");
+    assert_eq!(arrived(&mut world, gateway), [3, 3]);
+    assert_eq!(arrived(&mut world, server), []);
+    assert!(world.accounts().balance() && world.accounts().dropped.is_empty());
 }

@@ -36,6 +36,23 @@ fn a_segment_that_the_hop_took_over_is_acknowledged_with_a_window_of_one() {
 }
 
 #[test]
+fn a_window_of_one_segment_is_no_less_however_windows_are_scaled() {
+    let settings = Settings { sender_buffer: 10_000, ..Settings::default() };
+    for (shift, window) in [(0, SEGMENT), (3, 13), (7, 1)] {
+        let mut bench = Bench::new(settings.clone(), phone());
+        bench.core(&syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0))));
+        bench.radio(&super::syn().but(|tcp| {
+            (tcp.flags, tcp.ack) = (TcpFlags::SYN.with(TcpFlags::ACK), Seq(UP));
+            tcp.options.window_scale = Some(shift);
+        }));
+        assert_eq!(u32::from(bench.through(&segment(0)).only_ack().window), window);
+        // The other end's own, of what was not told yet.
+        let told = bench.radio(&answer(2)).passed.expect("it says more than ours did");
+        assert_eq!(told.tcp().map(|tcp| u32::from(tcp.window)), Some(window));
+    }
+}
+
+#[test]
 fn without_a_buffer_it_is_plain_tcp() {
     let mut bench = sender(0);
     assert!(bench.through(&segment(0)).core.is_empty());

@@ -1,0 +1,70 @@
+use std::path::Path;
+
+use lasthop_scenario::{Overrides, Scenario, file};
+
+use super::goodput_bps;
+use crate::trial::plan::cases;
+
+const SCENARIO: &str = r#"
+duration = "10 s"
+seeds = 2
+schemes = ["none", { scheme = "none", label = "small", tcp = { window = "8 KiB" } }]
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+nodes.far.kind = "host"
+nodes.other.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "20 ms" }
+links.long = { between = ["far", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
+wlans.cell = { standard = "802.11b", access-point = "gateway", stations = ["client", "other"] }
+flows.beside = { from = "other", to = "far" }
+flows.download = { from = "server", to = "client" }
+flows.upload = { from = "client", to = "server" }
+tcp = { window = "64 KiB", recovery = "sack", acks = "delayed" }
+try = { congestion = ["cubic", "reno", "bbr"], duration = "10 s", settle = "2 s", simulated = ["far", "other"] }
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    file::parse(text, "prediction.toml", Path::new(""), &Overrides::default()).expect("a scenario")
+}
+
+fn of(scenario: &Scenario, flow: &str, congestion: &str, scheme: &str, seed: u64) -> Option<f64> {
+    let mut cases = cases(scenario).into_iter();
+    let case = cases.find(|case| {
+        (&*case.flow, &*case.congestion, &*case.scheme, case.seed) == (flow, congestion, scheme, seed)
+    });
+    goodput_bps(scenario, &case.expect("there is one")).expect("it can be built")
+}
+
+#[test]
+fn the_flow_runs_beside_the_background_and_without_its_like() {
+    let beside = scenario(SCENARIO);
+    let alone = scenario(&SCENARIO.replace("flows.beside = { from = \"other\", to = \"far\" }\n", ""));
+    for flow in ["download", "upload"] {
+        let (beside, alone) = (of(&beside, flow, "cubic", "none", 1), of(&alone, flow, "cubic", "none", 1));
+        let (beside, alone) = (beside.expect("it is there"), alone.expect("it is there"));
+        assert!(alone > 4.0e6, "nothing but its own ACKs beside {flow}: {alone}");
+        assert!(beside < 0.75 * alone, "{flow}: {beside} {alone}");
+    }
+}
+
+#[test]
+fn it_follows_congestion_control_seed_and_row() {
+    let scenario = scenario(SCENARIO);
+    let of = |congestion, scheme, seed| of(&scenario, "download", congestion, scheme, seed);
+    assert_eq!(of("cubic", "none", 1), of("cubic", "none", 1));
+    assert_ne!(of("cubic", "none", 1), of("cubic", "none", 2));
+    assert_ne!(of("cubic", "none", 1), of("reno", "none", 1));
+    assert_eq!(of("bbr", "none", 1), None, "the simulator has no BBR");
+    // A window of 8 KiB in a round trip of 40 ms and more.
+    assert!(of("cubic", "small", 1).is_some_and(|goodput| goodput < 8192.0 * 8.0 / 0.040));
+}
+
+#[test]
+fn what_settles_does_not_count_and_a_file_is_timed_whole() {
+    let endless = scenario(SCENARIO);
+    let file = scenario(&SCENARIO.replace("to = \"client\" }", "to = \"client\", size = \"200 kB\" }"));
+    let endless = of(&endless, "download", "cubic", "small", 1).expect("it is there");
+    let file = of(&file, "download", "cubic", "small", 1).expect("it is there");
+    assert!(file < endless, "a file of a second or two has slow start in it: {file} {endless}");
+}

@@ -1,0 +1,59 @@
+//! What the stations of a trial's 802.11 cells had of the air.
+
+use lasthop_scenario::{Scenario, build::BuiltWlan};
+use lasthop_sim::{StationId, WlanId, World};
+use serde::Serialize;
+
+/// A station's share of the air, in one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StationUse {
+    /// The cell.
+    pub wlan: String,
+    /// The node.
+    pub name: String,
+    /// Frames whose fate it knows: delivered, or given up.
+    pub frames: u64,
+    /// Their transmissions.
+    pub transmissions: u64,
+    /// Of the frames, those that were given up.
+    pub given_up: u64,
+    /// The time that it transmitted for them, in seconds.
+    pub air_time_s: f64,
+}
+
+/// A station's place in the model, and what it is called.
+pub(super) struct Seat {
+    wlan: WlanId,
+    station: StationId,
+    names: [String; 2],
+}
+
+/// Every station.
+pub(super) fn seats(scenario: &Scenario, wlans: &[BuiltWlan]) -> Vec<Seat> {
+    let seats = scenario.wlans.iter().zip(wlans).flat_map(|(model, built)| {
+        model.stations.iter().zip(&built.stations).map(|(station, id)| Seat {
+            wlan: built.wlan,
+            station: *id,
+            names: [model.name.clone(), scenario.nodes[station.node].name.clone()],
+        })
+    });
+    seats.collect()
+}
+
+/// What they have had so far.
+pub(super) fn look(world: &World, seats: Vec<Seat>) -> Vec<StationUse> {
+    let seats = seats.into_iter();
+    seats
+        .map(|Seat { wlan, station, names: [cell, name] }| {
+            let used = world.radio_use(wlan, station);
+            StationUse {
+                wlan: cell,
+                name,
+                frames: used.frames,
+                transmissions: used.transmissions,
+                given_up: used.given_up,
+                air_time_s: used.air_time.as_secs_f64(),
+            }
+        })
+        .collect()
+}

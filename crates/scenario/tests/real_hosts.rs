@@ -1,0 +1,171 @@
+//! Where agents sit when a scenario's links are between real hosts.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use lasthop_agent::Stack;
+use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
+use lasthop_scenario::{BuiltLinks, Overrides, RealHosts, Scenario, file};
+use lasthop_schemes::catalogue::{Place, Role, find};
+use lasthop_sim::NodeId;
+use lasthop_sim::world::AttachError;
+
+/// A real client and a simulated one behind a real gateway.
+const SCENARIO: &str = r#"
+duration = "10 s"
+schemes = ["none", "lle-tcp", "snoop"]
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+nodes.far.kind = "host"
+nodes.other.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
+links.long = { between = ["far", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
+wlans.cell = { standard = "802.11b", access-point = "gateway", stations = ["client", "other"] }
+flows.download = { from = "server", to = "client" }
+flows.beside = { from = "far", to = "other" }
+tcp = { window = "16 KiB" }
+try = { simulated = ["far", "other"] }
+"#;
+
+/// In the scenario's order.
+const LINKS: [&str; 4] = ["wire", "long", "cell.client", "cell.other"];
+const GATEWAY: usize = 1;
+
+fn scenario() -> Scenario {
+    let scenario = file::parse(SCENARIO, "trial.toml", Path::new(""), &Overrides::default());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = scenario.links.iter().map(lasthop_scenario::LinkModel::name).collect();
+    assert_eq!(names, LINKS);
+    scenario
+}
+
+fn address(node: usize) -> IpAddr {
+    IpAddr::from([198, 51, 100, node as u8])
+}
+
+fn build(scenario: &Scenario, scheme: &str) -> BuiltLinks {
+    let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(address).collect();
+    let scheme = scenario.schemes.iter().find(|choice| choice.label == scheme).expect("a row");
+    let hosts = RealHosts { gateway: GATEWAY, addresses: &addresses };
+    scenario.build_links(scheme, 1, hosts).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Whether there is an agent at each end of each link; `None` where none can be.
+fn seats(mut built: BuiltLinks) -> Vec<[Option<bool>; 2]> {
+    let links: Vec<_> = built.links.iter().zip(&built.transmitters).map(|(link, ends)| (*link, *ends)).collect();
+    let mut is_taken = |node, link| match built.world.attach(node, link, Box::new(Stack::new(Vec::new()))) {
+        Ok(()) => Some(false),
+        Err(AttachError::Occupied) => Some(true),
+        Err(AttachError::NotWireless) => None,
+        Err(refusal) => panic!("{refusal}"),
+    };
+    links.into_iter().map(|(link, (first, second))| [is_taken(first, link), is_taken(second, link)]).collect()
+}
+
+#[test]
+fn agents_sit_at_every_radio_but_the_gateways_own_towards_real_hosts() {
+    let scenario = scenario();
+    let (wire, gateway_and_client) = ([None; 2], |gateway, client| [Some(gateway), Some(client)]);
+    let seats = |scheme| seats(build(&scenario, scheme));
+    let nobody = gateway_and_client(false, false);
+    assert_eq!(seats("none"), [wire, wire, nobody, nobody]);
+    assert_eq!(
+        seats("lle-tcp"),
+        [wire, wire, gateway_and_client(false, true), gateway_and_client(true, true)]
+    );
+    assert_eq!(seats("snoop"), [wire, wire, nobody, gateway_and_client(true, false)], "only at the edge");
+}
+
+#[test]
+fn simulated_stations_have_the_schemes_agents_as_in_a_simulation() {
+    let scenario = scenario();
+    for (scheme, acts) in [("none", false), ("lle-tcp", true)] {
+        let mut world = build(&scenario, scheme).world;
+        world.advance_to(Instant::from_secs(5));
+        let counters = world.counters();
+        assert_eq!([counters.acks_generated, counters.acks_suppressed].map(|count| count > 500), [acts; 2]);
+        assert!(world.accounts().balance());
+    }
+}
+
+/// A connection between the real server and the real client, played by hand.
+struct Hosts {
+    built: BuiltLinks,
+    /// Where the gateway's and the client's devices are.
+    ends: (NodeId, NodeId),
+}
+
+impl Hosts {
+    fn segment(&self, from_client: bool, flags: TcpFlags, (seq, ack): (u32, u32), len: u32) -> Packet {
+        let (from, to) = if from_client { (2, 0) } else { (0, 2) };
+        let ports = if from_client { (2000, 80) } else { (80, 2000) };
+        let mut tcp = Tcp {
+            source_port: ports.0,
+            destination_port: ports.1,
+            seq: Seq(seq),
+            ack: Seq(ack),
+            flags,
+            window: 60_000,
+            ..Tcp::default()
+        };
+        if flags.has(TcpFlags::SYN) {
+            tcp.options.mss = Some(1460);
+        }
+        let payload = Payload::Bytes(vec![7; len as usize].into());
+        Packet::tcp_segment(Ip::new(address(from), address(to)), tcp, payload)
+    }
+
+    /// Sends one, waits for `millis`, and returns the flags, ACK number and urgent pointer of all that came out at gateway and client.
+    fn send(
+        &mut self,
+        from_client: bool,
+        flags: TcpFlags,
+        numbers: (u32, u32),
+        len: u32,
+        millis: u64,
+    ) -> [Vec<(TcpFlags, u32, u16)>; 2] {
+        let packet = self.segment(from_client, flags, numbers, len);
+        let (gateway, client) = self.ends;
+        let (from, to) = if from_client { (client, gateway) } else { (gateway, client) };
+        self.built.world.inject_to(from, to, packet);
+        let until = self.built.world.now() + std::time::Duration::from_millis(millis);
+        self.built.world.advance_to(until);
+        [gateway, client].map(|end| {
+            let arrived = self.built.world.collect(end).into_iter();
+            arrived
+                .filter_map(|(_, packet)| packet.tcp().map(|tcp| (tcp.flags, tcp.ack.0, tcp.urgent_pointer)))
+                .collect()
+        })
+    }
+}
+
+#[test]
+fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
+    let scenario = scenario();
+    let mut built = build(&scenario, "lle-tcp");
+    let (link, (gateway, _)) = (built.links[2], built.transmitters[2]);
+    // In a trial this one is the gateway's on its own host.
+    let place = Place { role: Role::Edge, address: address(GATEWAY), neighbour: None };
+    let lle = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new())).expect("it is there");
+    built.world.attach(gateway, link, lle.agent(place).expect("it has one")).expect("nobody sits there");
+    let ends = built.ends[2];
+    let mut hosts = Hosts { built, ends };
+    let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
+    let syn_ack = TcpFlags(syn.0 | ack.0);
+
+    assert_eq!(hosts.send(true, syn, (99, 0), 0, 50), [vec![(syn, 0, 0)], vec![]]);
+    // The gateway offers, and the client's agent takes the mark off.
+    assert_eq!(hosts.send(false, syn_ack, (499, 100), 0, 50)[1], [(syn_ack, 100, 0)]);
+    assert_eq!(hosts.send(true, ack, (100, 500), 0, 50)[0], [(ack, 500, 0)]);
+    // From here on the gateway promises, and acknowledges what the link layer delivers, to the server's address at this link.
+    let sent = hosts.send(false, ack, (500, 100), 1000, 50);
+    assert_eq!(sent, [vec![(ack, 1500, 0)], vec![(ack, 100, 0)]], "made by the gateway's agent");
+    // The client's own crosses the air only as evidence, which need not go on.
+    assert_eq!(hosts.send(true, ack, (100, 1500), 0, 50), [vec![], vec![]]);
+    assert_eq!(hosts.built.world.counters().acks_suppressed, 1);
+    assert_eq!(hosts.send(false, ack, (1500, 100), 1000, 200)[0], [(ack, 2500, 0)]);
+    assert_eq!(hosts.built.world.counters().acks_suppressed, 2, "the evidence, at the gateway");
+    let accounts = hosts.built.world.accounts();
+    assert!(accounts.balance() && !accounts.dropped.contains_key(&lasthop_sim::DropCause::NoRoute));
+}
