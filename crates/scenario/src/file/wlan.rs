@@ -7,7 +7,9 @@ pub(super) mod tables;
 use std::time::Duration;
 
 use lasthop_sim::QueueLimit;
-use lasthop_sim::wifi::{MacConfig, PhyConfig, Position, Rate, Standard, StationConfig, WlanConfig};
+use lasthop_sim::wifi::{
+    DataOverhead, MacConfig, PhyConfig, Position, Rate, Standard, StationConfig, WlanConfig,
+};
 
 use super::error::ScenarioError;
 use super::quantity::{DataRate, Octets, Text};
@@ -134,15 +136,18 @@ fn mac(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<MacConfig, 
         None => None,
     };
     let threshold = table.rts_threshold.map_or(u64::from(default.rts_threshold), |Text(Octets(it))| it);
+    let key = ["wlans", name, "llc-header"];
+    let llc = table.llc_header.map(|Text(Octets(it))| u32::try_from(it).unwrap_or(u32::MAX));
+    let llc = count(reader, &key, llc, default.overhead.llc, (0, DataOverhead::STANDARD.llc))?;
     Ok(MacConfig {
         rts_threshold: u32::try_from(threshold).unwrap_or(u32::MAX),
         short_retry_limit: limit("short-retry-limit", table.short_retry_limit, default.short_retry_limit)?,
         long_retry_limit: limit("long-retry-limit", table.long_retry_limit, default.long_retry_limit)?,
+        overhead: DataOverhead { llc, ..default.overhead },
         cts_to_self,
         eifs: table.eifs.unwrap_or(default.eifs),
         response_timeout,
         nav_reset: table.nav_reset.unwrap_or(default.nav_reset),
-        ..default
     })
 }
 

@@ -54,6 +54,7 @@ fn a_cell_has_the_defaults_of_its_standard_and_a_link_a_station() {
     let cell = &scenario.wlans[0];
     assert_eq!((cell.config.phy.rate, cell.config.phy.slot), (Rate::Cck11, Duration::from_micros(20)));
     assert_eq!((cell.config.mac.rts_threshold, cell.config.mac.short_retry_limit), (65_535, 7));
+    assert_eq!(cell.config.mac.overhead.octets(), 24 + 8 + 4);
     assert_eq!(cell.stations[0].node, 1, "the access point comes first");
     assert_eq!(cell.stations[1].config.queue, QueueLimit::Packets(50));
     assert_eq!(cell.stations[1].config.position.y.to_bits(), 10f64.to_bits());
@@ -70,6 +71,7 @@ basic-rates = ["1 Mbit/s", "6 Mbit/s"]
 preamble = "short"
 queue = "20 packets"
 rts-threshold = "500 B"
+llc-header = "3 B"
 short-retry-limit = 5
 long-retry-limit = 3
 cts-to-self = true
@@ -93,6 +95,7 @@ except.phone = { rate = "1 Mbit/s", queue = "5 packets" }"#;
     assert_eq!((phy.slot, phy.sifs), (Duration::from_micros(20), Duration::from_micros(12)));
     assert_eq!(phy.basic_rates, [Rate::Dsss1, Rate::Ofdm6]);
     assert_eq!((mac.rts_threshold, mac.short_retry_limit, mac.long_retry_limit), (500, 5, 3));
+    assert_eq!(mac.overhead.octets(), 24 + 3 + 4);
     assert!(mac.cts_to_self && !mac.eifs && !mac.nav_reset);
     assert_eq!(mac.response_timeout, Some(Duration::from_micros(60)));
     assert!(matches!(cell.config.propagation, Propagation::Ranges { .. }));
@@ -178,6 +181,8 @@ fn a_number_out_of_range_is_refused() {
         ("cw-min = 31\ncw-max = 15", "cw-max", "31 to 32767"),
         ("short-retry-limit = 0", "short-retry-limit", "1 to 255"),
         ("long-retry-limit = 256", "long-retry-limit", "1 to 255"),
+        ("llc-header = \"9 B\"", "llc-header", "0 to 8"),
+        ("llc-header = \"8\"", "llc-header", "16 KiB"),
         ("slot-time = \"0 s\"", "slot-time", "1 us to 1 ms"),
         ("sifs-time = \"1 s\"", "sifs-time", "1 us to 1 ms"),
         ("ack-timeout = \"1 s\"", "ack-timeout", "1 us to 10 ms"),

@@ -36,6 +36,8 @@ pub(in crate::file) struct WlanTable {
     /// dot11RTSThreshold: an RTS precedes data frames that are longer, MAC header and FCS included. "0 B" for all; default "65535 B",
     /// for none.
     pub(super) rts_threshold: Option<Text<Octets>>,
+    /// LLC's octets before a datagram, "0 B" to "8 B"; default "8 B": LLC and SNAP (RFC 1042). ns-2's frames have none.
+    pub(super) llc_header: Option<Text<Octets>>,
     /// dot11ShortRetryLimit: transmissions of a frame, or of its RTS, at most; 1 to 255, default 7.
     pub(super) short_retry_limit: Option<u32>,
     /// dot11LongRetryLimit: transmissions of a data frame that an RTS precedes; 1 to 255, default 4.
