@@ -110,7 +110,7 @@ impl Hosts {
             ..Tcp::default()
         };
         if flags.has(TcpFlags::SYN) {
-            tcp.options.mss = Some(1460);
+            tcp.options.maximum_segment_size = Some(1460);
         }
         let payload = Payload::Bytes(vec![7; len as usize].into());
         Packet::tcp_segment(Ip::new(address(from), address(to)), tcp, payload)
