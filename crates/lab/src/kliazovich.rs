@@ -20,7 +20,7 @@ pub mod single_hop;
 
 use std::path::Path;
 
-use lasthop_scenario::{BuildError, Overrides, file};
+use lasthop_scenario::{BuildError, Overrides, Scenario, file};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
@@ -118,16 +118,19 @@ impl Experiment {
             .set(format!("wlans.{cell}.errors.control-frames=true"))
     }
 
-    fn run(&self, effort: Effort, progress: &dyn Progress) -> Result<Measured, BuildError> {
-        let settings = self.settings.clone();
+    fn scenario(&self, effort: Effort) -> Scenario {
         let duration = effort.duration.map(|seconds| format!("duration={seconds} s"));
-        let settings = settings.into_iter().chain(duration).collect();
+        let settings = self.settings.iter().cloned().chain(duration).collect();
         let overrides = Overrides { settings, ..Overrides::default() };
         let scenario = file::parse(self.text, "scenario.toml", Path::new("."), &overrides);
         let mut scenario = scenario.expect("the file is ours, and a test reads it");
         scenario.seeds = (1..=effort.seeds).collect();
         scenario.schemes.truncate(2);
-        let mut rows = compare(&scenario, progress)?.rows.into_iter();
+        scenario
+    }
+
+    fn run(&self, effort: Effort, progress: &dyn Progress) -> Result<Measured, BuildError> {
+        let mut rows = compare(&self.scenario(effort), progress)?.rows.into_iter();
         match (rows.next(), rows.next()) {
             (Some(tcp), Some(lle)) => Ok(Measured { tcp, lle }),
             _ => unreachable!("two schemes under two seeds or more have two rows"),
