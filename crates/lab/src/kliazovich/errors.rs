@@ -1,0 +1,164 @@
+//! Figures 3.9 and 3.13: packet errors on one hop and on three, by the receiver's ACK policy.
+//!
+//! A packet error rate in ns-2.28 is that of an error model between the radio and the MAC: it takes every frame alike, control frames too,
+//! and the MAC repeats what is lost. So it is here. With frames repeated up to seven times nothing stops at 6 or 9%, where
+//! the text has no throughput any more: that is what comes of data frames that are lost for good, the other experiment.
+
+use lasthop_scenario::BuildError;
+use serde_json::json;
+
+use super::{Acks, DATAGRAM, Effort, Experiment, Head, LLE, Measured, TCP, mean, run_all};
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+use crate::stats::Estimate;
+
+/// Below this part of the throughput without errors a curve lies on the axis of its plot.
+const NOTHING: f64 = 0.04;
+/// A packet error rate that the text has in whole per cent.
+const PER_CENT: f64 = 1.0;
+/// Data frames that are transmitted once.
+const ONCE: &str = ", lost frames are not repeated";
+
+/// Both figures' rows.
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let mut rows = single_hop(&[0, 2, 4, 6, 8, 10], effort, progress)?;
+    rows.extend(three_hops(effort, progress)?);
+    Ok(rows)
+}
+
+/// Figure 3.9, with these packet error rates in per cent.
+pub(super) fn single_hop(
+    rates: &[u32],
+    effort: Effort,
+    progress: &dyn Progress,
+) -> Result<Vec<Row>, BuildError> {
+    let experiment = |acks, rate: &u32| {
+        Experiment::new(super::single_hop::FILE).datagram(DATAGRAM).acks(acks).errors("adhoc", *rate)
+    };
+    let run = |acks, setting: Option<&str>| {
+        let experiments = rates.iter().map(|rate| {
+            setting.into_iter().fold(experiment(acks, rate), |experiment, it| experiment.set(it))
+        });
+        run_all(&experiments.collect::<Vec<_>>(), effort, progress)
+    };
+    let [one, del, dyn_del] = [run(Acks::One, None)?, run(Acks::Del, None)?, run(Acks::DynDel, None)?];
+    let figure = "figure 3.9";
+    let fewer = "figure 3.9, half as many ACKs";
+    let numbers = [
+        (figure, Acks::One, 23.0, &one),
+        (figure, Acks::Del, 7.0, &del),
+        (fewer, Acks::Del, 23.0, &del),
+        (fewer, Acks::DynDel, 7.0, &dyn_del),
+    ];
+    let parameters =
+        |acks: Acks| json!({ "per_percent": rates, "datagram_octets": DATAGRAM, "acks": acks.name() });
+    let mut rows: Vec<Row> = numbers
+        .into_iter()
+        .map(|(item, acks, published, measured)| {
+            let metric = "mean improvement over TCP";
+            let head = Head { item, parameters: parameters(acks), scheme: LLE, metric, unit: "%" };
+            head.per_cent(Reference::Number(published), mean_improvement(measured), runs(measured))
+        })
+        .collect();
+    let not_repeated = format!("{figure}{ONCE}");
+    let once = Some("wlans.adhoc.short-retry-limit=1");
+    let (one_once, del_once) = (run(Acks::One, once)?, run(Acks::Del, once)?);
+    let claims = [
+        (figure, Acks::One, &one),
+        (figure, Acks::Del, &del),
+        (&not_repeated, Acks::One, &one_once),
+        (&not_repeated, Acks::Del, &del_once),
+    ];
+    rows.extend(claims.into_iter().map(|(item, acks, measured)| {
+        let metric = "changes little with the error rate: improvement within 5 points of its mean";
+        let head = Head { item, parameters: parameters(acks), scheme: LLE, metric, unit: "-" };
+        head.claim(is_level(measured), runs(measured))
+    }));
+    Ok(rows)
+}
+
+fn runs(measured: &[Measured]) -> usize {
+    measured.iter().map(|measured| measured.lle.runs).sum()
+}
+
+fn mean_improvement(measured: &[Measured]) -> Option<Estimate> {
+    let improvements: Option<Vec<_>> = measured.iter().map(Measured::improvement).collect();
+    improvements.and_then(|improvements| mean(&improvements))
+}
+
+fn is_level(measured: &[Measured]) -> bool {
+    let Some(mean) = mean_improvement(measured) else { return false };
+    let is_near = |gain: Estimate| (gain.mean - mean.mean).abs() <= super::POINTS;
+    measured.iter().all(|measured| measured.improvement().is_some_and(is_near))
+}
+
+/// An ACK policy over three hops: the improvement published for packet error rates below 4%, and where TCP's throughput is zero.
+const POLICIES: [(Acks, f64, f64); 3] =
+    [(Acks::DynDel, 15.5, 6.0), (Acks::Del, 9.6, 6.0), (Acks::One, 4.0, 9.0)];
+/// Packet error rates of figure 3.13, in per cent: low ones first.
+const RATES: [u32; 7] = [0, 1, 2, 3, 6, 9, 14];
+const LOW: usize = 4;
+/// The same where it matters at which one nothing is left.
+const FINE_RATES: [u32; 12] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+
+/// Figure 3.13.
+fn three_hops(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let (figure, not_repeated) = ("figure 3.13", format!("figure 3.13{ONCE}"));
+    let (mut low, mut zero) = (Vec::new(), Vec::new());
+    for (acks, improvement, tcp_zero) in POLICIES {
+        let measured = run_all(&RATES.map(|rate| repeated(acks, rate)), effort, progress)?;
+        let parameters = json!({ "per_percent": RATES[..LOW], "hops": 3, "acks": acks.name() });
+        let metric = "mean improvement over TCP";
+        let head = Head { item: figure, parameters, scheme: LLE, metric, unit: "%" };
+        let (gain, runs) = (mean_improvement(&measured[..LOW]), runs(&measured[..LOW]));
+        low.push(head.per_cent(Reference::Number(improvement), gain, runs));
+        zero.extend(zero_rows(figure, acks, tcp_zero, &RATES, &measured));
+        let measured = run_all(&FINE_RATES.map(|rate| once(acks, rate)), effort, progress)?;
+        zero.extend(zero_rows(&not_repeated, acks, tcp_zero, &FINE_RATES, &measured));
+    }
+    low.extend(zero);
+    Ok(low)
+}
+
+fn repeated(acks: Acks, rate: u32) -> Experiment {
+    Experiment::new(super::multi_hop::FILE).acks(acks).errors("string", rate)
+}
+
+/// Data frames that are lost for good. RTS and CTS are repeated and have no errors, or the string's stations would collide.
+fn once(acks: Acks, rate: u32) -> Experiment {
+    let experiment = Experiment::new(super::multi_hop::FILE)
+        .acks(acks)
+        .set(format!("wlans.string.errors.packet-error-rate={rate}%"))
+        .set("wlans.string.long-retry-limit=1");
+    // Little happens in a second, and chance has its say in it.
+    if rate == 0 { experiment } else { experiment.set("duration=300 s") }
+}
+
+/// Where TCP's throughput is zero, and by how much higher LLE-TCP's is.
+fn zero_rows(item: &str, acks: Acks, published: f64, rates: &[u32], measured: &[Measured]) -> Vec<Row> {
+    let tcp = first_nothing(rates, measured, |measured| measured.tcp.goodput_bps.mean);
+    let lle = first_nothing(rates, measured, |measured| measured.lle.goodput_bps.mean);
+    let number = |value: f64| Estimate { mean: value, ci95: None };
+    let parameters = || json!({ "per_percent": rates, "hops": 3, "acks": acks.name() });
+    let head = |scheme, metric| Head { item, parameters: parameters(), scheme, metric, unit: "%" };
+    let around = Reference::Range(published - PER_CENT, published + PER_CENT);
+    let extra = tcp.zip(lle).map(|(tcp, lle)| number(lle - tcp));
+    let (lasts, tolerance) = (Reference::Range(1.0, 2.0), Reference::Range(1.0 - PER_CENT, 2.0 + PER_CENT));
+    let runs = runs(measured);
+    vec![
+        head(TCP, "packet error rate of zero throughput").row(
+            Reference::Number(published),
+            around,
+            tcp.map(number),
+            runs,
+        ),
+        head(LLE, "packet error rate of zero throughput above TCP's").row(lasts, tolerance, extra, runs),
+    ]
+}
+
+/// The lowest rate in per cent at which next to nothing is left of the throughput without errors.
+fn first_nothing(rates: &[u32], measured: &[Measured], of: impl Fn(&Measured) -> f64) -> Option<f64> {
+    let all = of(measured.first()?);
+    let found = measured.iter().position(|measured| of(measured) < NOTHING * all)?;
+    rates.get(found).map(|rate| f64::from(*rate))
+}

@@ -1,0 +1,168 @@
+//! Figures 3.14 to 3.17: a server over 100 Mbit/s and 2 ms, an access point, mobile hosts.
+
+use lasthop_scenario::BuildError;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Acks, DATAGRAM, Effort, Experiment, Head, LLE, Measured, TCP, in_datagrams, run_all};
+use crate::compare::ComparisonRow;
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+use crate::run::run;
+use crate::stats::{Estimate, jain_fairness};
+
+const ONE: &str = include_str!("../../../../scenarios/kliazovich/infrastructure.toml");
+const TEN: &str = include_str!("../../../../scenarios/kliazovich/ten-flows.toml");
+const SETS: &str = include_str!("../../../../scenarios/kliazovich/two-sets.toml");
+
+/// The four figures' rows.
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let mut rows = beside_single_hop(&[100, 300, 500, 1000, 1500], &[0, 2, 4, 6, 8, 10], effort, progress)?;
+    rows.extend(ten_flows(effort, progress)?);
+    rows.extend(two_sets(effort, progress)?);
+    Ok(rows)
+}
+
+/// Figures 3.14 and 3.15: throughputs come close to those of a single hop, for these sizes of datagrams in octets, and for these packet
+/// error rates in per cent.
+pub(super) fn beside_single_hop(
+    sizes: &[u32],
+    rates: &[u32],
+    effort: Effort,
+    progress: &dyn Progress,
+) -> Result<Vec<Row>, BuildError> {
+    let files = [(super::single_hop::FILE, "adhoc"), (ONE, "cell")];
+    let [by_size, by_size_behind] = files.map(|(file, _)| {
+        let experiments = sizes.iter().map(|size| Experiment::new(file).datagram(*size).acks(Acks::One));
+        run_all(&experiments.collect::<Vec<_>>(), effort, progress)
+    });
+    let [by_rate, by_rate_behind] = files.map(|(file, cell)| {
+        let experiment =
+            |rate: &u32| Experiment::new(file).datagram(DATAGRAM).acks(Acks::One).errors(cell, *rate);
+        run_all(&rates.iter().map(experiment).collect::<Vec<_>>(), effort, progress)
+    });
+    let sizes = json!({ "datagram_octets": sizes, "acks": Acks::One.name() });
+    let rates = json!({ "datagram_octets": DATAGRAM, "per_percent": rates, "acks": Acks::One.name() });
+    let mut rows = distances("figure 3.14", &sizes, &by_size?, &by_size_behind?);
+    rows.extend(distances("figure 3.15", &rates, &by_rate?, &by_rate_behind?));
+    Ok(rows)
+}
+
+/// The largest distance between two curves, in per cent of the first.
+fn distances(item: &str, parameters: &Value, single: &[Measured], behind: &[Measured]) -> Vec<Row> {
+    let schemes: [(_, fn(&Measured) -> &ComparisonRow); 2] =
+        [(TCP, |measured| &measured.tcp), (LLE, |measured| &measured.lle)];
+    let runs = behind.iter().map(|measured| measured.tcp.runs).sum();
+    let row = |(scheme, of): (_, fn(&Measured) -> &ComparisonRow)| {
+        let mean = |measured| of(measured).goodput_bps.mean;
+        let distance = |(single, behind)| (mean(behind) / mean(single) - 1.0).abs() * 100.0;
+        let largest = single.iter().zip(behind).map(distance).fold(0.0, f64::max);
+        let metric = "largest distance of a throughput from a single hop's";
+        let head = Head { item, parameters: parameters.clone(), scheme, metric, unit: "%" };
+        let measured = Some(Estimate { mean: largest, ci95: None });
+        head.row(Reference::None, Reference::Range(0.0, super::TOLERANCE * 100.0), measured, runs)
+    };
+    schemes.map(row).into()
+}
+
+/// Figure 3.16.
+fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let experiments = [Experiment::new(TEN), beside_one(), beside_one().set("tcp.rto-min=1 s")];
+    let measured = run_all(&experiments, effort, progress)?;
+    let [all, one, patient] = &measured[..] else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    let head = |item, under, scheme, metric, unit| Head {
+        item,
+        parameters: json!({ "flows_under_lle_tcp": under, "flows": 10 }),
+        scheme,
+        metric,
+        unit,
+    };
+    let (figure, throughput, fairness) = ("figure 3.16", "mean throughput of a flow", "fairness");
+    let mean = scaled(all.lle.goodput_bps, 0.1);
+    let runs = all.lle.runs;
+    rows.push(head(figure, 10, LLE, throughput, "Mbit/s").amount(
+        0.47,
+        Some(in_datagrams(mean, DATAGRAM)),
+        runs,
+    ));
+    let jain = Some(scaled(all.lle.jain_fairness, 100.0));
+    rows.push(head(figure, 10, LLE, fairness, "%").per_cent(Reference::Number(95.0), jain, runs));
+    for (item, measured) in [(figure, one), ("figure 3.16, time-outs of 1 s or more", patient)] {
+        let of = |name| goodput(&measured.lle, name).map(|goodput| in_datagrams(goodput, DATAGRAM));
+        rows.push(head(item, 1, TCP, throughput, "Mbit/s").amount(0.30, of("nine"), runs));
+        rows.push(head(item, 1, LLE, throughput, "Mbit/s").amount(0.54, of("one"), runs));
+    }
+    let nine = fairness_of_nine(&beside_one(), effort, progress)?;
+    rows.push(head(figure, 1, TCP, fairness, "%").per_cent(Reference::Number(93.0), nine, runs));
+    Ok(rows)
+}
+
+/// One flow under LLE-TCP beside nine without: plain TCP where the mobile host has no agent (section 3.3), and the whole queue for the one
+/// that has.
+fn beside_one() -> Experiment {
+    Experiment::new(TEN).set("nodes.nine.role=fixed-host").set("schemes.1.queue=50 kB")
+}
+
+/// Jain's index of the nine in per cent.
+fn fairness_of_nine(
+    experiment: &Experiment,
+    effort: Effort,
+    progress: &dyn Progress,
+) -> Result<Option<Estimate>, BuildError> {
+    let scenario = experiment.scenario(effort);
+    let Some(scheme) = scenario.schemes.last() else { return Ok(None) };
+    progress.expect(scenario.seeds.len() as u64);
+    let indices: Result<Vec<f64>, BuildError> = scenario
+        .seeds
+        .par_iter()
+        .map(|seed| {
+            let summary = run(&scenario, scheme, *seed)?;
+            progress.advance();
+            let nine = summary.flows.iter().filter(|flow| flow.name.starts_with("nine"));
+            Ok(jain_fairness(&nine.map(|flow| flow.goodput_bps).collect::<Vec<_>>()) * 100.0)
+        })
+        .collect();
+    Ok(Estimate::of(&indices?))
+}
+
+fn scaled(estimate: Estimate, factor: f64) -> Estimate {
+    Estimate { mean: estimate.mean * factor, ci95: estimate.ci95.map(|half| half * factor) }
+}
+
+/// The mean goodput of the flows of a name, in bits a second.
+fn goodput(row: &ComparisonRow, name: &str) -> Option<Estimate> {
+    row.flows.iter().find(|flow| flow.name == name).map(|flow| flow.goodput_bps)
+}
+
+/// Figure 3.17: set 1's completion in seconds, and what set 2 received in Mbytes.
+fn two_sets(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let has_rts = Experiment::new(SETS).set("wlans.cell.rts-threshold=0 B");
+    // The figure is about these 100 s.
+    let effort = Effort { duration: None, ..effort };
+    let measured = run_all(&[Experiment::new(SETS), has_rts], effort, progress)?;
+    let items = ["figure 3.17", "figure 3.17, RTS/CTS"];
+    let mut rows = Vec::new();
+    for (item, measured) in items.into_iter().zip(&measured) {
+        let sides = [("reno", &measured.tcp, 87.0, 19.5), ("lle-tcp", &measured.lle, 55.0, 25.0)];
+        for (first, row, completion, amount) in sides {
+            let head = |scheme, metric, unit| Head {
+                item,
+                parameters: json!({ "set_1": first, "set_2": "reno" }),
+                scheme,
+                metric,
+                unit,
+            };
+            let scheme = if first == "reno" { TCP } else { LLE };
+            rows.push(head(scheme, "completion of set 1", "s").amount(
+                completion,
+                row.completion_s,
+                row.runs,
+            ));
+            let received =
+                goodput(row, "second").map(|one| scaled(in_datagrams(one, DATAGRAM), 5.0 * 100.0 / 8.0));
+            rows.push(head(TCP, "received by set 2", "MB").amount(amount, received, row.runs));
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,59 @@
+//! Figures 3.10 and 3.11: a string of stations that reach their neighbours only, RTS/CTS, LLE-TCP at the last hop.
+
+use lasthop_scenario::BuildError;
+use serde_json::json;
+
+use super::{Acks, DATAGRAM, Effort, Experiment, Head, LLE, TCP, run_all};
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+
+pub(super) const FILE: &str = include_str!("../../../../scenarios/kliazovich/string.toml");
+/// Up to here the text has an improvement of 10 to 20%, beyond it about none.
+const FEW_HOPS: u32 = 7;
+/// Octets of datagrams.
+const SIZES: [u32; 6] = [100, 300, 500, 750, 1000, 1500];
+
+/// Both figures' rows.
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let mut rows = hops(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], effort, progress)?;
+    rows.extend(sizes(effort, progress)?);
+    Ok(rows)
+}
+
+/// Figure 3.10: so many hops.
+pub(super) fn hops(hops: &[u32], effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let experiment = |hops| Experiment::new(FILE).set(format!("flows.bulk.to=n{hops}"));
+    let experiments: Vec<_> = hops.iter().map(experiment).collect();
+    let measured = run_all(&experiments, effort, progress)?;
+    let row = |(hops, measured): (&u32, &super::Measured)| {
+        let head = Head {
+            item: "figure 3.10",
+            parameters: json!({ "hops": hops, "datagram_octets": DATAGRAM, "acks": Acks::One.name() }),
+            scheme: LLE,
+            metric: "improvement over TCP",
+            unit: "%",
+        };
+        let published = if *hops <= FEW_HOPS { Reference::Range(10.0, 20.0) } else { Reference::Number(0.0) };
+        head.per_cent(published, measured.improvement(), measured.lle.runs)
+    };
+    Ok(hops.iter().zip(&measured).map(row).collect())
+}
+
+/// Figure 3.11: three hops against the datagram's size. The text has no number.
+fn sizes(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let experiments = SIZES.map(|octets| Experiment::new(FILE).datagram(octets));
+    let measured = run_all(&experiments, effort, progress)?;
+    let runs = measured.iter().map(|measured| measured.tcp.runs).sum();
+    let rises = |of: fn(&super::Measured) -> f64| measured.windows(2).all(|pair| of(&pair[0]) < of(&pair[1]));
+    let claim = |scheme, metric, holds| {
+        let parameters = json!({ "hops": 3, "datagram_octets": SIZES, "acks": Acks::One.name() });
+        Head { item: "figure 3.11", parameters, scheme, metric, unit: "-" }.claim(holds, runs)
+    };
+    let throughput = "throughput rises with the datagram";
+    let gains = |measured: &super::Measured| measured.improvement().is_some_and(|gain| gain.mean > 0.0);
+    Ok(vec![
+        claim(TCP, throughput, rises(|measured| measured.tcp.goodput_bps.mean)),
+        claim(LLE, throughput, rises(|measured| measured.lle.goodput_bps.mean)),
+        claim(LLE, "above TCP for every size", measured.iter().all(gains)),
+    ])
+}
