@@ -37,7 +37,8 @@ impl DropCause {
     }
 }
 
-/// The world's account of packets. The law: `originated == consumed + dropped + absorbed + in_transit`, at every moment.
+/// The world's account of packets. The law: `originated + heard == consumed + dropped + absorbed + broadcast + in_transit`, at every
+/// moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     /// Packets made by flows' endpoints, by agents, or put in from outside.
@@ -48,6 +49,10 @@ pub struct Accounts {
     pub dropped: BTreeMap<DropCause, u64>,
     /// Packets that an agent took over.
     pub absorbed: u64,
+    /// Packets whose way ended when a radio had broadcast them.
+    pub broadcast: u64,
+    /// Copies of them, one for each station that heard one: packets of their own from there on.
+    pub heard: u64,
     /// Packets in queues and on links now.
     pub in_transit: u64,
 }
@@ -60,6 +65,7 @@ impl Accounts {
 
     /// Whether every packet is accounted for.
     pub fn balance(&self) -> bool {
-        self.originated == self.consumed + self.dropped_in_all() + self.absorbed + self.in_transit
+        let ended = self.consumed + self.dropped_in_all() + self.absorbed + self.broadcast;
+        self.originated + self.heard == ended + self.in_transit
     }
 }

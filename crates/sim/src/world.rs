@@ -2,6 +2,7 @@
 
 mod agents;
 mod air;
+mod broadcast;
 mod build;
 mod datagrams;
 mod flows;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use lasthop_agent::Side;
 
+use super::broadcast::is_broadcast;
 use super::{Egress, Interface, World};
 use crate::accounts::DropCause;
 use crate::id::{HopId, NodeId, PipeId};
@@ -18,11 +19,20 @@ impl World {
     pub(super) fn originate(&mut self, node: NodeId, key: ParcelKey) -> bool {
         self.accounts.originated += 1;
         let Some(destination) = self.resolve(self.parcels[key].packet().ip().destination) else {
-            self.drop_parcel(node, key, DropCause::NoRoute);
-            return false;
+            return self.originate_otherwise(node, key);
         };
         self.parcels[key].destination = destination;
         true
+    }
+
+    #[cold]
+    fn originate_otherwise(&mut self, node: NodeId, key: ParcelKey) -> bool {
+        if is_broadcast(self.parcels[key].packet()) {
+            self.parcels[key].destination = NodeId::EVERYBODY;
+            return true;
+        }
+        self.drop_parcel(node, key, DropCause::NoRoute);
+        false
     }
 
     /// The node that has an address.
@@ -55,13 +65,23 @@ impl World {
         let interface =
             self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
         let Some(interface) = interface else {
-            self.drop_parcel(node, key, DropCause::NoRoute);
+            self.route_otherwise(node, key);
             return;
         };
         if through_agent && self.nodes[node.index()].interfaces[interface].agent.is_some() {
             self.ask_agent(node, interface, key, Side::Core);
         } else {
             self.transmit(node, interface, key);
+        }
+    }
+
+    /// A parcel at a node goes where no table has a way.
+    #[cold]
+    fn route_otherwise(&mut self, node: NodeId, key: ParcelKey) {
+        if self.parcels[key].destination == NodeId::EVERYBODY {
+            self.broadcast(node, key);
+        } else {
+            self.drop_parcel(node, key, DropCause::NoRoute);
         }
     }
 
@@ -73,8 +93,7 @@ impl World {
         let at = &self.nodes[node.index()];
         let interface = at.interfaces[interface];
         if let Some(buffer) = at.buffer
-            && self.would_wait(interface.egress)
-            && self.queued_octets(node) + len as u64 > buffer
+            && self.lacks_room(node, interface.egress, len, buffer)
         {
             self.drop_parcel(node, key, DropCause::QueueFull);
             return;
@@ -97,6 +116,11 @@ impl World {
         if self.wants(crate::Interest::QUEUES) {
             self.tell_queue(node, interface);
         }
+    }
+
+    /// Whether a node's buffer has no room for a packet that would have to wait.
+    pub(super) fn lacks_room(&mut self, node: NodeId, egress: Egress, len: usize, buffer: u64) -> bool {
+        self.would_wait(egress) && self.queued_octets(node) + len as u64 > buffer
     }
 
     fn transmit_on_air(&mut self, node: NodeId, id: HopId, key: ParcelKey) {

@@ -165,7 +165,23 @@ impl World {
 
     pub(super) fn transmit_by_radio(&mut self, node: NodeId, port: PortId, key: ParcelKey) {
         let Port { cell: id, from, to, .. } = self.ports[port.index()];
-        let frame = Frame { to: Receiver::Station(to), key: key.0, octets: self.parcels[key].len() as u32 };
+        self.enqueue_frame(node, (id, from), Receiver::Station(to), key);
+    }
+
+    /// A parcel leaves as one frame for everybody who hears the station of this port.
+    pub(super) fn broadcast_by_radio(&mut self, node: NodeId, port: PortId, key: ParcelKey) {
+        let Port { cell, from, .. } = self.ports[port.index()];
+        self.enqueue_frame(node, (cell, from), Receiver::Broadcast, key);
+    }
+
+    fn enqueue_frame(
+        &mut self,
+        node: NodeId,
+        (id, from): (WlanId, StationId),
+        to: Receiver,
+        key: ParcelKey,
+    ) {
+        let frame = Frame { to, key: key.0, octets: self.parcels[key].len() as u32 };
         let cell = &mut self.cells[id.index()];
         if cell.wlan.enqueue(self.now, from, frame) {
             cell.timer.follow(cell.wlan.next_event_at(), Event::Radio(id), &mut self.schedule);
@@ -263,6 +279,12 @@ impl World {
     }
 
     fn on_frame_delivered(&mut self, id: WlanId, (from, at): (StationId, StationId), frame: Frame) {
+        if frame.to == Receiver::Broadcast {
+            let node = self.cells[id.index()].stations[at.index()].node;
+            let link = self.port(id, at, from).map(|back| back.link);
+            self.hear_broadcast(node, link, ParcelKey(frame.key));
+            return;
+        }
         let (Some(port), Some(back)) = (self.port(id, from, at), self.port(id, at, from)) else { return };
         let sender = &mut self.cells[id.index()].stations[from.index()];
         let is_wanted = self.interest.intersects(Interest::FATES | Interest::FRAMES)
@@ -346,6 +368,10 @@ impl World {
         match arrival {
             Arrival::Moved => {}
             Arrival::Copied => self.parcels.remove(ParcelKey(frame.key)),
+            Arrival::NotYet if frame.to == Receiver::Broadcast => {
+                self.accounts.broadcast += 1;
+                self.parcels.remove(ParcelKey(frame.key));
+            }
             Arrival::NotYet => self.drop_parcel(node, ParcelKey(frame.key), DropCause::WirelessLoss),
         }
         if let Some(next) = self.cells[id.index()].wlan.head(from) {

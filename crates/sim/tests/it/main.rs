@@ -1,6 +1,7 @@
 //! Rules of the simulator, by subject.
 
 mod agents;
+mod broadcast;
 mod formulas;
 mod links;
 mod memory;
