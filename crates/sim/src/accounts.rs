@@ -15,6 +15,10 @@ pub enum DropCause {
     WirelessLoss,
     /// There is no way to its destination.
     NoRoute,
+    /// A search for a route to its destination found none.
+    RouteNotFound,
+    /// Too many packets waited for routes at its source, and it had waited longest.
+    RouteBufferFull,
     /// Nobody listens for it at its destination.
     NoListener,
     /// An agent dropped it.
@@ -29,6 +33,8 @@ impl DropCause {
             Self::WiredLoss => "wired loss",
             Self::WirelessLoss => "wireless loss",
             Self::NoRoute => "no route",
+            Self::RouteNotFound => "route not found",
+            Self::RouteBufferFull => "too many waiting for routes",
             Self::NoListener => "no listener",
             Self::Agent(DropReason::DuplicateAck) => "duplicate ACK suppressed",
             Self::Agent(DropReason::Acknowledged) => "acknowledged by an agent",

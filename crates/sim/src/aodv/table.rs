@@ -46,6 +46,8 @@ pub(super) struct News {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     routes: BTreeMap<Ipv4Addr, Route>,
+    /// Nothing is due before: lifetimes are prolonged with every packet, and only looked at again when the first one might be over.
+    due: Instant,
 }
 
 /// Whether a sequence number is later than another: circular, by their difference as a signed number (section 6.1).
@@ -70,6 +72,7 @@ impl Table {
 
     /// Takes news of a way unless what is known is as good. Whether it did.
     pub(super) fn update(&mut self, destination: Ipv4Addr, news: News) -> bool {
+        self.due = self.due.min(news.expires);
         let Some(route) = self.routes.get_mut(&destination) else {
             let News { sequence, hop_count, next_hop, expires } = news;
             let precursors = BTreeSet::new();
@@ -139,6 +142,7 @@ impl Table {
         forget_at: Instant,
     ) -> Option<&Route> {
         let route = self.routes.get_mut(&destination).filter(|route| route.is_active)?;
+        self.due = self.due.min(forget_at);
         route.is_active = false;
         route.expires = forget_at;
         route.sequence = match (route.sequence, told) {
@@ -151,20 +155,19 @@ impl Table {
 
     /// Routes that nobody has used become invalid, and old ones are forgotten.
     pub(super) fn expire(&mut self, now: Instant, delete_period: Duration) {
+        if now < self.due {
+            return;
+        }
         let due: Vec<Ipv4Addr> =
             self.iter().filter(|(_, route)| route.expires <= now).map(|(destination, _)| destination).collect();
         for destination in due {
-            // A call that comes late finds some of them due twice.
-            if let Some(expired) = self.get(destination).map(|route| route.expires)
-                && self.invalidate(destination, None, expired + delete_period).is_none_or(|it| it.expires <= now)
-            {
+            let Some(expired) = self.get(destination).map(|route| route.expires) else { continue };
+            // One that expired long ago is due twice.
+            let left = self.invalidate(destination, None, expired + delete_period);
+            if left.is_none_or(|route| route.expires <= now) {
                 self.routes.remove(&destination);
             }
         }
-    }
-
-    /// When the first of them is due.
-    pub(super) fn next_expiry(&self) -> Option<Instant> {
-        self.routes.values().map(|route| route.expires).min()
+        self.due = self.routes.values().map(|route| route.expires).min().unwrap_or(Instant::MAX);
     }
 }

@@ -98,7 +98,7 @@ impl World {
         let packet = self.parcels[key].packet();
         let Some(id) = self.flow_of_datagram(packet, udp).filter(|id| self.flows[id.index()].to == node)
         else {
-            self.drop_parcel(node, key, DropCause::NoListener);
+            self.deliver_otherwise(node, key);
             return;
         };
         self.accounts.consumed += 1;

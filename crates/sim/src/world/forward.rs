@@ -65,9 +65,16 @@ impl World {
         let interface =
             self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
         let Some(interface) = interface else {
-            self.route_otherwise(node, key);
+            self.route_otherwise(node, key, through_agent);
             return;
         };
+        self.leave_by(node, interface, key, through_agent);
+    }
+
+    /// A parcel leaves through an interface, past its agent if there is one and it did not send it.
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
+    pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, through_agent: bool) {
         if through_agent && self.nodes[node.index()].interfaces[interface].agent.is_some() {
             self.ask_agent(node, interface, key, Side::Core);
         } else {
@@ -77,9 +84,11 @@ impl World {
 
     /// A parcel at a node goes where no table has a way.
     #[cold]
-    fn route_otherwise(&mut self, node: NodeId, key: ParcelKey) {
+    fn route_otherwise(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
         if self.parcels[key].destination == NodeId::EVERYBODY {
             self.broadcast(node, key);
+        } else if self.is_ad_hoc(node) {
+            self.route_on_demand(node, key, through_agent);
         } else {
             self.drop_parcel(node, key, DropCause::NoRoute);
         }

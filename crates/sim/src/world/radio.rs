@@ -8,6 +8,7 @@ use std::time::Duration;
 use lasthop_agent::{Fate, LinkEvent, LinkSenses};
 use lasthop_packet::Packet;
 
+use super::movement::Movement;
 use super::{Egress, World};
 use crate::accounts::DropCause;
 use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
@@ -21,6 +22,7 @@ use crate::wifi::{
 /// A cell, and which nodes its stations belong to.
 pub(super) struct Cell {
     pub(super) wlan: Wlan,
+    pub(super) movement: Option<Box<Movement>>,
     timer: LazyTimer,
     stations: Vec<Radio>,
     /// What was counted when somebody last looked.
@@ -91,6 +93,7 @@ impl World {
         wlan.tell_attempts(self.wants(Interest::FRAMES));
         self.cells.push(Cell {
             wlan,
+            movement: None,
             timer: LazyTimer::default(),
             stations: Vec::new(),
             counted: WlanCounters::default(),
@@ -241,9 +244,13 @@ impl World {
                     });
                     if fate == Fate::GivenUp {
                         self.on_frame_given_up(id, from, frame, transmissions);
+                        self.tell_routing(id, from, frame);
                     }
                     if fate != Fate::FirstTransmissionFailed {
                         self.end_radio_frame(id, from, frame);
+                    }
+                    if fate == Fate::GivenUp {
+                        self.route_anew(id, from, frame);
                     }
                 }
             }
@@ -263,6 +270,14 @@ impl World {
         counters.frames_given_up += now.given_up - before.given_up;
         counters.link_acks_lost += now.acks_lost - before.acks_lost;
         counters.duplicate_frames += now.duplicates - before.duplicates;
+    }
+
+    pub(super) fn station_node(&self, wlan: WlanId, station: StationId) -> NodeId {
+        self.cells[wlan.index()].stations[station.index()].node
+    }
+
+    pub(super) fn is_of_cell(&self, port: PortId, wlan: WlanId) -> bool {
+        self.ports[port.index()].cell == wlan
     }
 
     fn port(&self, id: WlanId, from: StationId, to: StationId) -> Option<Port> {
@@ -358,6 +373,28 @@ impl World {
             packet: self.parcels[ParcelKey(frame.key)].packet(),
         };
         super::tell(&mut self.observers, self.now, &event);
+    }
+
+    /// AODV at a station's node learns that a neighbour is out of reach. What it has to say waits until the frame is done with.
+    fn tell_routing(&mut self, id: WlanId, from: StationId, frame: Frame) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let stations = &self.cells[id.index()].stations;
+        let (radio, neighbour) = (&stations[from.index()], stations[port.to.index()].node);
+        let (node, arrived) = (radio.node, radio.arrival != Arrival::NotYet);
+        self.on_neighbour_lost(node, neighbour, (!arrived).then_some(ParcelKey(frame.key)));
+    }
+
+    /// What still waits at a station for a neighbour out of reach looks for another way, if AODV does the looking.
+    fn route_anew(&mut self, id: WlanId, from: StationId, frame: Frame) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let node = self.cells[id.index()].stations[from.index()].node;
+        if !self.hears_of_broken_links(node) {
+            return;
+        }
+        for frame in self.cells[id.index()].wlan.withdraw(from, port.to) {
+            self.reroute(node, ParcelKey(frame.key));
+        }
+        self.follow_routing(node);
     }
 
     /// A station is through with a frame.
