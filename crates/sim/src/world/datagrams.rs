@@ -6,7 +6,6 @@ use lasthop_packet::{Packet, Transport, Udp};
 
 use super::flows::flow_of_ports;
 use super::{Egress, World};
-use crate::accounts::DropCause;
 use crate::id::{FlowId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;

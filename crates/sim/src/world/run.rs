@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use lasthop_packet::{Instant, Packet};
 
 use super::World;
-use crate::accounts::DropCause;
 use crate::config::NodeKind;
 use crate::id::NodeId;
 use crate::parcel::ParcelKey;

@@ -1,5 +1,6 @@
 //! Rules of the simulator, by subject.
 
+mod ad_hoc;
 mod agents;
 mod broadcast;
 mod formulas;
