@@ -228,6 +228,22 @@ impl World {
         Ok(())
     }
 
+    /// Whether packets at a node for a destination come back to it for ever.
+    pub fn goes_in_circles(&mut self, node: NodeId, destination: NodeId) -> bool {
+        let mut at = node;
+        for _ in 0..self.nodes.len() {
+            if at == destination {
+                return false;
+            }
+            let Some(interface) = self.routes().interface(at.index(), destination.index()) else {
+                return false;
+            };
+            let (first, second) = self.link_ends(self.nodes[at.index()].interfaces[interface].link);
+            at = if first == at { second } else { first };
+        }
+        true
+    }
+
     /// The routes, computed after the last change of topology.
     pub(super) fn routes(&mut self) -> &Routes {
         let (nodes, links, ad_hoc, given) = (&self.nodes, &self.links, &self.ad_hoc, &self.given_routes);
