@@ -219,3 +219,42 @@ fn a_node_with_other_links_has_no_aodv() {
     assert!(field.world.has_route(field.nodes[0], field.nodes[1]));
     assert!(!field.world.has_route(server, field.nodes[1]));
 }
+
+/// ns-2's AODV (2.35, its constants), 802.11 at 11 and 1 Mbit/s with RTS/CTS, 4 or 6 nodes 200 m apart, datagrams of 512 octets: `(nodes, seconds
+/// between datagrams, sent, received, RREQs of the source, RREQs forwarded, RREPs on the air, RERRs)`.
+const NS2: [(usize, u64, u64, u64, u64, u64, u64, u64); 4] = [
+    (4, 200, 500, 500, 1, 2, 3, 0),
+    (4, 15_000, 7, 7, 7, 14, 21, 0),
+    (6, 200, 500, 500, 1, 4, 5, 0),
+    (6, 15_000, 7, 7, 7, 28, 35, 0),
+];
+
+#[test]
+fn on_static_chains_searches_and_deliveries_are_those_of_ns2() {
+    let aodv = AodvConfig {
+        active_route_timeout: Duration::from_secs(10),
+        my_route_timeout: Some(Duration::from_secs(10)),
+        node_traversal_time: Duration::from_millis(30),
+        net_diameter: 30,
+        ttl_start: 5,
+        ..AodvConfig::default()
+    };
+    for (nodes, every, sent, received, originated, forwarded, replies, errors) in NS2 {
+        let mut config = WlanConfig::new(Standard::HrDsss);
+        config.mac.rts_threshold = 0;
+        let mut field = field(config, aodv, NodeKind::External, &line(nodes), 1);
+        let (from, to) = (field.nodes[0], field.nodes[nodes - 1]);
+        for number in 0..sent {
+            field.world.advance_to(ms(1_000 + number * every));
+            let datagram = crate::support::sized_packet(&field.world, (from, to), number as u32, 540);
+            field.world.inject(from, datagram);
+        }
+        field.world.advance_to(ms(110_000));
+        assert_eq!(arrived(&mut field.world, to).len() as u64, received);
+        let counters = field.world.aodv_counters().expect("there are nodes with AODV");
+        let searched = (counters.requests_originated, counters.requests_forwarded);
+        assert_eq!(searched, (originated, forwarded), "{nodes} nodes, every {every} ms");
+        let answered = (counters.replies_originated + counters.replies_forwarded, counters.errors_sent);
+        assert_eq!(answered, (replies, errors), "{nodes} nodes, every {every} ms");
+    }
+}
