@@ -331,6 +331,22 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    if let Some(aodv) = built.world.aodv_counters() {
+        let of_aodv = [
+            ("aodv_searches", aodv.searches),
+            ("aodv_searches_failed", aodv.searches_failed),
+            ("aodv_rreq_originated", aodv.requests_originated),
+            ("aodv_rreq_forwarded", aodv.requests_forwarded),
+            ("aodv_rrep_originated", aodv.replies_originated),
+            ("aodv_rrep_forwarded", aodv.replies_forwarded),
+            ("aodv_rerr_sent", aodv.errors_sent),
+            ("aodv_hello_sent", aodv.hellos_sent),
+            ("aodv_links_broken", aodv.links_broken),
+            ("packets_broadcast", accounts.broadcast),
+            ("broadcasts_heard", accounts.heard),
+        ];
+        named.extend(of_aodv.map(|(name, value)| (name.to_owned(), value)));
+    }
     for (cause, count) in &accounts.dropped {
         named.insert(format!("dropped_{}", cause.name().replace(' ', "_").to_lowercase()), *count);
     }

@@ -1,14 +1,15 @@
 //! From a scenario, a scheme and a seed to a world that is ready to run.
 
 mod links;
+mod places;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use lasthop_packet::{Instant, Probability};
 use lasthop_schemes::catalogue::Place;
-use lasthop_sim::wifi::{ErrorConfig, WlanConfig};
-use lasthop_sim::world::AttachError;
+use lasthop_sim::wifi::{ErrorConfig, StationConfig, WlanConfig};
+use lasthop_sim::world::{AodvError, AttachError};
 use lasthop_sim::{
     ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, StationId, TcpConfig,
     TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
@@ -17,7 +18,9 @@ use thiserror::Error;
 
 pub use links::{BuiltLinks, RealHosts};
 
-use crate::model::{FlowModel, Link, LinkModel, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel};
+use crate::model::{
+    FlowModel, Link, LinkModel, Mobility, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel,
+};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -56,6 +59,40 @@ pub enum BuildError {
         /// What is missing.
         problem: AttachError,
     },
+    /// A node cannot look for routes on demand.
+    #[error("node {node:?}: {problem}")]
+    OnDemand {
+        /// The node.
+        node: String,
+        /// Why not.
+        problem: AodvError,
+    },
+    /// The ways of real hosts are their kernels'.
+    #[error("the stations of {wlan:?} look for routes on demand, which is for simulated nodes only")]
+    RealHosts {
+        /// The cell.
+        wlan: String,
+    },
+    /// Ways given by hand lead back to where they began.
+    #[error("packets at {node:?} for {destination:?} would go in circles; expected a way that gets there")]
+    Circle {
+        /// A node on the circle, with a way given by hand.
+        node: String,
+        /// Where packets would never arrive.
+        destination: String,
+    },
+    /// Stations were never so far apart as they are to be.
+    #[error(
+        "in {draws} draws with seed {seed} the two stations were never so many hops apart; expected other hops, another area or another range"
+    )]
+    Placement {
+        /// The cell.
+        wlan: String,
+        /// The seed.
+        seed: u64,
+        /// How often places were drawn.
+        draws: u32,
+    },
     /// A flow's ends are not connected.
     #[error("flow {flow:?}: there is no way from {from:?} to {to:?}")]
     NoRoute {
@@ -90,8 +127,9 @@ impl Scenario {
             .iter()
             .map(|wlan| wlan.stations.iter().map(|station| nodes[station.node]).collect())
             .collect();
-        let wlans = self.add_wlans(&mut world, &at, without_loss);
+        let wlans = self.add_wlans(&mut world, &at, without_loss, seed)?;
         let links = self.add_links(&mut world, &ends, &wlans, without_loss);
+        self.set_routes(&mut world, &nodes, &links, &wlans)?;
         for (index, link) in self.links.iter().enumerate() {
             let [first, second] = [link.ends.0, link.ends.1].map(|node| world.node_address(nodes[node]));
             for seat in self.seats((index, link), ends[index], links[index], (first, second)) {
@@ -144,25 +182,71 @@ impl Scenario {
     }
 
     /// Adds each 802.11 cell with its stations, which are at these nodes.
-    fn add_wlans(&self, world: &mut World, nodes: &[Vec<NodeId>], without_loss: bool) -> Vec<BuiltWlan> {
+    fn add_wlans(
+        &self,
+        world: &mut World,
+        nodes: &[Vec<NodeId>],
+        without_loss: bool,
+        seed: u64,
+    ) -> Result<Vec<BuiltWlan>, BuildError> {
         let wlans = self.wlans.iter().zip(nodes);
         wlans
             .map(|(model, nodes)| {
-                let WlanModel { name, config, stations, errors } = model;
+                let WlanModel { name, config, stations, errors, mobility, .. } = model;
+                let places = places::places(model, seed)?;
                 let mut config = config.clone();
                 if without_loss {
                     config = WlanConfig { errors: ErrorConfig::none(), ..config };
                 }
                 let wlan = world.add_wlan(name, config);
-                let stations = stations.iter().zip(nodes);
-                let stations: Vec<StationId> =
-                    stations.map(|(station, node)| world.add_station(wlan, *node, &station.config)).collect();
+                let stations = stations.iter().zip(nodes).zip(places);
+                let stations: Vec<StationId> = stations
+                    .map(|((station, node), position)| {
+                        let config = StationConfig { position, ..station.config.clone() };
+                        world.add_station(wlan, *node, &config)
+                    })
+                    .collect();
                 for (from, to, errors) in errors.iter().filter(|_| !without_loss) {
                     world.set_radio_errors(wlan, stations[*from], stations[*to], errors.clone());
                 }
-                BuiltWlan { wlan, stations }
+                if let Some(Mobility { model, walkers }) = mobility {
+                    let walkers: Vec<StationId> = walkers.iter().map(|walker| stations[*walker]).collect();
+                    world.walk(wlan, name, *model, &walkers);
+                }
+                Ok(BuiltWlan { wlan, stations })
             })
             .collect()
+    }
+
+    /// Ways by hand and on demand.
+    fn set_routes(
+        &self,
+        world: &mut World,
+        nodes: &[NodeId],
+        links: &[LinkId],
+        wlans: &[BuiltWlan],
+    ) -> Result<(), BuildError> {
+        for (model, built) in self.wlans.iter().zip(wlans) {
+            let Some(config) = model.routing else { continue };
+            for station in &model.stations {
+                let refused =
+                    |problem| BuildError::OnDemand { node: self.nodes[station.node].name.clone(), problem };
+                world.set_aodv(built.wlan, nodes[station.node], config).map_err(refused)?;
+            }
+        }
+        for route in &self.routes {
+            // A given route takes a link of its node.
+            let _ = world.set_route(nodes[route.node], nodes[route.destination], links[route.link]);
+        }
+        for route in &self.routes {
+            if world.goes_in_circles(nodes[route.node], nodes[route.destination]) {
+                return Err(BuildError::Circle {
+                    node: self.nodes[route.node].name.clone(),
+                    destination: self.nodes[route.destination].name.clone(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Adds each link between its ends.

@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use lasthop_schemes::catalogue::Role;
+use lasthop_sim::aodv::AodvConfig;
+use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 use lasthop_sim::{Application, NodeKind, Opening, WiredConfig, WirelessConfig};
 
@@ -28,6 +30,8 @@ pub struct Scenario {
     pub links: Vec<LinkModel>,
     /// IEEE 802.11 cells.
     pub wlans: Vec<WlanModel>,
+    /// Ways given by hand.
+    pub routes: Vec<GivenRoute>,
     /// Traffic.
     pub flows: Vec<FlowModel>,
     /// Schemes to compare, in the order of the table's rows; never empty.
@@ -163,6 +167,41 @@ pub struct WlanModel {
     pub stations: Vec<WlanStation>,
     /// Directions with errors of their own: indices in `stations` from, to.
     pub errors: Vec<(usize, usize, ErrorConfig)>,
+    /// How its stations look for routes; `None`: shortest paths, or an access point. With it any two stations have a link.
+    pub routing: Option<AodvConfig>,
+    /// Where its stations stand at first, instead of where `stations` says.
+    pub placement: Option<Placement>,
+    /// How its stations move.
+    pub mobility: Option<Mobility>,
+}
+
+/// Stations stand anywhere at first, by the seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Placement {
+    /// The corner of the area that is farthest east and north, from one at 0, 0.
+    pub area: Position,
+    /// Two stations, indices in [`WlanModel::stations`], and how many hops the shortest way between them is to have.
+    pub apart: Option<(usize, usize, usize)>,
+}
+
+/// Stations move.
+#[derive(Clone, Debug)]
+pub struct Mobility {
+    /// How they walk.
+    pub model: RandomWaypoint,
+    /// Indices in [`WlanModel::stations`] of those that do.
+    pub walkers: Vec<usize>,
+}
+
+/// Packets at a node for a destination go to a neighbour, whatever the shortest way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenRoute {
+    /// Index of the node.
+    pub node: usize,
+    /// Index of the destination.
+    pub destination: usize,
+    /// Index of the link to take.
+    pub link: usize,
 }
 
 /// A node's radio in a cell.
@@ -263,8 +302,7 @@ impl Scenario {
 
     /// Leaves out the flows that `keep` does not want, with what rows of the comparison have for them.
     pub fn keep_flows(&mut self, keep: impl Fn(usize, &FlowModel) -> bool) {
-        let kept: Vec<bool> =
-            self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
+        let kept: Vec<bool> = self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
         let mut of_flows = kept.iter();
         self.flows.retain(|_| of_flows.next().is_some_and(|kept| *kept));
         for scheme in &mut self.schemes {

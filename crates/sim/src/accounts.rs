@@ -15,6 +15,10 @@ pub enum DropCause {
     WirelessLoss,
     /// There is no way to its destination.
     NoRoute,
+    /// A search for a route to its destination found none.
+    RouteNotFound,
+    /// Too many packets waited for routes at its source, and it had waited longest.
+    RouteBufferFull,
     /// Nobody listens for it at its destination.
     NoListener,
     /// An agent dropped it.
@@ -29,6 +33,8 @@ impl DropCause {
             Self::WiredLoss => "wired loss",
             Self::WirelessLoss => "wireless loss",
             Self::NoRoute => "no route",
+            Self::RouteNotFound => "route not found",
+            Self::RouteBufferFull => "too many waiting for routes",
             Self::NoListener => "no listener",
             Self::Agent(DropReason::DuplicateAck) => "duplicate ACK suppressed",
             Self::Agent(DropReason::Acknowledged) => "acknowledged by an agent",
@@ -37,7 +43,8 @@ impl DropCause {
     }
 }
 
-/// The world's account of packets. The law: `originated == consumed + dropped + absorbed + in_transit`, at every moment.
+/// The world's account of packets. The law: `originated + heard == consumed + dropped + absorbed + broadcast + in_transit`, at every
+/// moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     /// Packets made by flows' endpoints, by agents, or put in from outside.
@@ -48,6 +55,10 @@ pub struct Accounts {
     pub dropped: BTreeMap<DropCause, u64>,
     /// Packets that an agent took over.
     pub absorbed: u64,
+    /// Packets whose way ended when a radio had broadcast them.
+    pub broadcast: u64,
+    /// Copies of them, one for each station that heard one: packets of their own from there on.
+    pub heard: u64,
     /// Packets in queues and on links now.
     pub in_transit: u64,
 }
@@ -60,6 +71,7 @@ impl Accounts {
 
     /// Whether every packet is accounted for.
     pub fn balance(&self) -> bool {
-        self.originated == self.consumed + self.dropped_in_all() + self.absorbed + self.in_transit
+        let ended = self.consumed + self.dropped_in_all() + self.absorbed + self.broadcast;
+        self.originated + self.heard == ended + self.in_transit
     }
 }

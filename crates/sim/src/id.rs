@@ -24,6 +24,11 @@ id!(
     /// A node.
     NodeId
 );
+impl NodeId {
+    /// Where a broadcast goes: no node has this number.
+    pub(crate) const EVERYBODY: Self = Self(u32::MAX);
+}
+
 id!(
     /// A link, wired or wireless, both directions.
     LinkId

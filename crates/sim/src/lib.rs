@@ -10,7 +10,9 @@
 //! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
-//! | [`routing`] | shortest paths by hop count |
+//! | [`routing`] | shortest paths by hop count, ways given by hand |
+//! | [`aodv`] | routes on demand in ad hoc networks (RFC 3561) |
+//! | [`mobility`] | where stations go: random waypoints |
 //! | [`traffic`] | applications: what a flow has to send, and when |
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | [`datagrams`] | a flow over UDP: numbers, losses, one-way delays |
@@ -22,11 +24,13 @@
 //! Not modelled: ARP, fragmentation and MTUs, the decrement of TTL, anything below IP on a wired link.
 
 pub mod accounts;
+pub mod aodv;
 pub mod capacity;
 pub mod config;
 pub mod datagrams;
 pub mod flow;
 pub mod id;
+pub mod mobility;
 pub mod observe;
 pub(crate) mod parcel;
 pub mod routing;

@@ -1,4 +1,4 @@
-//! Static routes: shortest paths by hop count, as the thesis has it.
+//! Static routes: shortest paths by hop count, as the thesis has it, and ways given by hand.
 
 use std::collections::VecDeque;
 
@@ -41,6 +41,13 @@ impl Routes {
             }
         }
         Self { nodes, interface }
+    }
+
+    /// Takes another interface than the one on the shortest way.
+    pub(crate) fn set(&mut self, node: usize, destination: usize, interface: usize) {
+        if let Some(entry) = self.interface.get_mut(node * self.nodes + destination) {
+            *entry = interface as u16;
+        }
     }
 
     /// The interface to take at `node` towards `destination`.

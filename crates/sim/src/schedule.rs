@@ -21,6 +21,10 @@ pub(crate) enum Event {
     ConnectionDeadline(ConnectionId),
     /// An agent's deadline.
     AgentDeadline(AgentId),
+    /// Something is due in a node's search for routes.
+    Routing(NodeId),
+    /// Stations of an 802.11 cell are to move on.
+    Movement(WlanId),
     /// A flow starts.
     FlowStart(FlowId),
     /// A flow's application writes.

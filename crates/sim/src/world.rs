@@ -1,12 +1,15 @@
 //! The simulated world: entities in arenas, one event queue, no shared ownership.
 
+mod ad_hoc;
 mod agents;
 mod air;
+mod broadcast;
 mod build;
 mod datagrams;
 mod flows;
 mod forward;
 mod hosts;
+mod movement;
 mod radio;
 mod reconfigure;
 mod run;
@@ -30,7 +33,8 @@ use crate::schedule::Schedule;
 use crate::wired::Pipe;
 use crate::wireless::{Channel, Hop, Medium};
 
-pub use build::AttachError;
+pub use ad_hoc::AodvError;
+pub use build::{AttachError, RouteError};
 pub use radio::RadioUse;
 pub use reconfigure::{Change, ChangeError, Way};
 
@@ -59,6 +63,10 @@ pub struct World {
     flows: Vec<Flow>,
     agents: Vec<agents::PlacedAgent>,
     routes: Option<Routes>,
+    /// Ways given by hand, which go before the shortest: node, destination, interface.
+    given_routes: Vec<(NodeId, NodeId, usize)>,
+    /// By node, those that look for routes on demand; empty if none does.
+    ad_hoc: Vec<Option<Box<ad_hoc::AdHocNode>>>,
     addresses: BTreeMap<IpAddr, NodeId>,
     observers: Vec<Box<dyn Observer>>,
     interest: Interest,

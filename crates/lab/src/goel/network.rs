@@ -91,6 +91,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
             },
         ],
         wlans: Vec::new(),
+        routes: Vec::new(),
         flows: vec![FlowModel {
             name: "transfer".to_owned(),
             from: 0,

@@ -50,6 +50,9 @@ impl Scenario {
         seed: u64,
         hosts: RealHosts<'_>,
     ) -> Result<BuiltLinks, BuildError> {
+        if let Some(cell) = self.wlans.iter().find(|cell| cell.routing.is_some()) {
+            return Err(BuildError::RealHosts { wlan: cell.name.clone() });
+        }
         let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new() };
         let stations = self
             .wlans
@@ -58,7 +61,7 @@ impl Scenario {
         let stations: Vec<Vec<NodeId>> = stations.collect();
         let transmitters: Vec<_> = self.links.iter().map(|link| site.joints(link)).collect();
         let without_loss = scheme.placement().is_none();
-        let wlans = self.add_wlans(&mut site.world, &stations, without_loss);
+        let wlans = self.add_wlans(&mut site.world, &stations, without_loss, seed)?;
         let links = self.add_links(&mut site.world, &transmitters, &wlans, without_loss);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends = ends.collect();

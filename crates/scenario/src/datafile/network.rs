@@ -85,6 +85,7 @@ impl Draft {
             nodes: Vec::new(),
             links: Vec::new(),
             wlans: Vec::new(),
+            routes: Vec::new(),
             flows: Vec::new(),
             schemes: vec![scheme],
             baseline: 0,

@@ -13,7 +13,7 @@
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
 //! | `application` | what a flow has to send, and when |
-//! | `reader`, `link`, `wlan`, `traffic`, `trial`, `lineup`, `flavour` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
+//! | `reader`, `link`, `wlan`, `routes`, `traffic`, `trial`, `lineup`, `flavour` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
 //! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
 //! through the JSON schema.
@@ -28,6 +28,7 @@ mod link;
 mod overrides;
 mod quantity;
 mod reader;
+mod routes;
 pub mod schema;
 mod settings;
 pub mod sweep;

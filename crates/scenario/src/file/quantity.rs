@@ -210,6 +210,21 @@ impl Written for Metres {
     }
 }
 
+/// A speed, in metres a second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Speed(pub(super) f64);
+
+impl Written for Speed {
+    const NAME: &'static str = "Speed";
+    const EXPECTED: &'static str = "a speed of 0.001 m/s to 1000 m/s, such as \"1.5 m/s\" or \"50 km/h\"";
+    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(m/s|km/h)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let speed = signed(text, &[("m/s", 1.0), ("km/h", 1.0 / 3.6)]);
+        speed.filter(|it| (0.001..=1000.0).contains(it)).map(Self).ok_or_else(|| not::<Self>(text))
+    }
+}
+
 /// A power, in watts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watts(pub(super) f64);

@@ -13,7 +13,7 @@ use super::error::ScenarioError;
 use super::quantity::Text;
 use super::tables::{Kind, LinkTable, Medium, NodeTable, RoleName, ScenarioFile};
 use super::trace::Traces;
-use super::{Overrides, lineup, link, traffic, trial, wlan};
+use super::{Overrides, lineup, link, routes, traffic, trial, wlan};
 use crate::build::BuildError;
 use crate::model::{Link, LinkModel, NodeModel, Scenario, TransportModel, WlanModel};
 
@@ -58,6 +58,7 @@ pub(super) fn read(
         return Err(reader.fail(&["duration"], "a run that ends at once; expected a duration above zero"));
     }
     reader.check_traces(&file.links)?;
+    let given_routes: Vec<_> = routes::written(&file.nodes);
     let nodes = reader.nodes(file.nodes)?;
     let links = reader.in_order("links", file.links, MOST_LINKS)?;
     let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
@@ -73,6 +74,8 @@ pub(super) fn read(
         }
     }
     reader.refuse_parallel(&links, &wlans)?;
+    routes::refuse_gateways(&reader, &nodes, &links, &wlans)?;
+    let routes = routes::read(&reader, given_routes, &links, &wlans)?;
     let flows = reader.in_order("flows", file.flows, MOST_FLOWS)?;
     if flows.is_empty() && !nodes.iter().any(|node| node.kind == NodeKind::External) {
         return Err(reader.fail(&["flows"], "no flows; expected at least one"));
@@ -90,6 +93,7 @@ pub(super) fn read(
         nodes,
         links,
         wlans,
+        routes,
         flows,
         baseline: lineup::baseline(&reader, file.baseline, &schemes)?,
         schemes,
@@ -310,7 +314,15 @@ impl Reader<'_> {
             let index = index.to_string();
             return Err(match &error {
                 BuildError::NoRoute { flow, .. } => self.fail(&["flows", flow, "to"], error.to_string()),
-                BuildError::Agent { .. } => self.fail(&["schemes", &index], error.to_string()),
+                BuildError::Circle { node, destination } => {
+                    self.fail(&["nodes", node, "routes", destination], error.to_string())
+                }
+                BuildError::Placement { wlan, .. } => {
+                    self.fail(&["wlans", wlan, "placement", "apart"], error.to_string())
+                }
+                BuildError::Agent { .. } | BuildError::OnDemand { .. } | BuildError::RealHosts { .. } => {
+                    self.fail(&["schemes", &index], error.to_string())
+                }
             });
         }
         Ok(())

@@ -91,6 +91,9 @@ pub(super) struct NodeTable {
     pub(super) buffer: Option<Text<Octets>>,
     /// Where its radio stands, east and north, for `wlans` in which not everybody hears everybody; default `["0 m", "0 m"]`.
     pub(super) position: Option<[Text<Metres>; 2]>,
+    /// Ways that packets take from here, given by hand: the neighbour to send to, by destination. They go before the shortest.
+    #[serde(default)]
+    pub(super) routes: BTreeMap<String, String>,
     /// So many nodes like this one, 1 to 2,000: "NAME-1", "NAME-2", and on. A flow, a link or a cell that names "NAME" means each of
     /// them.
     #[serde(rename = "count")]

@@ -1,5 +1,6 @@
 //! What a wrong file is told: file, line, key, and what was expected.
 
+mod ad_hoc;
 mod bad_keys;
 mod bad_meaning;
 mod bad_octets;

@@ -1,7 +1,9 @@
 //! An IEEE 802.11 cell's table to its model and its links.
 
 mod errors;
+mod mobility;
 mod propagation;
+mod routing;
 pub(super) mod tables;
 
 use std::time::Duration;
@@ -50,9 +52,32 @@ pub(super) fn read(
         ..WlanConfig::new(table.standard.standard())
     };
     let stations = stations(reader, name, table, nodes)?;
-    let links = links(reader, name, index, table, &config, &stations, nodes)?;
+    let routing = table.routing.as_ref();
+    let routing = routing.map(|entry| routing::read(reader, name, table, &entry.0)).transpose()?.flatten();
+    let links = if routing.is_some() {
+        pairs(reader, name, index, &stations, nodes)?
+    } else {
+        links(reader, name, index, table, &config, &stations, nodes)?
+    };
     let errors = link_errors(reader, name, table, &stations, &links)?;
-    Ok((WlanModel { name: name.to_owned(), config, stations, errors }, links))
+    let placement = table.placement.as_ref();
+    let placement = placement
+        .map(|placement| mobility::placement(reader, name, placement, (&stations, nodes), routing.is_some()))
+        .transpose()?;
+    let mobility = table.mobility.as_ref();
+    let mobility = mobility
+        .map(|mobility| {
+            mobility::read(
+                reader,
+                name,
+                mobility,
+                &stations,
+                routing.is_some() || table.access_point.is_some(),
+            )
+        })
+        .transpose()?;
+    let name = name.to_owned();
+    Ok((WlanModel { name, config, stations, errors, routing, placement, mobility }, links))
 }
 
 /// A rate, if the physical layer has it.
@@ -228,7 +253,7 @@ fn links(
 ) -> Result<Vec<LinkModel>, ScenarioError> {
     let place = |station: &WlanStation| station.config.position;
     let name_of = |station: &WlanStation| nodes[station.node].name.as_str();
-    let hear = |one: Position, other: Position| propagation::reaches(&config.propagation, one, other);
+    let hear = |one: Position, other: Position| config.propagation.reaches(one, other);
     let link = |first: &WlanStation, second: &WlanStation, name: String| LinkModel {
         ends: (first.node, second.node),
         link: Link::Radio { name, wlan },
@@ -269,6 +294,29 @@ fn links(
                 super::reader::MOST_LINKS
             );
             return Err(reader.fail(&["wlans", name, "stations"], problem));
+        }
+    }
+    Ok(links)
+}
+
+/// Between any two: who hears whom is for the air to tell, and changes.
+fn pairs(
+    reader: &Reader<'_>,
+    name: &str,
+    wlan: usize,
+    stations: &[WlanStation],
+    nodes: &[NodeModel],
+) -> Result<Vec<LinkModel>, ScenarioError> {
+    let most = super::reader::MOST_LINKS;
+    if stations.len() * (stations.len() - 1) / 2 > most {
+        let problem = format!("more than {most} pairs of stations that might meet; expected fewer stations");
+        return Err(reader.fail(&["wlans", name, "stations"], problem));
+    }
+    let mut links = Vec::new();
+    for (index, first) in stations.iter().enumerate() {
+        for second in &stations[index + 1..] {
+            let name = format!("{name}.{}.{}", nodes[first.node].name, nodes[second.node].name);
+            links.push(LinkModel { ends: (first.node, second.node), link: Link::Radio { name, wlan } });
         }
     }
     Ok(links)

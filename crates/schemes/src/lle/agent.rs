@@ -114,6 +114,18 @@ impl Lle {
         begun
     }
 
+    /// Whether a packet's connection is known here, or is taken up with it.
+    fn knows(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> bool {
+        if self.flows.touch(key, cx.now()).is_some() {
+            return true;
+        }
+        let is_under_way = packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN));
+        if !self.settings.join_unscaled || !is_under_way || !self.begin(key, cx) {
+            return false;
+        }
+        self.flows.peek_mut(key).map(|flow| *flow = Flow::unscaled()).is_some()
+    }
+
     /// Forgets a flow. What it owes passes: the host has sent it.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(mut flow) = self.flows.remove(key) else { return };
@@ -133,7 +145,7 @@ impl Lle {
         if opens(packet) {
             self.begin(key, cx);
         }
-        if self.flows.touch(key, now).is_none() {
+        if !self.knows(packet, key, cx) {
             Mark::NONE.put(packet);
             return Verdict::Forward;
         }
@@ -207,7 +219,7 @@ impl Lle {
         if opens(packet) {
             self.begin(key, cx);
         }
-        if self.flows.touch(key, now).is_none() {
+        if !self.knows(packet, key, cx) {
             return Verdict::Forward;
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);

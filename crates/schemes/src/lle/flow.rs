@@ -70,6 +70,11 @@ impl Flow {
         }
     }
 
+    /// One that is met on its way, of hosts that do not scale their windows.
+    pub(super) fn unscaled() -> Self {
+        Self { core_scale: Scale::None, radio_scale: Scale::None, ..Self::new(None) }
+    }
+
     pub(super) fn on_syn_from_core(&mut self, syn: &Packet) {
         self.core_scale = Scale::of(syn);
     }

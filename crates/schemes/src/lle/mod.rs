@@ -37,7 +37,9 @@
 //!   be told of room that is gone. By default we never allow an octet that the receiver has not allowed itself: the window ends where its
 //!   last word had it end, and its own ACK passes before a quarter of the window is used up. As published: its last word, as it was.
 //! - *Timestamps*: TSval is the receiver's last (one of ours could outrun its clock, and PAWS would drop its next segment), TSecr the TSval of the
-//!   segment that moved the left edge, as the receiver would have it. Window scaling: connections whose handshake was not seen are left alone.
+//!   segment that moved the left edge, as the receiver would have it. Window scaling: connections whose handshake was not seen are left alone,
+//!   unless [`Settings::join_unscaled`] says that nobody scales: where the last hop changes, the new one has not seen it (section 3.4 has the
+//!   router before the receiver act, whichever that is).
 //! - *The cleared ACK bit.* A TCP that follows RFC 9293 (section 3.10.7.4) drops a segment without it, and its data: as published, data
 //!   towards the sender does not get through while ACKs are made for it. By default the number is raised instead.
 //! - *Delivered beyond a hole*: no ACK; the receiver's own duplicates pass, SACK blocks and all. A SACK sender makes nothing of three bare duplicates;

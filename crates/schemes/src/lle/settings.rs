@@ -57,6 +57,10 @@ pub struct Settings {
     #[serde(with = "crate::settings::octets")]
     #[schemars(with = "OctetsText")]
     pub sender_buffer: usize,
+    /// Whether a connection whose handshake went another way is taken up where it is met, with its windows taken for unscaled: for networks
+    /// in which the last hop changes while a connection lasts. Wrong where any TCP scales its windows; default false: such connections
+    /// pass untouched.
+    pub join_unscaled: bool,
     /// How long a host remembers that there was an agent at the other end of its hop, to announce itself with the next connection's
     /// first segment; default 10 min.
     #[serde(with = "crate::settings::duration")]
@@ -135,6 +139,7 @@ impl Default for Settings {
             piggybacked_acks: PiggybackedAcks::Raise,
             queue: 0,
             sender_buffer: 0,
+            join_unscaled: false,
             registration: Duration::from_secs(600),
             idle_timeout: Duration::from_secs(300),
             eviction_grace: Duration::from_secs(10),

@@ -115,6 +115,11 @@ impl Propagation {
         }
     }
 
+    /// Whether a station at one of two places decodes one at the other.
+    pub fn reaches(&self, from: Position, to: Position) -> bool {
+        self.hearing(from, to) == Hearing::Decodes
+    }
+
     /// Power at the receiver, in a unit of the model's own: only ratios count.
     pub(crate) fn power(&self, from: Position, to: Position) -> f64 {
         let distance = from.distance(to).max(1.0);

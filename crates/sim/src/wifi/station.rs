@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
-use super::frame::Frame;
+use super::frame::{Frame, Receiver};
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
@@ -144,6 +144,17 @@ impl Station {
             Some(head) => (self.queue.len() - 1, self.queued_octets - u64::from(head.frame.octets)),
             None => (0, 0),
         }
+    }
+
+    /// Takes out the frames for a station, but for the one at the head.
+    pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<Frame> {
+        let head = self.queue.pop_front();
+        let (gone, left) =
+            self.queue.drain(..).partition::<Vec<_>, _>(|queued| queued.frame.to == Receiver::Station(to));
+        self.queue.extend(head.into_iter().chain(left));
+        let gone: Vec<Frame> = gone.into_iter().map(|queued| queued.frame).collect();
+        self.queued_octets -= gone.iter().map(|frame| u64::from(frame.octets)).sum::<u64>();
+        gone
     }
 
     /// The frame at the head is done with.

@@ -132,6 +132,11 @@ impl Wlan {
         true
     }
 
+    /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
+    pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<Frame> {
+        self.stations[station.index()].withdraw(to)
+    }
+
     /// Packets and octets that wait at a station, the one that is being transmitted not counted.
     pub fn waiting(&self, station: StationId) -> (usize, u64) {
         self.stations[station.index()].waiting()

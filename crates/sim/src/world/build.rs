@@ -33,6 +33,14 @@ pub enum AttachError {
     Occupied,
 }
 
+/// Why packets cannot take a way that was given by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum RouteError {
+    /// The link has no end at that node.
+    #[error("the link has no end at that node")]
+    NotItsLink,
+}
+
 impl World {
     /// An empty world. All randomness follows from `seed`.
     pub fn new(seed: u64) -> Self {
@@ -53,6 +61,8 @@ impl World {
             flows: Vec::new(),
             agents: Vec::new(),
             routes: None,
+            given_routes: Vec::new(),
+            ad_hoc: Vec::new(),
             addresses: BTreeMap::new(),
             observers: Vec::new(),
             interest: Interest::empty(),
@@ -203,12 +213,41 @@ impl World {
 
     /// Whether there is a way from one node to another.
     pub fn has_route(&mut self, from: NodeId, to: NodeId) -> bool {
-        from == to || self.routes().interface(from.index(), to.index()).is_some()
+        // Whether there is one on demand only shows when it is looked for.
+        from == to
+            || self.shares_a_cell_on_demand(from, to)
+            || self.routes().interface(from.index(), to.index()).is_some()
+    }
+
+    /// Packets at a node for a destination leave by this link, which goes before the shortest way. Ways given by hand must not close a
+    /// circle: packets on it would never end.
+    pub fn set_route(&mut self, node: NodeId, destination: NodeId, link: LinkId) -> Result<(), RouteError> {
+        let interfaces = &self.nodes[node.index()].interfaces;
+        let interface = interfaces.iter().position(|interface| interface.link == link);
+        self.given_routes.push((node, destination, interface.ok_or(RouteError::NotItsLink)?));
+        self.routes = None;
+        Ok(())
+    }
+
+    /// Whether packets at a node for a destination come back to it for ever.
+    pub fn goes_in_circles(&mut self, node: NodeId, destination: NodeId) -> bool {
+        let mut at = node;
+        for _ in 0..self.nodes.len() {
+            if at == destination {
+                return false;
+            }
+            let Some(interface) = self.routes().interface(at.index(), destination.index()) else {
+                return false;
+            };
+            let (first, second) = self.link_ends(self.nodes[at.index()].interfaces[interface].link);
+            at = if first == at { second } else { first };
+        }
+        true
     }
 
     /// The routes, computed after the last change of topology.
     pub(super) fn routes(&mut self) -> &Routes {
-        let (nodes, links) = (&self.nodes, &self.links);
+        let (nodes, links, ad_hoc, given) = (&self.nodes, &self.links, &self.ad_hoc, &self.given_routes);
         self.routes.get_or_insert_with(|| {
             let far_end = |node: usize, interface: &Interface| {
                 let (first, second) = links[interface.link.index()].ends;
@@ -217,11 +256,17 @@ impl World {
             let neighbours: Vec<Vec<usize>> = nodes
                 .iter()
                 .enumerate()
-                .map(|(index, node)| {
-                    node.interfaces.iter().map(|interface| far_end(index, interface)).collect()
+                .map(|(index, node)| match ad_hoc.get(index) {
+                    // Its ways are in no table.
+                    Some(Some(_)) => Vec::new(),
+                    _ => node.interfaces.iter().map(|interface| far_end(index, interface)).collect(),
                 })
                 .collect();
-            Routes::shortest(&neighbours)
+            let mut routes = Routes::shortest(&neighbours);
+            for (node, destination, interface) in given {
+                routes.set(node.index(), destination.index(), *interface);
+            }
+            routes
         })
     }
 }

@@ -6,7 +6,6 @@ use lasthop_packet::{Packet, Transport, Udp};
 
 use super::flows::flow_of_ports;
 use super::{Egress, World};
-use crate::accounts::DropCause;
 use crate::id::{FlowId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
@@ -98,7 +97,7 @@ impl World {
         let packet = self.parcels[key].packet();
         let Some(id) = self.flow_of_datagram(packet, udp).filter(|id| self.flows[id.index()].to == node)
         else {
-            self.drop_parcel(node, key, DropCause::NoListener);
+            self.deliver_otherwise(node, key);
             return;
         };
         self.accounts.consumed += 1;

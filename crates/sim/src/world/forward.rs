@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use lasthop_agent::Side;
 
+use super::broadcast::is_broadcast;
 use super::{Egress, Interface, World};
 use crate::accounts::DropCause;
 use crate::id::{HopId, NodeId, PipeId};
@@ -18,8 +19,7 @@ impl World {
     pub(super) fn originate(&mut self, node: NodeId, key: ParcelKey) -> bool {
         self.accounts.originated += 1;
         let Some(destination) = self.resolve(self.parcels[key].packet().ip().destination) else {
-            self.drop_parcel(node, key, DropCause::NoRoute);
-            return false;
+            return self.originate_otherwise(node, key);
         };
         self.parcels[key].destination = destination;
         true
@@ -30,6 +30,16 @@ impl World {
     pub(super) fn originate_to(&mut self, destination: NodeId, key: ParcelKey) {
         self.accounts.originated += 1;
         self.parcels[key].destination = destination;
+    }
+
+    #[cold]
+    fn originate_otherwise(&mut self, node: NodeId, key: ParcelKey) -> bool {
+        if is_broadcast(self.parcels[key].packet()) {
+            self.parcels[key].destination = NodeId::EVERYBODY;
+            return true;
+        }
+        self.drop_parcel(node, key, DropCause::NoRoute);
+        false
     }
 
     /// The node that has an address.
@@ -62,13 +72,32 @@ impl World {
         let interface =
             self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
         let Some(interface) = interface else {
-            self.drop_parcel(node, key, DropCause::NoRoute);
+            self.route_otherwise(node, key, through_agent);
             return;
         };
+        self.leave_by(node, interface, key, through_agent);
+    }
+
+    /// A parcel leaves through an interface, past its agent if there is one and it did not send it.
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
+    pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, through_agent: bool) {
         if through_agent && self.nodes[node.index()].interfaces[interface].agent.is_some() {
             self.ask_agent(node, interface, key, Side::Core);
         } else {
             self.transmit(node, interface, key);
+        }
+    }
+
+    /// A parcel at a node goes where no table has a way.
+    #[cold]
+    fn route_otherwise(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
+        if self.parcels[key].destination == NodeId::EVERYBODY {
+            self.broadcast(node, key);
+        } else if self.is_ad_hoc(node) {
+            self.route_on_demand(node, key, through_agent);
+        } else {
+            self.drop_parcel(node, key, DropCause::NoRoute);
         }
     }
 
@@ -80,8 +109,7 @@ impl World {
         let at = &self.nodes[node.index()];
         let interface = at.interfaces[interface];
         if let Some(buffer) = at.buffer
-            && self.would_wait(interface.egress)
-            && self.queued_octets(node) + len as u64 > buffer
+            && self.lacks_room(node, interface.egress, len, buffer)
         {
             self.drop_parcel(node, key, DropCause::QueueFull);
             return;
@@ -104,6 +132,11 @@ impl World {
         if self.wants(crate::Interest::QUEUES) {
             self.tell_queue(node, interface);
         }
+    }
+
+    /// Whether a node's buffer has no room for a packet that would have to wait.
+    pub(super) fn lacks_room(&mut self, node: NodeId, egress: Egress, len: usize, buffer: u64) -> bool {
+        self.would_wait(egress) && self.queued_octets(node) + len as u64 > buffer
     }
 
     fn transmit_on_air(&mut self, node: NodeId, id: HopId, key: ParcelKey) {

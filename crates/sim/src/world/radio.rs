@@ -8,6 +8,7 @@ use std::time::Duration;
 use lasthop_agent::{Fate, LinkEvent, LinkSenses};
 use lasthop_packet::Packet;
 
+use super::movement::Movement;
 use super::{Egress, World};
 use crate::accounts::DropCause;
 use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
@@ -21,6 +22,7 @@ use crate::wifi::{
 /// A cell, and which nodes its stations belong to.
 pub(super) struct Cell {
     pub(super) wlan: Wlan,
+    pub(super) movement: Option<Box<Movement>>,
     timer: LazyTimer,
     stations: Vec<Radio>,
     /// What was counted when somebody last looked.
@@ -91,6 +93,7 @@ impl World {
         wlan.tell_attempts(self.wants(Interest::FRAMES));
         self.cells.push(Cell {
             wlan,
+            movement: None,
             timer: LazyTimer::default(),
             stations: Vec::new(),
             counted: WlanCounters::default(),
@@ -165,7 +168,17 @@ impl World {
 
     pub(super) fn transmit_by_radio(&mut self, node: NodeId, port: PortId, key: ParcelKey) {
         let Port { cell: id, from, to, .. } = self.ports[port.index()];
-        let frame = Frame { to: Receiver::Station(to), key: key.0, octets: self.parcels[key].len() as u32 };
+        self.enqueue_frame(node, (id, from), Receiver::Station(to), key);
+    }
+
+    /// A parcel leaves as one frame for everybody who hears the station of this port.
+    pub(super) fn broadcast_by_radio(&mut self, node: NodeId, port: PortId, key: ParcelKey) {
+        let Port { cell, from, .. } = self.ports[port.index()];
+        self.enqueue_frame(node, (cell, from), Receiver::Broadcast, key);
+    }
+
+    fn enqueue_frame(&mut self, node: NodeId, (id, from): (WlanId, StationId), to: Receiver, key: ParcelKey) {
+        let frame = Frame { to, key: key.0, octets: self.parcels[key].len() as u32 };
         let cell = &mut self.cells[id.index()];
         if cell.wlan.enqueue(self.now, from, frame) {
             cell.timer.follow(cell.wlan.next_event_at(), Event::Radio(id), &mut self.schedule);
@@ -225,9 +238,13 @@ impl World {
                     });
                     if fate == Fate::GivenUp {
                         self.on_frame_given_up(id, from, frame, transmissions);
+                        self.tell_routing(id, from, frame);
                     }
                     if fate != Fate::FirstTransmissionFailed {
                         self.end_radio_frame(id, from, frame);
+                    }
+                    if fate == Fate::GivenUp {
+                        self.route_anew(id, from, frame);
                     }
                 }
             }
@@ -249,6 +266,14 @@ impl World {
         counters.duplicate_frames += now.duplicates - before.duplicates;
     }
 
+    pub(super) fn station_node(&self, wlan: WlanId, station: StationId) -> NodeId {
+        self.cells[wlan.index()].stations[station.index()].node
+    }
+
+    pub(super) fn is_of_cell(&self, port: PortId, wlan: WlanId) -> bool {
+        self.ports[port.index()].cell == wlan
+    }
+
     fn port(&self, id: WlanId, from: StationId, to: StationId) -> Option<Port> {
         let radio = &self.cells[id.index()].stations[from.index()];
         radio.ports.get(to.index()).copied().flatten().map(|port| self.ports[port.index()])
@@ -263,6 +288,12 @@ impl World {
     }
 
     fn on_frame_delivered(&mut self, id: WlanId, (from, at): (StationId, StationId), frame: Frame) {
+        if frame.to == Receiver::Broadcast {
+            let node = self.cells[id.index()].stations[at.index()].node;
+            let link = self.port(id, at, from).map(|back| back.link);
+            self.hear_broadcast(node, link, ParcelKey(frame.key));
+            return;
+        }
         let (Some(port), Some(back)) = (self.port(id, from, at), self.port(id, at, from)) else { return };
         let sender = &mut self.cells[id.index()].stations[from.index()];
         let is_wanted = self.interest.intersects(Interest::FATES | Interest::FRAMES)
@@ -338,6 +369,28 @@ impl World {
         super::tell(&mut self.observers, self.now, &event);
     }
 
+    /// AODV at a station's node learns that a neighbour is out of reach. What it has to say waits until the frame is done with.
+    fn tell_routing(&mut self, id: WlanId, from: StationId, frame: Frame) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let stations = &self.cells[id.index()].stations;
+        let (radio, neighbour) = (&stations[from.index()], stations[port.to.index()].node);
+        let (node, arrived) = (radio.node, radio.arrival != Arrival::NotYet);
+        self.on_neighbour_lost(node, neighbour, (!arrived).then_some(ParcelKey(frame.key)));
+    }
+
+    /// What still waits at a station for a neighbour out of reach looks for another way, if AODV does the looking.
+    fn route_anew(&mut self, id: WlanId, from: StationId, frame: Frame) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let node = self.cells[id.index()].stations[from.index()].node;
+        if !self.hears_of_broken_links(node) {
+            return;
+        }
+        for frame in self.cells[id.index()].wlan.withdraw(from, port.to) {
+            self.reroute(node, ParcelKey(frame.key));
+        }
+        self.follow_routing(node);
+    }
+
     /// A station is through with a frame.
     fn end_radio_frame(&mut self, id: WlanId, from: StationId, frame: Frame) {
         let radio = &mut self.cells[id.index()].stations[from.index()];
@@ -346,6 +399,10 @@ impl World {
         match arrival {
             Arrival::Moved => {}
             Arrival::Copied => self.parcels.remove(ParcelKey(frame.key)),
+            Arrival::NotYet if frame.to == Receiver::Broadcast => {
+                self.accounts.broadcast += 1;
+                self.parcels.remove(ParcelKey(frame.key));
+            }
             Arrival::NotYet => self.drop_parcel(node, ParcelKey(frame.key), DropCause::WirelessLoss),
         }
         if let Some(next) = self.cells[id.index()].wlan.head(from) {

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use lasthop_packet::{Instant, Packet};
 
 use super::{MOST_ADDRESSES, World};
-use crate::accounts::DropCause;
 use crate::config::NodeKind;
 use crate::id::NodeId;
 use crate::parcel::ParcelKey;
@@ -84,6 +83,8 @@ impl World {
             Event::Radio(cell) => self.on_radio(cell),
             Event::ConnectionDeadline(connection) => self.on_connection_deadline(connection),
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
+            Event::Routing(node) => self.on_routing(node),
+            Event::Movement(cell) => self.on_movement(cell),
             Event::FlowStart(flow) => self.on_flow_start(flow),
             Event::FlowWrite(flow) => self.on_flow_write(flow),
             Event::FlowStop(flow) => self.on_flow_stop(flow),
@@ -96,11 +97,15 @@ impl World {
         match self.nodes[node.index()].kind {
             NodeKind::Host => self.deliver_to_host(node, key),
             NodeKind::External => {
+                if self.is_for_routing(node, key) {
+                    self.deliver_to_routing(node, key);
+                    return;
+                }
                 self.accounts.consumed += 1;
                 let packet = self.parcels.take(key);
                 self.nodes[node.index()].arrived.push((self.now, packet));
             }
-            NodeKind::Router => self.drop_parcel(node, key, DropCause::NoListener),
+            NodeKind::Router => self.deliver_otherwise(node, key),
         }
     }
 }

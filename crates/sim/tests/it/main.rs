@@ -1,6 +1,8 @@
 //! Rules of the simulator, by subject.
 
+mod ad_hoc;
 mod agents;
+mod broadcast;
 mod formulas;
 mod links;
 mod memory;

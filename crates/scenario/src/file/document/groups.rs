@@ -134,6 +134,11 @@ impl<'t> Document<'t> {
             {
                 write_out_list(stations, groups);
             }
+            if let Some(DeValue::Table(mobility)) = wlan.get_mut("mobility").map(Spanned::get_mut)
+                && let Some(DeValue::Array(fixed)) = mobility.get_mut("fixed").map(Spanned::get_mut)
+            {
+                write_out_list(fixed, groups);
+            }
             if let Some(except) = wlan.get_mut("except")
                 && let DeValue::Table(except) = except.get_mut()
             {

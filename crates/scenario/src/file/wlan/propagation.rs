@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use lasthop_sim::wifi::{Capture, Position, Propagation, TwoRayGround};
+use lasthop_sim::wifi::{Capture, Propagation, TwoRayGround};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -106,16 +106,6 @@ pub(super) fn capture(
         return Err(reader.fail(&["wlans", name, "capture", "threshold"], "expected more than \"0 dB\""));
     }
     Ok(Capture { threshold, later_frames: table.later_frames })
-}
-
-/// Whether a station at one of two places decodes one at the other.
-pub(super) fn reaches(propagation: &Propagation, from: Position, to: Position) -> bool {
-    let distance = from.distance(to);
-    match propagation {
-        Propagation::Everywhere => true,
-        Propagation::Ranges { reception, .. } => distance <= *reception,
-        Propagation::TwoRayGround(model) => model.received_power(distance) >= model.reception_threshold,
-    }
 }
 
 impl<'de> Deserialize<'de> for PropagationEntry {

@@ -9,7 +9,7 @@ use lasthop_sim::wifi::{Preamble, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::quantity::{DataRate, Decibels, Hertz, Metres, Octets, Text, Watts};
+use crate::file::quantity::{DataRate, Decibels, Hertz, Metres, Octets, Speed, Text, Watts};
 use crate::file::tables::ChannelTable;
 
 /// An IEEE 802.11 cell: stations on one channel, which contend for it by the distributed coordination function. Every parameter has
@@ -69,6 +69,13 @@ pub(in crate::file) struct WlanTable {
     /// Directions between two stations that have errors of their own, instead of `errors`; by names of your choice.
     #[serde(default)]
     pub(super) link_errors: BTreeMap<String, LinkErrorTable>,
+    /// How stations that do not hear each other are reached, in a cell without an access point: "shortest-path", computed once, the default; or "aodv",
+    /// found when it is needed (RFC 3561). A table sets its parameters.
+    pub(super) routing: Option<RoutingEntry>,
+    /// Where the stations stand at first, instead of their nodes' `position`: anywhere, by the seed. With `routing = "aodv"`.
+    pub(super) placement: Option<PlacementTable>,
+    /// How the stations move. With `routing = "aodv"` or an access point.
+    pub(super) mobility: Option<MobilityTable>,
     /// What is different at a station, by its node's name.
     #[serde(default)]
     pub(super) except: BTreeMap<String, StationTable>,
@@ -128,6 +135,118 @@ impl PreambleName {
             Self::Short => Preamble::Short,
         }
     }
+}
+
+/// How stations are reached: `"shortest-path"`, `"aodv"`, or a table.
+#[derive(Debug)]
+pub(super) struct RoutingEntry(pub(super) RoutingTable);
+
+/// How stations are reached, and AODV's parameters (RFC 3561, section 10).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RoutingTable {
+    /// The protocol.
+    pub(super) protocol: RoutingName,
+    /// ACTIVE_ROUTE_TIMEOUT: how long a route is good for after its last use, "1 ms" to "1 h"; default "3 s".
+    pub(super) active_route_timeout: Option<Text<Duration>>,
+    /// MY_ROUTE_TIMEOUT: the lifetime in a destination's own RREPs; default twice `active-route-timeout`.
+    pub(super) my_route_timeout: Option<Text<Duration>>,
+    /// DELETE_PERIOD: how long an invalid route is remembered; default five times the larger of `active-route-timeout` and `hello-interval`.
+    pub(super) delete_period: Option<Text<Duration>>,
+    /// NODE_TRAVERSAL_TIME: from node to node, queues included, "1 us" to "10 s"; default "40 ms". NET_TRAVERSAL_TIME,
+    /// RING_TRAVERSAL_TIME, PATH_DISCOVERY_TIME and BLACKLIST_TIMEOUT follow.
+    pub(super) node_traversal_time: Option<Text<Duration>>,
+    /// NET_DIAMETER: hops at most, 1 to 255; default 35.
+    pub(super) net_diameter: Option<u32>,
+    /// RREQ_RETRIES: further attempts over the whole network, 0 to 20; default 2.
+    pub(super) rreq_retries: Option<u32>,
+    /// RREQ_RATELIMIT: RREQs that a node originates in a second at most, 1 to 1,000; default 10.
+    pub(super) rreq_ratelimit: Option<u32>,
+    /// RERR_RATELIMIT: RERRs that a node sends in a second at most, 0 to 1,000; default 10.
+    pub(super) rerr_ratelimit: Option<u32>,
+    /// TTL_START: how far the first RREQ of a search goes, 1 to 255; default 1.
+    pub(super) ttl_start: Option<u32>,
+    /// TTL_INCREMENT: how much farther the next one goes, 1 to 255; default 2.
+    pub(super) ttl_increment: Option<u32>,
+    /// TTL_THRESHOLD: beyond this RREQs go everywhere, 0 to 255; default 7.
+    pub(super) ttl_threshold: Option<u32>,
+    /// TIMEOUT_BUFFER: hops more to wait for in an expanding ring search, 0 to 255; default 2.
+    pub(super) timeout_buffer: Option<u32>,
+    /// Whether only the destination replies (the flag D); default false.
+    pub(super) destination_only: Option<bool>,
+    /// Whether who replies in a destination's place tells it, too (the flag G); default false.
+    pub(super) gratuitous_replies: Option<bool>,
+    /// HELLO_INTERVAL, "1 ms" to "1 h", for nodes on active routes to send Hellos; default no Hellos.
+    pub(super) hello_interval: Option<Text<Duration>>,
+    /// ALLOWED_HELLO_LOSS: so many intervals of silence mean that a neighbour is gone, 1 to 100; default 2.
+    pub(super) allowed_hello_loss: Option<u32>,
+    /// Whether a frame that the link layer gave up means a broken link; default true. False needs `hello-interval`.
+    pub(super) link_layer_feedback: Option<bool>,
+    /// Broadcasts that a broadcast sets off wait up to this, at random, at most "10 s"; default "10 ms".
+    pub(super) broadcast_jitter: Option<Text<Duration>>,
+    /// Packets that may wait for routes at a node, 1 to 100,000; the oldest makes room. Default 64.
+    pub(super) buffer: Option<u32>,
+}
+
+/// A way to find routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RoutingName {
+    /// Fewest hops, computed once from who hears whom.
+    #[default]
+    ShortestPath,
+    /// Ad hoc On-Demand Distance Vector (RFC 3561).
+    Aodv,
+}
+
+/// Where stations stand at first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct PlacementTable {
+    /// Anywhere in an area of this width and depth, each station by itself; another place for each seed.
+    pub(super) area: [Text<Metres>; 2],
+    /// Two stations that are to be so many hops from each other: places are drawn until they are.
+    pub(super) apart: Option<ApartTable>,
+}
+
+/// Two stations and the hops between them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ApartTable {
+    /// The one.
+    pub(super) from: String,
+    /// The other.
+    pub(super) to: String,
+    /// Hops on the shortest way, 1 to 100.
+    pub(super) hops: u32,
+}
+
+/// How stations move.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MobilityTable {
+    /// The model.
+    pub(super) model: MobilityName,
+    /// Waypoints are anywhere in an area of this width and depth.
+    pub(super) area: [Text<Metres>; 2],
+    /// From the slowest to the fastest, "0.001 m/s" to "1000 m/s", uniform between; above zero, because with zero walks last for ever and the
+    /// mean speed falls all the time.
+    pub(super) speed: [Text<Speed>; 2],
+    /// The stay at each waypoint, at most "1 h"; default "0 s".
+    pub(super) pause: Option<Text<Duration>>,
+    /// How often stations that walk are put where they are by then, "1 ms" to "1 min"; default "100 ms".
+    pub(super) interval: Option<Text<Duration>>,
+    /// Stations that stay where they are; default none.
+    #[serde(default)]
+    pub(super) fixed: Vec<String>,
+}
+
+/// A model of mobility.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum MobilityName {
+    /// Straight to a point drawn anywhere in the area, at a speed drawn for the walk; a pause; and again.
+    RandomWaypoint,
 }
 
 /// What is different at a station.

@@ -107,3 +107,19 @@ fn an_idle_connection_is_forgotten() {
     bench.wait(400_000).timer();
     assert_eq!(bench.lle.deadline(), None);
 }
+
+#[test]
+fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_nobody_scales_windows() {
+    for join_unscaled in [false, true] {
+        let settings = Settings { join_unscaled, ..Settings::default() };
+        let mut router = Bench::new(settings.clone(), access_point());
+        assert_eq!(router.core(&data(FIRST, 100)).mark().has(Mark::OFFER), join_unscaled);
+        router.radio(&accepting(ack(FIRST + 100)));
+        assert_eq!(router.core(&data(FIRST + 100, 100)).mark().has(Mark::PROMISE), join_unscaled);
+        let mut phone = Bench::new(settings, phone());
+        phone.radio(&marked(data(FIRST, 100), Mark::OFFER));
+        assert_eq!(phone.core(&ack(FIRST + 100)).mark().has(Mark::ACCEPT), join_unscaled);
+        phone.radio(&promised(data(FIRST + 100, 100)));
+        assert_eq!(phone.core(&ack(FIRST + 200)).passed.is_none(), join_unscaled);
+    }
+}

@@ -1,0 +1,49 @@
+//! Where stations stand at first.
+
+use std::collections::VecDeque;
+
+use lasthop_packet::Rng;
+use lasthop_sim::mobility::RandomWaypoint;
+use lasthop_sim::wifi::{Position, Propagation};
+
+use super::BuildError;
+use crate::model::WlanModel;
+
+/// Draws before stations are taken never to be so far apart.
+const MOST_DRAWS: u32 = 10_000;
+
+/// The stations' places, in their order: drawn for this seed, or as they are given. Whether a draw is good enough depends on the two stations
+/// that are to be apart alone; the others' places are as they fall.
+pub(super) fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
+    let Some(placement) = model.placement else {
+        return Ok(model.stations.iter().map(|station| station.config.position).collect());
+    };
+    let mut rng = Rng::named(seed, &format!("wlan {} places", model.name));
+    for _ in 0..MOST_DRAWS {
+        let draw = |_| RandomWaypoint::anywhere(placement.area, &mut rng);
+        let places: Vec<Position> = model.stations.iter().map(draw).collect();
+        let is_good = placement.apart.is_none_or(|(from, to, apart)| {
+            hops(&places, &model.config.propagation, from, to) == Some(apart)
+        });
+        if is_good {
+            return Ok(places);
+        }
+    }
+    Err(BuildError::Placement { wlan: model.name.clone(), seed, draws: MOST_DRAWS })
+}
+
+/// Hops on the shortest way from one place to another.
+fn hops(places: &[Position], propagation: &Propagation, from: usize, to: usize) -> Option<usize> {
+    let mut hops: Vec<Option<usize>> = vec![None; places.len()];
+    hops[from] = Some(0);
+    let mut frontier = VecDeque::from([from]);
+    while let Some(at) = frontier.pop_front() {
+        for next in 0..places.len() {
+            if hops[next].is_none() && propagation.reaches(places[at], places[next]) {
+                hops[next] = hops[at].map(|hops| hops + 1);
+                frontier.push_back(next);
+            }
+        }
+    }
+    hops[to]
+}

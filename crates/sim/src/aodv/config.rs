@@ -1,0 +1,112 @@
+//! The parameters of section 10.
+
+use std::time::Duration;
+
+/// How a node of an ad hoc network finds routes. All nodes of a network are to have the same (section 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AodvConfig {
+    /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is good for after its last use.
+    pub active_route_timeout: Duration,
+    /// `MY_ROUTE_TIMEOUT`: the lifetime that a destination gives its own RREPs; twice `ACTIVE_ROUTE_TIMEOUT` if `None`.
+    pub my_route_timeout: Option<Duration>,
+    /// `DELETE_PERIOD`: how long an invalid route is remembered; five times the larger of `ACTIVE_ROUTE_TIMEOUT` and `HELLO_INTERVAL` if
+    /// `None`.
+    pub delete_period: Option<Duration>,
+    /// `NODE_TRAVERSAL_TIME`: a cautious estimate of what a packet takes from node to node, queues and all.
+    pub node_traversal_time: Duration,
+    /// `NET_DIAMETER`: hops between the farthest nodes at most.
+    pub net_diameter: u8,
+    /// `RREQ_RETRIES`: further attempts over the whole network before a search is given up.
+    pub rreq_retries: u32,
+    /// `RREQ_RATELIMIT`: RREQs that a node originates in a second at most; the others wait.
+    pub rreq_rate_limit: u32,
+    /// `RERR_RATELIMIT`: RERRs that a node sends in a second at most; the others are left out.
+    pub rerr_rate_limit: u32,
+    /// `TTL_START`: how far the first RREQ of a search goes.
+    pub ttl_start: u8,
+    /// `TTL_INCREMENT`: how much farther the next one goes.
+    pub ttl_increment: u8,
+    /// `TTL_THRESHOLD`: beyond this a RREQ goes as far as `NET_DIAMETER`.
+    pub ttl_threshold: u8,
+    /// `TIMEOUT_BUFFER`: hops more to wait for in an expanding ring search.
+    pub timeout_buffer: u8,
+    /// Whether only the destination itself may reply: the flag D.
+    pub destination_only: bool,
+    /// Whether who replies in the destination's place tells the destination of the way back: the flag G.
+    pub gratuitous_replies: bool,
+    /// `HELLO_INTERVAL`, where nodes on active routes send Hellos; `None`: they do not, and broken links are the link layer's to tell.
+    pub hello_interval: Option<Duration>,
+    /// `ALLOWED_HELLO_LOSS`: so many intervals of silence mean that a neighbour is gone.
+    pub allowed_hello_loss: u32,
+    /// Whether the link layer tells of frames that it gave up (section 6.10).
+    pub link_layer_feedback: bool,
+    /// Broadcasts that a broadcast sets off wait for a random time up to this, so that neighbours do not all answer at once (RFC 5148). RFC
+    /// 3561 knows none; ns-2 has 10 ms.
+    pub broadcast_jitter: Duration,
+    /// Data packets that may wait for routes at a node; the oldest makes room. RFC 3561 names no number; ns-2 has 64.
+    pub buffer: usize,
+}
+
+impl Default for AodvConfig {
+    fn default() -> Self {
+        Self {
+            active_route_timeout: Duration::from_secs(3),
+            my_route_timeout: None,
+            delete_period: None,
+            node_traversal_time: Duration::from_millis(40),
+            net_diameter: 35,
+            rreq_retries: 2,
+            rreq_rate_limit: 10,
+            rerr_rate_limit: 10,
+            ttl_start: 1,
+            ttl_increment: 2,
+            ttl_threshold: 7,
+            timeout_buffer: 2,
+            destination_only: false,
+            gratuitous_replies: false,
+            hello_interval: None,
+            allowed_hello_loss: 2,
+            link_layer_feedback: true,
+            broadcast_jitter: Duration::from_millis(10),
+            buffer: 64,
+        }
+    }
+}
+
+impl AodvConfig {
+    /// `MY_ROUTE_TIMEOUT`.
+    pub fn my_route_timeout(&self) -> Duration {
+        self.my_route_timeout.unwrap_or(self.active_route_timeout * 2)
+    }
+
+    /// `DELETE_PERIOD`, with K = 5.
+    pub fn delete_period(&self) -> Duration {
+        let hello = self.hello_interval.unwrap_or(Duration::ZERO);
+        self.delete_period.unwrap_or(self.active_route_timeout.max(hello) * 5)
+    }
+
+    /// `NET_TRAVERSAL_TIME`.
+    pub fn net_traversal_time(&self) -> Duration {
+        self.node_traversal_time * (2 * u32::from(self.net_diameter))
+    }
+
+    /// `PATH_DISCOVERY_TIME`: how long a request is remembered.
+    pub fn path_discovery_time(&self) -> Duration {
+        self.net_traversal_time() * 2
+    }
+
+    /// `RING_TRAVERSAL_TIME` of a request that goes so far.
+    pub fn ring_traversal_time(&self, ttl: u8) -> Duration {
+        self.node_traversal_time * (2 * (u32::from(ttl) + u32::from(self.timeout_buffer)))
+    }
+
+    /// `BLACKLIST_TIMEOUT`: how long RREQs of a neighbour that a RREP did not reach are ignored.
+    pub fn blacklist_timeout(&self) -> Duration {
+        self.net_traversal_time() * self.rreq_retries
+    }
+
+    /// How long a neighbour that sends Hellos may be silent.
+    pub(super) fn hello_lifetime(&self) -> Option<Duration> {
+        self.hello_interval.map(|interval| interval * self.allowed_hello_loss)
+    }
+}

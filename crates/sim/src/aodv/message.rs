@@ -1,0 +1,159 @@
+//! The four messages, in octets and out (section 5).
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// The UDP port of all of them (section 6).
+pub const PORT: u16 = 654;
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Route Request.
+    Request(Rreq),
+    /// Route Reply, or a Hello.
+    Reply(Rrep),
+    /// Route Error.
+    Error(Rerr),
+    /// Route Reply Acknowledgment.
+    ReplyAck,
+}
+
+/// Route Request (5.1). The flags J and R are multicast's: sent as 0, and ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rreq {
+    /// G: whoever replies in the destination's place tells the destination, too.
+    pub gratuitous: bool,
+    /// D: only the destination may reply.
+    pub destination_only: bool,
+    /// Hops from the originator to the node that handles it.
+    pub hop_count: u8,
+    /// With the originator's address the name of this request.
+    pub id: u32,
+    /// Whom the originator looks for.
+    pub destination: Ipv4Addr,
+    /// The latest that the originator knows of the destination's sequence number; `None` with the flag U.
+    pub destination_sequence: Option<u32>,
+    /// Who looks.
+    pub originator: Ipv4Addr,
+    /// Its own sequence number.
+    pub originator_sequence: u32,
+}
+
+/// Route Reply (5.2). The flag R is multicast's, and prefixes are for subnets: both sent as 0, and ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rrep {
+    /// A: whoever receives it is to say so.
+    pub wants_ack: bool,
+    /// Hops to the destination from the node that handles it.
+    pub hop_count: u8,
+    /// Whom it tells a way to.
+    pub destination: Ipv4Addr,
+    /// The sequence number that goes with the way.
+    pub destination_sequence: u32,
+    /// Who looked for it.
+    pub originator: Ipv4Addr,
+    /// How long the way is good for, in whole milliseconds.
+    pub lifetime: Duration,
+}
+
+/// Route Error (5.3). The flag N is that of local repair: never sent, and ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rerr {
+    /// Who cannot be reached any more, and with which sequence number, 0 if none is known; 1 to 255 of them.
+    pub unreachable: Vec<(Ipv4Addr, u32)>,
+}
+
+const REQUEST: u8 = 1;
+const REPLY: u8 = 2;
+const ERROR: u8 = 3;
+const REPLY_ACK: u8 = 4;
+
+const GRATUITOUS: u8 = 0x20;
+const DESTINATION_ONLY: u8 = 0x10;
+const UNKNOWN_SEQUENCE: u8 = 0x08;
+const ACK_WANTED: u8 = 0x40;
+
+impl Message {
+    /// Reads a datagram's payload; `None` if it is too short for what it says it is, or of no known type. What follows a message are
+    /// extensions (section 9), of which this knows none: they are skipped.
+    pub fn parse(octets: &[u8]) -> Option<Self> {
+        match *octets.first()? {
+            REQUEST => {
+                let fixed: &[u8; 24] = octets.first_chunk()?;
+                let sequence = word(fixed, 12);
+                Some(Self::Request(Rreq {
+                    gratuitous: fixed[1] & GRATUITOUS != 0,
+                    destination_only: fixed[1] & DESTINATION_ONLY != 0,
+                    hop_count: fixed[3],
+                    id: word(fixed, 4),
+                    destination: word(fixed, 8).into(),
+                    destination_sequence: (fixed[1] & UNKNOWN_SEQUENCE == 0).then_some(sequence),
+                    originator: word(fixed, 16).into(),
+                    originator_sequence: word(fixed, 20),
+                }))
+            }
+            REPLY => {
+                let fixed: &[u8; 20] = octets.first_chunk()?;
+                Some(Self::Reply(Rrep {
+                    wants_ack: fixed[1] & ACK_WANTED != 0,
+                    hop_count: fixed[3],
+                    destination: word(fixed, 4).into(),
+                    destination_sequence: word(fixed, 8),
+                    originator: word(fixed, 12).into(),
+                    lifetime: Duration::from_millis(word(fixed, 16).into()),
+                }))
+            }
+            ERROR => {
+                let count = usize::from(*octets.get(3)?);
+                let list = octets.get(4..4 + 8 * count)?;
+                let unreachable = list.chunks_exact(8).map(|one| (word(one, 0).into(), word(one, 4)));
+                (count > 0).then(|| Self::Error(Rerr { unreachable: unreachable.collect() }))
+            }
+            REPLY_ACK => octets.get(1).map(|_| Self::ReplyAck),
+            _ => None,
+        }
+    }
+
+    /// The payload of its datagram.
+    pub fn octets(&self) -> Vec<u8> {
+        let mut octets = Vec::with_capacity(24);
+        match self {
+            Self::Request(rreq) => {
+                let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+                let flags = flag(rreq.gratuitous, GRATUITOUS)
+                    | flag(rreq.destination_only, DESTINATION_ONLY)
+                    | flag(rreq.destination_sequence.is_none(), UNKNOWN_SEQUENCE);
+                octets.extend([REQUEST, flags, 0, rreq.hop_count]);
+                octets.extend(rreq.id.to_be_bytes());
+                octets.extend(rreq.destination.octets());
+                octets.extend(rreq.destination_sequence.unwrap_or(0).to_be_bytes());
+                octets.extend(rreq.originator.octets());
+                octets.extend(rreq.originator_sequence.to_be_bytes());
+            }
+            Self::Reply(rrep) => {
+                octets.extend([REPLY, if rrep.wants_ack { ACK_WANTED } else { 0 }, 0, rrep.hop_count]);
+                octets.extend(rrep.destination.octets());
+                octets.extend(rrep.destination_sequence.to_be_bytes());
+                octets.extend(rrep.originator.octets());
+                let millis = u32::try_from(rrep.lifetime.as_millis()).unwrap_or(u32::MAX);
+                octets.extend(millis.to_be_bytes());
+            }
+            Self::Error(rerr) => {
+                let listed = rerr.unreachable.len().min(usize::from(u8::MAX));
+                octets.extend([ERROR, 0, 0, listed as u8]);
+                for (address, sequence) in &rerr.unreachable[..listed] {
+                    octets.extend(address.octets());
+                    octets.extend(sequence.to_be_bytes());
+                }
+            }
+            Self::ReplyAck => octets.extend([REPLY_ACK, 0]),
+        }
+        octets
+    }
+}
+
+/// The word in network order at an offset. Callers have checked that it is there.
+fn word(octets: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
+}

@@ -1,0 +1,10 @@
+//! Message scripts, named for the rule that they hold; and laws over random networks.
+
+mod errors;
+mod hello;
+mod loops;
+mod messages;
+mod replies;
+mod requests;
+mod searches;
+mod support;

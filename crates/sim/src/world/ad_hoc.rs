@@ -1,0 +1,240 @@
+//! Nodes that look for their routes on demand ([`crate::aodv`]): packets that wait for a route, messages in and out, broken links.
+//!
+//! No table of static routes has a way from such a node, so nothing is asked of other nodes' packets.
+//!
+//! When the link layer gives a neighbour up, what waits in the radio's queue for it is routed anew: at its source it waits for a new route, on
+//! its way it is lost, for want of one. RFC 3561 says nothing of it; ns-2 drops such packets, Linux sends them into the void one by one.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
+
+use thiserror::Error;
+
+use super::{Egress, World};
+use crate::accounts::DropCause;
+use crate::aodv::{Aodv, AodvConfig, AodvCounters, Output, Way};
+use crate::id::{NodeId, WlanId};
+use crate::parcel::ParcelKey;
+use crate::schedule::{Event, LazyTimer};
+
+/// A node with AODV.
+pub(super) struct AdHocNode {
+    aodv: Aodv,
+    wlan: WlanId,
+    /// The interface to each other station of the cell.
+    interfaces: BTreeMap<Ipv4Addr, usize>,
+    /// What waits for a route, by destination, the oldest first.
+    waiting: VecDeque<(Ipv4Addr, ParcelKey)>,
+    timer: LazyTimer,
+}
+
+/// Why a node cannot have AODV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AodvError {
+    /// It has links outside the cell. Gateways to other networks (RFC 3561, section 8) are not modelled.
+    #[error("a node with AODV has no links but those of its cell")]
+    OtherLinks,
+    /// The messages carry IPv4 addresses.
+    #[error("a node with AODV has an IPv4 address")]
+    NoIpv4Address,
+}
+
+impl World {
+    /// Makes the station of a cell at a node look for its routes by AODV. The node must have a link to each other station that it might
+    /// ever hear ([`World::add_radio_link`]), and no others; do this after adding them.
+    pub fn set_aodv(&mut self, wlan: WlanId, node: NodeId, config: AodvConfig) -> Result<(), AodvError> {
+        let IpAddr::V4(address) = self.node_address(node) else { return Err(AodvError::NoIpv4Address) };
+        let mut interfaces = BTreeMap::new();
+        for (index, interface) in self.nodes[node.index()].interfaces.iter().enumerate() {
+            let of_cell = matches!(interface.egress, Egress::Radio(port) if self.is_of_cell(port, wlan));
+            let (first, second) = self.link_ends(interface.link);
+            let far = if first == node { second } else { first };
+            match self.node_address(far) {
+                IpAddr::V4(neighbour) if of_cell => interfaces.insert(neighbour, index),
+                IpAddr::V6(_) if of_cell => return Err(AodvError::NoIpv4Address),
+                _ => return Err(AodvError::OtherLinks),
+            };
+        }
+        let rng = self.stream(&format!("aodv {}", self.node_name(node)));
+        let aodv = Aodv::new(address, config, rng);
+        if self.ad_hoc.len() < self.nodes.len() {
+            self.ad_hoc.resize_with(self.nodes.len(), || None);
+        }
+        let waiting = VecDeque::new();
+        self.ad_hoc[node.index()] =
+            Some(Box::new(AdHocNode { aodv, wlan, interfaces, waiting, timer: LazyTimer::default() }));
+        self.routes = None;
+        self.follow_routing(node);
+        Ok(())
+    }
+
+    /// AODV at a node, if it has it.
+    pub fn aodv(&self, node: NodeId) -> Option<&Aodv> {
+        Some(&self.ad_hoc.get(node.index())?.as_ref()?.aodv)
+    }
+
+    /// What all nodes with AODV did together; `None` if there are none.
+    pub fn aodv_counters(&self) -> Option<AodvCounters> {
+        let nodes = self.ad_hoc.iter().flatten().map(|node| *node.aodv.counters());
+        nodes.reduce(AodvCounters::plus)
+    }
+
+    pub(super) fn is_ad_hoc(&self, node: NodeId) -> bool {
+        self.ad_hoc.get(node.index()).is_some_and(Option::is_some)
+    }
+
+    pub(super) fn shares_a_cell_on_demand(&self, one: NodeId, other: NodeId) -> bool {
+        let wlan = |node: NodeId| Some(self.ad_hoc.get(node.index())?.as_ref()?.wlan);
+        wlan(one).is_some() && wlan(one) == wlan(other)
+    }
+
+    fn at_ad_hoc(&mut self, node: NodeId) -> Option<&mut AdHocNode> {
+        self.ad_hoc.get_mut(node.index())?.as_deref_mut()
+    }
+
+    /// A parcel takes the way that AODV knows, or waits for it to know one.
+    pub(super) fn route_on_demand(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
+        let destination = self.node_address(self.parcels[key].destination);
+        let source = self.parcels[key].packet().ip().source;
+        let now = self.now;
+        let (IpAddr::V4(source), IpAddr::V4(destination)) = (source, destination) else {
+            self.drop_parcel(node, key, DropCause::NoRoute);
+            return;
+        };
+        let Some(at) = self.at_ad_hoc(node) else { return };
+        match at.aodv.route(source, destination, now) {
+            Way::Next(next_hop) => {
+                if let Some(interface) = at.interfaces.get(&next_hop).copied() {
+                    self.leave_by(node, interface, key, through_agent);
+                } else {
+                    self.drop_parcel(node, key, DropCause::NoRoute);
+                }
+            }
+            Way::Wait => {
+                at.waiting.push_back((destination, key));
+                let is_over = at.waiting.len() > at.aodv.config().buffer;
+                let oldest = if is_over { at.waiting.pop_front() } else { None };
+                if let Some((_, oldest)) = oldest {
+                    self.drop_waiting(node, oldest, DropCause::RouteBufferFull);
+                }
+                self.follow_routing(node);
+            }
+            Way::None => {
+                self.drop_parcel(node, key, DropCause::NoRoute);
+                self.follow_routing(node);
+            }
+        }
+    }
+
+    /// A parcel that waited here leaves the network. A source that waits for it to go sends another.
+    fn drop_waiting(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+        self.left_queue(node, key, std::time::Duration::ZERO);
+        self.drop_parcel(node, key, cause);
+    }
+
+    /// Whether a parcel that has reached its destination is for AODV there.
+    pub(super) fn is_for_routing(&self, node: NodeId, key: ParcelKey) -> bool {
+        self.is_ad_hoc(node) && Aodv::is_message(self.parcels[key].packet())
+    }
+
+    /// A packet that is no flow's: AODV's, or nobody's.
+    #[cold]
+    pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: ParcelKey) {
+        if self.is_for_routing(node, key) {
+            self.deliver_to_routing(node, key);
+        } else {
+            self.drop_parcel(node, key, DropCause::NoListener);
+        }
+    }
+
+    #[cold]
+    pub(super) fn deliver_to_routing(&mut self, node: NodeId, key: ParcelKey) {
+        self.accounts.consumed += 1;
+        let packet = self.parcels.take(key);
+        let now = self.now;
+        if let Some(at) = self.at_ad_hoc(node) {
+            at.aodv.on_message(&packet, now);
+        }
+        self.follow_routing(node);
+    }
+
+    pub(super) fn on_routing(&mut self, node: NodeId) {
+        let now = self.now;
+        let Some(at) = self.at_ad_hoc(node) else { return };
+        if at.timer.fired(now) {
+            at.aodv.on_deadline(now);
+            self.follow_routing(node);
+        }
+    }
+
+    /// Whether AODV at a node goes by what its link layer says.
+    pub(super) fn hears_of_broken_links(&self, node: NodeId) -> bool {
+        self.aodv(node).is_some_and(|aodv| aodv.config().link_layer_feedback)
+    }
+
+    /// The link layer has given up a frame to a neighbour; with the packet that was in it, if that did not arrive.
+    pub(super) fn on_neighbour_lost(&mut self, node: NodeId, neighbour: NodeId, key: Option<ParcelKey>) {
+        let Some(Some(at)) = self.ad_hoc.get_mut(node.index()) else { return };
+        let IpAddr::V4(neighbour) = self.nodes[neighbour.index()].address else { return };
+        let packet = key.map(|key| self.parcels[key].packet());
+        at.aodv.on_given_up(neighbour, packet, self.now);
+    }
+
+    /// A parcel comes back from a radio's queue: it was on a broken link.
+    pub(super) fn reroute(&mut self, node: NodeId, key: ParcelKey) {
+        if Aodv::is_message(self.parcels[key].packet()) {
+            self.drop_parcel(node, key, DropCause::WirelessLoss);
+        } else {
+            self.route(node, key, false);
+        }
+    }
+
+    /// Does what AODV at a node says, and follows its deadline.
+    pub(super) fn follow_routing(&mut self, node: NodeId) {
+        while let Some(output) = self.at_ad_hoc(node).and_then(|at| at.aodv.poll()) {
+            match output {
+                Output::Send(packet) => {
+                    let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
+                    if self.originate(node, key) {
+                        self.send_message(node, key);
+                    }
+                }
+                Output::Found(destination) => {
+                    for key in self.take_waiting(node, destination) {
+                        self.route(node, key, true);
+                    }
+                }
+                Output::Failed(destination) => {
+                    for key in self.take_waiting(node, destination) {
+                        self.drop_waiting(node, key, DropCause::RouteNotFound);
+                    }
+                }
+            }
+        }
+        let Some(Some(at)) = self.ad_hoc.get_mut(node.index()) else { return };
+        let deadline = at.aodv.deadline().map(|deadline| deadline.max(self.now));
+        at.timer.follow(deadline, Event::Routing(node), &mut self.schedule);
+    }
+
+    /// A message goes to everybody, or straight to a neighbour: it is the neighbour whom AODV has heard, whatever routes say.
+    fn send_message(&mut self, node: NodeId, key: ParcelKey) {
+        let destination = self.parcels[key].destination;
+        if destination == NodeId::EVERYBODY {
+            self.broadcast(node, key);
+            return;
+        }
+        let IpAddr::V4(neighbour) = self.node_address(destination) else { return };
+        let interface = self.at_ad_hoc(node).and_then(|at| at.interfaces.get(&neighbour).copied());
+        match interface {
+            Some(interface) => self.transmit(node, interface, key),
+            None => self.drop_parcel(node, key, DropCause::NoRoute),
+        }
+    }
+
+    fn take_waiting(&mut self, node: NodeId, destination: Ipv4Addr) -> Vec<ParcelKey> {
+        let Some(at) = self.at_ad_hoc(node) else { return Vec::new() };
+        let (taken, left) = at.waiting.drain(..).partition::<VecDeque<_>, _>(|(to, _)| *to == destination);
+        at.waiting = left;
+        taken.into_iter().map(|(_, key)| key).collect()
+    }
+}
