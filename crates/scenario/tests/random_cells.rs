@@ -55,7 +55,10 @@ fn quoted(text: impl std::fmt::Display) -> String {
     format!("\"{text}\"")
 }
 
-fn maybe<V: ToString>(key: &'static str, value: impl Strategy<Value = V> + 'static) -> BoxedStrategy<Option<Entry>> {
+fn maybe<V: ToString>(
+    key: &'static str,
+    value: impl Strategy<Value = V> + 'static,
+) -> BoxedStrategy<Option<Entry>> {
     option::of(value).prop_map(move |value| value.map(|value| (key, value.to_string()))).boxed()
 }
 
@@ -107,7 +110,8 @@ fn errors() -> impl Strategy<Value = String> {
         maybe("channel", channel),
     ];
     keys.prop_map(|keys| {
-        let keys: Vec<_> = keys.into_iter().flatten().map(|(key, value)| format!("{key} = {value}")).collect();
+        let keys: Vec<_> =
+            keys.into_iter().flatten().map(|(key, value)| format!("{key} = {value}")).collect();
         format!("{{ {} }}", keys.join(", "))
     })
 }
@@ -190,8 +194,8 @@ fn flow() -> impl Strategy<Value = Vec<Entry>> {
             "{{ kind = \"on-off\", {beat}, on = {{ mean = \"{on} ms\" }}, off = {{ mean = \"{off} ms\" }} }}"
         )),
     ];
-    let datagrams = application
-        .prop_map(|application| vec![("transport", quoted("udp")), ("application", application)]);
+    let datagrams =
+        application.prop_map(|application| vec![("transport", quoted("udp")), ("application", application)]);
     let start = (0..1_000_u32).prop_map(|ms| ("start", quoted(format!("{ms} ms"))));
     (prop_oneof![transfer, datagrams], start).prop_map(|(mut keys, start)| {
         keys.push(start);

@@ -39,7 +39,14 @@ impl Wlan {
         let Receiver::Station(to) = frame.to else {
             let data_rate = self.phy.broadcast_rate();
             let data = self.phy.air_nanos(data_rate, data_octets);
-            return Some(Plan { to: frame.to, guard: Guard::Nothing, data, data_octets, data_rate, ack: None });
+            return Some(Plan {
+                to: frame.to,
+                guard: Guard::Nothing,
+                data,
+                data_octets,
+                data_rate,
+                ack: None,
+            });
         };
         let data_rate = slower(station.rate, self.stations[to.index()].rate);
         let protected = self.mac.cts_to_self && data_rate.is_ofdm();

@@ -13,7 +13,8 @@ use super::wlan::Wlan;
 impl Wlan {
     /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it can be.
     pub(crate) fn settle(&mut self, domain: u32, now: Instant) {
-        let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now)) else {
+        let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
+        else {
             self.begin_due(now);
             return;
         };

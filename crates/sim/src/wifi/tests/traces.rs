@@ -46,8 +46,7 @@ fn trace(standard: Standard, settle: bool, rts: bool, seed: u64, errors: &ErrorC
 fn check_settling(errors: &ErrorConfig) {
     for standard in [Standard::Dsss, Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
         for (seed, rts) in [(1, false), (2, true), (3, false), (4, true)] {
-            let [settled, by_frame] =
-                [true, false].map(|settle| trace(standard, settle, rts, seed, errors));
+            let [settled, by_frame] = [true, false].map(|settle| trace(standard, settle, rts, seed, errors));
             assert!(settled.len() > 50, "{}", settled.len());
             let differ = settled.iter().zip(&by_frame).position(|(one, other)| one != other);
             assert_eq!(
