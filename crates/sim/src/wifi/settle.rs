@@ -79,12 +79,10 @@ impl Wlan {
 
     pub(crate) fn on_settled_data(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
+        let began = self.stations[initiator as usize].attempts.began;
         match self.addressee(initiator) {
             Some(to) => self.receive(to, initiator),
-            None => {
-                let began = self.stations[initiator as usize].attempts.began;
-                self.receive_broadcast(domain, initiator, (began, now));
-            }
+            None => self.receive_broadcast(domain, initiator, (began, now)),
         }
     }
 
