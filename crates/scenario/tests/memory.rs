@@ -26,7 +26,7 @@ fn peaks(scenario: &Scenario, row: &str, mut second: impl FnMut(&mut Built, u64)
     let before = packets(&built);
     let then = measure(|| (HOUR + 1..=2 * HOUR).for_each(|at| second(&mut built, at)));
     assert!(packets(&built) - before > 100_000, "{} frames in an hour", packets(&built) - before);
-    (first.bytes_max as i64, first.bytes_current + then.bytes_max as i64)
+    (first.bytes_max.cast_signed(), first.bytes_current + then.bytes_max.cast_signed())
 }
 
 fn check((first, second): (i64, i64)) {
