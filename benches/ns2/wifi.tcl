@@ -2,13 +2,14 @@
 # to one node; everybody hears everybody, no RTS, interface queues of 50 packets, no routing protocol. Prints the number of data packets
 # delivered. No trace but of drops, to nowhere; no monitor.
 #
-#     ns wifi.tcl SECONDS STATIONS [stripped]
+#     ns wifi.tcl SECONDS STATIONS [stripped] [capture]
 #
-# "stripped" leaves the headers that are not used out of its packets, a trick from the ns-2 manual that most scripts do without.
+# The environment's SEED is that of its random numbers. Without "capture" no frame survives a collision: ns-2's own threshold is 10 dB,
+# and the stations here are 10 cm to 10 m from the receiver. "stripped" leaves the headers that are not used out of its packets, a trick from the ns-2 manual that most scripts do without.
 set seconds [expr {$argc > 0 ? [lindex $argv 0] : 100}]
 set stations [expr {$argc > 1 ? [lindex $argv 1] : 1}]
 
-if {[lindex $argv 2] == "stripped"} {
+if {[lsearch $argv "stripped"] >= 0} {
     remove-all-packet-headers
     add-packet-header IP TCP Flags LL ARP Mac
 }
@@ -20,6 +21,13 @@ Mac/802_11 set PreambleLength_ 144
 Mac/802_11 set RTSThreshold_ 3000
 Mac/802_11 set CWMin_ 31
 Mac/802_11 set CWMax_ 1023
+
+if {[lsearch $argv "capture"] < 0} {
+    Phy/WirelessPhy set CPThresh_ 1e30
+}
+if {[info exists env(SEED)]} {
+    $defaultRNG seed $env(SEED)
+}
 
 set ns [new Simulator]
 # Wireless nodes want a trace to exist, if only for what is dropped.

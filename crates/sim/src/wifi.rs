@@ -21,7 +21,8 @@
 //!
 //! What is modelled otherwise than on the air:
 //! - Signals take no time to arrive, and a station's carrier sense works at once: a frame collides with those that begin at the same
-//!   nanosecond and with those that overlap it at its receiver.
+//!   nanosecond and with those that overlap it at its receiver. A radio that is to transmit at the end of a slot misses what began
+//!   within it; that matters where slots do not lie on each other, after collisions (`docs/src/validation.md` has by how much).
 //! - Frames that do not reach carrier-sense range do not disturb.
 //! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing overlaps.
 //! - `EIFS` follows frames that were overlapped or out of reception range. A station that transmitted while another's longer frame

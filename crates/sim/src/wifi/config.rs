@@ -21,7 +21,7 @@ pub struct WlanConfig {
     /// Frames that are lost without a collision, on links that have no error process of their own.
     pub errors: ErrorConfig,
     /// Where nobody can interfere (all stations of a domain hear each other and nobody else) an exchange is settled when it begins,
-    /// which gives the same results with fewer events. Off only to show that.
+    /// which gives the same results with fewer events; errors and all. Off only to show that.
     pub settle: bool,
 }
 

@@ -6,7 +6,7 @@ use lasthop_packet::Instant;
 use super::frame::{Frame, Kind, Receiver};
 use super::output::Output;
 use super::plan::Guard;
-use super::station::{AfterFailure, BackOff};
+use super::station::{AfterFailure, BackOff, Station};
 use super::wlan::Wlan;
 use crate::id::StationId;
 
@@ -50,7 +50,12 @@ impl Wlan {
         initiator: u32,
         (start, end): (Instant, Instant),
     ) -> bool {
-        let Some(plan) = self.stations[initiator as usize].plan else { return false };
+        let Station { plan: Some(plan), attempts, .. } = &self.stations[initiator as usize] else {
+            return false;
+        };
+        if let Some(to_be_lost) = attempts.to_be_lost {
+            return kind == to_be_lost;
+        }
         let (rate, octets) = match kind {
             Kind::Data => (plan.data_rate, plan.data_octets),
             // Bit errors of control frames: at the rate of an ACK.
@@ -137,6 +142,7 @@ impl Wlan {
     pub(crate) fn fail(&mut self, index: u32, now: Instant, failure: Failure) {
         let limits = (self.mac.short_retry_limit, self.mac.long_retry_limit);
         let station = &mut self.stations[index as usize];
+        station.attempts.to_be_lost = None;
         self.counters.failures += 1;
         self.counters.acks_lost += u64::from(station.attempts.arrived);
         // The data frame was out, or only its RTS.

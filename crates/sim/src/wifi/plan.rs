@@ -7,6 +7,7 @@ use super::wlan::Wlan;
 /// The durations of an exchange's frames in nanoseconds, and their rates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
+    to: Receiver,
     pub(crate) guard: Guard,
     pub(crate) data: u64,
     pub(crate) data_octets: u32,
@@ -27,15 +28,25 @@ impl Wlan {
     /// The frames of the exchange for the frame at the head of a station's queue.
     pub(crate) fn plan(&self, index: u32) -> Option<Plan> {
         let station = &self.stations[index as usize];
-        if station.plan.is_some() {
-            return station.plan;
-        }
         let frame = station.queue.front()?.frame;
         let data_octets = frame.octets + self.mac.overhead.octets();
+        // Frames come in rows to one station and of one length.
+        if let Some(last) = station.plan
+            && (last.to, last.data_octets) == (frame.to, data_octets)
+        {
+            return Some(last);
+        }
         let Receiver::Station(to) = frame.to else {
             let data_rate = self.phy.broadcast_rate();
             let data = self.phy.air_nanos(data_rate, data_octets);
-            return Some(Plan { guard: Guard::Nothing, data, data_octets, data_rate, ack: None });
+            return Some(Plan {
+                to: frame.to,
+                guard: Guard::Nothing,
+                data,
+                data_octets,
+                data_rate,
+                ack: None,
+            });
         };
         let data_rate = slower(station.rate, self.stations[to.index()].rate);
         let protected = self.mac.cts_to_self && data_rate.is_ofdm();
@@ -52,7 +63,7 @@ impl Wlan {
         };
         let ack = self.phy.air_nanos(self.phy.response_rate(data_rate), ACK_OCTETS);
         let data = self.phy.air_nanos(data_rate, data_octets);
-        Some(Plan { guard, data, data_octets, data_rate, ack: Some(ack) })
+        Some(Plan { to: frame.to, guard, data, data_octets, data_rate, ack: Some(ack) })
     }
 }
 

@@ -1,17 +1,20 @@
-//! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear each other and nobody else, only one
-//! of them transmits, and no frame can be in error. Then the exchange succeeds; only its data frame's end and its own end are events.
-//! Everything else goes frame by frame (`exchange`), by the same rules.
+//! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear each other and nobody else, and only
+//! one of them transmits. What errors do to its frames is drawn at once, each link's in the order in which they are sent. If they
+//! spare them all the exchange succeeds; only its data frame's end and its own end are events. Everything else, an exchange that an
+//! error ends among it, goes frame by frame (`exchange`), by the same rules.
 
 use lasthop_packet::Instant;
 
 use super::events::Event;
+use super::frame::Kind;
 use super::plan::Guard;
 use super::wlan::Wlan;
 
 impl Wlan {
     /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it can be.
     pub(crate) fn settle(&mut self, domain: u32, now: Instant) {
-        let Some(index) = self.sure_winner(domain, now) else {
+        let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
+        else {
             self.begin_due(now);
             return;
         };
@@ -32,12 +35,9 @@ impl Wlan {
             .push(data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack)), Event::SettledEnd(domain));
     }
 
-    /// The only station that transmits, if it is sure to succeed.
-    fn sure_winner(&self, domain: u32, now: Instant) -> Option<u32> {
+    /// The only station that transmits, if nothing but errors can make it fail.
+    fn only_winner(&self, domain: u32, now: Instant) -> Option<u32> {
         let [index] = self.due[..] else { return None };
-        if !self.errors.is_none() {
-            return None;
-        }
         let nav = &self.domains[domain as usize].nav;
         let can_answer = |to: u32| {
             self.stations[to as usize].domain == domain && nav.ends_without(index) <= now && to != index
@@ -46,11 +46,43 @@ impl Wlan {
         self.addressee(index).is_none_or(can_answer).then_some(index)
     }
 
+    /// Whether errors will end a station's exchange that nothing else can; if so it is known by which of its frames.
+    fn draws_a_loss(&mut self, index: u32, now: Instant) -> bool {
+        if self.errors.is_none() {
+            return false;
+        }
+        // The receivers of a broadcast draw when it ends.
+        let (Some(to), Some(plan)) = (self.addressee(index), self.plan(index)) else { return false };
+        self.stations[index as usize].plan = Some(plan);
+        let sifs = self.times.sifs;
+        let (there, back) = ((index, to), (to, index));
+        let mut start = now;
+        let guard = match plan.guard {
+            Guard::Nothing => [None; 2],
+            Guard::CtsToSelf(cts) => {
+                start = now.after_nanos(cts + sifs);
+                [None; 2]
+            }
+            Guard::RtsCts { rts, cts } => [Some((Kind::Rts, there, rts)), Some((Kind::Cts, back, cts))],
+        };
+        let frames = [Some((Kind::Data, there, plan.data)), plan.ack.map(|ack| (Kind::Ack, back, ack))];
+        for (kind, link, duration) in guard.into_iter().chain(frames).flatten() {
+            let end = start.after_nanos(duration);
+            if self.is_in_error(kind, link, index, (start, end)) {
+                self.stations[index as usize].attempts.to_be_lost = Some(kind);
+                return true;
+            }
+            start = end.after_nanos(sifs);
+        }
+        false
+    }
+
     pub(crate) fn on_settled_data(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
+        let began = self.stations[initiator as usize].attempts.began;
         match self.addressee(initiator) {
             Some(to) => self.receive(to, initiator),
-            None => self.receive_broadcast(domain, initiator, (now, now)),
+            None => self.receive_broadcast(domain, initiator, (began, now)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
-use super::frame::{Frame, Receiver};
+use super::frame::{Frame, Kind, Receiver};
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
@@ -72,6 +72,8 @@ pub(crate) struct Attempts {
     pub(crate) data_sent: bool,
     /// Whether that frame has arrived.
     pub(crate) arrived: bool,
+    /// The frame of the present one that errors will take, where that was drawn when it began.
+    pub(crate) to_be_lost: Option<Kind>,
 }
 
 #[derive(Debug)]
@@ -88,6 +90,7 @@ pub(crate) struct Station {
     pub(crate) cw: u32,
     pub(crate) sequence: u16,
     pub(crate) attempts: Attempts,
+    /// The frames of the exchange that is under way, or of the last one.
     pub(crate) plan: Option<Plan>,
     /// The sequence number last received from each station, as the duplicate filter has it; 12 bits, or [`NOTHING_YET`].
     heard: Vec<u16>,
@@ -162,7 +165,6 @@ impl Station {
         let done = self.queue.pop_front()?;
         self.queued_octets -= u64::from(done.frame.octets);
         self.attempts = Attempts { head: now, ..Attempts::default() };
-        self.plan = None;
         self.sequence = (self.sequence + 1) & 0x0fff;
         Some(done)
     }

@@ -1,18 +1,25 @@
 //! Whole traces: the same seed, the same trace; settled exchanges, the same trace as frame by frame.
 
+use std::time::Duration;
+
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, Entry, config};
 use crate::wifi::{Capture, ErrorConfig, Frame, Receiver, Standard, WlanConfig};
+use crate::wireless::ChannelConfig;
 
 /// A clique with saturated stations and others that send now and then, to each other and to all.
-fn trace(standard: Standard, settle: bool, rts: bool, seed: u64) -> Vec<Entry> {
-    let mut config = WlanConfig { settle, ..config(standard) };
+fn trace(standard: Standard, settle: bool, rts: bool, seed: u64, errors: &ErrorConfig) -> Vec<Entry> {
+    let mut config = WlanConfig { settle, errors: errors.clone(), ..config(standard) };
     if rts {
         config.mac.rts_threshold = 800;
     }
     config.mac.cts_to_self = standard == Standard::Erp;
     let mut cell = Cell::seeded(config, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], seed);
+    if *errors != ErrorConfig::none() {
+        let worse = ErrorConfig::packets(Probability::new(0.4).expect("a probability"), false);
+        cell.wlan.set_errors(cell.stations[2], cell.stations[0], worse);
+    }
     cell.saturate(1, 0);
     cell.saturate(2, 0);
     let mut rng = Rng::named(seed, "arrivals");
@@ -20,7 +27,7 @@ fn trace(standard: Standard, settle: bool, rts: bool, seed: u64) -> Vec<Entry> {
     for key in 0..600 {
         at = at.after_nanos(rng.below(3_000_000));
         // Times of a coarse grid, too, which meet slots and ends of frames.
-        let now = if key % 2 == 0 { at } else { at.round_up_to(std::time::Duration::from_micros(10)) };
+        let now = if key % 2 == 0 { at } else { at.round_up_to(Duration::from_micros(10)) };
         cell.run(now);
         let (from, to) = (3 + rng.below(4) as usize, rng.below(8) as usize);
         let to = match to {
@@ -36,17 +43,16 @@ fn trace(standard: Standard, settle: bool, rts: bool, seed: u64) -> Vec<Entry> {
     cell.log
 }
 
-#[test]
-fn a_settled_exchange_is_the_same_as_frame_by_frame() {
+fn check_settling(errors: &ErrorConfig) {
     for standard in [Standard::Dsss, Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
         for (seed, rts) in [(1, false), (2, true), (3, false), (4, true)] {
-            let (settled, by_frame) = (trace(standard, true, rts, seed), trace(standard, false, rts, seed));
-            assert!(settled.len() > 300);
+            let [settled, by_frame] = [true, false].map(|settle| trace(standard, settle, rts, seed, errors));
+            assert!(settled.len() > 50, "{}", settled.len());
             let differ = settled.iter().zip(&by_frame).position(|(one, other)| one != other);
             assert_eq!(
                 differ,
                 None,
-                "{standard:?} {seed}: {:?} {:?}",
+                "{standard:?} {seed} {errors:?}: {:?} {:?}",
                 &settled[differ.unwrap_or(0)],
                 &by_frame[differ.unwrap_or(0)]
             );
@@ -56,8 +62,27 @@ fn a_settled_exchange_is_the_same_as_frame_by_frame() {
 }
 
 #[test]
+fn a_settled_exchange_is_the_same_as_frame_by_frame() {
+    check_settling(&ErrorConfig::none());
+}
+
+#[test]
+fn with_errors_too() {
+    let probability = |rate| Probability::new(rate).expect("a probability");
+    let (ms, us) = (Duration::from_millis, Duration::from_micros);
+    check_settling(&ErrorConfig::packets(probability(0.1), false));
+    check_settling(&ErrorConfig::packets(probability(0.2), true));
+    check_settling(&ErrorConfig { bit: Some([2e-5; 12]), control: true, ..ErrorConfig::none() });
+    // Stays shorter than a frame, and longer.
+    for (good, bad) in [(ms(20), ms(5)), (us(700), us(300))] {
+        let channel = Some(ChannelConfig::bursty(good, bad));
+        check_settling(&ErrorConfig { channel, control: true, ..ErrorConfig::none() });
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_trace_and_another_another() {
-    let of = |seed| trace(Standard::HrDsss, true, true, seed);
+    let of = |seed| trace(Standard::HrDsss, true, true, seed, &ErrorConfig::none());
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
 }

@@ -1,0 +1,341 @@
+//! IEEE 802.11 cells in random scenario files: each is read, built and run; one seed gives one trace; packets are conserved and streams arrive
+//! as they were sent. And with one key spoilt, the error names file, line and key.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use lasthop_packet::Instant;
+use lasthop_scenario::{Overrides, Scenario, ScenarioError, SchemeChoice, file};
+use lasthop_sim::observe::TraceHash;
+use lasthop_sim::{Interest, Observer, TraceEvent};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+type Entry = (&'static str, String);
+
+/// A scenario file: tables by name, the first without one, and their keys, each on a line of its own.
+#[derive(Clone, Debug)]
+struct Document(Vec<(String, Vec<Entry>)>);
+
+impl Document {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (table, entries) in &self.0 {
+            if !table.is_empty() {
+                writeln!(text, "[{table}]").expect("room in memory");
+            }
+            for (key, value) in entries {
+                writeln!(text, "{key} = {value}").expect("room in memory");
+            }
+        }
+        text
+    }
+
+    /// With another value of a key, or the key where there was none; and the line, from 1, where it stands.
+    fn spoilt(mut self, table: &str, key: &'static str, value: &str) -> (String, usize) {
+        let mut line = 0;
+        for (name, entries) in &mut self.0 {
+            line += usize::from(!name.is_empty());
+            if name == table {
+                entries.retain(|(other, _)| *other != key);
+                entries.push((key, value.to_owned()));
+                line += entries.len();
+                return (self.text(), line);
+            }
+            line += entries.len();
+        }
+        panic!("no table {table:?}");
+    }
+}
+
+fn quoted(text: impl std::fmt::Display) -> String {
+    format!("\"{text}\"")
+}
+
+fn maybe<V: ToString>(
+    key: &'static str,
+    value: impl Strategy<Value = V> + 'static,
+) -> BoxedStrategy<Option<Entry>> {
+    option::of(value).prop_map(move |value| value.map(|value| (key, value.to_string()))).boxed()
+}
+
+/// A physical layer and the medium access control.
+fn access() -> impl Strategy<Value = Vec<Entry>> {
+    let slow = ["1 Mbit/s", "2 Mbit/s"];
+    let standards = vec![
+        ("802.11", slow.to_vec()),
+        ("802.11b", [&slow[..], &["5.5 Mbit/s", "11 Mbit/s"]].concat()),
+        ("802.11a", vec!["6 Mbit/s", "24 Mbit/s", "54 Mbit/s"]),
+        ("802.11g", vec!["2 Mbit/s", "11 Mbit/s", "12 Mbit/s", "54 Mbit/s"]),
+    ];
+    select(standards).prop_flat_map(|(standard, rates)| {
+        let mut keys = vec![
+            Just(Some(("standard", quoted(standard)))).boxed(),
+            maybe("rate", select(rates.clone()).prop_map(quoted)),
+            maybe("basic-rates", select(rates).prop_map(|rate| format!("[{}]", quoted(rate)))),
+            maybe("rts-threshold", (0..2_500_u32).prop_map(|octets| quoted(format!("{octets} B")))),
+            maybe("llc-header", (0..=8_u32).prop_map(|octets| quoted(format!("{octets} B")))),
+            maybe("queue", select(vec!["1 packet", "7 packets", "9 kB", "unlimited"]).prop_map(quoted)),
+            maybe("short-retry-limit", 1..=10_u32),
+            maybe("long-retry-limit", 1..=10_u32),
+            maybe("cw-min", 1..=63_u32),
+            maybe("eifs", any::<bool>()),
+            maybe("nav-reset", any::<bool>()),
+            maybe("ack-timeout", (1..1_000_u32).prop_map(|us| quoted(format!("{us} us")))),
+            maybe("errors", errors()),
+        ];
+        if ["802.11b", "802.11g"].contains(&standard) {
+            keys.push(maybe("preamble", select(vec!["long", "short"]).prop_map(quoted)));
+        }
+        if standard == "802.11g" {
+            keys.push(maybe("cts-to-self", any::<bool>()));
+        }
+        keys.prop_map(|keys| keys.into_iter().flatten().collect())
+    })
+}
+
+fn errors() -> impl Strategy<Value = String> {
+    let percent = |key: &'static str, most: f64| {
+        maybe(key, (0.0..most).prop_map(|percent| quoted(format!("{percent:.6}%"))))
+    };
+    let channel = (1..500_u32, 0..200_u32)
+        .prop_map(|(good, bad)| format!("{{ good.mean = \"{good} ms\", bad.mean = \"{bad} ms\" }}"));
+    let keys = vec![
+        percent("packet-error-rate", 40.0),
+        percent("bit-error-rate", 0.01),
+        maybe("control-frames", any::<bool>()),
+        maybe("channel", channel),
+    ];
+    keys.prop_map(|keys| {
+        let keys: Vec<_> =
+            keys.into_iter().flatten().map(|(key, value)| format!("{key} = {value}")).collect();
+        format!("{{ {} }}", keys.join(", "))
+    })
+}
+
+/// Nodes and the wire, if there is one; the cell's keys that say who hears whom; the hosts.
+#[derive(Clone, Debug)]
+struct Network {
+    tables: Vec<(String, Vec<Entry>)>,
+    cell: Vec<Entry>,
+    hosts: Vec<String>,
+}
+
+fn node(name: &str, kind: &str, (x, y): (f64, f64)) -> (String, Vec<Entry>) {
+    let position = format!("[\"{x:.2} m\", \"{y:.2} m\"]");
+    (format!("nodes.{name}"), vec![("kind", quoted(kind)), ("position", position)])
+}
+
+/// Stations within 95 m of an access point, some of them out of each other's hearing, and a server behind it.
+fn infrastructure() -> impl Strategy<Value = Network> {
+    let place = (0.0..95.0, 0.0..std::f64::consts::TAU)
+        .prop_map(|(radius, angle)| (radius * libm::cos(angle), radius * libm::sin(angle)));
+    let propagation = prop_oneof![
+        Just("\"everywhere\"".to_owned()),
+        Just("\"two-ray-ground\"".to_owned()),
+        (100..260_u32).prop_map(|sensed| format!(
+            "{{ kind = \"ranges\", reception = \"100 m\", carrier-sense = \"{sensed} m\" }}"
+        )),
+    ];
+    let capture = option::of((1..20_u32, any::<bool>()));
+    (vec(place, 1..7), propagation, capture).prop_map(|(places, propagation, capture)| {
+        let mut tables = vec![node("ap", "router", (0.0, 0.0)), node("server", "host", (0.0, 0.0))];
+        let stations: Vec<String> = (0..places.len()).map(|number| format!("station{number}")).collect();
+        tables.extend(stations.iter().zip(places).map(|(name, place)| node(name, "host", place)));
+        let wire = vec![
+            ("between", "[\"server\", \"ap\"]".to_owned()),
+            ("rate", quoted("20 Mbit/s")),
+            ("delay", quoted("3 ms")),
+        ];
+        tables.push(("links.wire".to_owned(), wire));
+        let mut cell = vec![
+            ("access-point", quoted("ap")),
+            ("stations", format!("{stations:?}")),
+            ("propagation", propagation.clone()),
+        ];
+        if let Some((threshold, later)) = capture.filter(|_| !propagation.contains("everywhere")) {
+            let capture = format!("{{ threshold = \"{threshold} dB\", later-frames = {later} }}");
+            cell.push(("capture", capture));
+        }
+        Network { tables, cell, hosts: [vec!["server".to_owned()], stations].concat() }
+    })
+}
+
+/// A string of stations, each in range of its neighbours alone; those in the middle relay.
+fn string() -> impl Strategy<Value = Network> {
+    (2..6_usize, 60.0..100.0, 100..320_u32).prop_map(|(count, spacing, sensed)| {
+        let names: Vec<String> = (0..count).map(|number| format!("station{number}")).collect();
+        let kind = |number| if number == 0 || number == count - 1 { "host" } else { "router" };
+        let place = |number: usize| (number as f64 * spacing, 0.0);
+        let tables = names.iter().enumerate();
+        let tables = tables.map(|(number, name)| node(name, kind(number), place(number))).collect();
+        let propagation =
+            format!("{{ kind = \"ranges\", reception = \"100 m\", carrier-sense = \"{sensed} m\" }}");
+        let cell = vec![("stations", format!("{names:?}")), ("propagation", propagation)];
+        Network { tables, cell, hosts: vec![names[0].clone(), names[count - 1].clone()] }
+    })
+}
+
+/// What a flow carries; its ends come later.
+fn flow() -> impl Strategy<Value = Vec<Entry>> {
+    let transfer = (1..300_u32, flavour(), any::<bool>()).prop_map(|(kilobytes, tcp, handshake)| {
+        let opening = if handshake { "handshake" } else { "established" };
+        vec![("size", quoted(format!("{kilobytes} kB"))), ("tcp", tcp), ("opening", quoted(opening))]
+    });
+    let beat = (1..60_u32, 1..1_473_u32)
+        .prop_map(|(ms, octets)| format!("interval = \"{ms} ms\", message = \"{octets} B\""));
+    let application = prop_oneof![
+        (100..1_473_u32).prop_map(|octets| format!("{{ kind = \"bulk\", message = \"{octets} B\" }}")),
+        beat.clone().prop_map(|beat| format!("{{ kind = \"cbr\", {beat}, jitter = \"1 ms\" }}")),
+        (beat, 1..900_u32, 0..900_u32).prop_map(|(beat, on, off)| format!(
+            "{{ kind = \"on-off\", {beat}, on = {{ mean = \"{on} ms\" }}, off = {{ mean = \"{off} ms\" }} }}"
+        )),
+    ];
+    let datagrams =
+        application.prop_map(|application| vec![("transport", quoted("udp")), ("application", application)]);
+    let start = (0..1_000_u32).prop_map(|ms| ("start", quoted(format!("{ms} ms"))));
+    (prop_oneof![transfer, datagrams], start).prop_map(|(mut keys, start)| {
+        keys.push(start);
+        keys
+    })
+}
+
+fn flavour() -> impl Strategy<Value = String> {
+    let congestion = select(vec!["reno", "reno-abc", "vegas", "westwood", "cubic"]);
+    let recovery = select(vec!["tahoe", "reno", "newreno", "sack"]);
+    let acks = select(vec!["every-segment", "delayed", "dyndelack"]);
+    (congestion, recovery, acks, 100..1_461_u32).prop_map(|(congestion, recovery, acks, segment)| {
+        format!(
+            "{{ congestion = \"{congestion}\", recovery = \"{recovery}\", acks = \"{acks}\", segment = \"{segment} B\" }}"
+        )
+    })
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    let network = prop_oneof![2 => infrastructure().boxed(), 1 => string().boxed()];
+    let flows = vec((flow(), any::<usize>(), any::<usize>()), 0..6);
+    (access(), network, flows, any::<bool>()).prop_map(|(access, network, flows, stops)| {
+        let Network { tables, cell, hosts } = network;
+        let root = vec![
+            ("duration", quoted("3 s")),
+            ("seeds", "1".to_owned()),
+            ("stop-when-done", stops.to_string()),
+            ("schemes", "[\"none\", \"lle-tcp\"]".to_owned()),
+        ];
+        let mut all = vec![(String::new(), root)];
+        all.extend(tables);
+        all.push(("wlans.cell".to_owned(), [access, cell].concat()));
+        // The first is always a transfer, whose settings are those of all.
+        let first = (vec![("size", quoted("40 kB"))], 0, 0);
+        for (number, (keys, from, shift)) in std::iter::once(first).chain(flows).enumerate() {
+            let from = from % hosts.len();
+            let to = (from + 1 + shift % (hosts.len() - 1)) % hosts.len();
+            let ends = vec![("from", quoted(&hosts[from])), ("to", quoted(&hosts[to]))];
+            all.push((format!("flows.flow{number}"), [ends, keys].concat()));
+        }
+        all.push(("tcp".to_owned(), vec![("window", quoted("32 KiB")), ("segment", quoted("1000 B"))]));
+        Document(all)
+    })
+}
+
+fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    file::parse(text, "random.toml", Path::new("."), &Overrides::default())
+}
+
+struct Shared(Arc<Mutex<TraceHash>>);
+
+impl Observer for Shared {
+    fn interest(&self) -> Interest {
+        self.0.lock().expect("nobody panics").interest()
+    }
+
+    fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
+        self.0.lock().expect("nobody panics").on_event(now, event);
+    }
+}
+
+/// Runs it by the laws. The hash of all that happened, and what came of each flow.
+fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, String), TestCaseError> {
+    let mut built = scenario.build(scheme, seed).expect("reading has built it once");
+    let world = &mut built.world;
+    let hash = Arc::new(Mutex::new(TraceHash::new()));
+    world.observe(Box::new(Shared(Arc::clone(&hash))));
+    for step in 1..=12 {
+        world.run(Instant::from_millis(250 * step), scenario.stop_when_done);
+        prop_assert!(world.accounts().balance(), "{:?}", world.accounts());
+    }
+    let mut outcomes = String::new();
+    for flow in built.flows {
+        let outcome = world.outcome(flow);
+        prop_assert!(outcome.intact, "{outcome:?}");
+        prop_assert!(world.flow(flow).size.is_none_or(|size| outcome.octets <= size), "{outcome:?}");
+        if let Some(udp) = outcome.udp() {
+            prop_assert_eq!(udp.received + udp.lost + udp.in_transit, udp.sent);
+        }
+        write!(outcomes, "{outcome:?}").expect("room in memory");
+    }
+    let hash = hash.lock().expect("nobody panics").value();
+    Ok((hash, outcomes))
+}
+
+/// Tables, keys of theirs, and values that none can have.
+const WRONG: [(&str, &str, &str); 27] = [
+    ("", "duration", "\"long\""),
+    ("", "seeds", "0"),
+    ("", "schemes", "[\"snooop\"]"),
+    ("", "stop-when-finished", "true"),
+    ("wlans.cell", "standard", "\"802.11n\""),
+    ("wlans.cell", "stations", "[\"nobody\", \"none\"]"),
+    ("wlans.cell", "rate", "\"7 Mbit/s\""),
+    ("wlans.cell", "basic-rates", "[]"),
+    ("wlans.cell", "preamble", "\"medium\""),
+    ("wlans.cell", "queue", "\"0 packets\""),
+    ("wlans.cell", "rts-threshold", "500"),
+    ("wlans.cell", "rts-treshold", "\"500 B\""),
+    ("wlans.cell", "llc-header", "\"9 B\""),
+    ("wlans.cell", "short-retry-limit", "0"),
+    ("wlans.cell", "long-retry-limit", "256"),
+    ("wlans.cell", "cw-min", "0"),
+    ("wlans.cell", "slot-time", "\"0 s\""),
+    ("wlans.cell", "ack-timeout", "\"1 s\""),
+    ("wlans.cell", "propagation", "\"nowhere\""),
+    ("wlans.cell", "errors", "{ packet-error-rate = \"101%\" }"),
+    ("flows.flow0", "to", "\"nobody\""),
+    ("flows.flow0", "start", "\"soon\""),
+    ("flows.flow0", "application", "\"film\""),
+    ("flows.flow0", "transport", "\"sctp\""),
+    ("tcp", "segment", "\"3 kB\""),
+    ("tcp", "window", "\"wide\""),
+    ("tcp", "congestion", "\"fast\""),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_random_cell_is_read_and_built_and_keeps_the_laws(document in document(), seed in any::<u64>()) {
+        let text = document.text();
+        let scenario = read(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        for scheme in &scenario.schemes {
+            let (first, second) = (run(&scenario, scheme, seed)?, run(&scenario, scheme, seed)?);
+            prop_assert_eq!(first, second, "{}", text);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_spoilt_key_is_named_with_its_line(document in document(), (table, key, value) in select(&WRONG[..])) {
+        let (text, line) = document.spoilt(table, key, value);
+        let error = read(&text).expect_err(&text);
+        let named = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
+        prop_assert!(error.key.starts_with(&named), "{named}: {error}\n{text}");
+        prop_assert_eq!((error.file.as_str(), error.line), ("random.toml", Some(line)), "{}\n{}", error, text);
+        prop_assert!(error.problem.len() > 10, "{}", error);
+    }
+}
