@@ -34,7 +34,7 @@ enum Paper {
     Goel,
     /// Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC 2000, with frozen back-off
     Bianchi,
-    /// Kliazovich, dissertation, University of Trento 2006: LLE-TCP, figure 3.7 so far
+    /// Kliazovich, dissertation, University of Trento 2006: LLE-TCP, figures 3.7 to 3.17
     LleTcp,
     /// Every paper there is
     All,

@@ -36,9 +36,8 @@ pub(super) fn single_hop(
         Experiment::new(super::single_hop::FILE).datagram(DATAGRAM).acks(acks).errors("adhoc", *rate)
     };
     let run = |acks, setting: Option<&str>| {
-        let experiments = rates.iter().map(|rate| {
-            setting.into_iter().fold(experiment(acks, rate), |experiment, it| experiment.set(it))
-        });
+        let experiments =
+            rates.iter().map(|rate| setting.into_iter().fold(experiment(acks, rate), Experiment::set));
         run_all(&experiments.collect::<Vec<_>>(), effort, progress)
     };
     let [one, del, dyn_del] = [run(Acks::One, None)?, run(Acks::Del, None)?, run(Acks::DynDel, None)?];

@@ -50,10 +50,8 @@ pub(super) fn beside_single_hop(
 
 /// The largest distance between two curves, in per cent of the first.
 fn distances(item: &str, parameters: &Value, single: &[Measured], behind: &[Measured]) -> Vec<Row> {
-    let schemes: [(_, fn(&Measured) -> &ComparisonRow); 2] =
-        [(TCP, |measured| &measured.tcp), (LLE, |measured| &measured.lle)];
     let runs = behind.iter().map(|measured| measured.tcp.runs).sum();
-    let row = |(scheme, of): (_, fn(&Measured) -> &ComparisonRow)| {
+    let row = |scheme, of: fn(&Measured) -> &ComparisonRow| {
         let mean = |measured| of(measured).goodput_bps.mean;
         let distance = |(single, behind)| (mean(behind) / mean(single) - 1.0).abs() * 100.0;
         let largest = single.iter().zip(behind).map(distance).fold(0.0, f64::max);
@@ -62,7 +60,7 @@ fn distances(item: &str, parameters: &Value, single: &[Measured], behind: &[Meas
         let measured = Some(Estimate { mean: largest, ci95: None });
         head.row(Reference::None, Reference::Range(0.0, super::TOLERANCE * 100.0), measured, runs)
     };
-    schemes.map(row).into()
+    vec![row(TCP, |measured| &measured.tcp), row(LLE, |measured| &measured.lle)]
 }
 
 /// Figure 3.16.
