@@ -79,7 +79,9 @@ pub enum BuildError {
         destination: String,
     },
     /// Stations were never so far apart as they are to be.
-    #[error("in {draws} draws with seed {seed} the two stations were never so many hops apart; expected other hops, another area or another range")]
+    #[error(
+        "in {draws} draws with seed {seed} the two stations were never so many hops apart; expected other hops, another area or another range"
+    )]
     Placement {
         /// The cell.
         wlan: String,

@@ -52,8 +52,8 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Transport, Udp};
 pub use config::AodvConfig;
 use message::{Message, PORT};
 use search::{Rate, Search};
-use table::Table;
 pub use table::Route;
+use table::Table;
 
 /// AODV at one node.
 #[derive(Clone, Debug)]
@@ -102,6 +102,7 @@ pub enum Way {
 
 /// What comes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are messages, and none is kept")]
 pub enum Output {
     /// A message: to everybody in range if it carries the limited broadcast address, else to the neighbour whose address it carries.
     Send(Packet),
@@ -156,9 +157,8 @@ impl Aodv {
     /// A node that has heard nothing yet. It draws jitter from `rng`.
     pub fn new(address: Ipv4Addr, mut config: AodvConfig, mut rng: Rng) -> Self {
         config.hello_interval = config.hello_interval.filter(|interval| !interval.is_zero());
-        let hello_at = config
-            .hello_interval
-            .map(|interval| Instant::from_nanos(rng.below(interval.as_nanos() as u64)));
+        let hello_at =
+            config.hello_interval.map(|interval| Instant::from_nanos(rng.below(interval.as_nanos() as u64)));
         Self {
             config,
             address,
@@ -232,7 +232,8 @@ impl Aodv {
     /// A message has come in from a neighbour: whoever sent the packet, at each hop. What is none is ignored.
     pub fn on_message(&mut self, packet: &Packet, now: Instant) {
         let IpAddr::V4(from) = packet.ip().source else { return };
-        let Some(message) = Message::parse(&packet.payload().octets()).filter(|_| from != self.address) else {
+        let Some(message) = Message::parse(&packet.payload().octets()).filter(|_| from != self.address)
+        else {
             return;
         };
         self.table.expire(now, self.config.delete_period());

@@ -1,7 +1,7 @@
 //! The simulated world: entities in arenas, one event queue, no shared ownership.
 
-mod agents;
 mod ad_hoc;
+mod agents;
 mod air;
 mod broadcast;
 mod build;

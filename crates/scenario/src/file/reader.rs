@@ -320,7 +320,9 @@ impl Reader<'_> {
                 BuildError::Placement { wlan, .. } => {
                     self.fail(&["wlans", wlan, "placement", "apart"], error.to_string())
                 }
-                BuildError::Agent { .. } | BuildError::OnDemand { .. } | BuildError::RealHosts { .. } => self.fail(&["schemes", &index], error.to_string()),
+                BuildError::Agent { .. } | BuildError::OnDemand { .. } | BuildError::RealHosts { .. } => {
+                    self.fail(&["schemes", &index], error.to_string())
+                }
             });
         }
         Ok(())

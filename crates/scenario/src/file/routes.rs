@@ -41,7 +41,9 @@ pub(super) fn read(
         }
         let joins = |link: &LinkModel| link.ends == (node, neighbour) || link.ends == (neighbour, node);
         let Some(link) = links.iter().position(joins) else {
-            let problem = format!("{next:?} is no neighbour of {at:?}; expected a node at the other end of one of its links");
+            let problem = format!(
+                "{next:?} is no neighbour of {at:?}; expected a node at the other end of one of its links"
+            );
             return Err(reader.fail(&key, problem));
         };
         routes.push(GivenRoute { node, destination, link });
@@ -58,7 +60,9 @@ pub(super) fn refuse_gateways(
 ) -> Result<(), ScenarioError> {
     for (index, cell) in wlans.iter().enumerate().filter(|(_, cell)| cell.routing.is_some()) {
         let is_station = |node: usize| cell.stations.iter().any(|station| station.node == node);
-        for link in links.iter().filter(|link| !matches!(link.link, Link::Radio { wlan, .. } if wlan == index)) {
+        for link in
+            links.iter().filter(|link| !matches!(link.link, Link::Radio { wlan, .. } if wlan == index))
+        {
             let Some(node) = [link.ends.0, link.ends.1].into_iter().find(|node| is_station(*node)) else {
                 continue;
             };

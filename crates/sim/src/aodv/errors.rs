@@ -39,8 +39,7 @@ impl Aodv {
         let lost = rerr.unreachable.iter().filter(|(destination, _)| leads_there(*destination));
         // 0 says that none is known.
         let told = |sequence: u32| (sequence != 0).then_some(sequence);
-        let lost: Vec<_> =
-            lost.map(|(destination, sequence)| (*destination, told(*sequence))).collect();
+        let lost: Vec<_> = lost.map(|(destination, sequence)| (*destination, told(*sequence))).collect();
         self.give_up_routes(&lost, true, now);
     }
 

@@ -55,9 +55,8 @@ impl Aodv {
     }
 
     fn is_on_an_active_route(&self, now: Instant) -> bool {
-        let is_used = |route: &super::Route| {
-            route.is_active && (route.hop_count > 1 || !route.precursors.is_empty())
-        };
+        let is_used =
+            |route: &super::Route| route.is_active && (route.hop_count > 1 || !route.precursors.is_empty());
         self.in_use_until > now || self.table.iter().any(|(_, route)| is_used(route))
     }
 

@@ -84,7 +84,9 @@ impl Aodv {
         }
         let wait = if search.ttl >= self.config.net_diameter {
             search.full += 1;
-            self.config.net_traversal_time().saturating_mul(1u32.checked_shl(search.full - 1).unwrap_or(u32::MAX))
+            self.config
+                .net_traversal_time()
+                .saturating_mul(1u32.checked_shl(search.full - 1).unwrap_or(u32::MAX))
         } else {
             self.config.ring_traversal_time(search.ttl)
         };
@@ -136,7 +138,8 @@ impl Aodv {
 
     /// Requests of this name are not handled again for `PATH_DISCOVERY_TIME`. Whether it is new.
     pub(super) fn remember_request(&mut self, name: (Ipv4Addr, u32), now: Instant) -> bool {
-        while let Some((until, old)) = self.seen_in_order.front().copied().filter(|(until, _)| *until <= now) {
+        while let Some((until, old)) = self.seen_in_order.front().copied().filter(|(until, _)| *until <= now)
+        {
             self.seen_in_order.pop_front();
             if self.seen.get(&old) == Some(&until) {
                 self.seen.remove(&old);

@@ -2,7 +2,7 @@
 //!
 //! What keeps loops away is one rule for every entry: its sequence number never falls, and with the same number an active route is
 //! only replaced by a shorter one. The RFC's text leaves ways around it, by which loops have been built (van Glabbeek, Hoefner, Tan,
-//! Portmann, "Sequence Numbers Do Not Guarantee Loop Freedom", MSWiM 2013); where it does, the rule decides:
+//! Portmann, "Sequence Numbers Do Not Guarantee Loop Freedom", `MSWiM` 2013); where it does, the rule decides:
 //!
 //! - A number once learned stays known. The RFC marks it invalid when a route to a neighbour is made without one, and would then take any
 //!   number, older ones too.
@@ -158,8 +158,11 @@ impl Table {
         if now < self.due {
             return;
         }
-        let due: Vec<Ipv4Addr> =
-            self.iter().filter(|(_, route)| route.expires <= now).map(|(destination, _)| destination).collect();
+        let due: Vec<Ipv4Addr> = self
+            .iter()
+            .filter(|(_, route)| route.expires <= now)
+            .map(|(destination, _)| destination)
+            .collect();
         for destination in due {
             let Some(expired) = self.get(destination).map(|route| route.expires) else { continue };
             // One that expired long ago is due twice.

@@ -177,13 +177,7 @@ impl World {
         self.enqueue_frame(node, (cell, from), Receiver::Broadcast, key);
     }
 
-    fn enqueue_frame(
-        &mut self,
-        node: NodeId,
-        (id, from): (WlanId, StationId),
-        to: Receiver,
-        key: ParcelKey,
-    ) {
+    fn enqueue_frame(&mut self, node: NodeId, (id, from): (WlanId, StationId), to: Receiver, key: ParcelKey) {
         let frame = Frame { to, key: key.0, octets: self.parcels[key].len() as u32 };
         let cell = &mut self.cells[id.index()];
         if cell.wlan.enqueue(self.now, from, frame) {

@@ -123,8 +123,7 @@ fn no_more_than_the_buffer_holds_waits_and_the_oldest_makes_room() {
 #[test]
 fn when_a_relay_leaves_its_neighbour_finds_another_way_and_what_waits_takes_it() {
     // Two relays between the ends, of which one is on the way.
-    let places =
-        [(0.0, 0.0), (100.0, 50.0), (100.0, -50.0), (200.0, 0.0)].map(|(x, y)| Position::new(x, y));
+    let places = [(0.0, 0.0), (100.0, 50.0), (100.0, -50.0), (200.0, 0.0)].map(|(x, y)| Position::new(x, y));
     let mut config = WlanConfig::new(Standard::HrDsss);
     // The ends do not hear each other.
     config.mac.rts_threshold = 0;

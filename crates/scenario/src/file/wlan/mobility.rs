@@ -32,8 +32,10 @@ pub(super) fn placement(
     let area = area(reader, &["wlans", name, "placement", "area"], &table.area)?;
     let apart = table.apart.as_ref().map(|apart| {
         let key = |key| ["wlans", name, "placement", "apart", key];
-        let (from, to) =
-            (station(reader, &key("from"), &apart.from, stations)?, station(reader, &key("to"), &apart.to, stations)?);
+        let (from, to) = (
+            station(reader, &key("from"), &apart.from, stations)?,
+            station(reader, &key("to"), &apart.to, stations)?,
+        );
         if from == to {
             return Err(reader.fail(&key("to"), "no hops from itself; expected another station"));
         }

@@ -90,10 +90,10 @@ impl Net {
             let flight = self.flights.first_key_value().map(|((at, _), _)| *at);
             let deadlines = self.nodes.iter().filter_map(Aodv::deadline);
             let Some(now) = deadlines.chain(flight).min().filter(|at| *at <= until) else { break };
-            if flight == Some(now) {
-                if let Some((_, (to, packet))) = self.flights.pop_first() {
-                    self.nodes[to].on_message(&packet, now);
-                }
+            if flight == Some(now)
+                && let Some((_, (to, packet))) = self.flights.pop_first()
+            {
+                self.nodes[to].on_message(&packet, now);
             }
             for index in 0..self.nodes.len() {
                 self.nodes[index].on_deadline(now);
@@ -130,7 +130,9 @@ impl Net {
             for start in 0..self.nodes.len() {
                 let mut place = start;
                 for hops in 0.. {
-                    let Some(route) = self.nodes[place].active_route(at(destination as u8 + 1)) else { break };
+                    let Some(route) = self.nodes[place].active_route(at(destination as u8 + 1)) else {
+                        break;
+                    };
                     place = number(route.next_hop);
                     prop_assert!(
                         hops <= self.nodes.len(),
