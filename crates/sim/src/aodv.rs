@@ -100,6 +100,7 @@ pub enum Way {
 
 /// What comes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are messages, and none is kept")]
 pub enum Output {
     /// A message: to everybody in range if it carries the limited broadcast address, else to the neighbour whose address it carries.
     Send(Packet),

@@ -2,7 +2,7 @@
 //!
 //! What keeps loops away is one rule for every entry: its sequence number never falls, and with the same number an active route is
 //! only replaced by a shorter one. The RFC's text leaves ways around it, by which loops have been built (van Glabbeek, Hoefner, Tan,
-//! Portmann, "Sequence Numbers Do Not Guarantee Loop Freedom", MSWiM 2013); where it does, the rule decides:
+//! Portmann, "Sequence Numbers Do Not Guarantee Loop Freedom", `MSWiM` 2013); where it does, the rule decides:
 //!
 //! - A number once learned stays known. The RFC marks it invalid when a route to a neighbour is made without one, and would then take any
 //!   number, older ones too.

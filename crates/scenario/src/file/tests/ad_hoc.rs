@@ -136,7 +136,12 @@ fn what_cannot_be_is_refused_where_it_stands() {
                 "14: wlans.field.routing.ttl-start",
                 "shortest paths",
             ),
-            (routing, "access-point = \"a\"\nrouting = \"aodv\"", "15: wlans.field.routing", "access point"),
+            (
+                "stations = [\"a\", \"b\", \"relay\"]",
+                "stations = [\"b\", \"relay\"]\naccess-point = \"a\"",
+                "15: wlans.field.routing",
+                "access point",
+            ),
             (routing, "", "15: wlans.field.placement", "aodv"),
             ("speed = [\"1 m/s\"", "speed = [\"0 m/s\"", "21: wlans.field.mobility.speed[0]", "0.001 m/s"),
             ("speed = [\"1 m/s\"", "speed = [\"11 m/s\"", "21: wlans.field.mobility.speed", "slowest"),

@@ -147,38 +147,38 @@ pub(super) struct RoutingEntry(pub(super) RoutingTable);
 pub(super) struct RoutingTable {
     /// The protocol.
     pub(super) protocol: RoutingName,
-    /// ACTIVE_ROUTE_TIMEOUT: how long a route is good for after its last use, "1 ms" to "1 h"; default "3 s".
+    /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is good for after its last use, "1 ms" to "1 h"; default "3 s".
     pub(super) active_route_timeout: Option<Text<Duration>>,
-    /// MY_ROUTE_TIMEOUT: the lifetime in a destination's own RREPs; default twice `active-route-timeout`.
+    /// `MY_ROUTE_TIMEOUT`: the lifetime in a destination's own RREPs; default twice `active-route-timeout`.
     pub(super) my_route_timeout: Option<Text<Duration>>,
-    /// DELETE_PERIOD: how long an invalid route is remembered; default five times the larger of `active-route-timeout` and `hello-interval`.
+    /// `DELETE_PERIOD`: how long an invalid route is remembered; default five times the larger of `active-route-timeout` and `hello-interval`.
     pub(super) delete_period: Option<Text<Duration>>,
-    /// NODE_TRAVERSAL_TIME: from node to node, queues included, "1 us" to "10 s"; default "40 ms". NET_TRAVERSAL_TIME,
-    /// RING_TRAVERSAL_TIME, PATH_DISCOVERY_TIME and BLACKLIST_TIMEOUT follow.
+    /// `NODE_TRAVERSAL_TIME`: from node to node, queues included, "1 us" to "10 s"; default "40 ms". `NET_TRAVERSAL_TIME`,
+    /// `RING_TRAVERSAL_TIME`, `PATH_DISCOVERY_TIME` and `BLACKLIST_TIMEOUT` follow.
     pub(super) node_traversal_time: Option<Text<Duration>>,
-    /// NET_DIAMETER: hops at most, 1 to 255; default 35.
+    /// `NET_DIAMETER`: hops at most, 1 to 255; default 35.
     pub(super) net_diameter: Option<u32>,
-    /// RREQ_RETRIES: further attempts over the whole network, 0 to 20; default 2.
+    /// `RREQ_RETRIES`: further attempts over the whole network, 0 to 20; default 2.
     pub(super) rreq_retries: Option<u32>,
-    /// RREQ_RATELIMIT: RREQs that a node originates in a second at most, 1 to 1,000; default 10.
+    /// `RREQ_RATELIMIT`: RREQs that a node originates in a second at most, 1 to 1,000; default 10.
     pub(super) rreq_ratelimit: Option<u32>,
-    /// RERR_RATELIMIT: RERRs that a node sends in a second at most, 0 to 1,000; default 10.
+    /// `RERR_RATELIMIT`: RERRs that a node sends in a second at most, 0 to 1,000; default 10.
     pub(super) rerr_ratelimit: Option<u32>,
-    /// TTL_START: how far the first RREQ of a search goes, 1 to 255; default 1.
+    /// `TTL_START`: how far the first RREQ of a search goes, 1 to 255; default 1.
     pub(super) ttl_start: Option<u32>,
-    /// TTL_INCREMENT: how much farther the next one goes, 1 to 255; default 2.
+    /// `TTL_INCREMENT`: how much farther the next one goes, 1 to 255; default 2.
     pub(super) ttl_increment: Option<u32>,
-    /// TTL_THRESHOLD: beyond this RREQs go everywhere, 0 to 255; default 7.
+    /// `TTL_THRESHOLD`: beyond this RREQs go everywhere, 0 to 255; default 7.
     pub(super) ttl_threshold: Option<u32>,
-    /// TIMEOUT_BUFFER: hops more to wait for in an expanding ring search, 0 to 255; default 2.
+    /// `TIMEOUT_BUFFER`: hops more to wait for in an expanding ring search, 0 to 255; default 2.
     pub(super) timeout_buffer: Option<u32>,
     /// Whether only the destination replies (the flag D); default false.
     pub(super) destination_only: Option<bool>,
     /// Whether who replies in a destination's place tells it, too (the flag G); default false.
     pub(super) gratuitous_replies: Option<bool>,
-    /// HELLO_INTERVAL, "1 ms" to "1 h", for nodes on active routes to send Hellos; default no Hellos.
+    /// `HELLO_INTERVAL`, "1 ms" to "1 h", for nodes on active routes to send Hellos; default no Hellos.
     pub(super) hello_interval: Option<Text<Duration>>,
-    /// ALLOWED_HELLO_LOSS: so many intervals of silence mean that a neighbour is gone, 1 to 100; default 2.
+    /// `ALLOWED_HELLO_LOSS`: so many intervals of silence mean that a neighbour is gone, 1 to 100; default 2.
     pub(super) allowed_hello_loss: Option<u32>,
     /// Whether a frame that the link layer gave up means a broken link; default true. False needs `hello-interval`.
     pub(super) link_layer_feedback: Option<bool>,

@@ -123,3 +123,18 @@ fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_nobody_scales_windows
         assert_eq!(phone.core(&ack(FIRST + 200)).passed.is_none(), join_unscaled);
     }
 }
+
+#[test]
+fn where_the_last_hop_changes_acks_of_data_that_went_another_way_are_believed() {
+    let settings = Settings { join_unscaled: true, ..Settings::published() };
+    let mut router = Bench::new(settings, access_point());
+    router.core(&data(FIRST, 100));
+    router.radio(&accepting(ack(FIRST + 100)));
+    // The next thousand octets went another way, and only their acknowledgment comes back this one.
+    router.radio(&accepting(ack(FIRST + 1_100)));
+    let step = router.core(&data(FIRST + 1_100, 100));
+    assert!(step.mark().has(Mark::PROMISE));
+    let made = router.delivered(&step.passed.expect("it goes on")).core;
+    let numbers: Vec<_> = made.iter().filter_map(|packet| packet.tcp()).map(|tcp| tcp.ack.0).collect();
+    assert_eq!(numbers, [FIRST + 1_200], "what was promised is acknowledged");
+}

@@ -90,10 +90,10 @@ impl Net {
             let flight = self.flights.first_key_value().map(|((at, _), _)| *at);
             let deadlines = self.nodes.iter().filter_map(Aodv::deadline);
             let Some(now) = deadlines.chain(flight).min().filter(|at| *at <= until) else { break };
-            if flight == Some(now) {
-                if let Some((_, (to, packet))) = self.flights.pop_first() {
-                    self.nodes[to].on_message(&packet, now);
-                }
+            if flight == Some(now)
+                && let Some((_, (to, packet))) = self.flights.pop_first()
+            {
+                self.nodes[to].on_message(&packet, now);
             }
             for index in 0..self.nodes.len() {
                 self.nodes[index].on_deadline(now);
