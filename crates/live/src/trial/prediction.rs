@@ -33,12 +33,13 @@ pub fn goodput_bps(scenario: &Scenario, case: &Case) -> Result<Option<f64>, Buil
     let mut built = scenario.build(&scheme, case.seed)?;
     let (world, id) = (&mut built.world, built.flows[flow]);
 
-    let end = Instant::ZERO + scenario.trial.duration;
+    let start = Instant::ZERO + scenario.flows[flow].start;
+    let end = start + scenario.trial.duration;
     if scenario.flows[flow].size().is_some() {
         world.run(end, true);
         return Ok(Some(world.outcome(id).goodput_bps));
     }
-    world.run(Instant::ZERO + scenario.trial.settle, false);
+    world.run(start + scenario.trial.settle, false);
     let before = world.outcome(id).octets;
     world.run(end, false);
     let octets = world.outcome(id).octets - before;
