@@ -263,8 +263,7 @@ impl Scenario {
 
     /// Leaves out the flows that `keep` does not want, with what rows of the comparison have for them.
     pub fn keep_flows(&mut self, keep: impl Fn(usize, &FlowModel) -> bool) {
-        let kept: Vec<bool> =
-            self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
+        let kept: Vec<bool> = self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
         let mut of_flows = kept.iter();
         self.flows.retain(|_| of_flows.next().is_some_and(|kept| *kept));
         for scheme in &mut self.schemes {

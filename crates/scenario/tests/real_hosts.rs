@@ -53,7 +53,8 @@ fn build(scenario: &Scenario, scheme: &str) -> BuiltLinks {
 
 /// Whether there is an agent at each end of each link; `None` where none can be.
 fn seats(mut built: BuiltLinks) -> Vec<[Option<bool>; 2]> {
-    let links: Vec<_> = built.links.iter().zip(&built.transmitters).map(|(link, ends)| (*link, *ends)).collect();
+    let links: Vec<_> =
+        built.links.iter().zip(&built.transmitters).map(|(link, ends)| (*link, *ends)).collect();
     let mut is_taken = |node, link| match built.world.attach(node, link, Box::new(Stack::new(Vec::new()))) {
         Ok(()) => Some(false),
         Err(AttachError::Occupied) => Some(true),
