@@ -30,6 +30,8 @@ use lasthop_agent::LinkSenses;
 use lasthop_scenario::{BuildError, FlowModel, RealHosts, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
+use rustix::thread::nanosleep;
+use rustix::time::Timespec;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -245,7 +247,10 @@ pub fn run_with(
 fn wait(start: Duration, stop: &AtomicBool) {
     let begin = clock::now() + start;
     while clock::now() < begin && !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(begin.since(clock::now()).min(LOOK));
+        let left = begin.since(clock::now()).min(LOOK);
+        let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
+        // A signal that cuts it short does no harm.
+        let _ = nanosleep(&left);
     }
 }
 

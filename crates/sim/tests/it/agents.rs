@@ -129,7 +129,7 @@ fn an_agent_that_needs_fates_is_refused_where_there_are_none() {
     assert!(refusal.to_string().contains("fate of each frame"), "{refusal}");
     assert_eq!(world.attach(ends[0], link, Box::new(Mangler::new(0.0))), Ok(()), "it needs none");
     assert_eq!(world.attach(ends[0], link, Box::new(Mangler::new(0.0))), Err(AttachError::Occupied));
-    let wire = world.add_wired_link(ends[0], ends[1], &crate::support::wired("wire", &direction(1000), 1));
+    let wire = world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(1000), 1));
     assert_eq!(world.attach(ends[0], wire, Box::new(Mangler::new(0.0))), Err(AttachError::NotWireless));
 }
 

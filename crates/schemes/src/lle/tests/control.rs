@@ -41,7 +41,7 @@ fn a_window_of_one_segment_is_no_less_however_windows_are_scaled() {
     for (shift, window) in [(0, SEGMENT), (3, 13), (7, 1)] {
         let mut bench = Bench::new(settings.clone(), phone());
         bench.core(&syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0))));
-        bench.radio(&super::syn().but(|tcp| {
+        bench.radio(&syn().but(|tcp| {
             (tcp.flags, tcp.ack) = (TcpFlags::SYN.with(TcpFlags::ACK), Seq(UP));
             tcp.options.window_scale = Some(shift);
         }));
