@@ -30,6 +30,8 @@ use lasthop_agent::LinkSenses;
 use lasthop_scenario::{BuildError, FlowModel, RealHosts, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
+use rustix::thread::nanosleep;
+use rustix::time::Timespec;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -46,6 +48,8 @@ use transfer::Transfer;
 
 /// Where the host that does not open the connection listens.
 const PORT: u16 = 5001;
+/// Between two looks at what the user wants.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Why a scenario cannot be tried.
 #[derive(Debug, Error)]
@@ -195,6 +199,7 @@ pub fn run_with(
         settle: scenario.trial.settle,
         stop,
     };
+    wait(flow.start, stop);
     let began = clock::now();
     // From the wired side to the wireless: through the same queue as a download.
     let (near, far) = if transfer.receiver_opens { (flow.from, flow.to) } else { (flow.to, flow.from) };
@@ -236,6 +241,17 @@ pub fn run_with(
         trusted: because.is_empty(),
         because,
     })
+}
+
+/// Lets what is simulated go first.
+fn wait(start: Duration, stop: &AtomicBool) {
+    let begin = clock::now() + start;
+    while clock::now() < begin && !stop.load(Ordering::Relaxed) {
+        let left = begin.since(clock::now()).min(LOOK);
+        let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
+        // A signal that cuts it short does no harm.
+        let _ = nanosleep(&left);
+    }
 }
 
 /// A host behind a wireless hop opens its connections itself: what it receives is a download.

@@ -173,12 +173,12 @@ try = { congestion = ["cubic"], duration = "60 s" }
 "#;
 
 /// One flow under one scheme: all of it arrives, and is what was sent.
-fn over_a_cell(schemes: &str, flow: usize, agent: Option<AgentMaker>) -> Outcome {
-    let text = format!("schemes = [{schemes}]\n{CELL}");
+fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
+    let text = format!("schemes = [{scheme}]\n{CELL}");
     let scenario = file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     plan::check(&scenario).expect("it can be tried");
-    let case = &plan::cases(&scenario)[flow];
-    let outcome = trial::run_with(&scenario, case, agent, &AtomicBool::new(false)).expect("it runs");
+    let case = plan::cases(&scenario).into_iter().find(|case| case.flow == flow).expect("it is there");
+    let outcome = trial::run_with(&scenario, &case, agent, &AtomicBool::new(false)).expect("it runs");
     assert!(outcome.intact && outcome.completion_s.is_some(), "{outcome:?}");
     assert_eq!(outcome.gateway.as_ref().map_or(0, |gateway| gateway.engine.agents.acknowledged_and_lost), 0);
     outcome
@@ -194,7 +194,8 @@ fn a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air() {
     if is_skipped() {
         return;
     }
-    let (plain, lle) = (over_a_cell("\"none\"", 0, None), over_a_cell("\"lle-tcp\"", 0, None));
+    let (plain, lle) =
+        (over_a_cell("\"none\"", "download", None), over_a_cell("\"lle-tcp\"", "download", None));
     let agents = &lle.gateway.as_ref().expect("there is one").engine.agents;
     assert!(frames_of_client(&plain) > 700, "an ACK for every other of 2072 segments");
     assert!(
@@ -213,7 +214,7 @@ fn an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client() {
         return;
     }
     let (plain, controlled) = ("\"lle-tcp\"", "{ scheme = \"lle-tcp\", sender-buffer = \"64 KiB\" }");
-    let (plain, controlled) = (over_a_cell(plain, 1, None), over_a_cell(controlled, 1, None));
+    let (plain, controlled) = (over_a_cell(plain, "upload", None), over_a_cell(controlled, "upload", None));
     assert!(plain.acks_generated < 10, "it goes further than the hop: {}", plain.acks_generated);
     assert!(controlled.acks_generated > 500, "of 691 segments: {}", controlled.acks_generated);
 }
@@ -265,7 +266,7 @@ fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
         let left = if born.fetch_add(1, Ordering::Relaxed) < 2 { 500 } else { u32::MAX };
         Box::new(Mortal { agent, left })
     });
-    let outcome = over_a_cell("\"lle-tcp\"", 0, Some(agent));
+    let outcome = over_a_cell("\"lle-tcp\"", "download", Some(agent));
     let agents = &outcome.gateway.as_ref().expect("there is one").engine.agents;
     let frames = frames_of_client(&outcome);
     assert!((100..1000).contains(&agents.acks_generated), "until it died: {agents:?}");

@@ -33,17 +33,18 @@ pub fn goodput_bps(scenario: &Scenario, case: &Case) -> Result<Option<f64>, Buil
     let mut built = scenario.build(&scheme, case.seed)?;
     let (world, id) = (&mut built.world, built.flows[flow]);
 
-    let end = Instant::ZERO + scenario.trial.duration;
+    let start = Instant::ZERO + scenario.flows[flow].start;
+    let end = start + scenario.trial.duration;
     if scenario.flows[flow].size().is_some() {
         world.run(end, true);
         return Ok(Some(world.outcome(id).goodput_bps));
     }
-    world.run(Instant::ZERO + scenario.trial.settle, false);
+    let settled = start + scenario.trial.settle;
+    world.run(settled, false);
     let before = world.outcome(id).octets;
     world.run(end, false);
     let octets = world.outcome(id).octets - before;
-    let seconds = (scenario.trial.duration - scenario.trial.settle).as_secs_f64();
-    Ok(Some(octets as f64 * 8.0 / seconds))
+    Ok(Some(octets as f64 * 8.0 / end.since(settled).as_secs_f64()))
 }
 
 /// The simulator's congestion control that is the kernel's of this name, as far as it goes. Linux's Reno counts what is acknowledged.

@@ -68,3 +68,12 @@ fn what_settles_does_not_count_and_a_file_is_timed_whole() {
     let file = of(&file, "download", "cubic", "small", 1).expect("it is there");
     assert!(file < endless, "a file of a second or two has slow start in it: {file} {endless}");
 }
+
+#[test]
+fn a_flow_that_starts_later_is_timed_from_its_start() {
+    let early = scenario(SCENARIO);
+    let late = scenario(&SCENARIO.replace("to = \"client\" }", "to = \"client\", start = \"9 s\" }"));
+    let [early, late] = [&early, &late].map(|from| of(from, "download", "cubic", "small", 1));
+    let ratio = late.expect("it is there") / early.expect("it is there");
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+}

@@ -10,7 +10,7 @@ fn sender(buffer: usize) -> Bench {
     let mut bench = Bench::new(settings, phone());
     let syn = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     bench.core(&syn);
-    bench.radio(&syn().but(|tcp| {
+    bench.radio(&super::syn().but(|tcp| {
         (tcp.flags, tcp.ack) = (TcpFlags::SYN.with(TcpFlags::ACK), Seq(UP));
     }));
     bench
