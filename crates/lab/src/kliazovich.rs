@@ -6,15 +6,17 @@
 //! | [`single_hop`] | 3.7 | two stations, datagrams of 100 to 1500 octets |
 //! | [`errors`] | 3.9, 3.13 | packet errors on one hop and on three, by the receiver's ACK policy |
 //! | [`multi_hop`] | 3.10, 3.11 | a string of one to ten hops |
+//! | [`mobile`] | 3.12 | thirty stations that walk, and AODV |
 //! | [`infrastructure`] | 3.14 to 3.17 | a server and an access point; ten flows; two sets of five |
 //!
-//! Not here: figure 3.8 (a testbed of two laptops), 3.12 (stations that move) and chapter 4.
+//! Not here: figure 3.8 (a testbed of two laptops) and chapter 4.
 //!
 //! What the dissertation leaves open is chosen once for a group of figures, in the scenario file that the group runs, with its reason. Items
 //! with something after the figure's number are experiments with another choice; `docs/src/validation.md` says what follows from them.
 
 pub mod errors;
 pub mod infrastructure;
+pub mod mobile;
 pub mod multi_hop;
 pub mod single_hop;
 
@@ -40,7 +42,7 @@ const DATAGRAM: u32 = 1000;
 /// Runs everything, with so many seeds behind each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
-    let parts = [single_hop::rows, errors::rows, multi_hop::rows, infrastructure::rows];
+    let parts = [single_hop::rows, errors::rows, multi_hop::rows, mobile::rows, infrastructure::rows];
     let rows: Vec<Vec<Row>> =
         parts.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
     Ok(rows.into_iter().flatten().collect())
@@ -209,6 +211,13 @@ impl Head<'_> {
             Reference::None => Reference::None,
         };
         self.row(published, tolerance, measured, runs)
+    }
+
+    /// A gain of which no number is given: its whole confidence interval is above zero.
+    fn above_zero(self, measured: Option<Estimate>, runs: usize) -> Row {
+        let least = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
+        let row = self.row(Reference::None, Reference::None, measured, runs);
+        Row { agrees: least.is_some_and(|least| least > 0.0), ..row }
     }
 
     /// A claim without a number.
