@@ -123,6 +123,7 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         nodes,
         links,
         wlans: Vec::new(),
+        routes: Vec::new(),
         flows,
         schemes: vec![SchemeChoice::no_loss()],
         baseline: 0,
