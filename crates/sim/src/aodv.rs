@@ -29,6 +29,7 @@
 //! - *The previous hop* of a data packet is taken to be the neighbour on the way back to its source.
 //! - *Hellos*: only AODV's own messages count as signs of life, and a node sends them while it has had data to send or forward within
 //!   `ACTIVE_ROUTE_TIMEOUT`, or has a route that others use or that is longer than a hop.
+//! - *Gratuitous RREPs* are off unless asked for, as in ns-2, which does not know them; 6.5 wants them where the destination is to answer.
 //! - *`MY_ROUTE_TIMEOUT`* is the table's value (10); the sentence above that table that wants four times as much contradicts it.
 
 mod config;
