@@ -32,10 +32,10 @@ fuzz:            ## each fuzz target for ten minutes
 	fuzz/run.sh 600
 
 soak-brief:      ## the gateway killed, stopped and reloaded under 1,000 connections, for a minute (needs root)
-	LASTHOP_SOAK_SECONDS=60 LASTHOP_SOAK_CONNECTIONS=1000 cargo test -p lasthop-cli --test soak --locked -- --nocapture
+	LASTHOP_SOAK_SECONDS=60 LASTHOP_SOAK_CONNECTIONS=1000 cargo test --workspace --test soak --locked -- --nocapture
 
 soak:            ## the same for ten minutes
-	LASTHOP_SOAK_SECONDS=600 LASTHOP_SOAK_CONNECTIONS=1000 cargo test -p lasthop-cli --test soak --locked -- --nocapture
+	LASTHOP_SOAK_SECONDS=600 LASTHOP_SOAK_CONNECTIONS=1000 cargo test --workspace --test soak --locked -- --nocapture
 
 bench:           ## criterion benches
 	cargo bench --workspace
