@@ -1,18 +1,15 @@
 //! A flow's application: what it has to send, and when.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::Application;
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::error::ScenarioError;
+use super::named::{NameOrTable, Named};
 use super::quantity::{Octets, Rate, Text};
 use super::reader::Reader;
 use super::tables::{FlowTable, TransportName};
@@ -20,14 +17,10 @@ use super::tables::{FlowTable, TransportName};
 /// The largest payload of a UDP datagram over IPv4 (RFC 768, RFC 791): 65,535 octets less the headers.
 const LARGEST_MESSAGE: u64 = 65_507;
 
-/// `"bulk"` or `{ kind = "cbr", rate = "1 Mbit/s" }`.
-#[derive(Clone, Debug)]
-pub(super) struct ApplicationEntry(ApplicationTable);
-
 /// What a flow has to send, and when.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct ApplicationTable {
+pub(super) struct ApplicationTable {
     /// What kind.
     kind: ApplicationKind,
     /// Data written at a time, over UDP a datagram's payload, "1 B" to "65507 B"; default "1472 B", which with UDP's and IP's headers
@@ -48,7 +41,7 @@ struct ApplicationTable {
 /// What kind of application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum ApplicationKind {
+pub(super) enum ApplicationKind {
     /// Everything at once: a transfer of `size`, or without end. Over UDP as fast as the sender's first queue takes it: one datagram of
     /// the flow waits there, always.
     #[default]
@@ -83,35 +76,13 @@ enum Distribution {
     Fixed,
 }
 
-impl<'de> Deserialize<'de> for ApplicationEntry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading;
-        impl<'de> Visitor<'de> for Reading {
-            type Value = ApplicationEntry;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"bulk\", or a table with \"bulk\", \"cbr\" or \"on-off\" as \"kind\"")
-            }
-            fn visit_str<E: Error>(self, kind: &str) -> Result<ApplicationEntry, E> {
-                let kind = ApplicationKind::deserialize(StrDeserializer::new(kind))?;
-                Ok(ApplicationEntry(ApplicationTable { kind, ..ApplicationTable::default() }))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<ApplicationEntry, A::Error> {
-                ApplicationTable::deserialize(MapAccessDeserializer::new(entries)).map(ApplicationEntry)
-            }
-        }
-        deserializer.deserialize_any(Reading)
-    }
-}
+impl Named for ApplicationTable {
+    type Name = ApplicationKind;
+    const SCHEMA: &'static str = "Application";
+    const EXPECTED: &'static str = "\"bulk\", or a table with \"bulk\", \"cbr\" or \"on-off\" as \"kind\"";
 
-impl JsonSchema for ApplicationEntry {
-    fn schema_name() -> Cow<'static, str> {
-        "Application".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let kind = generator.subschema_for::<ApplicationKind>();
-        let table = generator.subschema_for::<ApplicationTable>();
-        json_schema!({ "oneOf": [kind, table] })
+    fn named(kind: ApplicationKind) -> Self {
+        Self { kind, ..Self::default() }
     }
 }
 
@@ -123,7 +94,7 @@ pub(super) fn read(
     transport: TransportName,
 ) -> Result<Application, ScenarioError> {
     let none = ApplicationTable::default();
-    let own = table.application.as_ref().map_or(&none, |ApplicationEntry(own)| own);
+    let own = table.application.as_ref().map_or(&none, |NameOrTable(own)| own);
     Reading { reader, flow, table: own }.application(table.size, transport)
 }
 

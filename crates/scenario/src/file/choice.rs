@@ -7,9 +7,9 @@ use std::time::Duration;
 use lasthop_schemes::catalogue::CATALOGUE;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::named::Named;
 use super::quantity::{Octets, Text};
 use super::schema::scheme_schemas;
 use super::tables::TcpTable;
@@ -139,10 +139,6 @@ impl JsonSchema for SchemeEntry {
     }
 }
 
-/// `"stop-and-wait"` or `{ kind = "stop-and-wait", retransmission-attempts = 3 }`.
-#[derive(Debug)]
-pub(super) struct LinkLayerEntry(pub(super) LinkLayerTable);
-
 /// A link layer.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -170,40 +166,13 @@ pub(super) enum LinkLayerKind {
     Immediate,
 }
 
-impl<'de> Deserialize<'de> for LinkLayerEntry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading;
-        impl<'de> Visitor<'de> for Reading {
-            type Value = LinkLayerEntry;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "\"none\", \"stop-and-wait\", \"immediate\", or a table with one of them as \"kind\"",
-                )
-            }
-            fn visit_str<E: Error>(self, kind: &str) -> Result<LinkLayerEntry, E> {
-                Ok(LinkLayerEntry(LinkLayerTable {
-                    kind: LinkLayerKind::deserialize(StrDeserializer::new(kind))?,
-                    retransmission_attempts: None,
-                    ack_timeout: None,
-                    ack_size: None,
-                }))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<LinkLayerEntry, A::Error> {
-                LinkLayerTable::deserialize(MapAccessDeserializer::new(entries)).map(LinkLayerEntry)
-            }
-        }
-        deserializer.deserialize_any(Reading)
-    }
-}
+impl Named for LinkLayerTable {
+    type Name = LinkLayerKind;
+    const SCHEMA: &'static str = "LinkLayer";
+    const EXPECTED: &'static str =
+        "\"none\", \"stop-and-wait\", \"immediate\", or a table with one of them as \"kind\"";
 
-impl JsonSchema for LinkLayerEntry {
-    fn schema_name() -> Cow<'static, str> {
-        "LinkLayer".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let kind = generator.subschema_for::<LinkLayerKind>();
-        let table = generator.subschema_for::<LinkLayerTable>();
-        json_schema!({ "oneOf": [kind, table] })
+    fn named(kind: LinkLayerKind) -> Self {
+        Self { kind, retransmission_attempts: None, ack_timeout: None, ack_size: None }
     }
 }

@@ -11,8 +11,9 @@ use lasthop_sim::{
     WiredConfig, WirelessConfig,
 };
 
-use super::choice::{LinkLayerEntry, LinkLayerKind};
+use super::choice::{LinkLayerKind, LinkLayerTable};
 use super::error::ScenarioError;
+use super::named::NameOrTable;
 use super::quantity::{Mac, Octets, Rate, Text};
 use super::reader::{Key, LONGEST_DELAY, Reader};
 use super::tables::{ChannelTable, DirectionTable, JitterDistribution, LinkTable, Medium, StayTable};
@@ -263,7 +264,7 @@ pub(super) fn channel(
 fn link_layer(
     reader: &Reader<'_>,
     name: &str,
-    LinkLayerEntry(table): &LinkLayerEntry,
+    NameOrTable(table): &NameOrTable<LinkLayerTable>,
     directions: (&Direction, &Direction),
     delay: Duration,
     clock: Duration,

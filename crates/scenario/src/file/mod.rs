@@ -7,6 +7,7 @@
 //! | [`Settings`] | a scenario of which single keys are set anew while it runs |
 //! | [`schema`] | the JSON schema of the format |
 //! | `tables` | the tables of a file, as serde reads them |
+//! | `named` | tables of which one key may stand alone |
 //! | `choice` | keys that take a string or a table, a number or a list |
 //! | `quantity` | values that are written as text |
 //! | `overrides` | a key with a value from the command line |
@@ -25,6 +26,7 @@ pub mod error;
 mod flavour;
 mod lineup;
 mod link;
+mod named;
 mod overrides;
 mod quantity;
 mod reader;

@@ -8,8 +8,9 @@ use lasthop_sim::QueueLimit;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::application::ApplicationEntry;
-use super::choice::{LinkLayerEntry, SchemeEntry, Seeds};
+use super::application::ApplicationTable;
+use super::choice::{LinkLayerTable, SchemeEntry, Seeds};
+use super::named::NameOrTable;
 use super::quantity::{Mac, Metres, Octets, Rate, Text, Window};
 use super::wlan::tables::WlanTable;
 use crate::model::Measure;
@@ -155,7 +156,7 @@ pub(super) struct LinkTable {
     /// The error process, one for both directions; wireless links only; default none.
     pub(super) channel: Option<ChannelTable>,
     /// What happens to frames that are lost; wireless links only; default "none".
-    pub(super) link_layer: Option<LinkLayerEntry>,
+    pub(super) link_layer: Option<NameOrTable<LinkLayerTable>>,
     /// The name of a cell: wireless links of one cell share its medium, one transmission at a time.
     pub(super) cell: Option<String>,
     /// How the medium of a cell is shared: "ideal", in turn and without collisions. For IEEE 802.11 see `wlans`.
@@ -229,7 +230,7 @@ pub(super) struct FlowTable {
     /// The host that receives.
     pub(super) to: String,
     /// What there is to send, and when; default "bulk".
-    pub(super) application: Option<ApplicationEntry>,
+    pub(super) application: Option<NameOrTable<ApplicationTable>>,
     /// What carries it; default "tcp".
     pub(super) transport: Option<TransportName>,
     /// With "bulk": data to transfer, above zero; over UDP rounded up to whole datagrams. Default without end.

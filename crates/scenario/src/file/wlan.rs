@@ -334,15 +334,9 @@ fn link_errors(
     let mut directions: Vec<DirectionErrors> = Vec::new();
     for (own_name, own) in &table.link_errors {
         let key = |key| ["wlans", name, "link-errors", own_name, key];
-        let station = |key: &[&str], node: &str| {
-            let (node, _) = reader.node(key, node)?;
-            let found = stations.iter().position(|station| station.node == node);
-            found
-                .map(|found| (found, node))
-                .ok_or_else(|| reader.fail(key, "it is no station of this cell; expected one"))
-        };
-        let (from, first) = station(&key("from"), &own.from)?;
-        let (to, second) = station(&key("to"), &own.to)?;
+        let from = station(reader, &key("from"), &own.from, stations)?;
+        let to = station(reader, &key("to"), &own.to, stations)?;
+        let (first, second) = (stations[from].node, stations[to].node);
         if !links.iter().any(|link| link.ends == (first, second) || link.ends == (second, first)) {
             let problem = format!("{:?} and {:?} do not talk to each other directly", own.from, own.to);
             return Err(reader.fail(&key("to"), problem));
@@ -353,4 +347,16 @@ fn link_errors(
         directions.push((from, to, errors::read(reader, &key("errors"), &own.errors)?));
     }
     Ok(directions)
+}
+
+/// The index of a station that somebody names.
+fn station(
+    reader: &Reader<'_>,
+    key: &[&str],
+    node: &str,
+    stations: &[WlanStation],
+) -> Result<usize, ScenarioError> {
+    let (node, _) = reader.node(key, node)?;
+    let found = stations.iter().position(|station| station.node == node);
+    found.ok_or_else(|| reader.fail(key, "it is no station of this cell; expected one"))
 }

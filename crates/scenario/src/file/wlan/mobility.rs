@@ -5,6 +5,7 @@ use std::time::Duration;
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_sim::wifi::Position;
 
+use super::station;
 use super::tables::{MobilityName, MobilityTable, PlacementTable};
 use crate::file::error::ScenarioError;
 use crate::file::quantity::{Metres, Speed, Text};
@@ -93,16 +94,4 @@ fn area(
         return Ok(Position::new(*width, *depth));
     }
     Err(reader.fail(key, "expected a width and a depth above zero, such as [\"100 m\", \"100 m\"]"))
-}
-
-/// The index of a station that somebody names.
-fn station(
-    reader: &Reader<'_>,
-    key: &[&str],
-    node: &str,
-    stations: &[WlanStation],
-) -> Result<usize, ScenarioError> {
-    let (node, _) = reader.node(key, node)?;
-    let found = stations.iter().position(|station| station.node == node);
-    found.ok_or_else(|| reader.fail(key, "it is no station of this cell; expected one"))
 }

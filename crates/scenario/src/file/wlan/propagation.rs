@@ -1,16 +1,10 @@
 //! Who hears whom.
 
-use std::borrow::Cow;
-use std::fmt;
-
 use lasthop_sim::wifi::{Capture, Propagation, TwoRayGround};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::tables::{CaptureTable, PropagationEntry, PropagationKind, PropagationTable};
+use super::tables::{CaptureTable, PropagationKind, PropagationTable};
 use crate::file::error::ScenarioError;
+use crate::file::named::Named;
 use crate::file::quantity::{Decibels, Hertz, Metres, Text, Watts};
 use crate::file::reader::Reader;
 
@@ -108,44 +102,24 @@ pub(super) fn capture(
     Ok(Capture { threshold, later_frames: table.later_frames })
 }
 
-impl<'de> Deserialize<'de> for PropagationEntry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading;
-        impl<'de> Visitor<'de> for Reading {
-            type Value = PropagationEntry;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"everywhere\", \"two-ray-ground\", or a table with \"ranges\" or one of them as \"kind\"")
-            }
-            fn visit_str<E: Error>(self, kind: &str) -> Result<PropagationEntry, E> {
-                Ok(PropagationEntry(PropagationTable {
-                    kind: PropagationKind::deserialize(StrDeserializer::new(kind))?,
-                    reception: None,
-                    carrier_sense: None,
-                    transmit_power: None,
-                    reception_threshold: None,
-                    carrier_sense_threshold: None,
-                    antenna_gain: None,
-                    antenna_height: None,
-                    frequency: None,
-                    system_loss: None,
-                }))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<PropagationEntry, A::Error> {
-                PropagationTable::deserialize(MapAccessDeserializer::new(entries)).map(PropagationEntry)
-            }
+impl Named for PropagationTable {
+    type Name = PropagationKind;
+    const SCHEMA: &'static str = "Propagation";
+    const EXPECTED: &'static str =
+        "\"everywhere\", \"two-ray-ground\", or a table with \"ranges\" or one of them as \"kind\"";
+
+    fn named(kind: PropagationKind) -> Self {
+        Self {
+            kind,
+            reception: None,
+            carrier_sense: None,
+            transmit_power: None,
+            reception_threshold: None,
+            carrier_sense_threshold: None,
+            antenna_gain: None,
+            antenna_height: None,
+            frequency: None,
+            system_loss: None,
         }
-        deserializer.deserialize_any(Reading)
-    }
-}
-
-impl JsonSchema for PropagationEntry {
-    fn schema_name() -> Cow<'static, str> {
-        "Propagation".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let kind = generator.subschema_for::<PropagationKind>();
-        let table = generator.subschema_for::<PropagationTable>();
-        json_schema!({ "oneOf": [kind, table] })
     }
 }

@@ -1,17 +1,12 @@
 //! How stations of a cell are reached.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use lasthop_sim::aodv::AodvConfig;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::tables::{RoutingEntry, RoutingName, RoutingTable, WlanTable};
+use super::tables::{RoutingName, RoutingTable, WlanTable};
 use crate::file::error::ScenarioError;
+use crate::file::named::Named;
 use crate::file::reader::Reader;
 
 /// AODV's parameters, if it is AODV.
@@ -22,9 +17,11 @@ pub(super) fn read(
     table: &RoutingTable,
 ) -> Result<Option<AodvConfig>, ScenarioError> {
     if table.protocol == RoutingName::ShortestPath {
-        if let Some(key) = given(table) {
+        let written = reader.document.get(&["wlans", name, "routing"]).and_then(|it| it.get_ref().as_table());
+        let parameter = written.and_then(|table| table.keys().find(|key| *key.get_ref() != "protocol"));
+        if let Some(key) = parameter {
             let problem = "it means nothing to shortest paths; leave it out, or expected protocol = \"aodv\"";
-            return Err(reader.fail(&["wlans", name, "routing", key], problem));
+            return Err(reader.fail(&["wlans", name, "routing", key.get_ref()], problem));
         }
         return Ok(None);
     }
@@ -98,60 +95,12 @@ pub(super) fn read(
     Ok(Some(config))
 }
 
-/// One of AODV's parameters that a table gives.
-fn given(table: &RoutingTable) -> Option<&'static str> {
-    let keys = [
-        ("active-route-timeout", table.active_route_timeout.is_some()),
-        ("my-route-timeout", table.my_route_timeout.is_some()),
-        ("delete-period", table.delete_period.is_some()),
-        ("node-traversal-time", table.node_traversal_time.is_some()),
-        ("net-diameter", table.net_diameter.is_some()),
-        ("rreq-retries", table.rreq_retries.is_some()),
-        ("rreq-ratelimit", table.rreq_ratelimit.is_some()),
-        ("rerr-ratelimit", table.rerr_ratelimit.is_some()),
-        ("ttl-start", table.ttl_start.is_some()),
-        ("ttl-increment", table.ttl_increment.is_some()),
-        ("ttl-threshold", table.ttl_threshold.is_some()),
-        ("timeout-buffer", table.timeout_buffer.is_some()),
-        ("destination-only", table.destination_only.is_some()),
-        ("gratuitous-replies", table.gratuitous_replies.is_some()),
-        ("hello-interval", table.hello_interval.is_some()),
-        ("allowed-hello-loss", table.allowed_hello_loss.is_some()),
-        ("link-layer-feedback", table.link_layer_feedback.is_some()),
-        ("broadcast-jitter", table.broadcast_jitter.is_some()),
-        ("buffer", table.buffer.is_some()),
-    ];
-    keys.iter().find(|(_, is_given)| *is_given).map(|(key, _)| *key)
-}
+impl Named for RoutingTable {
+    type Name = RoutingName;
+    const SCHEMA: &'static str = "Routing";
+    const EXPECTED: &'static str = "\"shortest-path\", \"aodv\", or a table with one of them as \"protocol\"";
 
-impl<'de> Deserialize<'de> for RoutingEntry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading;
-        impl<'de> Visitor<'de> for Reading {
-            type Value = RoutingEntry;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"shortest-path\", \"aodv\", or a table with one of them as \"protocol\"")
-            }
-            fn visit_str<E: Error>(self, protocol: &str) -> Result<RoutingEntry, E> {
-                let protocol = RoutingName::deserialize(StrDeserializer::new(protocol))?;
-                Ok(RoutingEntry(RoutingTable { protocol, ..RoutingTable::default() }))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<RoutingEntry, A::Error> {
-                RoutingTable::deserialize(MapAccessDeserializer::new(entries)).map(RoutingEntry)
-            }
-        }
-        deserializer.deserialize_any(Reading)
-    }
-}
-
-impl JsonSchema for RoutingEntry {
-    fn schema_name() -> Cow<'static, str> {
-        "Routing".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let protocol = generator.subschema_for::<RoutingName>();
-        let table = generator.subschema_for::<RoutingTable>();
-        json_schema!({ "oneOf": [protocol, table] })
+    fn named(protocol: RoutingName) -> Self {
+        Self { protocol, ..Self::default() }
     }
 }

@@ -9,6 +9,7 @@ use lasthop_sim::wifi::{Preamble, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::file::named::NameOrTable;
 use crate::file::quantity::{DataRate, Decibels, Hertz, Metres, Octets, Speed, Text, Watts};
 use crate::file::tables::ChannelTable;
 
@@ -61,7 +62,7 @@ pub(in crate::file) struct WlanTable {
     /// Whether a station resets a NAV that an RTS has set if nothing follows; default true.
     pub(super) nav_reset: Option<bool>,
     /// Who hears whom; default "everywhere". All else needs the nodes' `position`.
-    pub(super) propagation: Option<PropagationEntry>,
+    pub(super) propagation: Option<NameOrTable<PropagationTable>>,
     /// Whether a strong frame survives weak ones that overlap it; default no.
     pub(super) capture: Option<CaptureTable>,
     /// Frames that are lost without a collision, between any two stations; default none.
@@ -71,7 +72,7 @@ pub(in crate::file) struct WlanTable {
     pub(super) link_errors: BTreeMap<String, LinkErrorTable>,
     /// How stations that do not hear each other are reached, in a cell without an access point: "shortest-path", computed once, the default; or "aodv",
     /// found when it is needed (RFC 3561). A table sets its parameters.
-    pub(super) routing: Option<RoutingEntry>,
+    pub(super) routing: Option<NameOrTable<RoutingTable>>,
     /// Where the stations stand at first, instead of their nodes' `position`: anywhere, by the seed. With `routing = "aodv"`.
     pub(super) placement: Option<PlacementTable>,
     /// How the stations move. With `routing = "aodv"` or an access point.
@@ -136,10 +137,6 @@ impl PreambleName {
         }
     }
 }
-
-/// How stations are reached: `"shortest-path"`, `"aodv"`, or a table.
-#[derive(Debug)]
-pub(super) struct RoutingEntry(pub(super) RoutingTable);
 
 /// How stations are reached, and AODV's parameters (RFC 3561, section 10).
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -258,10 +255,6 @@ pub(super) struct StationTable {
     /// How many packets may wait.
     pub(super) queue: Option<Text<QueueLimit>>,
 }
-
-/// Who hears whom, and by what: `"everywhere"`, or a table.
-#[derive(Debug)]
-pub(super) struct PropagationEntry(pub(super) PropagationTable);
 
 /// Who hears whom.
 #[derive(Debug, Deserialize, JsonSchema)]

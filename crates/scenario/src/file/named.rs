@@ -1,0 +1,58 @@
+//! Tables of which one key may stand alone: `"bulk"` for `{ kind = "bulk" }`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
+
+/// A table that has a name, and a default for every other key.
+pub(super) trait Named: DeserializeOwned + JsonSchema {
+    /// What may stand alone.
+    type Name: DeserializeOwned + JsonSchema;
+    /// What it is called in the JSON schema.
+    const SCHEMA: &'static str;
+    /// What a reader is told to write, if it is neither a name nor a table.
+    const EXPECTED: &'static str;
+
+    /// The table that a name alone stands for.
+    fn named(name: Self::Name) -> Self;
+}
+
+/// A name, or the whole table.
+#[derive(Clone, Debug)]
+pub(super) struct NameOrTable<T>(pub(super) T);
+
+impl<'de, T: Named> Deserialize<'de> for NameOrTable<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading<T>(PhantomData<T>);
+        impl<'de, T: Named> Visitor<'de> for Reading<T> {
+            type Value = NameOrTable<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(T::EXPECTED)
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+                T::Name::deserialize(StrDeserializer::new(name)).map(|name| NameOrTable(T::named(name)))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(entries)).map(NameOrTable)
+            }
+        }
+        deserializer.deserialize_any(Reading(PhantomData))
+    }
+}
+
+impl<T: Named> JsonSchema for NameOrTable<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::SCHEMA.into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let name = generator.subschema_for::<T::Name>();
+        let table = generator.subschema_for::<T>();
+        json_schema!({ "oneOf": [name, table] })
+    }
+}
