@@ -35,6 +35,8 @@ pub struct Saturation {
     pub cw_min: u32,
     /// CWmax.
     pub cw_max: u32,
+    /// Slots by which the longest draw falls short of CW: 0; 1 in ns-2, which draws from 0 to CW - 1.
+    pub short_of_cw: u32,
     /// Transmissions of a frame at most; `None` for no limit.
     pub attempts: Option<u32>,
     /// Bits that a frame carries.
@@ -75,6 +77,7 @@ impl Saturation {
             head_start: after.saturating_sub(phy.difs() + timeout).as_secs_f64(),
             cw_min: phy.cw_min,
             cw_max: phy.cw_max,
+            short_of_cw: 0,
             attempts: Some(mac.short_retry_limit),
             payload: f64::from(octets) * 8.0,
         }
@@ -98,7 +101,7 @@ impl Saturation {
     /// The window of an attempt, counted from 0.
     fn window(&self, attempt: u32) -> f64 {
         let cw = (u64::from(self.cw_min) + 1) << attempt.min(20);
-        (cw.min(u64::from(self.cw_max) + 1)) as f64
+        (cw.min(u64::from(self.cw_max) + 1) - u64::from(self.short_of_cw)) as f64
     }
 
     /// Slots after a collision that only its stations can transmit in.

@@ -1,20 +1,22 @@
 //! The ARQ agent: both sides of it, in one place.
 
+mod radio_side;
+
 use std::net::IpAddr;
 
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
     Agent, Context, Deadline, DropReason, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict,
 };
-use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
-use super::confirming::{Hearing, Manner, Promise};
-use super::control::{self, Control, LocalAck};
+use super::confirming::Promise;
+use super::control::{Control, LocalAck};
 use super::flow::{Flow, opens};
 use super::mark::Mark;
-use super::receiving::{Decision, is_plain};
+use super::receiving::Decision;
 use super::settings::Settings;
-use super::shares::{Account, Shares, on_wire_in_full, restate};
+use super::shares::{Account, Shares, on_wire_in_full};
 
 /// Whom the hop of an agent leads to, and who sits on its core side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,121 +203,6 @@ impl Lle {
         }
     }
 
-    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let now = cx.now();
-        let mark = Mark::take(packet);
-        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        let (is_syn, is_reset) = (tcp.flags.has(TcpFlags::SYN), tcp.flags.has(TcpFlags::RST));
-        if is_reset {
-            self.forget(key, cx);
-            return Verdict::Forward;
-        }
-        if mark.has(Mark::OFFER) {
-            self.heard_at = Some(now);
-        } else if is_syn && self.reach.receives {
-            // Whoever is at the other end now has no agent.
-            self.heard_at = None;
-        }
-        if opens(packet) {
-            self.begin(key, cx);
-        }
-        if !self.knows(packet, key, cx) {
-            return Verdict::Forward;
-        }
-        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
-        let hearing = self.with(key, |flow, settings, shares| {
-            if is_syn {
-                flow.on_syn_from_radio(packet);
-            }
-            let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
-            flow.has_peer = mark.has(Mark::ACCEPT);
-            let is_bare = packet.segment_len() == 0;
-            if receives {
-                flow.receiving.on_heard(packet, mark);
-            }
-            if let Some(control) = &mut flow.control {
-                // One that echoes congestion is no bare one: the TCP here is to hear of it.
-                let is_bare = is_bare && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
-                return Heard::Control(Box::new(control.on_heard(packet, is_bare, now)));
-            }
-            if !is_last_hop {
-                return Heard::Hop(Hearing::Pass);
-            }
-            let evidence = mark.has(Mark::EVIDENCE) && is_plain(packet);
-            let manner = Manner { is_bare, is_window_news, is_evidence: evidence };
-            let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
-            if hearing == Hearing::Restate {
-                restate(packet, flow, settings, shares);
-            }
-            Heard::Hop(hearing)
-        });
-        match hearing {
-            Some(Heard::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
-            Some(Heard::Control(heard)) => self.on_control_heard(packet, key, *heard, cx),
-            None => Verdict::Forward,
-        }
-    }
-
-    fn on_hop_heard(
-        &self,
-        packet: &mut Packet,
-        key: FlowKey,
-        hearing: Hearing,
-        cx: &mut Context<'_>,
-    ) -> Verdict {
-        let ack = packet.tcp().map_or(Seq(0), |tcp| tcp.ack);
-        match hearing {
-            Hearing::Pass | Hearing::Restate => {}
-            Hearing::ClearAck => {
-                if let Some(tcp) = packet.tcp_mut() {
-                    tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::ACK.0);
-                }
-            }
-            Hearing::Known => {
-                cx.report(Report::AckSuppressed { ack });
-                return Verdict::Drop(DropReason::Acknowledged);
-            }
-            Hearing::Missing(Some(copy)) => {
-                self.send_again(key, *copy, Cause::DuplicateAck, cx);
-            }
-            Hearing::Missing(None) => cx.report(Report::AcknowledgedAndLost { seq: ack }),
-        }
-        Verdict::Forward
-    }
-
-    fn on_control_heard(
-        &mut self,
-        packet: &mut Packet,
-        key: FlowKey,
-        heard: control::Heard,
-        cx: &mut Context<'_>,
-    ) -> Verdict {
-        if let Some(copy) = heard.repair {
-            self.send_again(key, copy, Cause::DuplicateAck, cx);
-        }
-        let shift = self.flows.peek(key).and_then(Flow::radio_shift).unwrap_or(0);
-        let known = packet.tcp().map(|tcp| tcp.ack);
-        let verdict = match heard.fate {
-            control::Fate::Pass => Verdict::Forward,
-            control::Fate::Restate(ack, window) => {
-                if let Some(tcp) = packet.tcp_mut() {
-                    (tcp.ack, tcp.window) = (ack, on_wire_in_full(window, shift));
-                }
-                Verdict::Forward
-            }
-            control::Fate::Known => {
-                if let Some(ack) = known {
-                    cx.report(Report::AckSuppressed { ack });
-                }
-                Verdict::Drop(DropReason::Acknowledged)
-            }
-        };
-        if let Some(resume) = heard.resume {
-            self.tell_local(key, resume, cx);
-        }
-        verdict
-    }
-
     /// Sends a copy of ours.
     pub(super) fn send_again(&self, key: FlowKey, mut copy: Packet, cause: Cause, cx: &mut Context<'_>) {
         if let Some(flow) = self.flows.peek(key) {
@@ -403,10 +290,4 @@ impl Agent for Lle {
     fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.forget(connection, cx);
     }
-}
-
-/// What a packet of the receiver's means, by who listens.
-enum Heard {
-    Hop(Hearing),
-    Control(Box<control::Heard>),
 }

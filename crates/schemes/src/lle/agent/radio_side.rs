@@ -1,0 +1,136 @@
+//! Packets from the radio side: what the receiver says, and what becomes of it.
+
+use lasthop_agent::report::Cause;
+use lasthop_agent::{Context, DropReason, Report, Verdict};
+use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
+
+use super::Lle;
+use crate::lle::confirming::{Hearing, Manner};
+use crate::lle::control;
+use crate::lle::flow::{Flow, opens};
+use crate::lle::mark::Mark;
+use crate::lle::receiving::is_plain;
+use crate::lle::shares::{on_wire_in_full, restate};
+
+/// What a packet of the receiver's means, by who listens.
+enum Heard {
+    Hop(Hearing),
+    Control(Box<control::Heard>),
+}
+
+impl Lle {
+    pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        let mark = Mark::take(packet);
+        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
+        let (is_syn, is_reset) = (tcp.flags.has(TcpFlags::SYN), tcp.flags.has(TcpFlags::RST));
+        if is_reset {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        if mark.has(Mark::OFFER) {
+            self.heard_at = Some(now);
+        } else if is_syn && self.reach.receives {
+            // Whoever is at the other end now has no agent.
+            self.heard_at = None;
+        }
+        if opens(packet) {
+            self.begin(key, cx);
+        }
+        if !self.knows(packet, key, cx) {
+            return Verdict::Forward;
+        }
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
+        let hearing = self.with(key, |flow, settings, shares| {
+            if is_syn {
+                flow.on_syn_from_radio(packet);
+            }
+            let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
+            flow.has_peer = mark.has(Mark::ACCEPT);
+            let is_bare = packet.segment_len() == 0;
+            if receives {
+                flow.receiving.on_heard(packet, mark);
+            }
+            if let Some(control) = &mut flow.control {
+                // One that echoes congestion is no bare one: the TCP here is to hear of it.
+                let is_bare = is_bare && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
+                return Heard::Control(Box::new(control.on_heard(packet, is_bare, now)));
+            }
+            if !is_last_hop {
+                return Heard::Hop(Hearing::Pass);
+            }
+            let evidence = mark.has(Mark::EVIDENCE) && is_plain(packet);
+            let manner = Manner { is_bare, is_window_news, is_evidence: evidence };
+            let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
+            if hearing == Hearing::Restate {
+                restate(packet, flow, settings, shares);
+            }
+            Heard::Hop(hearing)
+        });
+        match hearing {
+            Some(Heard::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
+            Some(Heard::Control(heard)) => self.on_control_heard(packet, key, *heard, cx),
+            None => Verdict::Forward,
+        }
+    }
+
+    fn on_hop_heard(
+        &self,
+        packet: &mut Packet,
+        key: FlowKey,
+        hearing: Hearing,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        let ack = packet.tcp().map_or(Seq(0), |tcp| tcp.ack);
+        match hearing {
+            Hearing::Pass | Hearing::Restate => {}
+            Hearing::ClearAck => {
+                if let Some(tcp) = packet.tcp_mut() {
+                    tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::ACK.0);
+                }
+            }
+            Hearing::Known => {
+                cx.report(Report::AckSuppressed { ack });
+                return Verdict::Drop(DropReason::Acknowledged);
+            }
+            Hearing::Missing(Some(copy)) => {
+                self.send_again(key, *copy, Cause::DuplicateAck, cx);
+            }
+            Hearing::Missing(None) => cx.report(Report::AcknowledgedAndLost { seq: ack }),
+        }
+        Verdict::Forward
+    }
+
+    fn on_control_heard(
+        &mut self,
+        packet: &mut Packet,
+        key: FlowKey,
+        heard: control::Heard,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        if let Some(copy) = heard.repair {
+            self.send_again(key, copy, Cause::DuplicateAck, cx);
+        }
+        let shift = self.flows.peek(key).and_then(Flow::radio_shift).unwrap_or(0);
+        let known = packet.tcp().map(|tcp| tcp.ack);
+        let verdict = match heard.fate {
+            control::Fate::Pass => Verdict::Forward,
+            control::Fate::Restate(ack, window) => {
+                if let Some(tcp) = packet.tcp_mut() {
+                    (tcp.ack, tcp.window) = (ack, on_wire_in_full(window, shift));
+                }
+                Verdict::Forward
+            }
+            control::Fate::Known => {
+                if let Some(ack) = known {
+                    cx.report(Report::AckSuppressed { ack });
+                }
+                Verdict::Drop(DropReason::Acknowledged)
+            }
+        };
+        if let Some(resume) = heard.resume {
+            self.tell_local(key, resume, cx);
+        }
+        verdict
+    }
+}
