@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, radio, without_sack};
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, radio, tries, without_sack};
 use lasthop_live::io::divert::{Attachment, Divert, DivertError, is_built};
 use lasthop_live::io::{PacketIo, Selection};
 use lasthop_live::namespace::Namespace;
@@ -204,16 +204,18 @@ fn a_connection_survives_a_loop_that_hangs() {
     }
     for how in [Attachment::Newest, Attachment::Filters] {
         let hosts = Hosts::routed().with_hasty_server();
-        let running = Loop::start(&hosts.gateway, None, move || {
-            Divert::open_with(&radio(), &Selection::default(), how).expect("it opens")
+        tries::assert_in_time("longest gap around a hang", LONGEST_GAP, || {
+            let running = Loop::start(&hosts.gateway, None, move || {
+                Divert::open_with(&radio(), &Selection::default(), how).expect("it opens")
+            });
+            let seen = &running.seen;
+            let (gap, octets) =
+                Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(600), || seen.hang());
+            assert!(octets > 1_000_000, "{octets}");
+            running.end();
+            assert_nothing_is_left(&hosts.gateway);
+            gap
         });
-        let seen = &running.seen;
-        let (gap, octets) =
-            Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(600), || seen.hang());
-        assert!(gap < LONGEST_GAP, "{gap:?} after {octets} octets");
-        assert!(octets > 1_000_000, "{octets}");
-        running.end();
-        assert_nothing_is_left(&hosts.gateway);
     }
 }
 
@@ -224,11 +226,13 @@ fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
     }
     for how in ["tcx", "filters"] {
         let hosts = Hosts::routed().with_hasty_server();
-        let mut child = hosts.child("the_process_that_is_killed", how);
-        let (gap, octets) =
-            Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
-        assert!(child.has_seen() > 0, "it was in the path");
-        assert!(gap < LONGEST_GAP, "{gap:?} after {octets} octets");
+        tries::assert_in_time("longest gap around a kill", LONGEST_GAP, || {
+            let mut child = hosts.child("the_process_that_is_killed", how);
+            let (gap, _) =
+                Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
+            assert!(child.has_seen() > 0, "it was in the path");
+            gap
+        });
         let running = Loop::start(&hosts.gateway, None, open);
         hosts.download(SERVER, 100_000);
         assert!(Seen::count(&running.seen.frames) > 0, "{how}");

@@ -5,7 +5,7 @@ mod hosts;
 use std::process::Command;
 use std::time::Duration;
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, is_skipped, ports, without_sack};
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, is_skipped, ports, tries, without_sack};
 use lasthop_live::io::Selection;
 use lasthop_live::io::policy::{Policy, PolicyError};
 use lasthop_live::namespace::Namespace;
@@ -107,11 +107,13 @@ fn a_connection_survives_a_process_that_is_killed_and_another_cleans_up() {
         return;
     }
     let hosts = Hosts::routed();
-    let mut child = hosts.child("the_process_that_is_killed", "policy");
-    let (gap, octets) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
-    assert!(child.has_seen() > 0, "it was in the path");
-    assert!(gap < Duration::from_millis(300), "{gap:?} after {octets} octets");
-    assert!(rules(&hosts.gateway).contains("lookup 2600"), "its rules are there still, and lead nowhere");
+    tries::assert_in_time("longest gap around a kill", Duration::from_millis(300), || {
+        let mut child = hosts.child("the_process_that_is_killed", "policy");
+        let (gap, _) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
+        assert!(child.has_seen() > 0, "it was in the path");
+        assert!(rules(&hosts.gateway).contains("lookup 2600"), "its rules are there still, and lead nowhere");
+        gap
+    });
     let running = Loop::start(&hosts.gateway, None, open);
     hosts.download(SERVER, 100_000);
     assert!(Seen::count(&running.seen.frames) > 0);

@@ -91,7 +91,11 @@ fn a_trial_that_is_interrupted_or_killed_leaves_nothing() {
         } else {
             assert_eq!(code, Some(1), "{said}");
             assert!(said.contains("interrupted"), "{said}");
-            assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+            assert!(
+                began.elapsed() < Duration::from_secs(6),
+                "the run under way has 7 s to go: {:?}",
+                began.elapsed()
+            );
         }
         assert_traces(&machine, &before);
     }

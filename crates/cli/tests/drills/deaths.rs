@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::alone;
-use crate::hosts::{Beats, Daemon, Kind, Pulse, Site, echo};
+use crate::hosts::{Beats, Daemon, Kind, Pulse, Site, echo, tries};
 
 /// Until a connection is under way, and after something happened to it.
 const WHILE: Duration = Duration::from_millis(400);
@@ -17,20 +17,8 @@ const LONGEST: Duration = Duration::from_millis(200);
 /// With policy routing, where nothing passes unasked, a sender may have to wait for its own timer: 200 ms at least on Linux.
 const LONGEST_WITH_TIMER: Duration = Duration::from_millis(400);
 
-/// A machine with other work makes gaps of its own: of some tries the best counts. What arrives is looked at in each.
-const TRIES: u32 = 5;
-
 fn assert_gap(what: &str, kind: Kind, most: Duration, drill: impl Fn() -> Beats) {
-    let mut best = Duration::MAX;
-    for _ in 0..TRIES {
-        let beats = drill();
-        eprintln!("{what}, {kind:?}: longest gap {:?} in {} octets", beats.longest_gap, beats.down);
-        best = best.min(beats.longest_gap);
-        if best < most {
-            return;
-        }
-    }
-    panic!("{what}, {kind:?}: {best:?} at best");
+    tries::assert_in_time(&format!("{what}, {kind:?}: longest gap"), most, || drill().longest_gap);
 }
 
 /// Whether the sender has quick timers, in words, and the longest gap that it may have.

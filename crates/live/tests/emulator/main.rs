@@ -4,6 +4,8 @@ mod control;
 mod hosts;
 mod leftovers;
 mod stream;
+#[path = "../hosts/tries.rs"]
+mod tries;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
