@@ -84,6 +84,7 @@ fn access() -> impl Strategy<Value = Vec<Entry>> {
             maybe("cw-min", 1..=63_u32),
             maybe("eifs", any::<bool>()),
             maybe("nav-reset", any::<bool>()),
+            maybe("carrier-sense-delay", (0..=9_u32).prop_map(|us| quoted(format!("{us} us")))),
             maybe("ack-timeout", (1..1_000_u32).prop_map(|us| quoted(format!("{us} us")))),
             maybe("errors", errors()),
         ];

@@ -20,9 +20,9 @@
 //! | `moving` | stations that move |
 //!
 //! What is modelled otherwise than on the air:
-//! - Signals take no time to arrive, and a station's carrier sense works at once: a frame collides with those that begin at the same
-//!   nanosecond and with those that overlap it at its receiver. A radio that is to transmit at the end of a slot misses what began
-//!   within it; that matters where slots do not lie on each other, after collisions (`docs/src/validation.md` has by how much).
+//! - Signals take no time to arrive.
+//! - A station that counts down senses what began a slot before its own transmission (`carrier_sense_delay`); one to which a frame comes
+//!   senses at once whether the medium is idle.
 //! - Frames that do not reach carrier-sense range do not disturb.
 //! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing overlaps.
 //! - `EIFS` follows frames that were overlapped or out of reception range. A station that transmitted while another's longer frame

@@ -139,6 +139,12 @@ fn phy(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<PhyConfig, 
     }
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(1));
     phy.slot = reader.duration_in(&["wlans", name, "slot-time"], table.slot_time, phy.slot, least, most)?;
+    if table.carrier_sense_delay.is_some() {
+        let key = ["wlans", name, "carrier-sense-delay"];
+        let delay = table.carrier_sense_delay;
+        phy.carrier_sense_delay =
+            Some(reader.duration_in(&key, delay, phy.slot, Duration::ZERO, phy.slot)?);
+    }
     phy.sifs = reader.duration_in(&["wlans", name, "sifs-time"], table.sifs_time, phy.sifs, least, most)?;
     phy.cw_min = count(reader, &["wlans", name, "cw-min"], table.cw_min, phy.cw_min, (1, 32_767))?;
     let most = phy.cw_max.max(phy.cw_min);

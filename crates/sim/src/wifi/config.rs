@@ -67,6 +67,10 @@ impl WlanConfig {
             ),
             (!phy.slot.is_zero() && phy.slot <= second, "a slot is above zero and at most a second"),
             (
+                phy.carrier_sense_delay.is_none_or(|it| it <= phy.slot),
+                "a station senses within a slot what began before it",
+            ),
+            (
                 phy.sifs <= second && phy.rx_start_delay <= second,
                 "SIFS and PHY-RX-START-Delay are at most a second",
             ),

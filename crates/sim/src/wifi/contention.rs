@@ -8,7 +8,8 @@
 //! transmission failed (from `ACKTimeout` plus DIFS), those that a frame did not reach intact, and those that came upon an idle
 //! medium and need no back-off. At the next freeze they join the others.
 //!
-//! A station senses a transmission that began before now, not one that begins now: whose back-offs end together collide.
+//! A station that is to transmit senses what began `carrier_sense_delay` before, a slot by default. What began since it does not
+//! know of: whose back-offs end together collide, and so do those of stations apart that end within a slot of each other.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,6 +17,7 @@ use std::collections::BinaryHeap;
 use lasthop_packet::Instant;
 
 use super::station::{BackOff, Station};
+use super::wlan::Times;
 
 #[derive(Debug, Default)]
 pub(crate) struct Contention {
@@ -37,6 +39,13 @@ pub(crate) struct Apart {
     slots: u64,
     /// It has no back-off, and draws one if the medium is busy before it transmits.
     at_once: bool,
+}
+
+/// A station that transmits, at a moment that nothing it hears from now on will change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    pub(crate) station: u32,
+    pub(crate) at: Instant,
 }
 
 impl Contention {
@@ -133,25 +142,35 @@ impl Contention {
         apart.map(|apart| apart.slots_from.after_nanos(apart.slots * slot)).chain(first).min()
     }
 
-    /// The medium turns busy: all back-offs stop, and those that end just now are told in `due`: their stations transmit.
-    pub(crate) fn freeze(&mut self, now: Instant, slot: u64, stations: &mut [Station], due: &mut Vec<u32>) {
+    /// The medium turns busy: all back-offs stop but those that end before their stations can sense it. Who transmits therefore is told in
+    /// `due`.
+    pub(crate) fn freeze(
+        &mut self,
+        now: Instant,
+        times: &Times,
+        stations: &mut [Station],
+        due: &mut Vec<Due>,
+    ) {
         let Some(slots_from) = self.slots_from.take() else { return };
-        if now >= slots_from {
-            let idle = now.as_nanos() - slots_from.as_nanos();
-            self.slots += idle / slot;
-            if idle.is_multiple_of(slot) {
-                self.take_due(stations, due);
-            }
+        let slot = times.slot;
+        let is_unsensed = |at: Instant| at <= now || at < now.after_nanos(times.carrier_sense_delay);
+        let idle = now.as_nanos().saturating_sub(slots_from.as_nanos());
+        self.slots += idle / slot;
+        let begun = u64::from(!idle.is_multiple_of(slot));
+        let next = slots_from.max(now.after_nanos(begun * (slot - idle % slot)));
+        if is_unsensed(next) {
+            self.take_due(self.slots + begun, next, stations, due);
         }
         // In order of arrival; what comes of it does not depend on the order.
         for index in 0..self.apart.len() {
             let Apart { station, slots_from, slots, at_once } = self.apart[index];
             let at = &mut stations[station as usize];
-            let passed = now.as_nanos().saturating_sub(slots_from.as_nanos()) / slot;
-            if at.has_frame() && now >= slots_from && passed >= slots {
-                due.push(station);
+            let access = slots_from.after_nanos(slots * slot);
+            if at.has_frame() && is_unsensed(access) {
+                due.push(Due { station, at: access.max(now) });
                 continue;
             }
+            let passed = now.as_nanos().saturating_sub(slots_from.as_nanos()) / slot;
             let left = if at_once { at.draw() } else { slots.saturating_sub(passed) };
             let end = self.slots + left;
             self.count(station, end, at);
@@ -159,15 +178,16 @@ impl Contention {
         self.apart.clear();
     }
 
-    fn take_due(&mut self, stations: &[Station], due: &mut Vec<u32>) {
+    /// Those that transmit with this virtual slot, which begins at `at`.
+    fn take_due(&mut self, slot: u64, at: Instant, stations: &[Station], due: &mut Vec<Due>) {
         while let Some(&Reverse((end, station, stamp))) = self.heap.peek() {
             let is_stale = stations[station as usize].stamp != stamp;
-            if !is_stale && end > self.slots {
+            if !is_stale && end > slot {
                 break;
             }
             self.heap.pop();
             if !is_stale {
-                due.push(station);
+                due.push(Due { station, at });
             }
         }
     }
@@ -200,7 +220,7 @@ impl Contention {
                     at_once: false,
                 }),
                 BackOff::Apart => out.extend(self.apart.iter().filter(|apart| apart.station == station)),
-                BackOff::None | BackOff::Exchanging => {}
+                BackOff::None | BackOff::Committed | BackOff::Exchanging => {}
             }
         }
     }

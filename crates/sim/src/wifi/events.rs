@@ -24,6 +24,8 @@ pub(crate) enum Event {
     SendData(u32),
     /// Somebody in a domain may transmit.
     Access(u32),
+    /// A station transmits that has not sensed what began shortly before.
+    Begin(u32),
 }
 
 impl Event {
@@ -32,7 +34,7 @@ impl Event {
             Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) => 0,
             Self::Timeout(_) => 1,
             Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
-            Self::Access(_) => 3,
+            Self::Access(_) | Self::Begin(_) => 3,
         }
     }
 }

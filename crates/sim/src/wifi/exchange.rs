@@ -2,24 +2,39 @@
 
 use lasthop_packet::Instant;
 
+use super::contention::Due;
 use super::events::Event;
 use super::frame::Kind;
 use super::medium::{self, Transmission};
 use super::outcome::Failure;
 use super::output::Output;
 use super::plan::Guard;
+use super::station::BackOff;
 use super::wlan::Wlan;
 use crate::id::StationId;
 
 impl Wlan {
-    /// The stations whose back-offs have ended transmit. Others, elsewhere, whose back-offs end just now do so, too.
+    /// The stations whose back-offs have ended transmit. Others, elsewhere, whose back-offs end before they sense it will do so, too.
     pub(crate) fn begin_due(&mut self, now: Instant) {
         let mut next = 0;
-        while let Some(&index) = self.due.get(next) {
+        while let Some(&Due { station, at }) = self.due.get(next) {
             next += 1;
-            self.begin_exchange(index, now);
+            if at > now {
+                self.stations[station as usize].back_off = BackOff::Committed;
+                self.committed += 1;
+                self.events.push(at, Event::Begin(station));
+            } else {
+                self.begin_exchange(station, now);
+            }
         }
         self.due.clear();
+    }
+
+    /// A station transmits, whatever has begun meanwhile.
+    pub(crate) fn begin_committed(&mut self, station: u32, now: Instant) {
+        self.committed -= 1;
+        self.begin_exchange(station, now);
+        self.begin_due(now);
     }
 
     fn begin_exchange(&mut self, index: u32, now: Instant) {
@@ -92,7 +107,7 @@ impl Wlan {
         for audience in 0..self.domains[home as usize].audience.len() {
             let index = self.domains[home as usize].audience[audience].domain as usize;
             let domain = &mut self.domains[index];
-            domain.contention.freeze(start, self.times.slot, &mut self.stations, &mut self.due);
+            domain.contention.freeze(start, &self.times, &mut self.stations, &mut self.due);
             let power = match self.capture {
                 Some(_) => medium::power_at(&self.propagation, domain, (from, position)),
                 None => 0.0,

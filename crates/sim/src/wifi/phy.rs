@@ -112,6 +112,10 @@ pub struct PhyConfig {
     pub basic_rates: Vec<Rate>,
     /// `aSlotTime`: 20 us; 9 us for a, and for g without 802.11b stations near by.
     pub slot: Duration,
+    /// How long before a station transmits another one must have begun for it to sense that: what a slot has for `aCCATime`,
+    /// `aRxTxTurnaroundTime` and `aMACProcessingDelay` (9.3.7). At most a slot; `None` for the slot, of which the standard leaves propagation
+    /// only. Zero, for carrier sense that works at once, is a simulator's custom.
+    pub carrier_sense_delay: Option<Duration>,
     /// `aSIFSTime`: 10 us; 16 us for a.
     pub sifs: Duration,
     /// `aCWmin`: 31; 15 for a and g. Back-offs are drawn from 0 to CW slots.
@@ -150,6 +154,7 @@ impl PhyConfig {
             rate,
             basic_rates,
             slot,
+            carrier_sense_delay: None,
             sifs,
             cw_min,
             cw_max: 1023,

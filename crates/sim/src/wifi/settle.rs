@@ -5,6 +5,7 @@
 
 use lasthop_packet::Instant;
 
+use super::contention::Due;
 use super::events::Event;
 use super::frame::Kind;
 use super::plan::Guard;
@@ -37,7 +38,10 @@ impl Wlan {
 
     /// The only station that transmits, if nothing but errors can make it fail.
     fn only_winner(&self, domain: u32, now: Instant) -> Option<u32> {
-        let [index] = self.due[..] else { return None };
+        let [Due { station: index, .. }] = self.due[..] else { return None };
+        if self.committed > 0 {
+            return None;
+        }
         let nav = &self.domains[domain as usize].nav;
         let can_answer = |to: u32| {
             self.stations[to as usize].domain == domain && nav.ends_without(index) <= now && to != index

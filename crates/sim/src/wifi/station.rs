@@ -41,6 +41,8 @@ pub(crate) enum BackOff {
     Post(u64),
     /// It counts down at its own pace for this idle period.
     Apart,
+    /// Over: it transmits at a moment that is set, and does not sense what has begun since.
+    Committed,
     /// It transmits, or waits for a response.
     Exchanging,
 }

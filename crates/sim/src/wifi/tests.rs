@@ -2,6 +2,7 @@
 
 mod access;
 mod air_times;
+mod carrier_sense;
 mod errors;
 mod moving;
 mod properties;

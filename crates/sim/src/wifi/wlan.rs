@@ -3,6 +3,7 @@
 use lasthop_packet::{Instant, Rng};
 
 use super::config::{MacConfig, WlanConfig};
+use super::contention::Due;
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
 use super::frame::{CTS_OCTETS, Frame};
@@ -23,6 +24,7 @@ pub(crate) struct Times {
     pub(crate) difs: u64,
     pub(crate) eifs: u64,
     pub(crate) timeout: u64,
+    pub(crate) carrier_sense_delay: u64,
     /// From the end of an RTS to the moment when a NAV that it has set may be reset: two SIFS, a CTS, `aPHY-RX-START-Delay` and two
     /// slots (9.3.2.4). `None`: never.
     pub(crate) nav_reset: Option<u64>,
@@ -51,7 +53,9 @@ pub struct Wlan {
     pub(crate) transmissions: Vec<Transmission>,
     pub(crate) vacant: Vec<u32>,
     pub(crate) events: Events,
-    pub(crate) due: Vec<u32>,
+    pub(crate) due: Vec<Due>,
+    /// Stations that will transmit at a moment to come, whatever they hear.
+    pub(crate) committed: u32,
     pub(crate) outputs: Vec<Output>,
     pub(crate) tells_attempts: bool,
     pub(crate) counters: WlanCounters,
@@ -71,6 +75,7 @@ impl Wlan {
             difs: nanos(phy.difs()),
             eifs: nanos(if mac.eifs { phy.eifs() } else { phy.difs() }),
             timeout: nanos(timeout),
+            carrier_sense_delay: nanos(phy.carrier_sense_delay.unwrap_or(phy.slot)),
             nav_reset: mac.nav_reset.then_some(nav_reset),
         };
         Self {
@@ -91,6 +96,7 @@ impl Wlan {
             vacant: Vec::new(),
             events: Events::default(),
             due: Vec::new(),
+            committed: 0,
             outputs: Vec::new(),
             tells_attempts: false,
             counters: WlanCounters::default(),
@@ -162,6 +168,7 @@ impl Wlan {
         while let Some((at, event)) = self.events.pop_until(now) {
             match event {
                 Event::Access(domain) => self.on_access(domain, at),
+                Event::Begin(station) => self.begin_committed(station, at),
                 Event::FrameEnd(transmission) => self.on_frame_end(transmission, at),
                 Event::SendCts(station, initiator) => self.send_cts(station, initiator, at),
                 Event::SendAck(station, initiator) => self.send_ack(station, initiator, at),
@@ -258,7 +265,7 @@ impl Wlan {
             self.schedule_access(index);
             return;
         }
-        domain.contention.freeze(now, self.times.slot, &mut self.stations, &mut self.due);
+        domain.contention.freeze(now, &self.times, &mut self.stations, &mut self.due);
         if domain.is_clique {
             self.settle(index, now);
         } else {
@@ -271,7 +278,7 @@ impl Wlan {
         let plan = self.plan(index)?;
         let station = &mut self.stations[index as usize];
         debug_assert!(
-            matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart),
+            matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart | BackOff::Committed),
             "{:?}",
             station.back_off
         );

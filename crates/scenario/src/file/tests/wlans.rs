@@ -76,6 +76,7 @@ short-retry-limit = 5
 long-retry-limit = 3
 cts-to-self = true
 slot-time = "20 us"
+carrier-sense-delay = "15 us"
 sifs-time = "12 us"
 cw-min = 31
 cw-max = 255
@@ -93,6 +94,7 @@ except.phone = { rate = "1 Mbit/s", queue = "5 packets" }"#;
     let (phy, mac) = (&cell.config.phy, &cell.config.mac);
     assert_eq!((phy.rate, phy.preamble, phy.cw_min, phy.cw_max), (Rate::Ofdm54, Preamble::Short, 31, 255));
     assert_eq!((phy.slot, phy.sifs), (Duration::from_micros(20), Duration::from_micros(12)));
+    assert_eq!(phy.carrier_sense_delay, Some(Duration::from_micros(15)));
     assert_eq!(phy.basic_rates, [Rate::Dsss1, Rate::Ofdm6]);
     assert_eq!((mac.rts_threshold, mac.short_retry_limit, mac.long_retry_limit), (500, 5, 3));
     assert_eq!(mac.overhead.octets(), 24 + 3 + 4);
@@ -151,6 +153,12 @@ fn a_physical_layer_has_its_rates_and_no_others() {
         ),
         (standard, "standard = \"802.11b\"\nbasic-rates = []", "16: wlans.cell.basic-rates", "one or more"),
         (standard, "standard = \"802.11a\"\npreamble = \"short\"", "16: wlans.cell.preamble", "802.11g"),
+        (
+            standard,
+            "standard = \"802.11b\"\ncarrier-sense-delay = \"21 us\"",
+            "16: wlans.cell.carrier-sense-delay",
+            "20 us",
+        ),
         (
             standard,
             "standard = \"802.11b\"\ncts-to-self = true",

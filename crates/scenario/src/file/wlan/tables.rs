@@ -47,6 +47,9 @@ pub(in crate::file) struct WlanTable {
     pub(super) cts_to_self: Option<bool>,
     /// aSlotTime, "1 us" to "1 ms"; default "20 us", "9 us" with 802.11a and 802.11g; "20 us" with 802.11g beside stations of 802.11b.
     pub(super) slot_time: Option<Text<Duration>>,
+    /// How long before a station transmits another one must have begun for it to sense that, "0 us" to `slot-time`; default `slot-time`:
+    /// the standard's slot is the time for it (aCCATime, aRxTxTurnaroundTime, aMACProcessingDelay). "0 us" for carrier sense at once.
+    pub(super) carrier_sense_delay: Option<Text<Duration>>,
     /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" with 802.11a.
     pub(super) sifs_time: Option<Text<Duration>>,
     /// aCWmin, 1 to 32,767; default 31, 15 with 802.11a and 802.11g.
