@@ -1,4 +1,5 @@
-//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi -- SECONDS`
+//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi -- SECONDS`, or `SECONDS
+//! MICROSECONDS` with that carrier-sense delay instead of the slot.
 #![expect(clippy::print_stdout, reason = "it is what the example is for")]
 
 use std::time::Duration;
@@ -6,17 +7,30 @@ use std::time::Duration;
 use lasthop_lab::bianchi::{Freezing, Saturation, measure};
 use lasthop_sim::wifi::{Rate, Standard, WlanConfig};
 
+/// An argument of the command line, if it is there and a number.
+fn argument(index: usize) -> Option<u64> {
+    std::env::args().nth(index).and_then(|it| it.parse().ok())
+}
+
 fn main() {
+    let seconds = argument(1).unwrap_or(200);
     let b = WlanConfig::new(Standard::HrDsss);
     let a = WlanConfig::new(Standard::Ofdm);
     let g = WlanConfig::new(Standard::Erp);
     let mut pure_g = g.clone();
     pure_g.phy.eifs_rate = Rate::Ofdm6;
-    for (name, base) in [("b 11", b), ("a 54", a), ("g 54", g), ("g 54, EIFS at 6", pure_g)] {
+    // 34 octets around a datagram.
+    let mut frames = b.clone();
+    frames.mac.overhead.llc = 6;
+    frames.phy.basic_rates = vec![Rate::Dsss1];
+    for (name, base) in
+        [("b 11", b), ("b 11, ns-2's frames", frames), ("a 54", a), ("g 54", g), ("g 54, EIFS at 6", pure_g)]
+    {
         for rts in [false, true] {
             // How many slots the stations of a collision are ahead of the others; `None`: what follows from the standard's times.
             for ahead in [None, Some(0), Some(1), Some(2)] {
                 let mut config = base.clone();
+                config.phy.carrier_sense_delay = argument(2).map(Duration::from_micros);
                 if rts {
                     config.mac.rts_threshold = 0;
                 }
@@ -31,7 +45,6 @@ fn main() {
                     let model = Saturation::of(&config, n, 1500);
                     let plain = model.throughput(Freezing::Counts) / 1e6;
                     let refined = model.throughput(Freezing::Stops) / 1e6;
-                    let seconds = std::env::args().nth(1).and_then(|it| it.parse().ok()).unwrap_or(200);
                     let measured = measure(&config, n, 1500, Duration::from_secs(seconds), 1) / 1e6;
                     println!(
                         "{n:4}  simulated {measured:8.4}  Bianchi {plain:8.4} ({:+6.2}%)  refined {refined:8.4} ({:+6.2}%)",

@@ -1,6 +1,7 @@
 //! Laws that hold whatever the topology.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lasthop_agent::Fate;
 use lasthop_packet::{Instant, Probability};
@@ -18,6 +19,8 @@ struct Case {
     standard: Standard,
     positions: Vec<(f64, f64)>,
     rts: bool,
+    /// Microseconds.
+    carrier_sense_delay: Option<u64>,
     capture: Option<bool>,
     loss: f64,
     /// Stations jump by up to 100 m now and then.
@@ -35,27 +38,32 @@ fn case() -> impl Strategy<Value = Case> {
         standard,
         proptest::collection::vec((0.0..800.0, 0.0..400.0), 2..12),
         any::<bool>(),
+        proptest::option::of(0_u64..=9),
         proptest::option::of(any::<bool>()),
         prop_oneof![Just(0.0), 0.0..0.5],
         any::<bool>(),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(|(standard, positions, rts, capture, loss, moves, frames, seed)| Case {
-            standard,
-            positions,
-            rts,
-            capture,
-            loss,
-            moves,
-            frames,
-            seed,
-        })
+        .prop_map(
+            |(standard, positions, rts, carrier_sense_delay, capture, loss, moves, frames, seed)| Case {
+                standard,
+                positions,
+                rts,
+                carrier_sense_delay,
+                capture,
+                loss,
+                moves,
+                frames,
+                seed,
+            },
+        )
 }
 
 /// What happened, and the frames that found room.
 fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     let mut config = WlanConfig::new(case.standard);
+    config.phy.carrier_sense_delay = case.carrier_sense_delay.map(Duration::from_micros);
     config.propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 400.0 };
     config.capture = case.capture.map(|later_frames| Capture { threshold: 10.0, later_frames });
     config.errors = ErrorConfig::packets(Probability::new(case.loss).expect("0 to 1"), true);

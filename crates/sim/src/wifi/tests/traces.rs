@@ -9,14 +9,14 @@ use crate::wifi::{Capture, ErrorConfig, Frame, Receiver, Standard, WlanConfig};
 use crate::wireless::ChannelConfig;
 
 /// A clique with saturated stations and others that send now and then, to each other and to all.
-fn trace(standard: Standard, settle: bool, rts: bool, seed: u64, errors: &ErrorConfig) -> Vec<Entry> {
-    let mut config = WlanConfig { settle, errors: errors.clone(), ..config(standard) };
+fn trace(mut config: WlanConfig, rts: bool, seed: u64) -> Vec<Entry> {
     if rts {
         config.mac.rts_threshold = 800;
     }
-    config.mac.cts_to_self = standard == Standard::Erp;
+    config.mac.cts_to_self = config.phy.standard == Standard::Erp;
+    let has_errors = config.errors != ErrorConfig::none();
     let mut cell = Cell::seeded(config, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], seed);
-    if *errors != ErrorConfig::none() {
+    if has_errors {
         let worse = ErrorConfig::packets(Probability::new(0.4).expect("a probability"), false);
         cell.wlan.set_errors(cell.stations[2], cell.stations[0], worse);
     }
@@ -43,16 +43,19 @@ fn trace(standard: Standard, settle: bool, rts: bool, seed: u64, errors: &ErrorC
     cell.log
 }
 
-fn check_settling(errors: &ErrorConfig) {
+fn check_settling(change: impl Fn(&mut WlanConfig)) {
     for standard in [Standard::Dsss, Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
         for (seed, rts) in [(1, false), (2, true), (3, false), (4, true)] {
-            let [settled, by_frame] = [true, false].map(|settle| trace(standard, settle, rts, seed, errors));
+            let mut config = config(standard);
+            change(&mut config);
+            let [settled, by_frame] =
+                [true, false].map(|settle| trace(WlanConfig { settle, ..config.clone() }, rts, seed));
             assert!(settled.len() > 50, "{}", settled.len());
             let differ = settled.iter().zip(&by_frame).position(|(one, other)| one != other);
             assert_eq!(
                 differ,
                 None,
-                "{standard:?} {seed} {errors:?}: {:?} {:?}",
+                "{config:?} {seed}: {:?} {:?}",
                 &settled[differ.unwrap_or(0)],
                 &by_frame[differ.unwrap_or(0)]
             );
@@ -63,26 +66,34 @@ fn check_settling(errors: &ErrorConfig) {
 
 #[test]
 fn a_settled_exchange_is_the_same_as_frame_by_frame() {
-    check_settling(&ErrorConfig::none());
+    check_settling(|_| ());
 }
 
 #[test]
 fn with_errors_too() {
     let probability = |rate| Probability::new(rate).expect("a probability");
     let (ms, us) = (Duration::from_millis, Duration::from_micros);
-    check_settling(&ErrorConfig::packets(probability(0.1), false));
-    check_settling(&ErrorConfig::packets(probability(0.2), true));
-    check_settling(&ErrorConfig { bit: Some([2e-5; 12]), control: true, ..ErrorConfig::none() });
+    check_settling(|config| config.errors = ErrorConfig::packets(probability(0.1), false));
+    check_settling(|config| config.errors = ErrorConfig::packets(probability(0.2), true));
+    let bits = ErrorConfig { bit: Some([2e-5; 12]), control: true, ..ErrorConfig::none() };
+    check_settling(|config| config.errors = bits.clone());
     // Stays shorter than a frame, and longer.
     for (good, bad) in [(ms(20), ms(5)), (us(700), us(300))] {
         let channel = Some(ChannelConfig::bursty(good, bad));
-        check_settling(&ErrorConfig { channel, control: true, ..ErrorConfig::none() });
+        let errors = ErrorConfig { channel, control: true, ..ErrorConfig::none() };
+        check_settling(|config| config.errors = errors.clone());
     }
 }
 
 #[test]
+fn with_slots_that_are_longer_than_frames_and_with_carrier_sense_at_once_too() {
+    check_settling(|config| config.phy.slot = Duration::from_millis(1));
+    check_settling(|config| config.phy.carrier_sense_delay = Some(Duration::ZERO));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_trace_and_another_another() {
-    let of = |seed| trace(Standard::HrDsss, true, true, seed, &ErrorConfig::none());
+    let of = |seed| trace(config(Standard::HrDsss), true, seed);
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
 }
