@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use lasthop_lab::bianchi::{Freezing, Saturation, measure};
-use lasthop_sim::wifi::{Rate, Standard, WlanConfig};
+use lasthop_sim::wifi::{PhyConfig, Rate, Standard, WlanConfig};
 
 /// An argument of the command line, if it is there and a number.
 fn argument(index: usize) -> Option<u64> {
@@ -20,17 +20,34 @@ fn main() {
     let mut pure_g = g.clone();
     pure_g.phy.eifs_rate = Rate::Ofdm6;
     // 34 octets around a datagram.
-    let mut frames = b.clone();
-    frames.mac.overhead.llc = 6;
-    frames.phy.basic_rates = vec![Rate::Dsss1];
-    for (name, base) in
-        [("b 11", b), ("b 11, ns-2's frames", frames), ("a 54", a), ("g 54", g), ("g 54, EIFS at 6", pure_g)]
-    {
+    let mut ns2 = b.clone();
+    ns2.mac.overhead.llc = 6;
+    ns2.phy.basic_rates = vec![Rate::Dsss1];
+    // Nobody decodes anything of a collision, and EIFS does not follow; carrier sense at once; ACKs at 11 Mbit/s.
+    let [ns3_b, ns3_a] = [&b, &a].map(|base| {
+        let mut config = base.clone();
+        config.mac.eifs = false;
+        config.phy.carrier_sense_delay = Some(Duration::ZERO);
+        config
+    });
+    let ns3_b = WlanConfig { phy: PhyConfig { basic_rates: vec![Rate::Cck11], ..ns3_b.phy }, ..ns3_b };
+    let cases = [
+        ("b 11", b),
+        ("b 11, ns-2's frames", ns2),
+        ("b 11, as ns-3", ns3_b),
+        ("a 54", a),
+        ("a 54, as ns-3", ns3_a),
+        ("g 54", g),
+        ("g 54, EIFS at 6", pure_g),
+    ];
+    for (name, base) in cases {
         for rts in [false, true] {
             // How many slots the stations of a collision are ahead of the others; `None`: what follows from the standard's times.
             for ahead in [None, Some(0), Some(1), Some(2)] {
                 let mut config = base.clone();
-                config.phy.carrier_sense_delay = argument(2).map(Duration::from_micros);
+                if let Some(delay) = argument(2) {
+                    config.phy.carrier_sense_delay = Some(Duration::from_micros(delay));
+                }
                 if rts {
                     config.mac.rts_threshold = 0;
                 }

@@ -26,7 +26,9 @@ fn machine() -> Option<Namespace> {
 }
 
 fn lasthop(machine: &Namespace, arguments: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    // In the background of a script everybody ignores SIGINT: what we start shall not.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_lasthop")]);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     machine.enter(|| command.spawn()).expect("enter").expect("it starts")
 }
