@@ -1,7 +1,7 @@
 // Saturation throughput of an 802.11 cell in ns-3, to put beside ours and Bianchi's model: stations that always have a datagram of 1500
 // octets for one sink, all in range, no capture. Prints what arrived in Mbit/s of datagrams.
 //
-//     apt-get install libns3-dev g++ pkg-config
+//     apt-get install libns3-dev libgsl-dev g++ pkg-config
 //     c++ -O2 -o /tmp/wifi-saturated benches/ns3/wifi-saturated.cc $(pkg-config --cflags --libs ns3-wifi ns3-mobility ns3-network)
 //     /tmp/wifi-saturated --standard=b --stations=20 --seconds=100 [--rts] [--seed=1]
 
