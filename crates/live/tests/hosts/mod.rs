@@ -6,7 +6,7 @@
 pub mod tries;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{ChildStdout, Command, Stdio};
@@ -134,8 +134,9 @@ impl Hosts {
 
     /// Traffic that is not TCP, both ways.
     pub fn ping_and_datagram(&self) {
-        let socket =
-            |host: &Namespace| host.enter(|| UdpSocket::bind("0.0.0.0:7000")).expect("enter").expect("bind");
+        let socket = |host: &Namespace| bound(host, || UdpSocket::bind("0.0.0.0:7000"));
+        // Else six errors in a row are all.
+        self.server.sysctl("ipv4/icmp_ratelimit", "0").expect("a setting");
         let (server, client) = (socket(&self.server), socket(&self.client));
         client.send_to(b"datagram", "10.77.1.2:7000").expect("it is sent");
         server.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -146,7 +147,8 @@ impl Hosts {
         // Nobody listens there: an ICMP error comes back.
         client.connect("10.77.1.2:7001").expect("it has an address");
         client.send(b"datagram").expect("it is sent");
-        client.recv(&mut [0; 100]).expect_err("the error arrives");
+        let error = client.recv(&mut [0; 100]).expect_err("nobody answers");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "the ICMP error arrives");
     }
 
     /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was sent.
@@ -277,6 +279,21 @@ fn raw_socket(host: &Namespace) -> OwnedFd {
     host.enter(open).expect("enter")
 }
 
+/// A socket at a host's address, which somebody may still hold: see [`assert_soon`].
+fn bound<Socket: Send>(host: &Namespace, bind: impl Fn() -> io::Result<Socket> + Sync) -> Socket {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match host.enter(&bind).expect("enter") {
+            Ok(socket) => return socket,
+            Err(error) => {
+                let may_wait = error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline;
+                assert!(may_wait, "{error}");
+            }
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Asserts that this holds before long. A test that starts a process at the same time holds our files for a moment, between fork and exec.
 pub fn assert_soon(holds: impl Fn() -> Result<(), String>) {
     let deadline = Instant::now() + PATIENCE;
@@ -319,8 +336,7 @@ impl Flow {
     /// A server and its client.
     pub fn between(server: &Namespace, client: &Namespace, address: &str) -> Self {
         let address: SocketAddr = address.parse().expect("an address");
-        let listener =
-            server.enter(|| TcpListener::bind(address)).expect("enter").expect("the address is free");
+        let listener = bound(server, || TcpListener::bind(address));
         let client = client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
         let client = client.expect("the server is reachable");
         let (server, _) = listener.accept().expect("a connection");
