@@ -79,15 +79,18 @@ fn delay_and_rate_are_those_asked_for_and_packets_stay_in_order() {
     let (near, far) = hosts.udp();
 
     let mut packets = 0;
-    tries::assert_in_time("median delay", Duration::from_millis(18), || {
-        let arrivals = stream(&near, &far, 500, Duration::from_millis(1));
-        packets += 500;
-        assert!(arrivals.len() == 500 && in_order(&arrivals));
-        let mut delays: Vec<Duration> = arrivals.iter().map(Arrival::delay).collect();
-        delays.sort_unstable();
-        assert!(delays[0] >= propagation + transmission, "{:?}", delays[0]);
-        delays[250]
-    });
+    // What comes on top of the model's delay is this machine's, and its sockets'.
+    for (what, rank, most) in [("least", 0, 15_500), ("median", 250, 18_000)] {
+        tries::assert_in_time(&format!("{what} delay"), Duration::from_micros(most), || {
+            let arrivals = stream(&near, &far, 500, Duration::from_millis(1));
+            packets += 500;
+            assert!(arrivals.len() == 500 && in_order(&arrivals));
+            let mut delays: Vec<Duration> = arrivals.iter().map(Arrival::delay).collect();
+            delays.sort_unstable();
+            assert!(delays[0] >= propagation + transmission, "{:?}", delays[0]);
+            delays[rank]
+        });
+    }
     // As fast as they can be sent: the link is busy from the first to the last, for 72 ms.
     tries::assert_in_time("180 packets", Duration::from_millis(92), || {
         let arrivals = stream(&near, &far, 180, Duration::ZERO);

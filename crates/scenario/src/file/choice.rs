@@ -140,7 +140,7 @@ impl JsonSchema for SchemeEntry {
 }
 
 /// A link layer.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct LinkLayerTable {
     /// What kind.
@@ -155,10 +155,11 @@ pub(super) struct LinkLayerTable {
 }
 
 /// What kind of link layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LinkLayerKind {
     /// What is lost is lost, and nobody knows.
+    #[default]
     None,
     /// Each frame is acknowledged over the air before the next is sent.
     StopAndWait,
@@ -173,6 +174,6 @@ impl Named for LinkLayerTable {
         "\"none\", \"stop-and-wait\", \"immediate\", or a table with one of them as \"kind\"";
 
     fn named(kind: LinkLayerKind) -> Self {
-        Self { kind, retransmission_attempts: None, ack_timeout: None, ack_size: None }
+        Self { kind, ..Self::default() }
     }
 }

@@ -136,9 +136,20 @@ impl Reader<'_> {
         least: Duration,
         most: Duration,
     ) -> Result<Duration, ScenarioError> {
-        let Some(Text(duration)) = value else { return Ok(default) };
+        Ok(self.duration_if_given(key, value, least, most)?.unwrap_or(default))
+    }
+
+    /// A duration with a range, whose default is not known here.
+    pub(super) fn duration_if_given(
+        &self,
+        key: &Key<'_>,
+        value: Option<Text<Duration>>,
+        least: Duration,
+        most: Duration,
+    ) -> Result<Option<Duration>, ScenarioError> {
+        let Some(Text(duration)) = value else { return Ok(None) };
         if (least..=most).contains(&duration) {
-            return Ok(duration);
+            return Ok(Some(duration));
         }
         let shown = lasthop_packet::units::format_duration;
         let problem =

@@ -139,12 +139,8 @@ fn phy(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<PhyConfig, 
     }
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(1));
     phy.slot = reader.duration_in(&["wlans", name, "slot-time"], table.slot_time, phy.slot, least, most)?;
-    if table.carrier_sense_delay.is_some() {
-        let key = ["wlans", name, "carrier-sense-delay"];
-        let delay = table.carrier_sense_delay;
-        phy.carrier_sense_delay =
-            Some(reader.duration_in(&key, delay, phy.slot, Duration::ZERO, phy.slot)?);
-    }
+    let (key, delay) = (["wlans", name, "carrier-sense-delay"], table.carrier_sense_delay);
+    phy.carrier_sense_delay = reader.duration_if_given(&key, delay, Duration::ZERO, phy.slot)?;
     phy.sifs = reader.duration_in(&["wlans", name, "sifs-time"], table.sifs_time, phy.sifs, least, most)?;
     phy.cw_min = count(reader, &["wlans", name, "cw-min"], table.cw_min, phy.cw_min, (1, 32_767))?;
     let most = phy.cw_max.max(phy.cw_min);
@@ -162,10 +158,7 @@ fn mac(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<MacConfig, 
     }
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(10));
     let key = ["wlans", name, "ack-timeout"];
-    let response_timeout = match table.ack_timeout {
-        Some(_) => Some(reader.duration_in(&key, table.ack_timeout, least, least, most)?),
-        None => None,
-    };
+    let response_timeout = reader.duration_if_given(&key, table.ack_timeout, least, most)?;
     let threshold = table.rts_threshold.map_or(u64::from(default.rts_threshold), |Text(Octets(it))| it);
     let key = ["wlans", name, "llc-header"];
     let llc = table.llc_header.map(|Text(Octets(it))| u32::try_from(it).unwrap_or(u32::MAX));

@@ -148,24 +148,22 @@ pub mod holding;
 pub mod hop;
 pub mod passing;
 pub mod pieces;
+mod radio_side;
 pub mod rtt;
 pub mod scoreboard;
 pub mod settings;
 #[cfg(test)]
 mod tests;
+mod timers;
 pub mod withholding;
 
-use lasthop_agent::report::Cause;
-use lasthop_agent::{Agent, Context, Deadline, DropReason, FlowTable, Passage, Report, Side, Verdict};
+use lasthop_agent::{Agent, Context, Deadline, FlowTable, Passage, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
-use duplicates::AckEffect;
 use flow::Flow;
 use holding::Hops;
 use hop::Hop;
-use scoreboard::Progress;
 pub use settings::Settings;
-use withholding::Telling;
 
 /// The Snoop agent, for an access point. It needs nothing of the link layer.
 #[derive(Debug)]
@@ -246,206 +244,6 @@ impl Snoop {
     fn count_in_flight(&mut self, key: FlowKey, before: u64, after: u64) {
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             hop.in_flight = hop.in_flight - before + after;
-        }
-    }
-
-    /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
-    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let now = cx.now();
-        let Some(flow) = self.flows.touch(key, now) else { return Verdict::Forward };
-        let (before, was_in_flight) = (flow.octets(), flow.in_flight());
-        let (verdict, progress) = if flow.board.is_some() {
-            Self::on_radio_by_sack(&self.settings, flow, packet, cx)
-        } else {
-            let effect = flow.on_ack(packet, &self.settings, now);
-            let progress = Progress { delivered: (before - flow.octets()) as u64, sent: flow.take_sample() };
-            return self.on_radio_by_duplicates(packet, key, effect, (before, was_in_flight, progress), cx);
-        };
-        self.settle(key, before, was_in_flight, progress, cx);
-        verdict
-    }
-
-    /// Repairs what an ACK shows to be lost, and edits the ACK.
-    fn on_radio_by_sack(
-        settings: &Settings,
-        flow: &mut Flow,
-        packet: &mut Packet,
-        cx: &mut Context<'_>,
-    ) -> (Verdict, Progress) {
-        let now = cx.now();
-        let heard = flow.hear(packet, settings, now);
-        while let Some(copy) = flow.next_repair(settings, now) {
-            if let Some(tcp) = copy.tcp() {
-                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::DuplicateAck });
-            }
-            cx.send(Side::Radio, copy);
-        }
-        let telling =
-            if settings.withholding { flow.withhold(packet, &heard, settings, now) } else { Telling::All };
-        let verdict = match (telling, packet.tcp()) {
-            (Telling::Nothing, Some(tcp)) => {
-                cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
-                Verdict::Drop(DropReason::DuplicateAck)
-            }
-            _ => Verdict::Forward,
-        };
-        (verdict, heard.progress)
-    }
-
-    /// Does what snoop.cc does on an ACK.
-    fn on_radio_by_duplicates(
-        &mut self,
-        packet: &Packet,
-        key: FlowKey,
-        effect: AckEffect,
-        (before, was_in_flight, progress): (usize, u64, Progress),
-        cx: &mut Context<'_>,
-    ) -> Verdict {
-        let now = cx.now();
-        match effect {
-            AckEffect::None => Verdict::Forward,
-            AckEffect::Advanced => {
-                self.restart_timer(key, now);
-                self.settle(key, before, was_in_flight, progress, cx);
-                Verdict::Forward
-            }
-            AckEffect::Same => {
-                if self.flows.timer(key).is_none() {
-                    self.restart_timer(key, now);
-                }
-                Verdict::Forward
-            }
-            AckEffect::Duplicate { repair, suppress } => {
-                if repair && !self.repair(key, Cause::DuplicateAck, cx) {
-                    return Verdict::Forward;
-                }
-                match packet.tcp().filter(|_| suppress && self.settings.withholding) {
-                    Some(tcp) => {
-                        cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
-                        Verdict::Drop(DropReason::DuplicateAck)
-                    }
-                    None => Verdict::Forward,
-                }
-            }
-        }
-    }
-
-    /// What follows from an ACK: accounts, the timer, and packets that there is room for now.
-    fn settle(
-        &mut self,
-        key: FlowKey,
-        before: usize,
-        was_in_flight: u64,
-        progress: Progress,
-        cx: &mut Context<'_>,
-    ) {
-        let Some(flow) = self.flows.peek(key) else { return };
-        let (octets, in_flight, is_finished) = (flow.octets(), flow.in_flight(), flow.is_finished());
-        self.octets = self.octets - before + octets;
-        self.count_in_flight(key, was_in_flight, in_flight);
-        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            hop.on_delivery(progress.delivered, progress.sent, cx.now(), &self.settings);
-        }
-        if is_finished {
-            self.forget(key, cx);
-        } else if self.flows.peek(key).is_some_and(|flow| flow.board.is_some()) {
-            self.follow_timer(key);
-        }
-        self.release(key.destination.0, cx);
-    }
-
-    /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is not to be done.
-    fn repair(&mut self, key: FlowKey, cause: Cause, cx: &mut Context<'_>) -> bool {
-        let now = cx.now();
-        let limit = self.settings.local_retransmissions;
-        // Not a use of the flow: else an agent that talks to itself would keep it from being idle.
-        let Some(flow) = self.flows.peek_mut(key) else { return false };
-        let was_in_flight = flow.in_flight();
-        let copy = match cause {
-            Cause::DuplicateAck => flow.repair(limit, now),
-            Cause::Timer => flow.on_timer(limit, now),
-        };
-        let in_flight = flow.in_flight();
-        self.count_in_flight(key, was_in_flight, in_flight);
-        let Some(copy) = copy else { return false };
-        if let Some(tcp) = copy.tcp() {
-            cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
-        }
-        cx.send(Side::Radio, copy);
-        self.restart_timer(key, now);
-        true
-    }
-
-    /// The timer of a flow expired.
-    fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let now = cx.now();
-        let Some(flow) = self.flows.peek_mut(key) else { return };
-        if flow.board.is_none() {
-            if !self.repair(key, Cause::Timer, cx) {
-                self.set_stalled(key);
-                self.flush(key, cx);
-            }
-            self.release(key.destination.0, cx);
-            return;
-        }
-        // Timers are lazy: progress only moves what they wait for.
-        if flow.timing_since + flow.timeout(&self.settings) > now {
-            self.follow_timer(key);
-            return;
-        }
-        let was_in_flight = flow.in_flight();
-        let silent_since = flow.timing_since;
-        let copies = flow.probe(&self.settings, now);
-        let has_given_up = flow.expiries > self.settings.local_retransmissions;
-        let delivers_to_others =
-            self.hops.get(&key.destination.0).is_some_and(|hop| hop.delivered_at > silent_since);
-        flow.is_stalled |= has_given_up || (flow.expiries >= 2 && delivers_to_others);
-        let in_flight = flow.in_flight();
-        self.count_in_flight(key, was_in_flight, in_flight);
-        for copy in copies.into_iter().flatten() {
-            if let Some(tcp) = copy.tcp() {
-                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::Timer });
-            }
-            cx.send(Side::Radio, copy);
-        }
-        if has_given_up {
-            self.flush(key, cx);
-        } else {
-            self.release(key.destination.0, cx);
-            self.follow_timer(key);
-        }
-    }
-
-    /// Takes what a flow has on the hop for gone.
-    fn set_stalled(&mut self, key: FlowKey) {
-        let Some(flow) = self.flows.peek_mut(key) else { return };
-        let before = flow.in_flight();
-        flow.is_stalled = true;
-        self.count_in_flight(key, before, 0);
-    }
-
-    /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.
-    fn restart_timer(&mut self, key: FlowKey, now: Instant) {
-        let Some(flow) = self.flows.peek_mut(key) else { return };
-        flow.timing_since = now;
-        if flow.needs_timer() {
-            let due = now + flow.timeout(&self.settings);
-            self.flows.set_timer(key, due);
-        } else {
-            self.flows.clear_timer(key);
-        }
-    }
-
-    /// Has the timer of a flow run if there is something to wait for. One that runs and is due too early is left alone.
-    fn follow_timer(&mut self, key: FlowKey) {
-        let Some(flow) = self.flows.peek(key) else { return };
-        if !flow.needs_timer() {
-            self.flows.clear_timer(key);
-            return;
-        }
-        let due = flow.timing_since + flow.timeout(&self.settings);
-        if self.flows.timer(key).is_none_or(|running| running > due) {
-            self.flows.set_timer(key, due);
         }
     }
 

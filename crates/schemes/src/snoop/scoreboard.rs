@@ -9,74 +9,19 @@
 //! Cost: O(log n) for each block of an acknowledgment, and amortised O(1) for each transmission. Neighbouring ranges that were
 //! selectively acknowledged are one range, so that blocks which the receiver repeats cost nothing anew.
 
+mod copies;
+mod ranges;
+mod tolerance;
+
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-/// How many of our latest copies are remembered, to know the reports of duplicate data that they cause.
-const COPIES_REMEMBERED: usize = 8;
-
-/// What so many points for needless copies add to the tolerance is one segment.
-const NEEDLESS_A_SEGMENT: u32 = 8;
-
-/// The largest tolerance, in segments: a hop that reorders more is none that this can be used on.
-const LARGEST_TOLERANCE: u32 = 64;
-
-/// What is known of a piece of sequence space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Sent and not known to be delivered or lost.
-    InFlight,
-    /// The receiver has it, above a hole.
-    Sacked,
-    /// Lost, and not sent again: there was nothing to repair it from, or it was retransmitted as often as allowed.
-    Lost,
-}
-
-/// A piece of sequence space whose octets have the same fate.
-#[derive(Clone, Copy, Debug)]
-pub struct Range {
-    /// Its first number.
-    pub seq: Seq,
-    /// The number behind it.
-    pub end: Seq,
-    /// What is known of it.
-    pub state: State,
-    /// Local retransmissions since the sender last sent it.
-    pub copies: u32,
-    /// Whether the sender retransmitted it: the sender knows of this hole.
-    pub by_sender: bool,
-    /// Whether a timer sent a copy: an acknowledgment then proves the delivery of the first transmission only.
-    probed: bool,
-    /// Whether it left more than once (Karn's rule: it measures no round-trip time).
-    ambiguous: bool,
-    /// The serial number of its first octet, when it last left.
-    serial: u64,
-    /// The same of the first transmission that may be the one to arrive: it is no more than that which an arrival proves, or a
-    /// transmission in vain would make another one, and that the next.
-    proves: u64,
-    /// When it last left.
-    sent: Instant,
-    /// When it was first known to be missing.
-    missing_since: Option<Instant>,
-}
-
-impl Range {
-    /// Octets of sequence space.
-    pub fn octets(&self) -> u64 {
-        u64::from(self.end - self.seq)
-    }
-
-    fn serial_end(&self) -> u64 {
-        self.serial + self.octets()
-    }
-
-    fn proves_end(&self) -> u64 {
-        self.proves + self.octets()
-    }
-}
+use copies::Copies;
+pub use ranges::{Range, State};
+use tolerance::Tolerance;
 
 /// A transmission, in sending order.
 #[derive(Clone, Copy, Debug)]
@@ -111,17 +56,13 @@ pub struct Scoreboard {
     in_flight: u64,
     /// Octets in ranges that the receiver does not have.
     unsacked: u64,
-    /// Segments that may overtake, on a hop where copies are needed.
-    tolerance: u32,
-    /// Four points for each needless copy, less one for each that was needed.
-    needless: u32,
+    tolerance: Tolerance,
     /// Octets of the largest segment seen.
     segment: u32,
     /// Found lost, to be repaired.
     lost: VecDeque<Seq>,
-    /// The latest, and whether a loss called for them.
-    copies: [(Seq, Seq, bool); COPIES_REMEMBERED],
-    next_copy: u8,
+    /// The latest.
+    copies: Copies,
     /// The receiver sends SACK blocks.
     pub sack_seen: bool,
     /// Duplicate ACKs in a row, of a receiver that sends no SACK blocks.
@@ -141,12 +82,10 @@ impl Scoreboard {
             proved_for_certain: 0,
             in_flight: 0,
             unsacked: 0,
-            tolerance: reordering.min(LARGEST_TOLERANCE),
-            needless: 0,
+            tolerance: Tolerance::new(reordering),
             segment: 1,
             lost: VecDeque::new(),
-            copies: [(Seq(0), Seq(0), false); COPIES_REMEMBERED],
-            next_copy: 0,
+            copies: Copies::new(),
             sack_seen: false,
             duplicates: 0,
             expected: 0,
@@ -161,8 +100,7 @@ impl Scoreboard {
             self.lost.len(),
             self.proved,
             self.unsacked,
-            self.copies[0],
-            self.copies[COPIES_REMEMBERED - 1],
+            self.copies.edges(),
             self.sack_seen,
         ));
     }
@@ -255,11 +193,7 @@ impl Scoreboard {
 
     /// The sender sent `[seq, end)` again: if it arrives twice, that may be told.
     pub fn forget_copies(&mut self, seq: Seq, end: Seq) {
-        for copy in &mut self.copies {
-            if copy.0.before(end) && copy.1.after(seq) {
-                *copy = (Seq(0), Seq(0), false);
-            }
-        }
+        self.copies.forget(seq, end);
     }
 
     /// Notes a copy of the range at `seq` that takes the place of what is lost.
@@ -269,7 +203,7 @@ impl Scoreboard {
         self.send_again(at, now);
         let range = Range { copies: range.copies + 1, probed: false, ..self.ranges[at] };
         self.ranges[at] = range;
-        self.remember_copy(range.seq, range.end, true);
+        self.copies.remember(range.seq, range.end, true);
     }
 
     /// Notes a copy of `[seq, end)` that a timer sent, of what may still be on its way: it has the place of the original.
@@ -280,7 +214,7 @@ impl Scoreboard {
             range.missing_since.get_or_insert(now);
             at += 1;
         }
-        self.remember_copy(seq, end, false);
+        self.copies.remember(seq, end, false);
     }
 
     /// Marks what leaves at `seq` as lost: for a receiver that cannot say so itself.
@@ -289,20 +223,6 @@ impl Scoreboard {
         if self.ranges.get(at).is_some_and(|range| range.state == State::InFlight) {
             self.lose(at, now);
         }
-    }
-
-    /// Divides the range that `seq` lies inside, if there may be more than are here.
-    pub fn split_at(&mut self, seq: Seq, splits: usize) {
-        let at = self.first_behind(seq);
-        let inside = self.ranges.get(at).is_some_and(|range| range.seq.before(seq));
-        if inside && self.ranges.len() < splits {
-            self.split(at, seq);
-        }
-    }
-
-    /// The range that `seq` lies in.
-    pub fn range_at(&self, seq: Seq) -> Option<&Range> {
-        self.ranges.get(self.first_behind(seq)).filter(|range| !range.seq.after(seq))
     }
 
     /// Takes in a cumulative acknowledgment and SACK blocks above it. `hop` is the least round-trip time known: what is
@@ -364,37 +284,19 @@ impl Scoreboard {
 
     /// Whether `[left, right)` was delivered twice because of a copy of ours.
     pub fn is_our_copy(&self, left: Seq, right: Seq) -> bool {
-        self.copy_of(left, right).is_some()
+        self.copies.of(left, right).is_some()
     }
 
     /// Takes note that `[left, right)` was delivered twice: a repair of ours that was taken for needed was not.
     pub fn delivered_twice(&mut self, left: Seq, right: Seq) {
-        if self.copy_of(left, right) == Some(true) {
-            self.judge_copy(true);
-            self.needless += 1;
+        if self.copies.of(left, right) == Some(true) {
+            self.tolerance.judge_anew();
         }
-    }
-
-    /// Whether a loss called for our copy of `[left, right)`; `None` without one.
-    fn copy_of(&self, left: Seq, right: Seq) -> Option<bool> {
-        let is_in =
-            |(seq, end, _): &&(Seq, Seq, bool)| !left.before(*seq) && !right.after(*end) && right.after(left);
-        self.copies.iter().find(is_in).map(|(_, _, is_repair)| *is_repair)
     }
 
     /// Whether something that left after `range` was delivered, tolerance or not.
     pub const fn was_overtaken(&self, range: &Range) -> bool {
         range.serial < self.proved
-    }
-
-    /// A copy turned out to be needless, or needed. A hop that reorders makes most of them needless; but also ACKs that are lost
-    /// with all they say of more holes than an option has blocks for make some. So one in five is borne.
-    fn judge_copy(&mut self, was_needless: bool) {
-        self.needless = if was_needless {
-            (self.needless + 4).min(NEEDLESS_A_SEGMENT * LARGEST_TOLERANCE)
-        } else {
-            self.needless.saturating_sub(1)
-        };
     }
 
     fn sack(
@@ -441,11 +343,11 @@ impl Scoreboard {
         progress.delivered += range.octets();
         if range.copies > 0 && now.since(range.sent) < hop / 8 * 7 {
             // The copy cannot have been there and back: it was the original that came, late. Its serial number is gone.
-            self.judge_copy(true);
+            self.tolerance.judge(true);
             return;
         }
         if range.copies > 0 {
-            self.judge_copy(false);
+            self.tolerance.judge(false);
         }
         self.proved = self.proved.max(range.proves_end());
         if range.probed {
@@ -458,8 +360,7 @@ impl Scoreboard {
 
     /// Finds what is lost by what was delivered.
     fn judge(&mut self, now: Instant) {
-        let tolerance =
-            u64::from(self.tolerance + self.needless / NEEDLESS_A_SEGMENT) * u64::from(self.segment);
+        let tolerance = u64::from(self.tolerance.segments()) * u64::from(self.segment);
         while let Some(front) = self.sent.front().copied() {
             if front.serial + tolerance >= self.proved && front.serial >= self.proved_for_certain {
                 break;
@@ -523,46 +424,6 @@ impl Scoreboard {
         self.next_serial += u64::from(end - seq);
         self.sent.push_back(Sent { serial, seq, end });
         serial
-    }
-
-    fn remember_copy(&mut self, seq: Seq, end: Seq, is_repair: bool) {
-        self.copies[usize::from(self.next_copy) % COPIES_REMEMBERED] = (seq, end, is_repair);
-        self.next_copy = self.next_copy.wrapping_add(1);
-    }
-
-    /// Divides a range at `seq`, which lies inside it.
-    fn split(&mut self, at: usize, seq: Seq) {
-        let range = self.ranges[at];
-        let front = u64::from(seq - range.seq);
-        let (serial, proves) = (range.serial + front, range.proves + front);
-        self.ranges[at].end = seq;
-        self.ranges.insert(at + 1, Range { seq, serial, proves, ..range });
-    }
-
-    /// Joins a range that the receiver has with such neighbours; the index of the whole.
-    fn merge(&mut self, mut at: usize) -> usize {
-        let joins = |a: Option<&Range>, b: Option<&Range>| {
-            a.zip(b).is_some_and(|(a, b)| a.state == State::Sacked && b.state == a.state && a.end == b.seq)
-        };
-        if at > 0 && joins(self.ranges.get(at - 1), self.ranges.get(at)) {
-            at -= 1;
-            self.ranges[at].end = self.ranges[at + 1].end;
-            self.ranges.remove(at + 1);
-        }
-        if joins(self.ranges.get(at), self.ranges.get(at + 1)) {
-            self.ranges[at].end = self.ranges[at + 1].end;
-            self.ranges.remove(at + 1);
-        }
-        at
-    }
-
-    /// The index of the first range that ends behind `seq`. Mostly the first, or behind the last.
-    fn first_behind(&self, seq: Seq) -> usize {
-        match (self.ranges.front(), self.ranges.back()) {
-            (Some(front), _) if front.end.after(seq) => 0,
-            (_, Some(back)) if !back.end.after(seq) => self.ranges.len(),
-            _ => self.ranges.partition_point(|range| !range.end.after(seq)),
-        }
     }
 
     /// Gives the memory back: see [`lasthop_agent::SegmentCache`].

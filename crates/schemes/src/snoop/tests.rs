@@ -15,7 +15,8 @@ mod today;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use lasthop_agent::Outbox;
+use lasthop_agent::report::Cause;
+use lasthop_agent::{DropReason, Outbox};
 use lasthop_packet::{Ip, Payload, Rng, SackBlocks, Tcp, Timestamps, Transport, Udp};
 
 use super::duplicates::Duplicates;

@@ -109,17 +109,6 @@ impl Named for PropagationTable {
         "\"everywhere\", \"two-ray-ground\", or a table with \"ranges\" or one of them as \"kind\"";
 
     fn named(kind: PropagationKind) -> Self {
-        Self {
-            kind,
-            reception: None,
-            carrier_sense: None,
-            transmit_power: None,
-            reception_threshold: None,
-            carrier_sense_threshold: None,
-            antenna_gain: None,
-            antenna_height: None,
-            frequency: None,
-            system_loss: None,
-        }
+        Self { kind, ..Self::default() }
     }
 }

@@ -260,7 +260,7 @@ pub(super) struct StationTable {
 }
 
 /// Who hears whom.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PropagationTable {
     /// The model.
@@ -286,10 +286,11 @@ pub(super) struct PropagationTable {
 }
 
 /// A model of propagation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PropagationKind {
     /// Everybody hears everybody.
+    #[default]
     Everywhere,
     /// Two distances.
     Ranges,

@@ -1,0 +1,140 @@
+//! What an acknowledgment from the radio side brings about: repairs, edits, accounts.
+
+use lasthop_agent::report::Cause;
+use lasthop_agent::{Context, DropReason, Report, Side, Verdict};
+use lasthop_packet::{FlowKey, Packet};
+
+use super::duplicates::AckEffect;
+use super::flow::Flow;
+use super::scoreboard::Progress;
+use super::withholding::Telling;
+use super::{Settings, Snoop};
+
+impl Snoop {
+    /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
+    pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        let Some(flow) = self.flows.touch(key, now) else { return Verdict::Forward };
+        let (before, was_in_flight) = (flow.octets(), flow.in_flight());
+        let (verdict, progress) = if flow.board.is_some() {
+            Self::on_radio_by_sack(&self.settings, flow, packet, cx)
+        } else {
+            let effect = flow.on_ack(packet, &self.settings, now);
+            let progress = Progress { delivered: (before - flow.octets()) as u64, sent: flow.take_sample() };
+            return self.on_radio_by_duplicates(packet, key, effect, (before, was_in_flight, progress), cx);
+        };
+        self.settle(key, before, was_in_flight, progress, cx);
+        verdict
+    }
+
+    /// Repairs what an ACK shows to be lost, and edits the ACK.
+    fn on_radio_by_sack(
+        settings: &Settings,
+        flow: &mut Flow,
+        packet: &mut Packet,
+        cx: &mut Context<'_>,
+    ) -> (Verdict, Progress) {
+        let now = cx.now();
+        let heard = flow.hear(packet, settings, now);
+        while let Some(copy) = flow.next_repair(settings, now) {
+            if let Some(tcp) = copy.tcp() {
+                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::DuplicateAck });
+            }
+            cx.send(Side::Radio, copy);
+        }
+        let telling =
+            if settings.withholding { flow.withhold(packet, &heard, settings, now) } else { Telling::All };
+        let verdict = match (telling, packet.tcp()) {
+            (Telling::Nothing, Some(tcp)) => {
+                cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
+                Verdict::Drop(DropReason::DuplicateAck)
+            }
+            _ => Verdict::Forward,
+        };
+        (verdict, heard.progress)
+    }
+
+    /// Does what snoop.cc does on an ACK.
+    fn on_radio_by_duplicates(
+        &mut self,
+        packet: &Packet,
+        key: FlowKey,
+        effect: AckEffect,
+        (before, was_in_flight, progress): (usize, u64, Progress),
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        let now = cx.now();
+        match effect {
+            AckEffect::None => Verdict::Forward,
+            AckEffect::Advanced => {
+                self.restart_timer(key, now);
+                self.settle(key, before, was_in_flight, progress, cx);
+                Verdict::Forward
+            }
+            AckEffect::Same => {
+                if self.flows.timer(key).is_none() {
+                    self.restart_timer(key, now);
+                }
+                Verdict::Forward
+            }
+            AckEffect::Duplicate { repair, suppress } => {
+                if repair && !self.repair(key, Cause::DuplicateAck, cx) {
+                    return Verdict::Forward;
+                }
+                match packet.tcp().filter(|_| suppress && self.settings.withholding) {
+                    Some(tcp) => {
+                        cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
+                        Verdict::Drop(DropReason::DuplicateAck)
+                    }
+                    None => Verdict::Forward,
+                }
+            }
+        }
+    }
+
+    /// What follows from an ACK: accounts, the timer, and packets that there is room for now.
+    fn settle(
+        &mut self,
+        key: FlowKey,
+        before: usize,
+        was_in_flight: u64,
+        progress: Progress,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(flow) = self.flows.peek(key) else { return };
+        let (octets, in_flight, is_finished) = (flow.octets(), flow.in_flight(), flow.is_finished());
+        self.octets = self.octets - before + octets;
+        self.count_in_flight(key, was_in_flight, in_flight);
+        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+            hop.on_delivery(progress.delivered, progress.sent, cx.now(), &self.settings);
+        }
+        if is_finished {
+            self.forget(key, cx);
+        } else if self.flows.peek(key).is_some_and(|flow| flow.board.is_some()) {
+            self.follow_timer(key);
+        }
+        self.release(key.destination.0, cx);
+    }
+
+    /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is not to be done.
+    pub(super) fn repair(&mut self, key: FlowKey, cause: Cause, cx: &mut Context<'_>) -> bool {
+        let now = cx.now();
+        let limit = self.settings.local_retransmissions;
+        // Not a use of the flow: else an agent that talks to itself would keep it from being idle.
+        let Some(flow) = self.flows.peek_mut(key) else { return false };
+        let was_in_flight = flow.in_flight();
+        let copy = match cause {
+            Cause::DuplicateAck => flow.repair(limit, now),
+            Cause::Timer => flow.on_timer(limit, now),
+        };
+        let in_flight = flow.in_flight();
+        self.count_in_flight(key, was_in_flight, in_flight);
+        let Some(copy) = copy else { return false };
+        if let Some(tcp) = copy.tcp() {
+            cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+        }
+        cx.send(Side::Radio, copy);
+        self.restart_timer(key, now);
+        true
+    }
+}

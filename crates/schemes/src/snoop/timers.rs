@@ -1,0 +1,82 @@
+//! The local timer of each flow: when it runs, and what is done when it expires.
+
+use lasthop_agent::report::Cause;
+use lasthop_agent::{Context, Report, Side};
+use lasthop_packet::{FlowKey, Instant};
+
+use super::Snoop;
+
+impl Snoop {
+    /// The timer of a flow expired.
+    pub(super) fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        if flow.board.is_none() {
+            if !self.repair(key, Cause::Timer, cx) {
+                self.set_stalled(key);
+                self.flush(key, cx);
+            }
+            self.release(key.destination.0, cx);
+            return;
+        }
+        // Timers are lazy: progress only moves what they wait for.
+        if flow.timing_since + flow.timeout(&self.settings) > now {
+            self.follow_timer(key);
+            return;
+        }
+        let was_in_flight = flow.in_flight();
+        let silent_since = flow.timing_since;
+        let copies = flow.probe(&self.settings, now);
+        let has_given_up = flow.expiries > self.settings.local_retransmissions;
+        let delivers_to_others =
+            self.hops.get(&key.destination.0).is_some_and(|hop| hop.delivered_at > silent_since);
+        flow.is_stalled |= has_given_up || (flow.expiries >= 2 && delivers_to_others);
+        let in_flight = flow.in_flight();
+        self.count_in_flight(key, was_in_flight, in_flight);
+        for copy in copies.into_iter().flatten() {
+            if let Some(tcp) = copy.tcp() {
+                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::Timer });
+            }
+            cx.send(Side::Radio, copy);
+        }
+        if has_given_up {
+            self.flush(key, cx);
+        } else {
+            self.release(key.destination.0, cx);
+            self.follow_timer(key);
+        }
+    }
+
+    /// Takes what a flow has on the hop for gone.
+    fn set_stalled(&mut self, key: FlowKey) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let before = flow.in_flight();
+        flow.is_stalled = true;
+        self.count_in_flight(key, before, 0);
+    }
+
+    /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.
+    pub(super) fn restart_timer(&mut self, key: FlowKey, now: Instant) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        flow.timing_since = now;
+        if flow.needs_timer() {
+            let due = now + flow.timeout(&self.settings);
+            self.flows.set_timer(key, due);
+        } else {
+            self.flows.clear_timer(key);
+        }
+    }
+
+    /// Has the timer of a flow run if there is something to wait for. One that runs and is due too early is left alone.
+    pub(super) fn follow_timer(&mut self, key: FlowKey) {
+        let Some(flow) = self.flows.peek(key) else { return };
+        if !flow.needs_timer() {
+            self.flows.clear_timer(key);
+            return;
+        }
+        let due = flow.timing_since + flow.timeout(&self.settings);
+        if self.flows.timer(key).is_none_or(|running| running > due) {
+            self.flows.set_timer(key, due);
+        }
+    }
+}
