@@ -52,6 +52,12 @@ pub trait Agent: Send {
         0
     }
 
+    /// Octets of memory that it has allocated for what it keeps of packets and connections; never more than
+    /// [`Context::budget`] allows, unless the budget has shrunk since. A connection's fixed state does not count.
+    fn octets(&self) -> usize {
+        0
+    }
+
     /// Sends on everything that it holds, in order, because it will not be called again or is to be taken out of the path.
     ///
     /// The law: afterwards [`Agent::held`] is 0, and the agent may be called on as before.

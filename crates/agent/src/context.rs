@@ -3,6 +3,7 @@
 use lasthop_packet::{Instant, Packet, Rng};
 
 use crate::agent::Side;
+use crate::budget::Budget;
 use crate::passage::Passage;
 use crate::report::Report;
 
@@ -23,12 +24,24 @@ pub struct Context<'a> {
     now: Instant,
     rng: &'a mut Rng,
     outbox: &'a mut Outbox,
+    budget: Budget,
 }
 
 impl<'a> Context<'a> {
-    /// A context for one call.
+    /// A context for one call, with the default budget.
     pub fn new(now: Instant, rng: &'a mut Rng, outbox: &'a mut Outbox) -> Self {
-        Self { now, rng, outbox }
+        Self { now, rng, outbox, budget: Budget::default() }
+    }
+
+    /// The same with another budget.
+    #[must_use]
+    pub const fn within(self, budget: Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// How much memory the agent may take; see [`Agent::octets`](crate::Agent::octets).
+    pub const fn budget(&self) -> Budget {
+        self.budget
     }
 
     /// The time of this call.
@@ -56,8 +69,8 @@ impl<'a> Context<'a> {
         self.outbox.passages.push(passage);
     }
 
-    /// The same call, with another outbox: how a stack catches what one of its agents sends.
-    pub(crate) fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox) -> Context<'b> {
-        Context { now: self.now, rng: self.rng, outbox }
+    /// The same call, with another outbox and a budget beside others: how a stack calls one of its agents.
+    pub(crate) fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
+        Context { now: self.now, rng: self.rng, outbox, budget: self.budget.beside(taken) }
     }
 }

@@ -11,8 +11,9 @@ use crate::timer_heap::TimerHeap;
 
 const NONE: u32 = u32::MAX;
 
-/// State `S` and a timer for each flow, at most `capacity` flows. At the bound the flow that has been idle longest makes room, if
-/// it has been idle for the grace time; else the new flow gets no state and passes through untouched.
+/// State `S` and a timer for each flow, as many flows as the world's budget allows ([`crate::Budget::flows`]). At the bound the flow
+/// that has been idle longest makes room, if it has been idle for the grace time; else the new flow gets no state and passes
+/// through untouched.
 ///
 /// With very many flows the next one's state is never in the processor's cache, so what a packet needs lies in one piece: state,
 /// timer, and neighbours in order of idleness are one entry of an array. The hash table has only the entries' places, and is small
@@ -29,7 +30,6 @@ pub struct FlowTable<S> {
     idlest: u32,
     latest: u32,
     timers: TimerHeap,
-    capacity: usize,
     grace: Duration,
 }
 
@@ -47,8 +47,8 @@ struct Entry<S> {
 }
 
 impl<S> FlowTable<S> {
-    /// An empty table for at most `capacity` flows; a flow that was used within `grace` is not evicted.
-    pub fn new(capacity: usize, grace: Duration) -> Self {
+    /// An empty table; a flow that was used within `grace` is not evicted.
+    pub fn new(grace: Duration) -> Self {
         Self {
             places: HashTable::new(),
             hasher: RandomState::new(),
@@ -58,7 +58,6 @@ impl<S> FlowTable<S> {
             idlest: NONE,
             latest: NONE,
             timers: TimerHeap::default(),
-            capacity: capacity.min(NONE as usize),
             grace,
         }
     }
@@ -85,11 +84,18 @@ impl<S> FlowTable<S> {
         self.entries[place as usize].state.as_mut()
     }
 
-    /// Adds a flow. `Err` gives the state back where the table is full of flows in use; `Ok` holds the flow that made room.
-    pub fn insert(&mut self, key: FlowKey, state: S, now: Instant) -> Result<Option<FlowKey>, S> {
+    /// Adds a flow to at most `flows`. `Err` gives the state back where the table is full of flows in use; `Ok` holds the flow that
+    /// made room.
+    pub fn insert(
+        &mut self,
+        key: FlowKey,
+        state: S,
+        flows: usize,
+        now: Instant,
+    ) -> Result<Option<FlowKey>, S> {
         self.remove(key);
-        let evicted = self.make_room(now).map(|(idlest, _)| idlest);
-        if self.len() >= self.capacity {
+        let evicted = self.make_room(flows, now).map(|(idlest, _)| idlest);
+        if self.len() >= flows.min(NONE as usize) {
             return Err(state);
         }
         let entry = Entry { key, last_used: now, due: None, older: NONE, newer: NONE, state: Some(state) };
@@ -110,16 +116,16 @@ impl<S> FlowTable<S> {
     }
 
     /// Takes out the flow that must go before another fits.
-    fn make_room(&mut self, now: Instant) -> Option<(FlowKey, S)> {
-        let idlest = self.next_to_go(now)?;
+    fn make_room(&mut self, flows: usize, now: Instant) -> Option<(FlowKey, S)> {
+        let idlest = self.next_to_go(flows, now)?;
         self.remove(idlest).map(|state| (idlest, state))
     }
 
-    /// The flow that must go before another fits: none unless the table is full and the idlest is past its grace. For schemes
-    /// that have something to put in order first; others leave it to [`FlowTable::insert`].
-    pub fn next_to_go(&self, now: Instant) -> Option<FlowKey> {
+    /// The flow that must go before another fits among `flows`: none unless the table is full and the idlest is past its grace. For
+    /// schemes that have something to put in order first; others leave it to [`FlowTable::insert`].
+    pub fn next_to_go(&self, flows: usize, now: Instant) -> Option<FlowKey> {
         let (last_used, idlest) = self.idlest()?;
-        (self.len() >= self.capacity && now.since(last_used) >= self.grace).then_some(idlest)
+        (self.len() >= flows && now.since(last_used) >= self.grace).then_some(idlest)
     }
 
     /// The flow that has been idle longest and when it was last used, to the second.
@@ -271,30 +277,30 @@ mod tests {
 
     #[test]
     fn at_the_bound_the_idlest_flow_makes_room_and_a_busy_one_does_not() {
-        let mut table = FlowTable::new(2, Duration::from_secs(10));
-        assert_eq!(table.insert(key(1), 'a', Instant::ZERO), Ok(None));
-        assert_eq!(table.insert(key(2), 'b', Instant::from_secs(1)), Ok(None));
+        let mut table = FlowTable::new(Duration::from_secs(10));
+        assert_eq!(table.insert(key(1), 'a', 2, Instant::ZERO), Ok(None));
+        assert_eq!(table.insert(key(2), 'b', 2, Instant::from_secs(1)), Ok(None));
         assert_eq!(table.touch(key(1), Instant::from_secs(5)), Some(&mut 'a'));
-        assert_eq!(table.insert(key(3), 'c', Instant::from_secs(6)), Err('c'));
-        assert_eq!(table.insert(key(3), 'c', Instant::from_secs(11)), Ok(Some(key(2))));
+        assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(6)), Err('c'));
+        assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(11)), Ok(Some(key(2))));
         assert_eq!((table.len(), table.peek(key(2)), table.peek(key(1))), (2, None, Some(&'a')));
     }
 
     #[test]
     fn room_is_made_only_where_it_is_needed_and_hands_out_the_state() {
-        let mut table = FlowTable::new(1, Duration::from_secs(10));
-        assert_eq!(table.insert(key(1), 'a', Instant::ZERO), Ok(None));
+        let mut table = FlowTable::new(Duration::from_secs(10));
+        assert_eq!(table.insert(key(1), 'a', 1, Instant::ZERO), Ok(None));
         assert_eq!(table.idlest(), Some((Instant::ZERO, key(1))));
-        assert_eq!(table.make_room(Instant::from_secs(9)), None);
-        assert_eq!(table.make_room(Instant::from_secs(10)), Some((key(1), 'a')));
-        assert_eq!((table.make_room(Instant::from_secs(99)), table.idlest()), (None, None));
+        assert_eq!(table.make_room(1, Instant::from_secs(9)), None);
+        assert_eq!(table.make_room(1, Instant::from_secs(10)), Some((key(1), 'a')));
+        assert_eq!((table.make_room(1, Instant::from_secs(99)), table.idlest()), (None, None));
     }
 
     #[test]
     fn a_flow_that_is_removed_or_replaced_leaves_nothing_behind() {
-        let mut table = FlowTable::new(4, Duration::ZERO);
+        let mut table = FlowTable::new(Duration::ZERO);
         for round in 0..10 {
-            assert!(table.insert(key(1), round, Instant::from_secs(round)).is_ok());
+            assert!(table.insert(key(1), round, 4, Instant::from_secs(round)).is_ok());
         }
         assert_eq!(table.remove(key(1)), Some(9));
         assert!(table.is_empty() && table.entries.capacity() == 0 && table.idlest().is_none());
@@ -302,15 +308,15 @@ mod tests {
 
     #[test]
     fn flows_are_in_order_of_idleness() {
-        let mut table = FlowTable::new(4, Duration::ZERO);
+        let mut table = FlowTable::new(Duration::ZERO);
         for port in 1..=4 {
-            assert!(table.insert(key(port), port, Instant::from_secs(u64::from(port))).is_ok());
+            assert!(table.insert(key(port), port, 4, Instant::from_secs(u64::from(port))).is_ok());
         }
         assert!(table.touch(key(2), Instant::from_secs(5)).is_some());
         assert!(table.touch(key(3), Instant::from_millis(3999)).is_some(), "within the second: no move");
         assert_eq!(table.remove(key(4)), Some(4));
         assert_eq!(table.keys().collect::<Vec<_>>(), [key(1), key(3), key(2)]);
-        assert!(table.insert(key(5), 5, Instant::from_secs(6)).is_ok());
+        assert!(table.insert(key(5), 5, 4, Instant::from_secs(6)).is_ok());
         assert_eq!(table.remove(key(1)), Some(1));
         assert_eq!(table.keys().collect::<Vec<_>>(), [key(3), key(2), key(5)]);
         assert_eq!(table.idlest(), Some((Instant::from_secs(3), key(3))));
@@ -318,9 +324,9 @@ mod tests {
 
     #[test]
     fn foresight_looks_at_the_flows_that_are_there() {
-        let mut table = FlowTable::new(100, Duration::ZERO);
+        let mut table = FlowTable::new(Duration::ZERO);
         for port in 0..100 {
-            assert!(table.insert(key(port), port, Instant::ZERO).is_ok());
+            assert!(table.insert(key(port), port, 100, Instant::ZERO).is_ok());
         }
         let keys: Vec<FlowKey> = (0..100).map(key).collect();
         let seen = std::cell::RefCell::new(Vec::new());
@@ -332,9 +338,9 @@ mod tests {
 
     #[test]
     fn a_timer_that_is_set_again_moves() {
-        let mut table = FlowTable::new(4, Duration::ZERO);
+        let mut table = FlowTable::new(Duration::ZERO);
         for port in [1, 2] {
-            assert!(table.insert(key(port), (), Instant::ZERO).is_ok());
+            assert!(table.insert(key(port), (), 4, Instant::ZERO).is_ok());
         }
         table.set_timer(key(1), Instant::from_millis(5));
         table.set_timer(key(2), Instant::from_millis(7));
@@ -350,13 +356,13 @@ mod tests {
 
     #[test]
     fn a_flow_takes_its_timer_with_it() {
-        let mut table = FlowTable::new(4, Duration::ZERO);
+        let mut table = FlowTable::new(Duration::ZERO);
         for port in [1, 2] {
-            assert!(table.insert(key(port), (), Instant::ZERO).is_ok());
+            assert!(table.insert(key(port), (), 4, Instant::ZERO).is_ok());
             table.set_timer(key(port), Instant::from_millis(port.into()));
         }
         assert_eq!(table.remove(key(1)), Some(()));
-        assert!(table.insert(key(3), (), Instant::ZERO).is_ok());
+        assert!(table.insert(key(3), (), 4, Instant::ZERO).is_ok());
         assert_eq!((table.timer(key(3)), table.next_timer()), (None, Some(Instant::from_millis(2))));
         assert_eq!(table.remove(key(2)), Some(()));
         assert_eq!(table.pop_timer(Instant::from_secs(1)), None);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`agent`] | [`Agent`], the trait; [`Side`], [`Verdict`] |
 //! | [`context`] | [`Context`], what a world hands to an agent in each call |
+//! | [`budget`] | [`Budget`], how much memory agents may take |
 //! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
 //! | [`passage`] | [`Passage`], what an agent lets pass without being asked |
 //! | [`report`] | [`Report`], the only telemetry |
@@ -11,14 +12,17 @@
 //! | [`lookup`] | a map for single keys |
 //! | [`flow_table`] | per-connection state within a bound |
 //! | [`segment_cache`] | TCP segments by sequence number within a bound |
+//! | [`packet_queue`] | packets in order of arrival, with what they cost |
 //!
 //! Start with [`Agent`].
 
 pub mod agent;
+pub mod budget;
 pub mod context;
 pub mod flow_table;
 pub mod link;
 pub mod lookup;
+pub mod packet_queue;
 pub mod passage;
 pub mod report;
 pub mod segment_cache;
@@ -26,10 +30,12 @@ pub mod stack;
 mod timer_heap;
 
 pub use agent::{Agent, Deadline, DropReason, Side, Verdict};
+pub use budget::{Budget, Room};
 pub use context::{Context, Outbox};
 pub use flow_table::FlowTable;
 pub use link::{Fate, LinkEvent, LinkSenses};
 pub use lookup::Lookup;
+pub use packet_queue::PacketQueue;
 pub use passage::{Limits, Passage};
 pub use report::Report;
 pub use segment_cache::SegmentCache;

@@ -2,6 +2,8 @@
 
 use lasthop_packet::Seq;
 
+use crate::agent::DropReason;
+
 /// What an agent did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
@@ -38,6 +40,16 @@ pub enum Report {
         seq: Seq,
         /// Which message, as the scheme calls it.
         name: &'static str,
+    },
+    /// It dropped data that was not the packet in hand, or a part of that: the tail of a super-packet that
+    /// found no room, or what had waited here.
+    Dropped {
+        /// The data's first sequence number.
+        seq: Seq,
+        /// Octets of payload.
+        octets: u32,
+        /// Why.
+        reason: DropReason,
     },
     /// A table or cache was full and something passed through untouched.
     AtBound {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use lasthop_packet::{Packet, Seq};
 
+use crate::packet_queue::FIRST;
+
 /// Segments in sequence order with notes of type `N` on each; at most `capacity` of them.
 ///
 /// Order is relative to the lowest sequence number held and so survives the wrap, as long as all that is held lies within
@@ -13,6 +15,7 @@ pub struct SegmentCache<N> {
     segments: VecDeque<Cached<N>>,
     capacity: usize,
     octets: usize,
+    buffers: usize,
 }
 
 /// A segment in the cache.
@@ -31,7 +34,7 @@ pub struct Cached<N> {
 impl<N> SegmentCache<N> {
     /// An empty cache for at most `capacity` segments.
     pub const fn new(capacity: usize) -> Self {
-        Self { segments: VecDeque::new(), capacity, octets: 0 }
+        Self { segments: VecDeque::new(), capacity, octets: 0, buffers: 0 }
     }
 
     /// The number of segments.
@@ -52,6 +55,18 @@ impl<N> SegmentCache<N> {
     /// Octets of all packets held.
     pub const fn octets(&self) -> usize {
         self.octets
+    }
+
+    /// Octets of memory that it takes.
+    pub fn allocated(&self) -> usize {
+        self.segments.capacity() * size_of::<Cached<N>>() + self.buffers
+    }
+
+    /// Octets of memory that it takes more, at most, once this packet is in it.
+    pub fn cost_of(&self, packet: &Packet) -> usize {
+        let is_full = self.segments.len() == self.segments.capacity();
+        let growth = if is_full { self.segments.capacity().max(FIRST) * size_of::<Cached<N>>() } else { 0 };
+        growth + packet.buffer_octets()
     }
 
     /// The segment with the lowest sequence number.
@@ -99,17 +114,19 @@ impl<N> SegmentCache<N> {
 
     /// Puts a TCP segment in its place, instead of one that starts at the same number. `false` where there is no room or the
     /// packet is no TCP segment with sequence space.
-    pub fn insert(&mut self, packet: Packet, notes: N) -> bool {
+    pub fn insert(&mut self, mut packet: Packet, notes: N) -> bool {
         let Some(seq) = packet.tcp().map(|tcp| tcp.seq) else { return false };
         let length = packet.segment_len();
         if length == 0 {
             return false;
         }
-        let octets = packet.len();
+        packet.compact();
+        let (octets, buffer) = (packet.len(), packet.buffer_octets());
         let cached = Cached { seq, end: seq + length, packet, notes };
         let at = self.position(seq);
         if let Some(same) = self.segments.get_mut(at).filter(|same| same.seq == seq) {
             self.octets = self.octets - same.packet.len() + octets;
+            self.buffers = self.buffers - same.packet.buffer_octets() + buffer;
             *same = cached;
             return true;
         }
@@ -117,6 +134,7 @@ impl<N> SegmentCache<N> {
             return false;
         }
         self.octets += octets;
+        self.buffers += buffer;
         self.segments.insert(at, cached);
         true
     }
@@ -132,14 +150,15 @@ impl<N> SegmentCache<N> {
                 return None;
             }
             self.octets -= first.packet.len();
+            self.buffers -= first.packet.buffer_octets();
             self.segments.pop_front()
         })
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.segments.clear();
-        self.octets = 0;
+        (self.octets, self.buffers) = (0, 0);
+        self.shrink();
     }
 
     /// Gives memory back once nothing is held: an idle flow is to cost little, and memory that another flow has just given back is
@@ -197,6 +216,28 @@ mod tests {
         assert_eq!(cache.octets(), 140 + 100);
         cache.remove_acknowledged(Seq(160)).for_each(drop);
         assert_eq!((cache.len(), cache.octets()), (0, 0));
+    }
+
+    #[test]
+    fn what_it_says_that_it_costs_is_no_less_than_what_it_allocates() {
+        let mut cache = SegmentCache::new(1000);
+        let host = Ipv4Addr::LOCALHOST.into();
+        let allocated = allocation_counter::measure(|| {
+            let mut seq = Seq(0);
+            for len in (1..100).map(|n| 30 * n) {
+                let tcp = Tcp { seq, ..Tcp::default() };
+                let payload = Payload::Bytes(vec![0; len as usize].into());
+                let packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
+                let before = cache.allocated();
+                let cost = cache.cost_of(&packet);
+                assert!(cache.insert(packet, ()));
+                assert_eq!(cache.allocated(), before + cost);
+                seq = seq + len;
+            }
+        });
+        assert!(allocated.bytes_current as usize <= cache.allocated(), "{allocated:?} {}", cache.allocated());
+        cache.clear();
+        assert_eq!(cache.allocated(), 0);
     }
 
     #[test]

@@ -5,19 +5,38 @@ use lasthop_packet::{FlowKey, Packet};
 use crate::agent::{Agent, Deadline, Side, Verdict};
 use crate::context::{Context, Outbox};
 use crate::link::{LinkEvent, LinkSenses};
+use crate::report::Report;
 
 /// A stack of agents, the one nearest to the core side first. An empty stack forwards everything untouched.
 ///
-/// What an agent sends passes through the agents between it and the side that it sends to.
+/// What an agent sends passes through the agents between it and the side that it sends to. Agents that
+/// answer each other's packets could do so for ever; beyond [`ANSWERS`] a packet leaves without being
+/// shown to the agents on its way, and that is reported.
 #[derive(Default)]
 pub struct Stack {
     agents: Vec<Box<dyn Agent>>,
+    /// What was sent and is still on its way through the stack; what leaves first lies on top.
+    under_way: Vec<UnderWay>,
+    /// What the agent called last has sent.
+    sent: Outbox,
+}
+
+/// How often agents are asked about packets that other agents of the stack sent, in one call: so often,
+/// and as often for each packet that the agent sent which the world called.
+const ANSWERS: usize = 64;
+
+/// A packet between two agents.
+struct UnderWay {
+    /// The agent that it comes from.
+    from: usize,
+    to: Side,
+    packet: Packet,
 }
 
 impl Stack {
     /// A stack of these agents, the one nearest to the core side first.
     pub fn new(agents: Vec<Box<dyn Agent>>) -> Self {
-        Self { agents }
+        Self { agents, under_way: Vec::new(), sent: Outbox::default() }
     }
 
     /// Whether there is no agent.
@@ -32,35 +51,57 @@ impl Stack {
         cx: &mut Context<'_>,
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
-        let mut outbox = Outbox::default();
-        let result = f(self.agents[index].as_mut(), &mut cx.with_outbox(&mut outbox));
-        for report in outbox.reports {
-            cx.report(report);
-        }
-        for (to, packet) in outbox.packets {
-            self.pass_on(index, to, packet, cx);
-        }
-        // What one lets pass the others have not seen.
-        if self.agents.len() == 1 {
-            outbox.passages.into_iter().for_each(|passage| cx.let_pass(passage));
+        let result = self.ask(index, cx, f);
+        let mut allowed = ANSWERS + ANSWERS * self.under_way.len();
+        while let Some(UnderWay { from, to, mut packet }) = self.under_way.pop() {
+            let next = match to {
+                Side::Core => from.checked_sub(1),
+                Side::Radio => Some(from + 1).filter(|next| *next < self.agents.len()),
+            };
+            let Some(next) = next else {
+                cx.send(to, packet);
+                continue;
+            };
+            if allowed == 0 {
+                cx.report(Report::AtBound { bound: "answers within a stack" });
+                cx.send(to, packet);
+                continue;
+            }
+            allowed -= 1;
+            let behind = self.under_way.len();
+            let verdict = self.ask(next, cx, |agent, cx| agent.on_packet(&mut packet, to.opposite(), cx));
+            if verdict == Verdict::Forward {
+                // It leaves behind what the agent sent in answer to it.
+                self.under_way.insert(behind, UnderWay { from: next, to, packet });
+            }
         }
         result
     }
 
-    /// Carries a packet that agent `index` sent to `to` through the agents on its way, and out.
-    fn pass_on(&mut self, index: usize, to: Side, mut packet: Packet, cx: &mut Context<'_>) {
-        let next = match to {
-            Side::Core => index.checked_sub(1),
-            Side::Radio => Some(index + 1).filter(|next| *next < self.agents.len()),
-        };
-        let Some(next) = next else {
-            cx.send(to, packet);
-            return;
-        };
-        let verdict = self.call(next, cx, |agent, cx| agent.on_packet(&mut packet, to.opposite(), cx));
-        if verdict == Verdict::Forward {
-            self.pass_on(next, to, packet, cx);
+    /// Calls agent `index` and puts what it sends on its way.
+    fn ask<R>(
+        &mut self,
+        index: usize,
+        cx: &mut Context<'_>,
+        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> R {
+        let taken = self.octets_beside(index);
+        let result = f(self.agents[index].as_mut(), &mut cx.with_outbox(&mut self.sent, taken));
+        for report in self.sent.reports.drain(..) {
+            cx.report(report);
         }
+        let sent = self.sent.packets.drain(..).rev();
+        self.under_way.extend(sent.map(|(to, packet)| UnderWay { from: index, to, packet }));
+        // What one lets pass the others have not seen.
+        let is_alone = self.agents.len() == 1;
+        self.sent.passages.drain(..).filter(|_| is_alone).for_each(|passage| cx.let_pass(passage));
+        result
+    }
+
+    /// Octets that the other agents have taken of the budget.
+    fn octets_beside(&self, index: usize) -> usize {
+        let others = self.agents.iter().enumerate().filter(|(other, _)| *other != index);
+        others.map(|(_, agent)| agent.octets()).sum()
     }
 }
 
@@ -111,6 +152,10 @@ impl Agent for Stack {
 
     fn held(&self) -> u64 {
         self.agents.iter().map(|agent| agent.held()).sum()
+    }
+
+    fn octets(&self) -> usize {
+        self.agents.iter().map(|agent| agent.octets()).sum()
     }
 
     fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
@@ -188,5 +233,33 @@ mod tests {
             sent.filter_map(|(_, packet)| packet.tcp().map(|tcp| tcp.source_port)).collect()
         };
         assert_eq!((ports(Side::Radio), ports(Side::Core)), (vec![0, 2], vec![1, 3]));
+    }
+
+    /// Answers each packet with two of its own, back to where it came from.
+    struct Quarrelsome;
+
+    impl Agent for Quarrelsome {
+        fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+            cx.send(from, packet.clone());
+            cx.send(from, packet.clone());
+            Verdict::Forward
+        }
+    }
+
+    #[test]
+    fn agents_that_answer_each_other_come_to_an_end_and_nothing_is_lost() {
+        let mut stack = Stack::new(vec![Box::new(Quarrelsome), Box::new(Quarrelsome)]);
+        let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
+        let host = Ipv4Addr::LOCALHOST.into();
+        let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
+        let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
+        assert_eq!(stack.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
+        let at_bound = Report::AtBound { bound: "answers within a stack" };
+        assert!(outbox.reports.contains(&at_bound));
+        // The first sends two packets that leave at once. The second is asked about the packet in hand, and
+        // sends two; each answer leads to two more, and goes on.
+        let asked = 2 + ANSWERS + 2 * ANSWERS;
+        assert_eq!(outbox.packets.len(), 2 * asked);
+        assert!(stack.under_way.is_empty());
     }
 }

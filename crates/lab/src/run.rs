@@ -322,6 +322,7 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
             ("acks_generated", counters.acks_generated),
             ("acks_suppressed", counters.acks_suppressed),
             ("acknowledged_and_lost", counters.acknowledged_and_lost),
+            ("dropped_by_agents", counters.dropped_by_agents),
             ("agents_at_bound", counters.reports_at_bound),
             ("packets_originated", accounts.originated),
             ("packets_consumed", accounts.consumed),

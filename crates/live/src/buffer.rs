@@ -8,17 +8,16 @@ use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 
 use bytes::{Bytes, BytesMut};
+pub(crate) use lasthop_packet::buffer::LARGEST;
+use lasthop_packet::buffer::SIZES;
 
-/// The most octets that a read takes: a super-packet with its link header.
-pub(crate) const LARGEST: usize = SMALL + LARGE;
 /// What is read first: an ordinary frame.
 const SMALL: usize = 2048;
 /// What is read behind it.
 const LARGE: usize = 65_536;
-/// Sizes in between, and for acknowledgments; the last holds anything.
-const SIZES: [usize; 5] = [256, SMALL, 8192, 32_768, LARGEST];
 /// Where `SIZES` has the small piece.
 const SMALL_CLASS: usize = 1;
+const _: () = assert!(SIZES[SMALL_CLASS] == SMALL && LARGEST == SMALL + LARGE);
 /// Where it has the large one.
 const LARGEST_CLASS: usize = SIZES.len() - 1;
 /// How much memory each size remembers, for use again: more than agents hold of a few fast connections, because a new large buffer costs
@@ -29,7 +28,7 @@ const KEPT_BUFFERS: usize = 256;
 
 /// Buffers for frames.
 #[derive(Debug)]
-pub(crate) struct Buffers {
+pub struct Buffers {
     classes: [Class; SIZES.len()],
     /// What the next read goes to.
     small: BytesMut,
@@ -37,14 +36,15 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    pub(crate) fn new() -> Self {
+    /// Buffers of which none is in use.
+    pub fn new() -> Self {
         let mut classes = SIZES.map(Class::new);
         let (small, large) = (classes[SMALL_CLASS].take(), classes[LARGEST_CLASS].take());
         Self { classes, small, large }
     }
 
     /// Has `read` fill two pieces of memory, one behind the other; it returns how many octets it put there. Returns them as one.
-    pub(crate) fn read_with(
+    pub fn read_with(
         &mut self,
         read: impl FnOnce([IoSliceMut<'_>; 2]) -> io::Result<usize>,
     ) -> io::Result<Bytes> {
@@ -70,6 +70,12 @@ impl Buffers {
             }
         };
         Ok(self.classes[class].lend(octets, len))
+    }
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

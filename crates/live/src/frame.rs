@@ -7,6 +7,7 @@ mod tests;
 use std::num::NonZeroU16;
 
 use bytes::Bytes;
+use lasthop_packet::buffer::buffer_of;
 use lasthop_packet::wire::{
     ParseError, emit, emit_for_offload, glance, header_checksum_is_right, parse, transport_checksum_is_right,
 };
@@ -120,6 +121,7 @@ impl Frame {
             return Err(Untouched::WrongChecksum);
         }
         packet.set_segment_size(self.segment_size);
+        packet.set_buffer(buffer_of(self.octets.len()) as u32);
         Ok((link, packet))
     }
 

@@ -18,7 +18,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-live speaks to a Linux kernel");
 
-mod buffer;
+pub mod buffer;
 pub mod clock;
 pub mod device;
 pub mod emulator;

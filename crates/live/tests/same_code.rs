@@ -135,7 +135,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
             recipe: String::new(),
             agent: Some(Arc::clone(maker)),
         }],
-        flows: 100,
+        budget: Budget { flows: 100, ..Budget::default() },
         idle: IdleTimes { by_state: [Duration::from_secs(3600); 4], grace: Duration::from_secs(10) },
         // Nothing but the agent is to decide here.
         stepping_aside: SteppingAside {

@@ -8,6 +8,7 @@
 //! | [`seq`] | [`Seq`], TCP sequence numbers that wrap |
 //! | [`payload`] | [`Payload`], real octets or a piece of a simulated stream |
 //! | [`header`] | IP, TCP, UDP and ICMP headers as plain structs |
+//! | [`buffer`] | what a packet's memory costs |
 //! | [`packet`] | [`Packet`]: headers, payload and, beside them, the octets as they came |
 //! | [`wire`] | octets to [`Packet`] and back |
 //! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
@@ -15,6 +16,7 @@
 //!
 //! Start with [`Packet`].
 
+pub mod buffer;
 pub mod header;
 pub mod packet;
 pub mod payload;

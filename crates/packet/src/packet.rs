@@ -6,8 +6,12 @@ use std::num::NonZeroU16;
 
 use bytes::Bytes;
 
+use crate::buffer::buffer_of;
 use crate::header::{Icmp, Ip, Tcp, Udp};
 use crate::payload::Payload;
+
+/// Octets of the largest frame that is no super-packet, rounded up to a buffer.
+const ORDINARY: usize = 2048;
 
 /// What follows the IP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +42,22 @@ pub struct Packet {
     original: Option<Bytes>,
     /// Payload octets of each segment, for a super-packet of several.
     segment_size: Option<NonZeroU16>,
+    buffer: Buffer,
 }
+
+/// Octets of the buffer that real octets lie in; 0 where they have an allocation of their own.
+///
+/// Where octets lie is no part of what a packet says: two packets that differ in it alone are equal.
+#[derive(Clone, Copy, Debug, Default)]
+struct Buffer(u32);
+
+impl PartialEq for Buffer {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Buffer {}
 
 /// Header fields that no agent looks at, kept so that an edited packet still has them. The default is that of a packet of our
 /// own making.
@@ -57,7 +76,7 @@ impl Packet {
     #[inline]
     pub const fn new(ip: Ip, transport: Transport, payload: Payload) -> Self {
         let carried = Carried { flow_label: 0, may_fragment: false, tcp_reserved: 0 };
-        Self { ip, transport, payload, carried, original: None, segment_size: None }
+        Self { ip, transport, payload, carried, original: None, segment_size: None, buffer: Buffer(0) }
     }
 
     /// A TCP segment of our own making.
@@ -74,7 +93,15 @@ impl Packet {
         carried: Carried,
         original: Bytes,
     ) -> Self {
-        Self { ip, transport, payload, carried, original: Some(original), segment_size: None }
+        Self {
+            ip,
+            transport,
+            payload,
+            carried,
+            original: Some(original),
+            segment_size: None,
+            buffer: Buffer(0),
+        }
     }
 
     /// What the headers said beyond `ip` and `transport`.
@@ -142,6 +169,34 @@ impl Packet {
     /// Makes it a super-packet of segments of this size, or an ordinary packet.
     pub const fn set_segment_size(&mut self, size: Option<NonZeroU16>) {
         self.segment_size = size;
+    }
+
+    /// Says in how large a buffer its octets lie: see [`crate::buffer`].
+    pub const fn set_buffer(&mut self, octets: u32) {
+        self.buffer = Buffer(octets);
+    }
+
+    /// Octets of memory that keeping this packet takes, beside the packet itself: the whole buffer that
+    /// its octets lie in. A simulated payload counts as it would in a gateway.
+    pub fn buffer_octets(&self) -> usize {
+        match self.buffer.0 {
+            0 => buffer_of(self.len()),
+            octets => octets as usize,
+        }
+    }
+
+    /// Gives a piece of a super-packet a buffer of its own, so that keeping it does not keep the whole:
+    /// where the buffer is larger than an ordinary frame's, and more than four times as large as the piece.
+    pub fn compact(&mut self) {
+        let len = self.len();
+        if self.buffer.0 as usize <= buffer_of(ORDINARY) || self.buffer.0 as usize <= 4 * len {
+            return;
+        }
+        if let Payload::Bytes(octets) = &self.payload {
+            self.payload = Payload::Bytes(Bytes::copy_from_slice(octets));
+            self.original = None;
+            self.buffer = Buffer(0);
+        }
     }
 
     /// How many packets it is on the wire; 1 or more.
@@ -237,6 +292,20 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
+
+    #[test]
+    fn a_piece_of_a_super_packet_that_is_kept_gets_memory_of_its_own() {
+        let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let whole = Payload::Bytes(Bytes::from(vec![7; 60_000]));
+        let mut packet = Packet::tcp_segment(ip, Tcp::default(), whole.clone());
+        packet.set_buffer(buffer_of(60_054) as u32);
+        packet.compact();
+        assert_eq!(packet.buffer_octets(), buffer_of(60_054), "a whole one stays where it is");
+        packet.set_payload(whole.slice(1448, 2896));
+        packet.compact();
+        assert_eq!(packet.buffer_octets(), buffer_of(1500));
+        assert_eq!(packet.payload(), &whole.slice(1448, 2896));
+    }
 
     #[test]
     fn a_super_packet_counts_its_segments() {

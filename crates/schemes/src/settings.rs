@@ -1,25 +1,128 @@
-//! How a scheme's settings write quantities: strings with a unit, checked when the file is read.
+//! How a scheme's settings write numbers and quantities, each within a range that is checked when the
+//! file is read and stands in the JSON schema.
 //!
-//! A field keeps its plain type and names the module that reads it:
+//! A field keeps its plain type and names what reads it, range included:
 //!
 //! ```
 //! # use std::time::Duration;
-//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! use lasthop_schemes::settings::{Count, HOUR, MS, Time};
+//!
+//! #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 //! struct Settings {
-//!     #[serde(with = "lasthop_schemes::settings::duration")]
-//!     #[schemars(with = "lasthop_schemes::settings::DurationText")]
+//!     #[serde(with = "Time::<MS, HOUR>")]
 //!     timeout: Duration,
+//!     #[serde(with = "Count::<1, 10>")]
+//!     tries: u32,
 //! }
-//! let settings: Settings = toml::from_str(r#"timeout = "100 ms""#)?;
-//! assert_eq!(settings.timeout, Duration::from_millis(100));
+//! let read = |text| toml::from_str::<Settings>(text);
+//! let settings = read("timeout = '100 ms'\ntries = 3")?;
+//! assert_eq!((settings.timeout, settings.tries), (Duration::from_millis(100), 3));
+//! let error = read("timeout = '2 h'\ntries = 3").unwrap_err();
+//! assert_eq!(error.message(), "7200 s is out of range; expected 1 ms to 3600 s");
+//! let error = read("timeout = '1 s'\ntries = 11").unwrap_err();
+//! assert_eq!(error.message(), "11 is out of range; expected 1 to 10");
 //! # Ok::<(), toml::de::Error>(())
 //! ```
 
 use std::borrow::Cow;
+use std::fmt::Display;
+use std::time::Duration;
 
+use lasthop_packet::units::format_duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize as _, Deserializer, Error};
+use serde::{Serialize as _, Serializer};
 
-/// Reads and writes a `Duration` as `"100 ms"` ([`lasthop_packet::units::parse_duration`]); zero or more, at most 100 years.
+/// Microseconds in a millisecond, for [`Time`].
+pub const MS: u64 = 1_000;
+/// Microseconds in a second.
+pub const SECOND: u64 = 1_000 * MS;
+/// Microseconds in a minute.
+pub const MINUTE: u64 = 60 * SECOND;
+/// Microseconds in an hour.
+pub const HOUR: u64 = 60 * MINUTE;
+/// Microseconds in a week.
+pub const WEEK: u64 = 7 * 24 * HOUR;
+/// Octets in a gibibyte, for [`Octets`].
+pub const GIB: u64 = 1 << 30;
+
+/// A whole number from `LEAST` to `MOST`.
+#[derive(Debug)]
+pub struct Count<const LEAST: u64, const MOST: u64>;
+
+/// A duration from `LEAST` to `MOST` microseconds, with its unit.
+#[derive(Debug)]
+pub struct Time<const LEAST: u64, const MOST: u64>;
+
+/// An amount of data from `LEAST` to `MOST` octets, with its unit.
+#[derive(Debug)]
+pub struct Octets<const LEAST: u64, const MOST: u64>;
+
+impl<const LEAST: u64, const MOST: u64> Count<LEAST, MOST> {
+    /// Reads `7`.
+    pub fn deserialize<'de, D: Deserializer<'de>, N: TryFrom<u64>>(deserializer: D) -> Result<N, D::Error> {
+        let given = i64::deserialize(deserializer)?;
+        let within = u64::try_from(given).ok().filter(|count| (LEAST..=MOST).contains(count));
+        let count = within.and_then(|count| N::try_from(count).ok());
+        count.ok_or_else(|| out_of_range(given, LEAST, MOST))
+    }
+
+    /// Writes `7`.
+    pub fn serialize<S: Serializer, N: Copy + TryInto<u64>>(
+        count: &N,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        (*count).try_into().unwrap_or(MOST).serialize(serializer)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> Time<LEAST, MOST> {
+    const RANGE: (Duration, Duration) = (Duration::from_micros(LEAST), Duration::from_micros(MOST));
+
+    /// Reads `"100 ms"`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let given = duration::deserialize(deserializer)?;
+        let (least, most) = Self::RANGE;
+        if (least..=most).contains(&given) {
+            return Ok(given);
+        }
+        Err(out_of_range(format_duration(given), format_duration(least), format_duration(most)))
+    }
+
+    /// Writes `"100 ms"`.
+    pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        duration::serialize(duration, serializer)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> Octets<LEAST, MOST> {
+    /// Reads `"64 MiB"`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+        let given = octets::deserialize(deserializer)?;
+        if (LEAST..=MOST).contains(&(given as u64)) {
+            return Ok(given);
+        }
+        Err(out_of_range(format_octets(given as u64), format_octets(LEAST), format_octets(MOST)))
+    }
+
+    /// Writes `"1024 B"`.
+    pub fn serialize<S: Serializer>(octets: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+        octets::serialize(octets, serializer)
+    }
+}
+
+fn out_of_range<E: Error>(given: impl Display, least: impl Display, most: impl Display) -> E {
+    E::custom(format_args!("{given} is out of range; expected {least} to {most}"))
+}
+
+/// An amount of data in the largest unit that it is a whole number of.
+fn format_octets(octets: u64) -> String {
+    let units = [(GIB, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = units.into_iter().find(|(size, _)| octets >= *size && octets.is_multiple_of(*size));
+    unit.map_or_else(|| format!("{octets} B"), |(size, unit)| format!("{} {unit}", octets / size))
+}
+
+/// Reads and writes a `Duration` of any length as `"100 ms"` ([`lasthop_packet::units::parse_duration`]); zero or more, at most 100 years.
 pub mod duration {
     use std::time::Duration;
 
@@ -90,6 +193,56 @@ impl JsonSchema for OctetsText {
             "pattern": r"^\s*[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)\s*$",
         })
     }
+}
+
+impl<const LEAST: u64, const MOST: u64> JsonSchema for Count<LEAST, MOST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Count_{LEAST}_to_{MOST}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> JsonSchema for Time<LEAST, MOST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Time_{LEAST}_to_{MOST}_us").into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (least, most) = Self::RANGE;
+        with_range(DurationText::json_schema(generator), format_duration(least), format_duration(most))
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> JsonSchema for Octets<LEAST, MOST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Octets_{LEAST}_to_{MOST}").into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        with_range(OctetsText::json_schema(generator), format_octets(LEAST), format_octets(MOST))
+    }
+}
+
+/// JSON Schema has no range for text; these two keys are ours, for people and for tests.
+fn with_range(mut schema: Schema, least: String, most: String) -> Schema {
+    schema.insert("x-least".to_owned(), least.into());
+    schema.insert("x-most".to_owned(), most.into());
+    schema
 }
 
 #[cfg(test)]

@@ -153,6 +153,8 @@ pub struct Counters {
     pub acks_suppressed: u64,
     /// Times that data was lost for good that an agent had acknowledged in a receiver's name.
     pub acknowledged_and_lost: u64,
+    /// Times that an agent dropped data that was not the packet in hand, or a part of that.
+    pub dropped_by_agents: u64,
     /// Times that an agent let something pass untouched because a table or cache of its was full.
     pub reports_at_bound: u64,
 }

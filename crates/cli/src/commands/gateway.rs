@@ -151,6 +151,7 @@ fn status(answer: &Value) -> String {
         .map(|port| format!("{} ({})", text(&port["name"]), text(&port["side"])))
         .collect();
     let seconds = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let mebibytes = |value: &Value| value.as_f64().unwrap_or(0.0) / f64::from(1 << 20);
     let uptime = seconds(&report["uptime_s"]);
     let mode =
         if engine["drained"] == true { "drained: everything passes untouched" } else { "packets go round" };
@@ -165,6 +166,11 @@ fn status(answer: &Value) -> String {
             1e3 * seconds(&report["punctuality"]["longest_absence_s"])
         ),
         format!("connections {} of at most {}", engine["connections"], engine["most_connections"]),
+        format!(
+            "memory      {:.1} MiB of at most {:.1} MiB for packets that agents keep",
+            mebibytes(&engine["agent_octets"]),
+            mebibytes(&engine["most_agent_octets"])
+        ),
         format!(
             "frames      {} in ({:.0}/s), {} out, {} lost, {} held",
             counters["received"],

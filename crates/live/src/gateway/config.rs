@@ -9,14 +9,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lasthop_agent::LinkSenses;
+use lasthop_agent::{Budget, LinkSenses};
 use lasthop_scenario::file::document::Document;
 use lasthop_scenario::file::read_file;
 
 use super::plan::{Plan, SteppingAside};
 use super::selector::Selector;
 use super::table::IdleTimes;
-use tables::{GatewayFile, PortsTable, SelectorTable, SteppingAsideTable};
+use tables::{BoundsTable, GatewayFile, PortsTable, SelectorTable, SteppingAsideTable};
 
 pub use lasthop_scenario::file::ScenarioError as ConfigError;
 pub use tables::{Backend, LogFormat, LogLevel};
@@ -27,6 +27,7 @@ pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 pub const DEFAULT_FILE: &str = include_str!("../../../../packaging/gateway.toml");
 
 const MOST_FLOWS: usize = 1_000_000;
+const MOST_OCTETS: usize = 1 << 40;
 const MOST_RULES: usize = 64;
 const LONGEST_IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -79,15 +80,12 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     let document = Document::parse_toml(text, name.to_owned())?;
     let file: GatewayFile = document.deserialize()?;
     let reader = Reader { document: &document, surroundings: surroundings.into() };
-    let flows = reader.in_range(&["bounds", "flows"], file.bounds.flows, 1, MOST_FLOWS)?;
-    reader.in_range(&["bounds", "octets-per-flow"], file.bounds.octets_per_flow, 0, 1 << 40)?;
-    reader.in_range(&["bounds", "octets-in-all"], file.bounds.octets_in_all, 0, 1 << 40)?;
     reader.in_range(&["rule"], file.rule.len(), 1, MOST_RULES)?;
     reader.check_ports(&file.ports)?;
     let plan = Plan {
         traffic: reader.selector(&["traffic"], file.traffic.selector())?,
-        rules: recipe::rules(&reader, &file.rule, &file.bounds)?,
-        flows,
+        rules: recipe::rules(&reader, &file.rule)?,
+        budget: reader.budget(&file.bounds)?,
         idle: reader.idle(&file.idle)?,
         stepping_aside: reader.stepping_aside(&file.stepping_aside)?,
         seed: 1,
@@ -149,6 +147,15 @@ impl Reader<'_> {
             return Ok(value);
         }
         Err(self.fail(key, format!("{value} is out of range; expected {least} to {most}")))
+    }
+
+    fn budget(&self, table: &BoundsTable) -> Result<Budget, ConfigError> {
+        let key = |key| ["bounds", key];
+        Ok(Budget {
+            flows: self.in_range(&key("flows"), table.flows, 1, MOST_FLOWS)?,
+            octets_per_flow: self.in_range(&key("octets-per-flow"), table.octets_per_flow, 0, MOST_OCTETS)?,
+            octets_in_all: self.in_range(&key("octets-in-all"), table.octets_in_all, 0, MOST_OCTETS)?,
+        })
     }
 
     fn check_ports(&self, ports: &PortsTable) -> Result<(), ConfigError> {

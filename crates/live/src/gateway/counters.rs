@@ -118,6 +118,7 @@ impl RuleCounters {
             dropped_duplicate_ack: self.dropped_duplicate_ack + other.dropped_duplicate_ack,
             dropped_full: self.dropped_full + other.dropped_full,
             dropped_acknowledged: self.dropped_acknowledged + other.dropped_acknowledged,
+            dropped_held: self.dropped_held + other.dropped_held,
             absorbed: self.absorbed + other.absorbed,
             sent: self.sent + other.sent,
             local_retransmits: self.local_retransmits + other.local_retransmits,

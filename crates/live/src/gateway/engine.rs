@@ -8,7 +8,7 @@ mod report;
 mod tests;
 
 use foresight::Foresight;
-use lasthop_agent::{LinkEvent, LinkSenses, Outbox, Passage, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Context, LinkEvent, LinkSenses, Outbox, Passage, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use super::connection::Connection;
@@ -38,6 +38,8 @@ pub struct Engine {
     traffic: Selector,
     rules: Vec<Rule>,
     connections: ConnectionTable,
+    /// What all agents together may take.
+    budget: Budget,
     stepping_aside: SteppingAside,
     foresight: Foresight,
     outbox: Outbox,
@@ -75,7 +77,8 @@ impl Engine {
             ports: ports.to_vec(),
             traffic: plan.traffic.clone(),
             rules: plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect(),
-            connections: ConnectionTable::new(plan.flows, plan.idle),
+            connections: ConnectionTable::new(plan.budget.flows, plan.idle),
+            budget: plan.budget,
             stepping_aside: plan.stepping_aside,
             foresight: Foresight::default(),
             outbox: Outbox::default(),
@@ -117,9 +120,9 @@ impl Engine {
         let Some(place) = place else { return };
         let connection = self.connections.at(place);
         let (Some(rule), None, false) = (connection.rule, connection.aside, self.is_drained) else { return };
-        let rule = &mut self.rules[usize::from(rule)];
-        if rule.needs().contains(LinkSenses::FRAME_FATE) {
-            let _ = rule.call(now, &mut self.outbox, |agent, cx| agent.on_link(event, cx));
+        let rule = usize::from(rule);
+        if self.rules[rule].needs().contains(LinkSenses::FRAME_FATE) {
+            let _ = self.call(rule, now, |agent, cx| agent.on_link(event, cx));
             self.send_outbox(Some(place), out);
         }
     }
@@ -134,7 +137,9 @@ impl Engine {
     pub fn on_deadline(&mut self, now: Instant, out: &mut Outgoing) {
         self.expire(EXPIRED_A_DEADLINE, now, out);
         for index in 0..self.rules.len() {
-            if self.rules[index].call_if_due(now, &mut self.outbox) {
+            if self.rules[index].is_due(now) {
+                let budget = self.budget_of(index);
+                self.rules[index].call_due(now, budget, &mut self.outbox);
                 self.send_outbox(None, out);
             }
         }
@@ -149,8 +154,25 @@ impl Engine {
     }
 
     fn drain_rule(&mut self, index: usize, now: Instant, out: &mut Outgoing) {
-        let _ = self.rules[index].call(now, &mut self.outbox, |agent, cx| agent.drain(cx));
+        let _ = self.call(index, now, |agent, cx| agent.drain(cx));
         self.send_outbox(None, out);
+    }
+
+    /// Calls a rule's agent; what it sends is in the outbox then. `None` if there is none, or it panicked.
+    fn call<R>(
+        &mut self,
+        rule: usize,
+        now: Instant,
+        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> Option<R> {
+        let budget = self.budget_of(rule);
+        self.rules[rule].call(now, budget, &mut self.outbox, f)
+    }
+
+    /// What a rule's agent may take, beside the others.
+    fn budget_of(&self, rule: usize) -> Budget {
+        let others = self.rules.iter().enumerate().filter(|(other, _)| *other != rule);
+        self.budget.beside(others.map(|(_, rule)| rule.octets()).sum())
     }
 
     fn on_packet(&mut self, in_hand: InHand, now: Instant, out: &mut Outgoing) {
@@ -211,9 +233,9 @@ impl Engine {
         let connection = self.connections.at(place);
         match connection.rule.filter(|_| connection.aside.is_none() && !self.is_drained) {
             Some(rule) => {
-                let asked = &mut self.rules[usize::from(rule)];
-                asked.counters.shown += 1;
-                let _ = asked.call(now, &mut self.outbox, |agent, cx| agent.on_passed(&packet, side, cx));
+                let rule = usize::from(rule);
+                self.rules[rule].counters.shown += 1;
+                let _ = self.call(rule, now, |agent, cx| agent.on_passed(&packet, side, cx));
                 self.send_outbox(Some(place), out);
             }
             None => out.passages.push(Passage { flow: key, limits: None }),
@@ -254,14 +276,13 @@ impl Engine {
     /// Asks a rule's agent what becomes of the packet in hand, and does it.
     fn ask(&mut self, rule: usize, in_hand: InHand, place: Place, now: Instant, out: &mut Outgoing) {
         let InHand { port, side, link, frame, mut packet } = in_hand;
-        let asked = &mut self.rules[rule];
-        let verdict = asked.call(now, &mut self.outbox, |agent, cx| agent.on_packet(&mut packet, side, cx));
+        let verdict = self.call(rule, now, |agent, cx| agent.on_packet(&mut packet, side, cx));
         let Some(verdict) = verdict else {
             self.counters.passed.broken_agent += 1;
             out.frames.push((port, frame));
             return;
         };
-        asked.counters.count_verdict(verdict);
+        self.rules[rule].counters.count_verdict(verdict);
         self.send_outbox(Some(place), out);
         if verdict == Verdict::Forward {
             // What an agent has made too large goes on as it came.
@@ -324,8 +345,7 @@ impl Engine {
         // Also what an agent has let pass that is there no more.
         out.passages.push(Passage { flow: connection.key, limits: None });
         let (Some(rule), key) = (connection.rule, connection.key) else { return };
-        let rule = &mut self.rules[usize::from(rule)];
-        let _ = rule.call(now, &mut self.outbox, |agent, cx| agent.let_go(key, cx));
+        let _ = self.call(usize::from(rule), now, |agent, cx| agent.let_go(key, cx));
         self.send_outbox(Some(place), out);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::{self, Write as _};
 
+use super::engine::EngineReport;
 use super::packet_loop::LoopReport;
 use super::rule::RuleCounters;
 
@@ -74,6 +75,7 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     )?;
     page.gauge("connections", "Connections in the table.", engine.connections)?;
     page.gauge("connections_limit", "The most connections that fit.", engine.most_connections)?;
+    write_memory(page, engine)?;
     page.counter("connections_total", "Connections seen.", counters.connections)?;
     page.counter(
         "connections_expired_total",
@@ -112,6 +114,15 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     Ok(())
 }
 
+fn write_memory(page: &mut Page, engine: &EngineReport) -> fmt::Result {
+    page.gauge(
+        "agent_memory_bytes",
+        "Memory that agents take for what they keep of packets.",
+        engine.agent_octets,
+    )?;
+    page.gauge("agent_memory_limit_bytes", "The most that it may be.", engine.most_agent_octets)
+}
+
 struct Page(String);
 
 impl Page {
@@ -145,7 +156,7 @@ impl Page {
             ("seen_packets_total", "Packets seen by %'s agent.", |c| c.seen),
             ("forwarded_packets_total", "Packets forwarded by %'s agent.", |c| c.forwarded),
             ("dropped_packets_total", "Packets dropped by %'s agent.", |c| {
-                c.dropped_duplicate_ack + c.dropped_full + c.dropped_acknowledged
+                c.dropped_duplicate_ack + c.dropped_full + c.dropped_acknowledged + c.dropped_held
             }),
             ("absorbed_packets_total", "Packets taken over by %'s agent.", |c| c.absorbed),
             ("shown_packets_total", "Packets that %'s agent let pass unasked, and saw a copy of.", |c| {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_agent::{Agent, LinkSenses};
+use lasthop_agent::{Agent, Budget, LinkSenses};
 
 use super::selector::Selector;
 use super::table::IdleTimes;
@@ -16,8 +16,8 @@ pub struct Plan {
     pub traffic: Selector,
     /// The rules; the first that matches counts.
     pub rules: Vec<RulePlan>,
-    /// Connections at a time.
-    pub flows: usize,
+    /// How many connections may be remembered, and how much memory all agents together may take.
+    pub budget: Budget,
     /// How long connections may be idle.
     pub idle: IdleTimes,
     /// When connections are set aside.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Report};
+use lasthop_agent::{Agent, Budget, Context, LinkSenses, Outbox, Report};
 use lasthop_packet::{FlowKey, Instant, Rng};
 use serde::Serialize;
 use tracing::{error, warn};
@@ -31,6 +31,8 @@ pub(super) struct Rule {
     outbox: Outbox,
     deadline: Option<Instant>,
     panics: VecDeque<Instant>,
+    /// Octets of memory that its agent takes.
+    octets: usize,
     pub(super) counters: RuleCounters,
 }
 
@@ -47,6 +49,8 @@ pub struct RuleCounters {
     pub dropped_full: u64,
     /// Of those, ended with it because the sender has that ACK already from an agent.
     pub dropped_acknowledged: u64,
+    /// Times that it dropped what it had taken over, or the tail of a super-packet, as it reports.
+    pub dropped_held: u64,
     /// Of those, taken over, to be sent later or in another shape.
     pub absorbed: u64,
     /// Packets that it let pass without being asked, and that it was shown.
@@ -84,6 +88,7 @@ impl Rule {
             outbox: Outbox::default(),
             deadline: None,
             panics: VecDeque::new(),
+            octets: 0,
             counters: RuleCounters::default(),
         };
         rule.make_agent();
@@ -124,6 +129,11 @@ impl Rule {
         catch_unwind(AssertUnwindSafe(held)).unwrap_or(0)
     }
 
+    /// Octets of memory that the agent takes.
+    pub(super) const fn octets(&self) -> usize {
+        self.octets
+    }
+
     /// Tells the agent whose packets come next. One that panics here will do so again where it counts.
     pub(super) fn foresee(&self, connections: &[FlowKey]) {
         if let Some(agent) = &self.agent {
@@ -131,11 +141,12 @@ impl Rule {
         }
     }
 
-    /// Calls the agent. `None` if there is none, or it panicked: then it is another one from now on, and nothing that it wanted to
+    /// Calls the agent, which may take what is in the budget. `None` if there is none, or it panicked: then it is another one from now on, and nothing that it wanted to
     /// send is sent. What it sends is in `outbox` afterwards.
     pub(super) fn call<R>(
         &mut self,
         now: Instant,
+        budget: Budget,
         outbox: &mut Outbox,
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> Option<R> {
@@ -143,14 +154,15 @@ impl Rule {
         let (rng, own) = (&mut self.rng, &mut self.outbox);
         // Nothing that the closure touches is looked at again after a panic: agent and outbox are thrown away.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let result = f(agent.as_mut(), &mut Context::new(now, rng, own));
-            (result, agent.deadline())
+            let result = f(agent.as_mut(), &mut Context::new(now, rng, own).within(budget));
+            (result, agent.deadline(), agent.octets())
         }));
-        let Ok((result, deadline)) = outcome else {
+        let Ok((result, deadline, octets)) = outcome else {
             self.after_panic(now);
             return None;
         };
         self.deadline = deadline.map(|deadline| deadline.at);
+        self.octets = octets;
         for report in self.outbox.reports.drain(..) {
             self.counters.count(&report);
         }
@@ -160,16 +172,17 @@ impl Rule {
         Some(result)
     }
 
-    /// Calls the agent if its deadline has come. `false` if it has not, or there is no agent.
-    pub(super) fn call_if_due(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
-        if self.deadline.is_none_or(|deadline| deadline > now) {
-            return false;
-        }
-        let called = self.call(now, outbox, |agent, cx| agent.on_deadline(cx)).is_some();
-        if self.deadline.is_some_and(|deadline| deadline <= now) {
+    /// Whether the agent's deadline has come.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    /// Calls the agent, whose deadline has come.
+    pub(super) fn call_due(&mut self, now: Instant, budget: Budget, outbox: &mut Outbox) {
+        let _ = self.call(now, budget, outbox, |agent, cx| agent.on_deadline(cx));
+        if self.is_due(now) {
             self.deadline = Some(now + LEAST_STEP);
         }
-        called
     }
 
     fn after_panic(&mut self, now: Instant) {
@@ -180,6 +193,7 @@ impl Rule {
         }
         self.outbox = Outbox::default();
         self.deadline = None;
+        self.octets = 0;
         // Dropping half-changed state may panic once more.
         let broken = self.agent.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
@@ -218,6 +232,7 @@ impl RuleCounters {
             Report::AckSuppressed { .. } => self.acks_suppressed += 1,
             Report::AcknowledgedAndLost { .. } => self.acknowledged_and_lost += 1,
             Report::ControlMessage { .. } => self.control_messages += 1,
+            Report::Dropped { .. } => self.dropped_held += 1,
             Report::AtBound { .. } => self.at_bound += 1,
         }
     }

@@ -112,10 +112,10 @@ fn frames_go_round_and_questions_are_answered() {
 fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
     let running = Running::start();
     let text = fs::read_to_string(running.file()).expect("it is there");
-    fs::write(running.file(), format!("{text}settings = {{ flows = \"many\" }}\n")).expect("a file");
+    fs::write(running.file(), format!("{text}settings = {{ reordering = \"many\" }}\n")).expect("a file");
     let refused = running.ask(&Command::Reload).expect_err("it is wrong").to_string();
     assert!(
-        refused.contains(":7: rule[0].settings.flows: ") && refused.contains("stays in force"),
+        refused.contains(":7: rule[0].settings.reordering: ") && refused.contains("stays in force"),
         "{refused}"
     );
     fs::write(running.file(), format!("{text}name = \"other\"\n[traffic]\nports = [80]\n")).expect("a file");

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
-    Agent, Context, Deadline, DropReason, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict,
+    Agent, Budget, Context, Deadline, DropReason, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side,
+    Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
@@ -39,8 +40,8 @@ pub struct Lle {
     pub(super) flows: FlowTable<Flow>,
     /// When the agent at the other end of the hop was heard last.
     heard_at: Option<Instant>,
-    /// Octets in the copies of all flows.
-    pub(super) kept: usize,
+    /// Octets of memory that all flows take.
+    octets: usize,
     /// Octets of all flows that the link layer has, and the number of those flows.
     queued: u64,
     queueing: u32,
@@ -51,8 +52,8 @@ pub struct Lle {
 impl Lle {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings, reach: Reach) -> Self {
-        let flows = FlowTable::new(settings.flows, settings.eviction_grace);
-        Self { settings, reach, flows, heard_at: None, kept: 0, queued: 0, queueing: 0, owed: 0 }
+        let flows = FlowTable::new(settings.eviction_grace);
+        Self { settings, reach, flows, heard_at: None, octets: 0, queued: 0, queueing: 0, owed: 0 }
     }
 
     /// Octets that senders take for arrived on this agent's word alone: what would be lost with it if the receivers had not got it.
@@ -69,15 +70,16 @@ impl Lle {
     pub(super) fn with<R>(
         &mut self,
         key: FlowKey,
+        budget: Budget,
         f: impl FnOnce(&mut Flow, &Settings, Shares) -> R,
     ) -> Option<R> {
+        let flow = self.flows.peek_mut(key)?;
+        let before = Account::of(flow);
         let shares = Shares {
-            room: self.settings.kept_octets_in_all.saturating_sub(self.kept),
+            room: budget.room(before.octets, self.octets),
             free: (self.settings.queue as u64).saturating_sub(self.queued),
             queueing: self.queueing,
         };
-        let flow = self.flows.peek_mut(key)?;
-        let before = Account::of(flow);
         let result = f(flow, &self.settings, shares);
         let after = Account::of(flow);
         let due = flow.deadline(&self.settings);
@@ -94,7 +96,7 @@ impl Lle {
     }
 
     fn settle(&mut self, before: Account, after: Account) {
-        self.kept = self.kept - before.kept + after.kept;
+        self.octets = self.octets - before.octets + after.octets;
         self.queued = self.queued - u64::from(before.queued) + u64::from(after.queued);
         self.queueing = self.queueing - u32::from(before.queued > 0) + u32::from(after.queued > 0);
         self.owed = self.owed - u64::from(before.owes) + u64::from(after.owes);
@@ -103,13 +105,14 @@ impl Lle {
     /// A connection begins: what is known of one with the same addresses and ports is void. `false` if there is no room.
     fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) -> bool {
         self.forget(key, cx);
-        if let Some(idlest) = self.flows.next_to_go(cx.now()) {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
             self.forget(idlest, cx);
         }
         let wants_control = self.reach.receives && self.settings.sender_buffer > 0;
         let control = wants_control && !self.is_last_hop(key.destination.0);
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
-        let begun = self.flows.insert(key, Flow::new(control), cx.now()).is_ok();
+        let begun = self.flows.insert(key, Flow::new(control), most, cx.now()).is_ok();
         if !begun {
             cx.report(Report::AtBound { bound: "connections" });
         }
@@ -153,7 +156,7 @@ impl Lle {
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
         let registered = self.heard_at.is_some_and(|at| now.since(at) < self.settings.registration);
-        let decision = self.with(key, |flow, settings, shares| {
+        let decision = self.with(key, cx.budget(), |flow, settings, shares| {
             flow.on_leaving(packet);
             let mut mark = Mark::NONE;
             if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
@@ -183,7 +186,7 @@ impl Lle {
                     flow.confirming.on_plain_data(packet);
                 }
             } else if let Some(control) = &mut flow.control {
-                control.on_data(packet, now);
+                control.on_data(packet, shares.room, now);
             }
             mark.put(packet);
             Ok(is_full)
@@ -278,11 +281,17 @@ impl Agent for Lle {
         self.owed
     }
 
+    fn octets(&self) -> usize {
+        self.octets
+    }
+
     fn drain(&mut self, cx: &mut Context<'_>) {
         let owes = |key: &FlowKey| self.flows.peek(*key).is_some_and(|flow| flow.receiving.owes());
         let owing: Vec<FlowKey> = self.flows.keys().filter(owes).collect();
         for key in owing {
-            let owed = self.with(key, |flow, _, _| flow.receiving.take_owed(flow.core_shift().unwrap_or(0)));
+            let owed = self.with(key, cx.budget(), |flow, _, _| {
+                flow.receiving.take_owed(flow.core_shift().unwrap_or(0))
+            });
             owed.flatten().into_iter().for_each(|owed| cx.send(Side::Radio, owed));
         }
     }

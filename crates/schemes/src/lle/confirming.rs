@@ -2,7 +2,7 @@
 
 mod hearing;
 
-use lasthop_agent::SegmentCache;
+use lasthop_agent::{Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
 use super::mark::Mark;
@@ -96,14 +96,14 @@ impl Confirming {
         })
     }
 
-    /// Data, a SYN-ACK or a FIN leaves for the hop: whether its delivery will be acknowledged here. `room` is what may be kept of all
-    /// connections, in octets.
+    /// Data, a SYN-ACK or a FIN leaves for the hop: whether its delivery will be acknowledged here. `room` is the memory that
+    /// may still be taken.
     pub(super) fn on_data(
         &mut self,
         packet: &Packet,
         receiver: &mut Receiver,
         settings: &Settings,
-        room: usize,
+        room: Room,
     ) -> Promise {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return Promise::None };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
@@ -131,7 +131,8 @@ impl Confirming {
             return Promise::Made;
         }
         let more = packet.len() - known.map_or(0, |(_, len)| len).min(packet.len());
-        if self.kept.octets() + more > settings.kept_octets || more > room {
+        let is_full = self.kept.octets() + more > settings.kept_octets;
+        if is_full || room.lacks(self.kept.cost_of(packet)).is_some() {
             return Promise::NoRoom;
         }
         if self.kept.insert(packet.clone(), Kept::default()) { Promise::Made } else { Promise::NoRoom }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::SegmentCache;
+use lasthop_agent::{Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
 use super::confirming::DUPLICATES;
@@ -90,7 +90,7 @@ impl Control {
     }
 
     /// The TCP here sends data. What does not fit is not told of before the receiver has it.
-    pub(super) fn on_data(&mut self, packet: &Packet, now: Instant) {
+    pub(super) fn on_data(&mut self, packet: &Packet, memory: Room, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         let payload = packet.payload().len();
         // What opens and closes a connection is only ever acknowledged by its other end.
@@ -106,12 +106,19 @@ impl Control {
                 return;
             }
         }
-        if self.told.is_none_or(|told| end.after(told)) && self.buffer.octets() + packet.len() <= self.room {
+        let fits = self.buffer.octets() + packet.len() <= self.room
+            && memory.lacks(self.buffer.cost_of(packet)).is_none();
+        if fits && self.told.is_none_or(|told| end.after(told)) {
             if self.buffer.is_empty() {
                 self.waiting_since = now;
             }
             self.buffer.insert(packet.clone(), Stored { sent_at: now, is_timed: true });
         }
+    }
+
+    /// Octets of memory that it takes.
+    pub(super) fn allocated(&self) -> usize {
+        self.buffer.allocated()
     }
 
     /// The hop took a segment over: what the TCP here hears of that.

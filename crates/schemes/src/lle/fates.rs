@@ -18,8 +18,8 @@ impl Lle {
         cx: &mut Context<'_>,
     ) {
         let now = cx.now();
-        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
-        let said = self.with(key, |flow, settings, shares| {
+        self.with(key, cx.budget(), |flow, _, _| flow.confirming.on_fate(packet));
+        let said = self.with(key, cx.budget(), |flow, settings, shares| {
             if let Some(control) = &mut flow.control {
                 return Some(Err(control.on_delivered(packet)?));
             }
@@ -49,8 +49,8 @@ impl Lle {
         cx: &mut Context<'_>,
     ) {
         let now = cx.now();
-        self.with(key, |flow, _, _| flow.confirming.on_fate(packet));
-        let done = self.with(key, |flow, settings, shares| {
+        self.with(key, cx.budget(), |flow, _, _| flow.confirming.on_fate(packet));
+        let done = self.with(key, cx.budget(), |flow, settings, shares| {
             if !is_promised || flow.control.is_some() {
                 return None;
             }
@@ -79,7 +79,7 @@ impl Lle {
         let now = cx.now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let mut lost = None;
-        let sent = self.with(key, |flow, settings, _| {
+        let sent = self.with(key, cx.budget(), |flow, settings, _| {
             let mut sent = [const { None }; 3];
             if is_due(flow.receiving.deadline()) {
                 sent[0] = flow.receiving.take_owed(flow.core_shift().unwrap_or(0));

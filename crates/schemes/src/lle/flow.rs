@@ -116,6 +116,12 @@ impl Flow {
         [self.receiving.deadline(), self.confirming.deadline(settings), control].into_iter().flatten().min()
     }
 
+    /// Octets of memory that it takes, beside its fixed state and the one ACK that it may owe.
+    pub(super) fn allocated(&self) -> usize {
+        let control = self.control.as_ref().map_or(0, |control| control.allocated());
+        self.confirming.kept.allocated() + control
+    }
+
     /// Octets that a sender takes for arrived on our word alone.
     pub(super) fn unproven(&self) -> u32 {
         self.confirming.unproven() + self.control.as_ref().map_or(0, |control| control.unproven())

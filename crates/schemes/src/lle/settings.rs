@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{DurationText, OctetsText};
+use crate::settings::{Count, GIB, HOUR, MS, Octets, SECOND, Time, WEEK};
 
 /// The settings of [`Lle`](super::Lle). The defaults are those for the TCP of today; `preset = "published"` has those of the paper
 /// instead, and every key that is given beside it counts.
@@ -15,47 +15,37 @@ pub struct Settings {
     /// Where the other settings have their defaults from; default "today". "published": keep-until-proven = false,
     /// evidence-segments = 0, piggybacked-acks = "clear", queue = "75 kB".
     pub preset: Preset,
-    /// Connections at a time, 0 or more; default 10,000. At the bound the one that has been idle longest makes room if it is past
-    /// `eviction-grace`, else the new one passes untouched.
-    pub flows: usize,
     /// Whether a segment that was acknowledged on the receiver's behalf is kept until the receiver itself has acknowledged it, and
     /// is sent again here if it does not; default true; published false: what the receiver's TCP did not take is lost, and the stream stalls.
     pub keep_until_proven: bool,
     /// Octets of one connection that are kept, headers included; default 1 MiB. Beyond, the receiver acknowledges by itself.
-    #[serde(with = "crate::settings::octets")]
-    #[schemars(with = "OctetsText")]
+    #[serde(with = "Octets::<0, GIB>")]
     pub kept_octets: usize,
-    /// Octets of all connections that are kept, headers included; default 64 MiB.
-    #[serde(with = "crate::settings::octets")]
-    #[schemars(with = "OctetsText")]
-    pub kept_octets_in_all: usize,
     /// The receiver's own ACK passes once it acknowledges so many segments more than the one that passed before; default 32. A quarter
     /// of the receiver's window, if that is less. 0 for never, and never at intervals either: published.
+    #[serde(with = "Count::<0, 1_000_000>")]
     pub evidence_segments: u32,
     /// An ACK that was kept back passes after this time at the latest; default 100 ms.
-    #[serde(with = "crate::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_interval: Duration,
     /// How long the agent that acknowledged waits for the receiver's own word before it sends the first such segment again; default
     /// 400 ms, and twice as long each time; more than `evidence-interval` and a crossing of the hop.
-    #[serde(with = "crate::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
     /// How often it does that before it gives the data up, reports it and acknowledges no more; default 10.
+    #[serde(with = "Count::<0, 1_000>")]
     pub repairs: u32,
     /// An ACK in data that says no more than was acknowledged already; default "raise", published "clear".
     pub piggybacked_acks: PiggybackedAcks,
     /// The queue behind the base station's agent, in octets: the window in its ACKs is no larger than what is free of it, so that it
     /// never overflows. "0 B", the default, leaves the receiver's window as it is; published 75 kB (50 packets of 1500 octets, the
     /// usual limit in ns-2; the paper has no number).
-    #[serde(with = "crate::settings::octets")]
-    #[schemars(with = "OctetsText")]
+    #[serde(with = "Octets::<0, GIB>")]
     pub queue: usize,
     /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: its TCP is told of data that the hop has taken
     /// over, one segment at a time, and the agent keeps it until the receiver acknowledges it; so many octets a connection, headers
     /// included. "0 B", the default, for without it: the paper calls it optional.
-    #[serde(with = "crate::settings::octets")]
-    #[schemars(with = "OctetsText")]
+    #[serde(with = "Octets::<0, GIB>")]
     pub sender_buffer: usize,
     /// Whether a connection whose handshake went another way is taken up where it is met, with its windows taken for unscaled: for networks
     /// in which the last hop changes while a connection lasts. Wrong where any TCP scales its windows; default false: such connections
@@ -63,16 +53,13 @@ pub struct Settings {
     pub join_unscaled: bool,
     /// How long a host remembers that there was an agent at the other end of its hop, to announce itself with the next connection's
     /// first segment; default 10 min.
-    #[serde(with = "crate::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<0, WEEK>")]
     pub registration: Duration,
     /// A connection without packets for this long is forgotten, to the second; default 5 min.
-    #[serde(with = "crate::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
     /// A connection that was used within this time does not make room for a new one, to the second; default 10 s.
-    #[serde(with = "crate::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
 }
 
@@ -128,10 +115,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             preset: Preset::Today,
-            flows: 10_000,
             keep_until_proven: true,
             kept_octets: 1 << 20,
-            kept_octets_in_all: 64 << 20,
             evidence_segments: 32,
             evidence_interval: Duration::from_millis(100),
             evidence_timeout: Duration::from_millis(400),

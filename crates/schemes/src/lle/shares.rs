@@ -1,5 +1,6 @@
 //! What connections share, and what follows for the ACKs made for one of them.
 
+use lasthop_agent::Room;
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::flow::Flow;
@@ -8,8 +9,8 @@ use super::settings::Settings;
 /// What a flow has a share of.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
-    /// Octets that may be kept yet, of all flows.
-    pub(super) room: usize,
+    /// The memory that may still be taken.
+    pub(super) room: Room,
     /// Octets that are free in the queue behind, and the flows that share them.
     pub(super) free: u64,
     pub(super) queueing: u32,
@@ -26,18 +27,15 @@ impl Shares {
 /// What a flow takes up.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Account {
-    pub(super) kept: usize,
+    /// Octets of memory.
+    pub(super) octets: usize,
     pub(super) queued: u32,
     pub(super) owes: bool,
 }
 
 impl Account {
     pub(super) fn of(flow: &Flow) -> Self {
-        Self {
-            kept: flow.confirming.kept.octets(),
-            queued: flow.confirming.queued(),
-            owes: flow.receiving.owes(),
-        }
+        Self { octets: flow.allocated(), queued: flow.confirming.queued(), owes: flow.receiving.owes() }
     }
 }
 

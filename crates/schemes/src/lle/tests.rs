@@ -13,7 +13,7 @@ mod world;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, Outbox, Report, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, Outbox, Report, Side, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, Timestamps};
 
 use super::mark::Mark;
@@ -34,6 +34,7 @@ struct Bench {
     lle: Lle,
     now: Instant,
     rng: Rng,
+    budget: Budget,
 }
 
 /// What one call did.
@@ -56,7 +57,12 @@ fn phone() -> Reach {
 
 impl Bench {
     fn new(settings: Settings, reach: Reach) -> Self {
-        Self { lle: Lle::new(settings, reach), now: Instant::from_secs(1), rng: Rng::named(1, "lle") }
+        Self {
+            lle: Lle::new(settings, reach),
+            now: Instant::from_secs(1),
+            rng: Rng::named(1, "lle"),
+            budget: Budget::default(),
+        }
     }
 
     /// An access point through a handshake that the server opened, with an agent at the phone.
@@ -86,7 +92,8 @@ impl Bench {
 
     fn call<R>(&mut self, f: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> (R, Step) {
         let mut outbox = Outbox::default();
-        let result = f(&mut self.lle, &mut Context::new(self.now, &mut self.rng, &mut outbox));
+        let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let result = f(&mut self.lle, &mut cx);
         let (core, radio) = outbox.packets.into_iter().partition::<Vec<_>, _>(|(to, _)| *to == Side::Core);
         let packets = |sent: Vec<(Side, Packet)>| sent.into_iter().map(|(_, packet)| packet).collect();
         (result, Step { passed: None, core: packets(core), radio: packets(radio), reports: outbox.reports })

@@ -1,10 +1,9 @@
 //! One direction of a connection, from the core to the radio side: its cache, and what its packets and its timer do.
 
-use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Duration;
 
-use lasthop_agent::{Limits, SegmentCache};
+use lasthop_agent::{Limits, PacketQueue, Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::duplicates::Duplicates;
@@ -41,9 +40,9 @@ pub struct Flow {
     /// What was delivered and what was lost, where that is to be told by SACK.
     pub(super) board: Option<Scoreboard>,
     /// Packets that wait for room in the local window, in order.
-    pub(super) held: VecDeque<Packet>,
-    /// Their octets, headers included.
-    pub(super) held_octets: usize,
+    pub(super) held: PacketQueue,
+    /// Octets of memory that the agent's account has for this flow.
+    pub(super) charged: usize,
     /// The number behind what is held, or the highest that passed.
     pub(super) arrived: Seq,
     /// The last packet that was dropped to slow the sender down.
@@ -113,8 +112,8 @@ impl Flow {
                 LossDetection::DuplicateAcks => None,
                 LossDetection::Sack => Some(Scoreboard::new(settings.reordering)),
             },
-            held: VecDeque::new(),
-            held_octets: 0,
+            held: PacketQueue::new(),
+            charged: 0,
             arrived: seq,
             signal: None,
             timing_since: Instant::ZERO,
@@ -126,9 +125,9 @@ impl Flow {
         }
     }
 
-    /// Takes note of a packet with sequence space that goes to the radio side (`snoop_data`). `room` is what the caches of all
-    /// flows may still take, in octets.
-    pub fn on_data(&mut self, packet: &Packet, settings: &Settings, room: usize, now: Instant) -> DataEffect {
+    /// Takes note of a packet with sequence space that goes to the radio side (`snoop_data`). `room` is the memory that may still
+    /// be taken.
+    pub fn on_data(&mut self, packet: &Packet, settings: &Settings, room: Room, now: Instant) -> DataEffect {
         let Some(tcp) = packet.tcp() else { return DataEffect::default() };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         self.note_timestamp(tcp);
@@ -152,15 +151,13 @@ impl Flow {
         if !is_repairable(tcp) {
             return DataEffect::default();
         }
-        let octets = packet.len();
         let at_bound = if self.cache.is_full() {
             Some("cached packets of a connection")
-        } else if self.octets().saturating_add(octets) > settings.cached_octets {
+        } else if self.octets().saturating_add(packet.len()) > settings.cached_octets {
             Some("cached octets of a connection")
-        } else if octets > room {
-            Some("cached octets in all")
         } else {
-            None
+            let board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
+            room.lacks(self.cache.cost_of(packet) + board)
         };
         if at_bound.is_some() {
             return DataEffect { restart_timer: false, at_bound };
@@ -297,12 +294,18 @@ impl Flow {
             self.highest,
             self.rtt.least(),
             self.sample,
-            self.held_octets,
+            self.held.octets(),
             self.signal.map(|signal| signal.at),
             self.timing_since,
             self.highest_tsval,
         ));
         self.board.iter().for_each(Scoreboard::look);
+    }
+
+    /// Octets of memory that it takes, beside its fixed state.
+    pub fn allocated(&self) -> usize {
+        let board = self.board.as_ref().map_or(0, Scoreboard::allocated);
+        self.cache.allocated() + self.held.allocated() + board
     }
 
     /// Octets in the cache.

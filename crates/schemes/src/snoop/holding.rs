@@ -62,19 +62,21 @@ impl Snoop {
         let now = cx.now();
         // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
         let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
-        let room = at_most.min(self.settings.held_octets).saturating_sub(flow.held_octets);
-        let mut verdict = Verdict::Absorb;
+        let room = at_most.min(self.settings.held_octets).saturating_sub(flow.held.octets());
         if packet.len() > room {
             let headers = packet.len() - packet.payload().len();
             let fits = (room.saturating_sub(headers) as u32).checked_div(segment).unwrap_or(0) * segment;
-            verdict = Verdict::Drop(DropReason::Full);
-            match take_front(packet, fits) {
-                Some(front) => {
-                    *packet = front;
-                    verdict = Verdict::Absorb;
-                }
-                None => return verdict,
-            }
+            let Some(front) = take_front(packet, fits) else { return Verdict::Drop(DropReason::Full) };
+            report_dropped(packet, octets - fits, cx);
+            *packet = front;
+        }
+        let memory = cx.budget().room(flow.charged, self.octets);
+        if let Some(bound) = memory.lacks(flow.held.cost_of(packet)) {
+            // It passes, behind what waits.
+            cx.report(Report::AtBound { bound });
+            self.flush(key, cx);
+            self.on_leaving(packet, key, cx);
+            return Verdict::Forward;
         }
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
@@ -82,36 +84,35 @@ impl Snoop {
         if flow.held.is_empty() {
             hop.turns.push_back(key);
         }
-        flow.held_octets += packet.len();
         flow.held.push_back(packet.clone());
         self.held += 1;
-        if flow.held_octets > patience && flow.signal.is_none_or(|last| last.is_over(now)) {
+        if flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now)) {
             self.signal(key, cx);
         }
+        self.charge(key);
         self.release(key.destination.0, cx);
         self.follow_timer(key);
-        verdict
+        Verdict::Absorb
     }
 
     /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as can be, and to slow down. Not one
     /// that the sender sends again: it has slowed down for that.
     fn signal(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
-        let Some(first) = flow.held.front_mut() else { return };
+        let Some(first) = flow.held.front() else { return };
         let Some(seq) = first.tcp().map(|tcp| tcp.seq).filter(|seq| !seq.before(flow.highest)) else {
             return;
         };
         flow.signal = Some(Signal { seq, at: cx.now(), answered: None });
-        let before = first.len();
         let segment = size_of_segments(first).unwrap_or(u32::MAX);
-        flow.held_octets -= before;
-        if take_front(first, segment).is_some() {
-            flow.held_octets += first.len();
-        } else {
-            flow.held.pop_front();
+        let mut dropped = flow.held.cut_front(|first| take_front(first, segment)).flatten();
+        if dropped.is_none() {
+            dropped = flow.held.pop_front();
             self.held -= 1;
         }
-        cx.report(Report::AtBound { bound: "time that packets wait" });
+        if let Some(dropped) = dropped {
+            report_dropped(&dropped, dropped.payload().len() as u32, cx);
+        }
     }
 
     /// Sends what waits for a host, connection by connection, as long as there is room.
@@ -124,15 +125,11 @@ impl Snoop {
                 hop.turns.pop_front();
                 continue;
             };
-            let Some(next) = flow.held.front_mut() else { return };
+            let Some(next) = flow.held.front() else { return };
             let octets = next.payload().len() as u32;
             let segment = size_of_segments(next).unwrap_or(octets);
             let Some(portion) = hop.portion(octets, segment, room) else { return };
-            let before = next.len();
-            let piece = take_front(next, portion);
-            flow.held_octets -= before;
-            let piece = if let Some(piece) = piece {
-                flow.held_octets += next.len();
+            let piece = if let Some(piece) = flow.held.cut_front(|next| take_front(next, portion)).flatten() {
                 piece
             } else {
                 let Some(whole) = flow.held.pop_front() else { return };
@@ -154,10 +151,6 @@ impl Snoop {
             self.held -= 1;
             self.send(packet, key, cx);
         }
-        if let Some(flow) = self.flows.peek_mut(key) {
-            flow.held_octets = 0;
-            flow.held = std::collections::VecDeque::new();
-        }
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             hop.turns.retain(|turn| *turn != key);
         }
@@ -169,6 +162,13 @@ impl Snoop {
         }
         self.on_leaving(&packet, key, cx);
         cx.send(Side::Radio, packet);
+    }
+}
+
+/// Says that the first `octets` of a packet are dropped.
+fn report_dropped(packet: &Packet, octets: u32, cx: &mut Context<'_>) {
+    if let Some(tcp) = packet.tcp() {
+        cx.report(Report::Dropped { seq: tcp.seq, octets, reason: DropReason::Full });
     }
 }
 

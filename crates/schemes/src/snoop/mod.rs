@@ -173,7 +173,7 @@ pub struct Snoop {
     flows: FlowTable<Flow>,
     /// Where connections have a local window: one for each mobile host.
     hops: Hops,
-    /// Octets in the caches of all flows.
+    /// Octets of memory that all flows take.
     octets: usize,
     /// Packets that wait for room in a local window.
     held: u64,
@@ -182,7 +182,7 @@ pub struct Snoop {
 impl Snoop {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
-        let flows = FlowTable::new(settings.flows, settings.eviction_grace);
+        let flows = FlowTable::new(settings.eviction_grace);
         Self { settings, flows, hops: Hops::new(), octets: 0, held: 0 }
     }
 
@@ -210,13 +210,13 @@ impl Snoop {
     /// Caches data that leaves towards the radio side.
     fn on_leaving(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
-        let room = self.settings.cached_octets_in_all.saturating_sub(self.octets);
-        let settings = &self.settings;
+        self.charge(key);
         let Some(flow) = self.flows.peek_mut(key) else { return };
-        let (before, was_in_flight) = (flow.octets(), flow.in_flight());
-        let effect = flow.on_data(packet, settings, room, now);
-        self.octets = self.octets - before + flow.octets();
+        let was_in_flight = flow.in_flight();
+        let room = cx.budget().room(flow.charged, self.octets);
+        let effect = flow.on_data(packet, &self.settings, room, now);
         let in_flight = flow.in_flight();
+        self.charge(key);
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(bound) = effect.at_bound {
             cx.report(Report::AtBound { bound });
@@ -228,16 +228,25 @@ impl Snoop {
 
     /// Makes a flow; `false` if there is no room for it.
     fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
-        if let Some(idlest) = self.flows.next_to_go(cx.now()) {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
             self.forget(idlest, cx);
         }
-        let admitted = self.flows.insert(key, Flow::new(&self.settings, seq), cx.now()).is_ok();
+        let admitted = self.flows.insert(key, Flow::new(&self.settings, seq), most, cx.now()).is_ok();
         if !admitted {
             cx.report(Report::AtBound { bound: "connections" });
         } else if self.settings.local_window {
             self.hops.get_or_insert_with(key.destination.0, || Hop::new(cx.now())).flows += 1;
         }
         admitted
+    }
+
+    /// Brings the account of memory up to date with what a flow takes now.
+    fn charge(&mut self, key: FlowKey) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let allocated = flow.allocated();
+        self.octets = self.octets - flow.charged + allocated;
+        flow.charged = allocated;
     }
 
     /// Keeps the account of the hop that a flow goes over.
@@ -254,7 +263,7 @@ impl Snoop {
         if flow.limits.is_some() {
             cx.let_pass(Passage { flow: key, limits: None });
         }
-        self.octets -= flow.octets();
+        self.octets -= flow.charged;
         self.count_in_flight(key, flow.in_flight(), 0);
         let host = key.destination.0;
         if let Some(hop) = self.hops.get_mut(&host) {
@@ -284,6 +293,7 @@ impl Agent for Snoop {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),
         };
+        self.charge(key);
         self.permit(key, cx);
         verdict
     }
@@ -295,6 +305,7 @@ impl Agent for Snoop {
             self.forget(key, cx);
         } else {
             self.note_passed(packet, key, from, cx);
+            self.charge(key);
         }
     }
 
@@ -314,6 +325,7 @@ impl Agent for Snoop {
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.flows.pop_timer(cx.now()) {
             self.on_timer(key, cx);
+            self.charge(key);
             self.permit(key, cx);
         }
         while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
@@ -323,6 +335,10 @@ impl Agent for Snoop {
 
     fn held(&self) -> u64 {
         self.held
+    }
+
+    fn octets(&self) -> usize {
+        self.octets
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

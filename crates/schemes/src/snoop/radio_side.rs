@@ -21,9 +21,9 @@ impl Snoop {
         } else {
             let effect = flow.on_ack(packet, &self.settings, now);
             let progress = Progress { delivered: (before - flow.octets()) as u64, sent: flow.take_sample() };
-            return self.on_radio_by_duplicates(packet, key, effect, (before, was_in_flight, progress), cx);
+            return self.on_radio_by_duplicates(packet, key, effect, (was_in_flight, progress), cx);
         };
-        self.settle(key, before, was_in_flight, progress, cx);
+        self.settle(key, was_in_flight, progress, cx);
         verdict
     }
 
@@ -60,7 +60,7 @@ impl Snoop {
         packet: &Packet,
         key: FlowKey,
         effect: AckEffect,
-        (before, was_in_flight, progress): (usize, u64, Progress),
+        (was_in_flight, progress): (u64, Progress),
         cx: &mut Context<'_>,
     ) -> Verdict {
         let now = cx.now();
@@ -68,7 +68,7 @@ impl Snoop {
             AckEffect::None => Verdict::Forward,
             AckEffect::Advanced => {
                 self.restart_timer(key, now);
-                self.settle(key, before, was_in_flight, progress, cx);
+                self.settle(key, was_in_flight, progress, cx);
                 Verdict::Forward
             }
             AckEffect::Same => {
@@ -93,17 +93,10 @@ impl Snoop {
     }
 
     /// What follows from an ACK: accounts, the timer, and packets that there is room for now.
-    fn settle(
-        &mut self,
-        key: FlowKey,
-        before: usize,
-        was_in_flight: u64,
-        progress: Progress,
-        cx: &mut Context<'_>,
-    ) {
+    fn settle(&mut self, key: FlowKey, was_in_flight: u64, progress: Progress, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
-        let (octets, in_flight, is_finished) = (flow.octets(), flow.in_flight(), flow.is_finished());
-        self.octets = self.octets - before + octets;
+        let (in_flight, is_finished) = (flow.in_flight(), flow.is_finished());
+        self.charge(key);
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             hop.on_delivery(progress.delivered, progress.sent, cx.now(), &self.settings);

@@ -105,6 +105,20 @@ impl Scoreboard {
         ));
     }
 
+    /// Octets of memory that it takes.
+    pub fn allocated(&self) -> usize {
+        self.ranges.capacity() * size_of::<Range>()
+            + self.sent.capacity() * size_of::<Sent>()
+            + self.lost.capacity() * size_of::<Seq>()
+    }
+
+    /// Octets of memory that it takes more, at most, once another transmission is noted.
+    pub fn cost_of_one(&self) -> usize {
+        let growth = |len: usize, capacity: usize| if len == capacity { capacity.max(4) } else { 0 };
+        growth(self.ranges.len(), self.ranges.capacity()) * size_of::<Range>()
+            + growth(self.sent.len(), self.sent.capacity()) * size_of::<Sent>()
+    }
+
     /// Octets on the hop.
     pub const fn in_flight(&self) -> u64 {
         self.in_flight

@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use lasthop_agent::report::Cause;
-use lasthop_agent::{DropReason, Outbox};
+use lasthop_agent::{Budget, DropReason, Outbox};
 use lasthop_packet::{Ip, Payload, Rng, SackBlocks, Tcp, Timestamps, Transport, Udp};
 
 use super::duplicates::Duplicates;
@@ -33,6 +33,7 @@ struct Bench {
     snoop: Snoop,
     now: Instant,
     rng: Rng,
+    budget: Budget,
 }
 
 /// What one call did.
@@ -49,7 +50,12 @@ impl Bench {
     }
 
     fn with(settings: Settings) -> Self {
-        Self { snoop: Snoop::new(settings), now: Instant::from_secs(1), rng: Rng::named(1, "snoop") }
+        Self::within(settings, Budget::default())
+    }
+
+    fn within(settings: Settings, budget: Budget) -> Self {
+        let (now, rng) = (Instant::from_secs(1), Rng::named(1, "snoop"));
+        Self { snoop: Snoop::new(settings), now, rng, budget }
     }
 
     fn wait(&mut self, millis: u64) -> &mut Self {
@@ -62,7 +68,8 @@ impl Bench {
         f: impl FnOnce(&mut Snoop, &mut Context<'_>) -> R,
     ) -> (R, Vec<Packet>, Vec<Report>) {
         let mut outbox = Outbox::default();
-        let result = f(&mut self.snoop, &mut Context::new(self.now, &mut self.rng, &mut outbox));
+        let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let result = f(&mut self.snoop, &mut cx);
         let copies = outbox.packets.into_iter().map(|(to, packet)| {
             assert_eq!(to, Side::Radio, "Snoop sends to the mobile host only");
             packet

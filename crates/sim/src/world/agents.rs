@@ -137,6 +137,7 @@ impl World {
             Report::AckSuppressed { .. } => self.counters.acks_suppressed += 1,
             Report::AcknowledgedAndLost { .. } => self.counters.acknowledged_and_lost += 1,
             Report::ControlMessage { .. } => self.counters.control_messages += 1,
+            Report::Dropped { .. } => self.counters.dropped_by_agents += 1,
             Report::AtBound { .. } => self.counters.reports_at_bound += 1,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lasthop_agent::{Agent, LinkSenses, Stack};
 use lasthop_schemes::catalogue::{CatalogueError, Place, Placement, Role, Scheme, find};
 
-use super::tables::{BoundsTable, RuleTable};
+use super::tables::RuleTable;
 use super::{ConfigError, Reader};
 use crate::gateway::plan::{AgentMaker, RulePlan};
 
@@ -18,24 +18,10 @@ struct Layer {
     set_at: Vec<String>,
 }
 
-pub(super) fn rules(
-    reader: &Reader<'_>,
-    tables: &[RuleTable],
-    bounds: &BoundsTable,
-) -> Result<Vec<RulePlan>, ConfigError> {
-    let mut rules = Vec::new();
-    for (index, table) in tables.iter().enumerate() {
-        rules.push(layers(reader, &index.to_string(), table)?);
-    }
-    let sharing = rules.iter().flatten().filter(|layer| takes_default(layer, "cached-octets-in-all")).count();
-    let share = bounds.octets_in_all / sharing.max(1);
+pub(super) fn rules(reader: &Reader<'_>, tables: &[RuleTable]) -> Result<Vec<RulePlan>, ConfigError> {
     let mut plans = Vec::new();
-    for ((index, table), mut layers) in tables.iter().enumerate().zip(rules) {
-        for layer in &mut layers {
-            set_default(layer, "flows", || toml::Value::Integer(bounds.flows.cast_signed() as i64));
-            set_default(layer, "cached-octets", || octets(bounds.octets_per_flow));
-            set_default(layer, "cached-octets-in-all", || octets(share));
-        }
+    for (index, table) in tables.iter().enumerate() {
+        let layers = layers(reader, &index.to_string(), table)?;
         let names: Vec<&str> = layers.iter().map(|layer| layer.scheme.name).collect();
         let name = table.name.clone().unwrap_or_else(|| names.join("+"));
         let key = index.to_string();
@@ -134,23 +120,6 @@ fn wrong_setting(reader: &Reader<'_>, layer: &Layer, error: &CatalogueError) -> 
         }
     }
     reader.fail(&key, error.to_string())
-}
-
-/// Whether the scheme has a setting that its rule does not give.
-fn takes_default(layer: &Layer, setting: &str) -> bool {
-    let schema = layer.scheme.schema();
-    let properties = schema.get("properties").and_then(|properties| properties.as_object());
-    !layer.settings.contains_key(setting) && properties.is_some_and(|known| known.contains_key(setting))
-}
-
-fn set_default(layer: &mut Layer, setting: &str, value: impl Fn() -> toml::Value) {
-    if takes_default(layer, setting) {
-        layer.settings.insert(setting.to_owned(), value());
-    }
-}
-
-fn octets(octets: usize) -> toml::Value {
-    toml::Value::String(format!("{octets} B"))
 }
 
 /// Scheme and settings in one line.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use lasthop_agent::Budget;
 use lasthop_schemes::settings::{DurationText, OctetsText};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
@@ -130,14 +131,13 @@ pub struct LayerTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoundsTable {
-    /// Connections at a time, 1 to 1,000,000; default 10,000. What comes beyond passes untouched. Also the agents' `flows`, where
-    /// a scheme has that setting and its rule does not set it.
+    /// Connections at a time, 1 to 1,000,000; default 10,000. What comes beyond passes untouched.
     pub flows: usize,
-    /// Octets that an agent may keep of one connection; default 4 MiB. The agents' `cached-octets`.
+    /// Memory that an agent may take for one connection; default 4 MiB. A scheme may have less by its own settings.
     #[serde(with = "lasthop_schemes::settings::octets")]
     #[schemars(with = "OctetsText")]
     pub octets_per_flow: usize,
-    /// Octets that all agents together may keep; default 64 MiB. The agents' `cached-octets-in-all`, in equal parts.
+    /// Memory that all agents together may take for what they keep of packets; default 64 MiB.
     #[serde(with = "lasthop_schemes::settings::octets")]
     #[schemars(with = "OctetsText")]
     pub octets_in_all: usize,
@@ -295,7 +295,8 @@ impl Default for TrafficTable {
 
 impl Default for BoundsTable {
     fn default() -> Self {
-        Self { flows: 10_000, octets_per_flow: 4 << 20, octets_in_all: 64 << 20 }
+        let Budget { flows, octets_per_flow, octets_in_all } = Budget::default();
+        Self { flows, octets_per_flow, octets_in_all }
     }
 }
 

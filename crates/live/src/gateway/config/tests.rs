@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use lasthop_agent::LinkSenses;
+use lasthop_agent::{Budget, LinkSenses};
 use lasthop_packet::FlowKey;
 
 use super::*;
@@ -54,7 +54,7 @@ fn errors_name_line_key_and_what_was_expected() {
         ("[[rule]]\nports = [80]", "gateway.toml:1: rule[0]: ", "expected a scheme"),
         ("[[rule]]\nscheme = \"snop\"", "gateway.toml:2: rule[0].scheme: ", "there is no scheme \"snop\""),
         (
-            "[[rule]]\nscheme = \"snoop\"\n[rule.settings]\nflows = 3\nminimum-timeout = 5",
+            "[[rule]]\nscheme = \"snoop\"\n[rule.settings]\nreordering = 3\nminimum-timeout = 5",
             "gateway.toml:5: rule[0].settings.minimum-timeout: ",
             "expected a string",
         ),
@@ -88,7 +88,7 @@ fn errors_name_line_key_and_what_was_expected() {
 }
 
 #[test]
-fn bounds_reach_the_agents_unless_their_rules_say_otherwise() {
+fn bounds_are_the_worlds_and_settings_are_what_the_file_gives() {
     let text = r#"
         [bounds]
         flows = 77
@@ -96,25 +96,19 @@ fn bounds_reach_the_agents_unless_their_rules_say_otherwise() {
         octets-in-all = "1 MiB"
         [[rule]]
         scheme = "snoop"
+        settings = { preset = "published" }
         ports = [443]
         [[rule]]
         scheme = "snoop"
-        settings = { flows = 5 }
         [[rule]]
         scheme = "none"
     "#;
     let plan = read(text).expect("it is right").plan;
     let recipes: Vec<&str> = plan.rules.iter().map(|rule| rule.recipe.as_str()).collect();
-    assert_eq!(
-        recipes,
-        [
-            r#"snoop { cached-octets = "2048 B", cached-octets-in-all = "524288 B", flows = 77 }"#,
-            r#"snoop { cached-octets = "2048 B", cached-octets-in-all = "524288 B", flows = 5 }"#,
-            "none",
-        ]
-    );
+    assert_eq!(recipes, [r#"snoop { preset = "published" }"#, "snoop", "none"]);
     assert_eq!(plan.rules.iter().map(|rule| rule.agent.is_some()).collect::<Vec<_>>(), [true, true, false]);
-    assert_eq!(plan.flows, 77);
+    let budget = Budget { flows: 77, octets_per_flow: 2 << 10, octets_in_all: 1 << 20 };
+    assert_eq!(plan.budget, budget);
 }
 
 #[test]

@@ -37,8 +37,9 @@ impl Engine {
         self.traffic = plan.traffic.clone();
         self.is_drained = false;
         self.stepping_aside = plan.stepping_aside;
-        self.connections.set_bounds(plan.flows, plan.idle);
-        while self.connections.len() > plan.flows
+        self.budget = plan.budget;
+        self.connections.set_bounds(plan.budget.flows, plan.idle);
+        while self.connections.len() > plan.budget.flows
             && let Some(place) = self.connections.idlest()
         {
             self.counters.evicted += 1;

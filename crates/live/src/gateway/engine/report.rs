@@ -25,6 +25,10 @@ pub struct EngineReport {
     pub connections: usize,
     /// The most there may be.
     pub most_connections: usize,
+    /// Octets of memory that agents take for what they keep of packets.
+    pub agent_octets: usize,
+    /// The most that may be.
+    pub most_agent_octets: usize,
     /// The rules, in their order.
     pub rules: Vec<RuleReport>,
 }
@@ -40,6 +44,8 @@ pub struct RuleReport {
     pub given_up: bool,
     /// Packets that its agent holds.
     pub held: u64,
+    /// Octets of memory that its agent takes for what it keeps of packets.
+    pub octets: usize,
     /// What its agent did.
     pub counters: RuleCounters,
 }
@@ -86,6 +92,8 @@ impl Engine {
             drained: self.is_drained,
             connections: self.connections.len(),
             most_connections: self.connections.capacity(),
+            agent_octets: rules.iter().map(|rule| rule.octets).sum(),
+            most_agent_octets: self.budget.octets_in_all,
             rules,
         }
     }
@@ -122,6 +130,7 @@ fn report_rule(rule: &Rule) -> RuleReport {
         recipe: rule.recipe.clone(),
         given_up: rule.is_given_up(),
         held: rule.held(),
+        octets: rule.octets(),
         counters: rule.counters,
     }
 }

@@ -41,7 +41,7 @@ impl Lle {
             return Verdict::Forward;
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
-        let hearing = self.with(key, |flow, settings, shares| {
+        let hearing = self.with(key, cx.budget(), |flow, settings, shares| {
             if is_syn {
                 flow.on_syn_from_radio(packet);
             }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use lasthop_agent::segment_cache::Cached;
+
 use super::*;
+use crate::lle::confirming::Kept;
 
 /// As it is sent again: the receiver's own word is wanted.
 fn asking(packet: &Packet) -> Packet {
@@ -113,11 +116,16 @@ fn as_published_it_is_lost_and_reported_once() {
 
 #[test]
 fn nothing_is_promised_that_there_is_no_room_to_keep() {
-    for settings in [
-        Settings { kept_octets: 300, ..Settings::default() },
-        Settings { kept_octets_in_all: 300, ..Settings::default() },
+    let budget = Budget::default();
+    // A cache makes room for four packets at once, and each lies in a buffer of 320 octets.
+    let for_two = 4 * size_of::<Cached<Kept>>() + 2 * 320;
+    for (settings, budget) in [
+        (Settings { kept_octets: 300, ..Settings::default() }, budget),
+        (Settings::default(), Budget { octets_per_flow: for_two, ..budget }),
+        (Settings::default(), Budget { octets_in_all: for_two, ..budget }),
     ] {
         let mut bench = Bench::at_access_point(settings);
+        bench.budget = budget;
         let promises: Vec<bool> =
             (0..4).map(|n| bench.core(&data(FIRST + n * 100, 100)).mark().has(Mark::PROMISE)).collect();
         assert_eq!(promises, [true, true, false, false]);

@@ -89,7 +89,8 @@ fn a_mark_from_far_away_is_taken_off() {
 
 #[test]
 fn a_table_that_is_full_of_flows_in_use_leaves_new_ones_alone() {
-    let mut bench = Bench::at_access_point(Settings { flows: 1, ..Settings::default() });
+    let mut bench = Bench::at_access_point(Settings::default());
+    bench.budget.flows = 1;
     let other = |packet: Packet| packet.but(|tcp| tcp.destination_port = 4001);
     let step = bench.core(&other(syn()));
     assert_eq!((step.mark(), step.reports.len()), (Mark::NONE, 1));

@@ -1,5 +1,7 @@
 //! What is not touched, bounds, and how settings are read.
 
+use lasthop_agent::segment_cache::Cached;
+
 use super::*;
 
 #[test]
@@ -46,13 +48,17 @@ fn an_ipv6_connection_is_served() {
 #[test]
 fn at_every_bound_packets_pass_and_it_is_reported() {
     let defaults = Settings::published;
+    let budget = Budget::default();
+    // A cache makes room for four packets at once, and each lies in a buffer of 320 octets.
+    let for_two = 4 * size_of::<Cached<flow::Notes>>() + 2 * 320;
     let bounds = [
-        (Settings { cached_packets: 2, ..defaults() }, "cached packets of a connection"),
-        (Settings { cached_octets: 300, ..defaults() }, "cached octets of a connection"),
-        (Settings { cached_octets_in_all: 300, ..defaults() }, "cached octets in all"),
+        (Settings { cached_packets: 2, ..defaults() }, budget, "cached packets of a connection"),
+        (Settings { cached_octets: 300, ..defaults() }, budget, "cached octets of a connection"),
+        (defaults(), Budget { octets_per_flow: for_two, ..budget }, "memory of a connection"),
+        (defaults(), Budget { octets_in_all: for_two, ..budget }, "memory in all"),
     ];
-    for (settings, bound) in bounds {
-        let mut bench = Bench::with(settings);
+    for (settings, budget, bound) in bounds {
+        let mut bench = Bench::within(settings, budget);
         bench.burst(0, 2);
         assert_eq!(bench.core(&data(200, 100)).reports, [Report::AtBound { bound }]);
         assert_eq!(bench.cached(), [0, 100]);
@@ -82,12 +88,12 @@ fn a_hundred_packets_of_a_connection_are_cached_by_default() {
 #[test]
 fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
     let other = |packet: Packet| packet.but(|tcp| tcp.source_port = 81);
-    let mut bench = Bench::with(Settings { flows: 1, ..Settings::published() });
+    let mut bench = Bench::within(Settings::published(), Budget { flows: 1, ..Budget::default() });
     bench.burst(0, 1);
     assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::AtBound { bound: "connections" }]);
     assert_eq!(bench.cached(), [0]);
     assert!(bench.wait(10_000).core(&other(data(0, 100))).reports.is_empty());
-    assert_eq!((bench.cached().len(), bench.snoop.octets), (0, 140));
+    assert_eq!((bench.cached().len(), bench.snoop.flows.len()), (0, 1));
     assert_eq!(pieces(&bench.wait(LONG).timer()).len(), 1, "the timer of the flow that made room is gone");
 }
 

@@ -229,8 +229,8 @@ proptest! {
         steps in proptest::collection::vec((random::any_packet(), any::<bool>(), 0u64..400), 1..120),
         settings in any_settings(),
     ) {
-        let settings = Settings { cached_octets: 60_000, cached_octets_in_all: 80_000, flows: 2, ..settings };
-        let mut bench = Bench::with(settings);
+        let budget = Budget { flows: 2, octets_per_flow: 90_000, octets_in_all: 120_000 };
+        let mut bench = Bench::within(Settings { cached_octets: 60_000, ..settings }, budget);
         for (packet, from_core, millis) in steps {
             let from = if from_core { Side::Core } else { Side::Radio };
             bench.wait(millis);
@@ -240,11 +240,10 @@ proptest! {
             bench.timer();
             let keys = [packet.flow_key(), packet.flow_key().map(FlowKey::reversed)];
             let flows: Vec<&Flow> = keys.into_iter().flatten().filter_map(|key| bench.snoop.flows.peek(key)).collect();
-            prop_assert_eq!(flows.iter().map(|flow| flow.octets()).sum::<usize>(), bench.snoop.octets);
+            prop_assert_eq!(flows.iter().map(|flow| flow.allocated()).sum::<usize>(), bench.snoop.octets);
+            prop_assert!(bench.snoop.octets <= budget.octets_in_all);
+            prop_assert!(flows.iter().all(|flow| flow.allocated() <= budget.octets_per_flow));
             prop_assert_eq!(flows.iter().map(|flow| flow.held.len() as u64).sum::<u64>(), bench.snoop.held());
-            for flow in flows {
-                prop_assert_eq!(flow.held_octets, flow.held.iter().map(Packet::len).sum::<usize>());
-            }
         }
         bench.call(Snoop::drain);
         prop_assert_eq!(bench.snoop.held(), 0);

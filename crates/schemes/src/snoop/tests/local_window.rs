@@ -169,6 +169,38 @@ fn too_much_is_dropped_and_the_sender_hears_of_it() {
 }
 
 #[test]
+fn the_tail_of_a_super_packet_that_finds_no_room_is_reported() {
+    let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
+    offer(&mut bench, 0, 20);
+    let mut packet = data(2000, 3000);
+    packet.set_segment_size(NonZeroU16::new(100));
+    let step = bench.pass(&packet, Side::Core);
+    assert_eq!((step.verdict, bench.snoop.held()), (Verdict::Absorb, 1));
+    let dropped = Report::Dropped { seq: Seq(3300), octets: 1700, reason: DropReason::Full };
+    assert_eq!(step.reports, [dropped], "1300 octets and their headers fit");
+}
+
+#[test]
+fn where_memory_is_short_packets_pass_behind_what_waits() {
+    let budget = Budget { octets_per_flow: 14_000, ..Budget::default() };
+    let mut bench = Bench::within(Settings::default(), budget);
+    let (mut left, mut at_bound) = (Vec::new(), 0);
+    for seq in (0..60).map(|n| 100 * n) {
+        let step = bench.pass(&data(seq, 100), Side::Core);
+        left.extend(pieces(&step.copies));
+        at_bound += step.reports.len();
+        assert_ne!(step.verdict, Verdict::Drop(DropReason::Full));
+        if step.verdict == Verdict::Forward {
+            left.push((seq, 100));
+        }
+        assert!(bench.snoop.octets <= 14_000);
+    }
+    assert!(at_bound > 0);
+    left.extend(pieces(&bench.call(Snoop::drain).1));
+    assert_eq!(left, (0..60).map(|n| (100 * n, 100)).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
     let mut bench = bench();
     let (mut next, mut acked) = (0, 0);
@@ -181,7 +213,7 @@ fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
             for _ in 0..rate {
                 let step = bench.pass(&data(next, 1000), Side::Core);
                 signals +=
-                    step.reports.iter().filter(|report| matches!(report, Report::AtBound { .. })).count();
+                    step.reports.iter().filter(|report| matches!(report, Report::Dropped { .. })).count();
                 left.extend(pieces(&step.copies));
                 if step.verdict == Verdict::Forward {
                     left.push((next, 1000));

@@ -33,7 +33,7 @@ impl World {
     /// What leaves to each side when the agent is called.
     fn call<R>(&mut self, f: impl FnOnce(&mut Snoop, &mut Context<'_>) -> R) -> (R, Vec<Packet>) {
         let mut outbox = Outbox::default();
-        let Bench { snoop, now, rng } = &mut self.bench;
+        let Bench { snoop, now, rng, .. } = &mut self.bench;
         let result = f(snoop, &mut Context::new(*now, rng, &mut outbox));
         for Passage { flow, limits } in outbox.passages {
             assert_eq!(Some(flow), data(0, 1).flow_key());

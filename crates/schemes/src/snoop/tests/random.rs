@@ -1,6 +1,6 @@
 //! Whatever comes.
 
-use lasthop_agent::SegmentCache;
+use lasthop_agent::{Budget, SegmentCache};
 use proptest::prelude::*;
 
 use super::*;
@@ -32,13 +32,7 @@ pub fn any_packet() -> impl Strategy<Value = Packet> {
 }
 
 fn small() -> Settings {
-    Settings {
-        cached_packets: 5,
-        cached_octets: 60_000,
-        cached_octets_in_all: 80_000,
-        flows: 2,
-        ..Settings::published()
-    }
+    Settings { cached_packets: 5, cached_octets: 60_000, ..Settings::published() }
 }
 
 proptest! {
@@ -46,7 +40,7 @@ proptest! {
     fn no_packet_makes_it_panic_or_edit_and_the_bounds_hold(
         steps in proptest::collection::vec((any_packet(), any::<bool>(), 0u64..400), 1..120)
     ) {
-        let mut bench = Bench::with(small());
+        let mut bench = Bench::within(small(), Budget { flows: 2, octets_in_all: 80_000, ..Budget::default() });
         for (packet, from_core, millis) in steps {
             let from = if from_core { Side::Core } else { Side::Radio };
             // `pass` asserts that the packet in hand is not edited.
@@ -60,7 +54,7 @@ proptest! {
                 .filter_map(|key| bench.snoop.flows.peek(key).map(|flow| &flow.cache))
                 .collect();
             prop_assert!(flows.iter().all(|cache| cache.len() <= 5));
-            prop_assert_eq!(flows.iter().map(|cache| cache.octets()).sum::<usize>(), bench.snoop.octets);
+            prop_assert_eq!(flows.iter().map(|cache| cache.allocated()).sum::<usize>(), bench.snoop.octets);
             prop_assert!(bench.snoop.octets <= 80_000);
         }
     }

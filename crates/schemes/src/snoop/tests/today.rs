@@ -322,5 +322,5 @@ fn an_idle_flow_costs_less_than_a_kilobyte() {
     bench.burst(0, 200);
     hear(&mut bench, &ack(20_000));
     let flow = bench.flow().expect("it is known");
-    assert!(flow.cache.is_empty() && flow.held.capacity() == 0);
+    assert!(flow.cache.is_empty() && flow.held.allocated() == 0);
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::support::*;
 use crate::gateway::connection::Connection;
 use crate::gateway::engine::*;
+use crate::gateway::plan::RulePlan;
+use crate::gateway::selector::PortRange;
 use lasthop_packet::Ip;
 
 #[test]
@@ -15,7 +17,10 @@ fn a_connection_takes_less_than_four_hundred_octets() {
 
 #[test]
 fn a_million_syns_stay_within_the_bound_and_a_busy_connection_stays_known() {
-    let mut bench = Bench::new(&Plan { flows: 1000, ..plan(vec![rule("test", Watcher::default)]) });
+    let mut bench = Bench::new(&Plan {
+        budget: Budget { flows: 1000, ..Budget::default() },
+        ..plan(vec![rule("test", Watcher::default)])
+    });
     bench.shake_hands(1);
     let entries = bench.engine.connections.reserved();
     for flood in 0..1_000_000_u32 {
@@ -38,7 +43,10 @@ fn a_million_syns_stay_within_the_bound_and_a_busy_connection_stays_known() {
 
 #[test]
 fn a_full_table_of_busy_connections_lets_new_ones_pass() {
-    let mut bench = Bench::new(&Plan { flows: 2, ..plan(vec![rule("test", Watcher::default)]) });
+    let mut bench = Bench::new(&Plan {
+        budget: Budget { flows: 2, ..Budget::default() },
+        ..plan(vec![rule("test", Watcher::default)])
+    });
     for client in 1..=3 {
         bench.shake_hands(client);
     }
@@ -83,11 +91,52 @@ fn idle_connections_are_forgotten_each_state_in_its_time() {
 
 #[test]
 fn what_an_agent_holds_of_a_connection_leaves_before_the_connection_is_forgotten() {
-    let mut bench = Bench::new(&Plan { flows: 1, ..plan(vec![rule("test", Keeper::default)]) });
+    let mut bench = Bench::new(&Plan {
+        budget: Budget { flows: 1, ..Budget::default() },
+        ..plan(vec![rule("test", Keeper::default)])
+    });
     bench.shake_hands(1);
     bench.on_core(&down(1, 1, 100, ACK));
     bench.on_core(&down(1, 101, 0, TcpFlags::RST));
     assert_eq!(bench.engine.report().held, 1);
     let out = bench.on_radio(&up(2, 0, 0, TcpFlags::SYN));
     assert_eq!((out.len(), bench.engine.report().held, bench.counters().unaddressed), (2, 0, 0));
+}
+
+/// Takes all the memory that it may.
+#[derive(Default)]
+struct Greedy {
+    octets: usize,
+}
+
+impl Agent for Greedy {
+    fn on_packet(&mut self, _packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
+        self.octets = cx.budget().octets_in_all;
+        Verdict::Forward
+    }
+
+    fn octets(&self) -> usize {
+        self.octets
+    }
+}
+
+#[test]
+fn all_rules_share_one_budget() {
+    let client = |port| Selector { ports: vec![PortRange(port..=port)], ..Selector::default() };
+    let rules = [1, 2].map(|port| RulePlan { traffic: client(port), ..rule("greedy", Greedy::default) });
+    let budget = Budget { octets_in_all: 1000, ..Budget::default() };
+    let mut bench = Bench::new(&Plan { budget, ..plan(rules.to_vec()) });
+    let taken =
+        |bench: &Bench| bench.engine.report().rules.iter().map(|rule| rule.octets).collect::<Vec<_>>();
+    bench.shake_hands(1);
+    bench.shake_hands(2);
+    assert_eq!(taken(&bench), [1000, 0]);
+    bench.engine.reload(
+        &Plan { budget: Budget { octets_in_all: 1500, ..budget }, ..plan(rules.to_vec()) },
+        bench.now,
+        &mut bench.out,
+    );
+    bench.on_core(&down(2, 1, 100, ACK));
+    assert_eq!(taken(&bench), [1000, 500]);
+    assert_eq!(bench.engine.report().agent_octets, 1500);
 }

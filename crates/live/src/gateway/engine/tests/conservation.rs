@@ -66,7 +66,7 @@ proptest! {
     fn what_comes_in_is_passed_forwarded_dropped_or_absorbed(
         steps in prop::collection::vec((0_u16..40, any::<bool>(), 0_u32..3000, any::<u8>(), 0_u64..30_000_000), 1..300),
     ) {
-        let mut bench = Bench::new(&Plan { flows: 20, ..plan(vec![rule("fool", || Fool { held: Vec::new(), due: None })]) });
+        let mut bench = Bench::new(&Plan { budget: Budget { flows: 20, ..Budget::default() }, ..plan(vec![rule("fool", || Fool { held: Vec::new(), due: None })]) });
         let (mut received, mut sent) = (0, 0);
         for (client, is_down, number, flags, nanos) in steps {
             bench.now = bench.now.after_nanos(nanos);

@@ -27,7 +27,7 @@ fn an_agent_of_many_connections_is_told_which_come_and_nothing_changes() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let tell = Arc::clone(&told);
     let mut plan = plan(vec![rule("test", move || Prophet(Arc::clone(&tell)))]);
-    plan.flows = usize::from(MANY);
+    plan.budget.flows = usize::from(MANY);
     let mut bench = Bench::new(&plan);
     let coming = [
         (CORE, frame(&FROM_SERVER, &down(7, 1, 100, ACK))),

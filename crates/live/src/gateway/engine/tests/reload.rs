@@ -61,7 +61,10 @@ fn smaller_bounds_hold_at_once_and_a_drained_gateway_works_again() {
     bench.engine.drain(bench.now, &mut bench.out);
     assert_eq!((bench.take().len(), bench.engine.report().drained), (1, true));
     bench.engine.reload(
-        &Plan { flows: 3, ..plan(vec![rule("keeper", Keeper::default)]) },
+        &Plan {
+            budget: Budget { flows: 3, ..Budget::default() },
+            ..plan(vec![rule("keeper", Keeper::default)])
+        },
         bench.now,
         &mut bench.out,
     );

@@ -77,7 +77,7 @@ pub(super) fn plan(rules: Vec<RulePlan>) -> Plan {
     Plan {
         traffic: Selector::default(),
         rules,
-        flows: 100,
+        budget: Budget { flows: 100, ..Budget::default() },
         idle: IdleTimes {
             by_state: [30, 600, 120, 10].map(Duration::from_secs),
             grace: Duration::from_secs(10),

@@ -1,0 +1,66 @@
+//! How much memory agents may take.
+
+/// The world's word on how much an agent may remember, handed over in each call.
+///
+/// Octets are what memory really costs: allocations, not payloads. Every store that grows with traffic
+/// counts towards them (segment caches, queues, scoreboards); a connection's fixed state does not,
+/// which `flows` bounds. At a bound packets pass untouched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Connections at a time, 1 or more.
+    pub flows: usize,
+    /// Octets of memory for one connection.
+    pub octets_per_flow: usize,
+    /// Octets of memory in all.
+    pub octets_in_all: usize,
+}
+
+impl Budget {
+    /// No bound.
+    pub const UNLIMITED: Self =
+        Self { flows: usize::MAX, octets_per_flow: usize::MAX, octets_in_all: usize::MAX };
+
+    /// What is left for one that shares it with others, who have taken so many octets.
+    #[must_use]
+    pub const fn beside(self, taken: usize) -> Self {
+        Self { octets_in_all: self.octets_in_all.saturating_sub(taken), ..self }
+    }
+
+    /// Octets that an agent may take more, for a connection that has taken `by_flow`, when it has
+    /// taken `in_all` for all of them.
+    pub const fn room(self, by_flow: usize, in_all: usize) -> Room {
+        Room {
+            of_flow: self.octets_per_flow.saturating_sub(by_flow),
+            in_all: self.octets_in_all.saturating_sub(in_all),
+        }
+    }
+}
+
+impl Default for Budget {
+    /// 10,000 connections, 4 MiB each, 64 MiB in all.
+    fn default() -> Self {
+        Self { flows: 10_000, octets_per_flow: 4 << 20, octets_in_all: 64 << 20 }
+    }
+}
+
+/// What is left of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Octets for the connection in hand.
+    pub of_flow: usize,
+    /// Octets in all.
+    pub in_all: usize,
+}
+
+impl Room {
+    /// The bound that keeps so many octets from being taken; `None` where they fit.
+    pub const fn lacks(self, octets: usize) -> Option<&'static str> {
+        if octets > self.of_flow {
+            Some("memory of a connection")
+        } else if octets > self.in_all {
+            Some("memory in all")
+        } else {
+            None
+        }
+    }
+}

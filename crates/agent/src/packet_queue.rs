@@ -1,0 +1,121 @@
+//! Packets of one flow in order of arrival, with what they cost.
+
+use std::collections::VecDeque;
+
+use lasthop_packet::Packet;
+
+/// Packets that wait, first in, first out. It takes no memory while it is empty.
+#[derive(Debug, Default)]
+pub struct PacketQueue {
+    packets: VecDeque<Packet>,
+    octets: usize,
+    buffers: usize,
+}
+
+impl PacketQueue {
+    /// An empty queue.
+    pub const fn new() -> Self {
+        Self { packets: VecDeque::new(), octets: 0, buffers: 0 }
+    }
+
+    /// The number of packets.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Whether there is no packet.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Octets of all packets, headers included.
+    pub const fn octets(&self) -> usize {
+        self.octets
+    }
+
+    /// Octets of memory that it takes.
+    pub fn allocated(&self) -> usize {
+        self.packets.capacity() * size_of::<Packet>() + self.buffers
+    }
+
+    /// Octets of memory that it takes more once this packet is in it.
+    pub fn cost_of(&self, packet: &Packet) -> usize {
+        let is_full = self.packets.len() == self.packets.capacity();
+        let growth = if is_full { self.packets.capacity().max(FIRST) * size_of::<Packet>() } else { 0 };
+        growth + packet.buffer_octets()
+    }
+
+    /// Adds a packet behind all others.
+    pub fn push_back(&mut self, packet: Packet) {
+        self.octets += packet.len();
+        self.buffers += packet.buffer_octets();
+        self.packets.push_back(packet);
+    }
+
+    /// The packet that has waited longest.
+    pub fn front(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+
+    /// Takes the packet that has waited longest.
+    pub fn pop_front(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.octets -= packet.len();
+        self.buffers -= packet.buffer_octets();
+        if self.packets.is_empty() {
+            self.packets = VecDeque::new();
+        }
+        Some(packet)
+    }
+
+    /// Has `cut` take a part off the packet that has waited longest.
+    pub fn cut_front<R>(&mut self, cut: impl FnOnce(&mut Packet) -> R) -> Option<R> {
+        let packet = self.packets.front_mut()?;
+        self.octets -= packet.len();
+        self.buffers -= packet.buffer_octets();
+        let result = cut(packet);
+        self.octets += packet.len();
+        self.buffers += packet.buffer_octets();
+        Some(result)
+    }
+
+    /// All packets in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter()
+    }
+}
+
+/// Elements that a deque makes room for with its first one.
+pub(crate) const FIRST: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lasthop_packet::{Ip, Payload, Tcp};
+
+    use super::*;
+
+    fn segment(len: usize) -> Packet {
+        let host = Ipv4Addr::LOCALHOST.into();
+        Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::Bytes(vec![0; len].into()))
+    }
+
+    #[test]
+    fn what_it_says_that_it_costs_is_no_less_than_what_it_allocates() {
+        let mut queue = PacketQueue::new();
+        let mut said = 0;
+        let allocated = allocation_counter::measure(|| {
+            for len in (0..100).map(|n| 40 * n) {
+                let packet = segment(len);
+                said += queue.cost_of(&packet);
+                queue.push_back(packet);
+                assert_eq!(said, queue.allocated());
+            }
+        });
+        assert!(allocated.bytes_current as usize <= queue.allocated(), "{allocated:?} {}", queue.allocated());
+        assert_eq!(queue.octets(), queue.iter().map(Packet::len).sum::<usize>());
+        while queue.pop_front().is_some() {}
+        assert_eq!((queue.octets(), queue.allocated()), (0, 0));
+    }
+}
