@@ -129,6 +129,15 @@ pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
     if answer.is_empty() { Ok(()) } else { Err(ControlError::Refused(answer)) }
 }
 
+/// Reads a request: a key of a link and its value a line, `KEY=VALUE`.
+pub fn parse_request(request: &str) -> Result<Vec<(&str, &str)>, String> {
+    request
+        .lines()
+        .map(|line| line.split_once('=').map(|(key, value)| (key.trim(), value.trim())))
+        .collect::<Option<_>>()
+        .ok_or_else(|| "expected KEY=VALUE, such as air.loss=2%".to_owned())
+}
+
 struct Server {
     settings: Settings,
     links: Vec<LinkId>,
@@ -151,11 +160,7 @@ impl Server {
     }
 
     fn apply(&mut self, request: &str) -> Result<(), String> {
-        let assignments: Vec<(&str, &str)> = request
-            .lines()
-            .map(|line| line.split_once('=').map(|(key, value)| (key.trim(), value.trim())))
-            .collect::<Option<_>>()
-            .ok_or("expected KEY=VALUE, such as air.loss=2%")?;
+        let assignments = parse_request(request)?;
         let before = self.settings.set(&assignments).map_err(|error| error.to_string())?;
         let changes = before.changes_of_links(self.settings.scenario());
         let links = self.links.clone();

@@ -90,8 +90,13 @@ pub fn ask(socket: &Path, command: &Command) -> Result<Value, AskError> {
 pub(super) fn read_question(stream: &UnixStream) -> io::Result<Result<Command, String>> {
     let mut line = Vec::new();
     BufReader::new(stream.take(LONGEST_QUESTION)).read_until(b'\n', &mut line)?;
+    Ok(parse_question(&line))
+}
+
+/// Reads a question: a line of JSON, with or without its end.
+pub fn parse_question(line: &[u8]) -> Result<Command, String> {
     let wrong = |error| format!("{error}; expected a line such as {}", json!({ "command": "status" }));
-    Ok(serde_json::from_slice(&line).map_err(wrong))
+    serde_json::from_slice(line).map_err(wrong)
 }
 
 /// Writes an answer.

@@ -9,10 +9,7 @@ const MOST_READS: usize = 64;
 
 /// Reads a request from a stream and answers it. `page` gives the body for a path, or nothing. A stream that says nothing in time
 /// is an error; the caller has set its time-outs.
-pub(super) fn serve<S: Read + Write>(
-    stream: &mut S,
-    page: impl FnOnce(&str) -> Option<String>,
-) -> io::Result<()> {
+pub fn serve<S: Read + Write>(stream: &mut S, page: impl FnOnce(&str) -> Option<String>) -> io::Result<()> {
     let mut request = Vec::new();
     let mut piece = [0; 1024];
     for _ in 0..MOST_READS {
