@@ -2,18 +2,29 @@
 //!
 //! | module | targets | replayed without cargo-fuzz by |
 //! |---|---|---|
+//! | [`agents`] | `agents` | `crates/schemes/tests/corpus.rs` |
 //! | [`capacity`] | `capacity_trace` | `crates/sim/tests/corpus.rs` |
 //! | [`frame`] | `frames` | `crates/live/tests/corpus.rs` |
+//! | [`endpoint`] | `tcp_endpoint` | `crates/tcp/tests/corpus.rs` |
+//! | [`gateway`] | `gateway_config` | `crates/live/tests/corpus.rs` |
 //! | [`packet`] | `packet_parse`, `quotation` | `crates/packet/tests/corpus.rs` |
+//! | [`requests`] | `gateway_question`, `link_changes`, `http_request` | `crates/live/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
+//!
+//! [`octets`] reads choices from an input, for the targets that are not text.
 //!
 //! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a few
 //! small files in `corpus/<target>/`. The crate under test replays them in its ordinary tests, with this module included by its
 //! path. Only files that somebody named are committed; what a run of the fuzzer finds has a hash for a name and is ignored.
 
+pub mod agents;
 pub mod capacity;
 pub mod datafile;
+pub mod endpoint;
 pub mod frame;
+pub mod gateway;
+pub mod octets;
 pub mod packet;
+pub mod requests;
 pub mod scenario;

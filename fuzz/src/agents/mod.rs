@@ -1,0 +1,260 @@
+//! Agents of the catalogue, and stacks of two or three of them, under whatever a world may show them.
+
+mod account;
+mod conversation;
+mod settings;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use lasthop_agent::{
+    Agent, Context, Fate, LinkEvent, LinkSenses, Outbox, Passage, Report, Side, Stack, Verdict,
+};
+use lasthop_packet::wire::emit;
+use lasthop_packet::{FlowKey, Instant, Packet, Rng};
+use lasthop_schemes::catalogue::{Place, Role};
+
+use crate::octets::Octets;
+use account::Account;
+use conversation::{Conversation, PHONE};
+
+const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
+/// The link layer may have a word on so many of the packets that left last.
+const ON_THE_AIR: usize = 16;
+
+/// No packets, events, times and calls make a stack of agents panic, lose, invent or alter data, run hot or send without bound.
+pub fn agents(data: &[u8]) {
+    let mut octets = Octets(data);
+    let (role, _) = octets.pick(&Role::ALL);
+    let place = Place { role, address: ADDRESS, neighbour: octets.flag().then_some(PHONE) };
+    let mut agents: Vec<Box<dyn Agent>> = Vec::new();
+    for _ in 0..octets.pick(&[1, 1, 2, 3]) {
+        agents.extend(settings::placement(&mut octets).agent(place));
+    }
+    let mut bench = Bench::new(agents);
+    while !octets.is_empty() {
+        bench.step(&mut octets);
+    }
+    bench.end();
+}
+
+/// A world around a stack.
+struct Bench {
+    agent: Box<dyn Agent>,
+    /// How many agents there are.
+    layers: usize,
+    conversation: Conversation,
+    now: Instant,
+    rng: Rng,
+    account: Account,
+    on_the_air: Vec<Packet>,
+    /// Connections of which something may pass without asking.
+    passing: Vec<FlowKey>,
+}
+
+impl Bench {
+    fn new(mut agents: Vec<Box<dyn Agent>>) -> Self {
+        let layers = agents.len();
+        let agent = if layers == 1 { agents.remove(0) } else { Box::new(Stack::new(agents)) };
+        Self {
+            agent,
+            layers,
+            conversation: Conversation::new(),
+            now: Instant::from_secs(1),
+            rng: Rng::named(1, "agents"),
+            account: Account::default(),
+            on_the_air: Vec::new(),
+            passing: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, octets: &mut Octets<'_>) {
+        let now = self.now;
+        match octets.octet() % 32 {
+            0..=7 => self.segment(Conversation::data, Side::Core, octets),
+            8..=14 => self.segment(Conversation::ack, Side::Radio, octets),
+            15 => self.segment(Conversation::data, Side::Radio, octets),
+            16 => self.segment(Conversation::ack, Side::Core, octets),
+            17 => self.segment(Conversation::any, Side::Core, octets),
+            18 => self.segment(Conversation::any, Side::Radio, octets),
+            19 => self.segment(Conversation::opening, Side::Core, octets),
+            20 => self.segment(Conversation::opening, Side::Radio, octets),
+            21 => {
+                let from = octets.pick(&[Side::Core, Side::Radio]);
+                let packet = self.conversation.no_segment(from, octets);
+                self.foreign(&packet, from);
+            }
+            22..=25 => self.link(octets),
+            26 => self.wait(octets.time(), true),
+            // A world that is late.
+            27 => self.wait(octets.time(), false),
+            28 => {
+                let due = self.agent.deadline().map_or(now, |deadline| deadline.at.max(now));
+                self.wait(due.since(now), true);
+            }
+            29 => self.passed(octets),
+            30 => {
+                let connection = self.conversation.key(octets);
+                self.agent.foresee(&[connection, connection.reversed()]);
+                // Early.
+                self.call(|agent, cx| agent.on_deadline(cx));
+            }
+            _ => match octets.octet() {
+                0..=63 => self.drain(),
+                64..=95 => self.let_all_go(),
+                _ => {
+                    let connection = self.conversation.key(octets);
+                    self.call(|agent, cx| agent.let_go(connection, cx));
+                }
+            },
+        }
+    }
+
+    /// Whatever came before, everything leaves in the end.
+    fn end(&mut self) {
+        self.drain();
+        self.let_all_go();
+    }
+
+    fn segment(
+        &mut self,
+        draw: fn(&mut Conversation, Side, &mut Octets<'_>, Instant) -> Packet,
+        from: Side,
+        octets: &mut Octets<'_>,
+    ) {
+        let packet = draw(&mut self.conversation, from, octets, self.now);
+        self.account.given(&packet, from.opposite());
+        let mut passing = packet.clone();
+        let held = self.agent.held();
+        let verdict = self.call(|agent, cx| agent.on_packet(&mut passing, from, cx));
+        if verdict != Verdict::Absorb {
+            self.account.given_back();
+        }
+        if verdict == Verdict::Forward {
+            assert_eq!(passing.flow_key(), packet.flow_key(), "it is of another connection now");
+            assert_eq!(passing.payload(), packet.payload());
+            self.leaves(from.opposite(), passing);
+        }
+        assert!(
+            self.layers > 1 || self.agent.held() <= held + 1,
+            "one packet makes one more to hold at most"
+        );
+    }
+
+    /// What is no segment goes on untouched, and nothing comes of it.
+    fn foreign(&mut self, packet: &Packet, from: Side) {
+        let mut passing = packet.clone();
+        let before = self.account.sent;
+        let verdict = self.call(|agent, cx| agent.on_packet(&mut passing, from, cx));
+        assert_eq!((verdict, self.account.sent), (Verdict::Forward, before));
+        assert_eq!(passing, *packet);
+    }
+
+    /// What a world lets pass fits the limits; to an agent that reads copies it may come late, twice or not at all.
+    fn passed(&mut self, octets: &mut Octets<'_>) {
+        let from = octets.pick(&[Side::Core, Side::Radio]);
+        let draw = [Conversation::data, Conversation::ack, Conversation::any][octets.below(3)];
+        let packet = draw(&mut self.conversation, from, octets, self.now);
+        let connection = packet.flow_key().map(|key| from.connection(key));
+        if connection.is_some_and(|key| self.passing.contains(&key)) {
+            self.account.shown(&packet);
+            self.call(|agent, cx| agent.on_passed(&packet, from, cx));
+        }
+    }
+
+    fn link(&mut self, octets: &mut Octets<'_>) {
+        if !self.agent.needs().contains(LinkSenses::FRAME_FATE) {
+            return;
+        }
+        let which = octets.octet();
+        let packet = match self.on_the_air.len() {
+            in_all if in_all > 0 && which < 240 => self.on_the_air.remove(usize::from(which) % in_all),
+            _ => self.conversation.any(Side::Core, octets, self.now),
+        };
+        let fate = match octets.octet() {
+            0..=159 => Fate::Delivered,
+            160..=199 => Fate::FirstTransmissionFailed,
+            _ => Fate::GivenUp,
+        };
+        if fate == Fate::FirstTransmissionFailed {
+            self.on_the_air.push(packet.clone());
+        }
+        let event = LinkEvent::Frame {
+            packet: &packet,
+            fate,
+            transmissions: 1 + u32::from(octets.octet()),
+            queueing: octets.time(),
+            access: None,
+            air_time: Duration::from_millis(1),
+        };
+        self.call(|agent, cx| agent.on_link(&event, cx));
+    }
+
+    fn wait(&mut self, time: Duration, is_punctual: bool) {
+        let until = self.now + time;
+        // A short timer of many connections that wait for long keeps a world busy, and is no fault.
+        for _ in 0..if is_punctual { 100 } else { 0 } {
+            let Some(due) = self.agent.deadline().filter(|deadline| deadline.at <= until) else { break };
+            self.now = self.now.max(due.at);
+            for _ in 0..2 * self.layers {
+                self.call(|agent, cx| agent.on_deadline(cx));
+            }
+            let next = self.agent.deadline();
+            assert!(next.is_none_or(|next| next.at > self.now), "a busy loop: {due:?}, {next:?}");
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn drain(&mut self) {
+        self.call(|agent, cx| agent.drain(cx));
+        assert_eq!(self.agent.held(), 0, "it is drained");
+        if self.layers == 1 {
+            self.account.assert_all_has_left();
+        }
+    }
+
+    fn let_all_go(&mut self) {
+        for key in self.conversation.keys().collect::<Vec<_>>() {
+            self.call(|agent, cx| agent.let_go(key, cx));
+        }
+        assert!(self.layers > 1 || self.agent.held() == 0, "no connection is left");
+    }
+
+    /// Calls the agent, and takes what it sends and tells.
+    fn call<R>(&mut self, f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
+        let held = self.agent.held();
+        let mut outbox = Outbox::default();
+        let result = f(self.agent.as_mut(), &mut Context::new(self.now, &mut self.rng, &mut outbox));
+        let most = self.account.most_in_one_call(held, self.layers);
+        assert!(outbox.packets.len() <= most, "{} packets in one call, not {most}", outbox.packets.len());
+        assert!(outbox.reports.len() <= 4 * most, "{} reports in one call", outbox.reports.len());
+        for report in &outbox.reports {
+            self.account.at_bound += usize::from(matches!(report, Report::AtBound { .. }));
+        }
+        for (to, packet) in outbox.packets {
+            self.account.sent += 1;
+            self.leaves(to, packet);
+        }
+        for Passage { flow, limits } in outbox.passages {
+            assert!(self.conversation.keys().any(|key| key == flow));
+            self.passing.retain(|passing| *passing != flow);
+            self.passing.extend(limits.map(|_| flow));
+            assert!(limits.is_none_or(|limits| !limits.until.before(limits.from)), "{limits:?}");
+        }
+        result
+    }
+
+    fn leaves(&mut self, to: Side, packet: Packet) {
+        assert!(self.conversation.is_intact(&packet), "not what came: {packet:?}");
+        if packet.len() < 2000 {
+            assert_eq!(emit(&packet).len(), packet.len());
+        }
+        self.account.left(&packet, to);
+        if to == Side::Radio {
+            if self.on_the_air.len() == ON_THE_AIR {
+                self.on_the_air.remove(0);
+            }
+            self.on_the_air.push(packet);
+        }
+    }
+}
