@@ -1,5 +1,9 @@
-//! Replays the corpus of the fuzz target `frames`, and made its files.
+//! Replays the corpora of the fuzz targets of this crate, and made the files of `frames`.
 
+#[path = "../../../fuzz/src/gateway.rs"]
+mod gateway;
+#[path = "../../../fuzz/src/requests.rs"]
+mod requests;
 #[path = "../../../fuzz/src/frame.rs"]
 mod targets;
 
@@ -11,29 +15,53 @@ use lasthop_packet::{
     Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps, Transport, Udp,
 };
 
-fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/frames")
+fn corpus(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
+}
+
+#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
+fn replay(target: &str, body: fn(&[u8])) {
+    let mut count = 0;
+    for entry in fs::read_dir(corpus(target)).expect("the corpus is committed") {
+        let path = entry.expect("a readable directory").path();
+        println!("{}", path.display());
+        body(&fs::read(path).expect("a readable file"));
+        count += 1;
+    }
+    assert!(count >= 10, "{count} files in the corpus of {target}");
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
 fn no_file_of_the_corpus_breaks_a_rule_of_frames() {
-    let mut count = 0;
-    for entry in fs::read_dir(corpus()).expect("the corpus is committed") {
-        let path = entry.expect("a readable directory").path();
-        println!("{}", path.display());
-        targets::frames(&fs::read(path).expect("a readable file"));
-        count += 1;
-    }
-    assert!(count >= 20, "{count} files");
+    replay("frames", targets::frames);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_the_configuration() {
+    replay("gateway_config", gateway::gateway_config);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_questions() {
+    replay("gateway_question", requests::gateway_question);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_changes_to_links() {
+    replay("link_changes", requests::link_changes);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_http() {
+    replay("http_request", requests::http_request);
 }
 
 #[test]
 #[ignore = "writes the corpus; run it once after a change of the samples"]
 fn write_the_corpus() {
-    fs::create_dir_all(corpus()).expect("a writable corpus");
+    fs::create_dir_all(corpus("frames")).expect("a writable corpus");
     for (name, octets) in samples() {
-        fs::write(corpus().join(name), octets).expect("a writable corpus");
+        fs::write(corpus("frames").join(name), octets).expect("a writable corpus");
     }
 }
 
