@@ -1,7 +1,7 @@
 //! What came, what left, and what an agent still owes.
 
 use lasthop_agent::Side;
-use lasthop_packet::{FlowKey, Packet, Seq};
+use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
 /// Where an agent stands with its world.
 #[derive(Default)]
@@ -10,13 +10,12 @@ pub struct Account {
     octets: usize,
     /// Packets that it sent.
     pub sent: usize,
-    /// How often it said that there is no room.
-    pub at_bound: usize,
     /// What it absorbed and has not sent on.
     owed: Vec<Owed>,
 }
 
-/// A run of sequence numbers on its way to a side.
+/// A run of data on its way to a side.
+#[derive(Clone, Copy, Debug)]
 struct Owed {
     /// The number of the packet that it came in.
     packet: usize,
@@ -37,10 +36,9 @@ impl Account {
     pub fn given(&mut self, packet: &Packet, to: Side) {
         self.shown(packet);
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
-        if packet.segment_len() > 0 {
-            let (from, until) = (tcp.seq, tcp.seq + packet.segment_len());
-            self.owed.push(Owed { packet: self.packets, to, key, from, until });
-        }
+        let from = tcp.seq + u32::from(tcp.flags.has(TcpFlags::SYN));
+        let until = from + packet.payload().len() as u32;
+        self.owed.push(Owed { packet: self.packets, to, key, from, until });
     }
 
     /// The packet that was given last was not absorbed.
@@ -58,15 +56,25 @@ impl Account {
     /// A packet left to this side.
     pub fn left(&mut self, packet: &Packet, to: Side) {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
-        let (start, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        let first = tcp.seq + u32::from(tcp.flags.has(TcpFlags::SYN));
+        self.settle(first, packet.payload().len() as u32, |owed| (owed.to, owed.key) == (to, key));
+    }
+
+    /// The agent says that it dropped so much data. It does not say whose.
+    pub fn dropped(&mut self, first: Seq, octets: u32) {
+        self.settle(first, octets, |_| true);
+    }
+
+    fn settle(&mut self, first: Seq, octets: u32, is_meant: impl Fn(&Owed) -> bool) {
+        let end = first + octets;
         let mut rest = Vec::new();
         for owed in self.owed.drain(..) {
-            if (owed.to, owed.key) != (to, key) || !start.before(owed.until) || !end.after(owed.from) {
+            if !is_meant(&owed) || !first.before(owed.until) || !end.after(owed.from) {
                 rest.push(owed);
                 continue;
             }
-            if start.after(owed.from) {
-                rest.push(Owed { until: start, ..owed });
+            if first.after(owed.from) {
+                rest.push(Owed { until: first, ..owed });
             }
             if end.before(owed.until) {
                 rest.push(Owed { from: end, ..owed });
@@ -75,13 +83,9 @@ impl Account {
         self.owed = rest;
     }
 
-    /// What was absorbed has left, but for what the agent reported.
+    /// All that was absorbed has left, or was reported as dropped.
     pub fn assert_all_has_left(&self) {
-        let lost = self.owed.len();
-        assert!(
-            lost <= self.at_bound,
-            "{lost} runs of what it absorbed never left, {} reports",
-            self.at_bound
-        );
+        let owed = self.owed.iter().find(|owed| owed.from != owed.until);
+        assert!(owed.is_none(), "it absorbed this, and never sent it: {owed:?}");
     }
 }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::{
-    Agent, Context, Fate, LinkEvent, LinkSenses, Outbox, Passage, Report, Side, Stack, Verdict,
+    Agent, Budget, Context, Fate, LinkEvent, LinkSenses, Outbox, Passage, Report, Side, Stack, Verdict,
 };
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
@@ -31,7 +31,12 @@ pub fn agents(data: &[u8]) {
     for _ in 0..octets.pick(&[1, 1, 2, 3]) {
         agents.extend(settings::placement(&mut octets).agent(place));
     }
-    let mut bench = Bench::new(agents);
+    let budget = Budget {
+        flows: octets.pick(&[10_000, 1, 2]),
+        octets_per_flow: octets.pick(&[4 << 20, 3_000, 60_000]),
+        octets_in_all: octets.pick(&[64 << 20, 5_000, 80_000]),
+    };
+    let mut bench = Bench::new(agents, budget);
     while !octets.is_empty() {
         bench.step(&mut octets);
     }
@@ -43,6 +48,7 @@ struct Bench {
     agent: Box<dyn Agent>,
     /// How many agents there are.
     layers: usize,
+    budget: Budget,
     conversation: Conversation,
     now: Instant,
     rng: Rng,
@@ -53,12 +59,13 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(mut agents: Vec<Box<dyn Agent>>) -> Self {
+    fn new(mut agents: Vec<Box<dyn Agent>>, budget: Budget) -> Self {
         let layers = agents.len();
         let agent = if layers == 1 { agents.remove(0) } else { Box::new(Stack::new(agents)) };
         Self {
             agent,
             layers,
+            budget,
             conversation: Conversation::new(),
             now: Instant::from_secs(1),
             rng: Rng::named(1, "agents"),
@@ -224,12 +231,19 @@ impl Bench {
     fn call<R>(&mut self, f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
         let held = self.agent.held();
         let mut outbox = Outbox::default();
-        let result = f(self.agent.as_mut(), &mut Context::new(self.now, &mut self.rng, &mut outbox));
+        let result = f(
+            self.agent.as_mut(),
+            &mut Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget),
+        );
+        let taken = self.agent.octets();
+        assert!(taken <= self.budget.octets_in_all, "{taken} octets taken, and there are {:?}", self.budget);
         let most = self.account.most_in_one_call(held, self.layers);
         assert!(outbox.packets.len() <= most, "{} packets in one call, not {most}", outbox.packets.len());
         assert!(outbox.reports.len() <= 4 * most, "{} reports in one call", outbox.reports.len());
         for report in &outbox.reports {
-            self.account.at_bound += usize::from(matches!(report, Report::AtBound { .. }));
+            if let Report::Dropped { seq, octets, .. } = report {
+                self.account.dropped(*seq, *octets);
+            }
         }
         for (to, packet) in outbox.packets {
             self.account.sent += 1;

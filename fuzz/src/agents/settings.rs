@@ -46,7 +46,6 @@ fn values(schema: &Value, property: &Value) -> Vec<toml::Value> {
     if let Some(kinds) = property["oneOf"].as_array() {
         return kinds.iter().flat_map(|kind| values(schema, kind)).collect();
     }
-    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).into()).collect();
     match (property["type"].as_str(), property["pattern"].as_str()) {
         (Some("boolean"), _) => vec![false.into(), true.into()],
         (Some("integer"), _) => {
@@ -58,8 +57,15 @@ fn values(schema: &Value, property: &Value) -> Vec<toml::Value> {
                 .map(Into::into)
                 .collect()
         }
-        (_, Some(pattern)) if pattern.contains("ms") => texts(&["1 ms", "20 ms", "500 ms", "1 min"]),
-        (_, Some(_)) => texts(&["0 B", "700 B", "60 kB", "1 MiB"]),
+        (_, Some(pattern)) => {
+            let ends = ["x-least", "x-most"].iter().filter_map(|end| property[end].as_str());
+            let between = if pattern.contains("ms") {
+                ["20 ms", "500 ms", "1 min"]
+            } else {
+                ["700 B", "60 kB", "1 MiB"]
+            };
+            ends.chain(between).map(Into::into).collect()
+        }
         _ => {
             let names = property["const"]
                 .as_str()
