@@ -4,7 +4,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
 
 use lasthop_agent::Side;
-use lasthop_packet::payload::octet;
 use lasthop_packet::quote::error_about;
 use lasthop_packet::wire::{emit, parse};
 use lasthop_packet::{
@@ -177,7 +176,8 @@ impl Conversation {
             0..=63 => (0, None),
             64..=99 => (1, None),
             100..=179 => (SEGMENT, None),
-            180..=219 => (u32::from(octets.short()) % LONGEST, None),
+            180..=209 => (u32::from(octets.short()) % (3 * SEGMENT), None),
+            210..=245 => (u32::from(octets.short()) % (9 * SEGMENT), Some(u32::from(octets.short()))),
             _ => (u32::from(octets.short()) % LONGEST, Some(u32::from(octets.short()))),
         };
         self.packet(connection, way, tcp, len, segment)
@@ -236,12 +236,9 @@ impl Conversation {
             Payload::Stream { stream, offset, .. } => {
                 *stream == half.stream && *offset as u32 == first as u32
             }
-            Payload::Bytes(octets) => {
-                [first, first + (1 << 32), first.wrapping_sub(1 << 32)].iter().any(|first| {
-                    octets
-                        .iter()
-                        .zip(0..)
-                        .all(|(found, at)| *found == octet(half.stream, first.wrapping_add(at)))
+            octets @ Payload::Bytes(_) => {
+                [first, first + (1 << 32), first.wrapping_sub(1 << 32)].into_iter().any(|offset| {
+                    *octets == Payload::Stream { stream: half.stream, offset, len: octets.len() as u32 }
                 })
             }
         }
