@@ -230,18 +230,14 @@ impl Conversation {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return true };
         let Some(half) = self.connections.iter().flatten().find(|half| half.key == key) else { return false };
         let first = half.position(first_octet(tcp.seq, tcp.flags));
-        match packet.payload() {
-            nothing if nothing.is_empty() => true,
-            // Half of the numbers away from where it began a stream has to break off somewhere.
-            Payload::Stream { stream, offset, .. } => {
-                *stream == half.stream && *offset as u32 == first as u32
-            }
-            octets @ Payload::Bytes(_) => {
-                [first, first + (1 << 32), first.wrapping_sub(1 << 32)].into_iter().any(|offset| {
-                    *octets == Payload::Stream { stream: half.stream, offset, len: octets.len() as u32 }
-                })
-            }
+        let payload = packet.payload();
+        // Half of the numbers away from where it began a stream has to break off somewhere.
+        if let Payload::Stream { stream, offset, len } = payload {
+            return *len == 0 || (*stream == half.stream && *offset as u32 == first as u32);
         }
+        [first, first + (1 << 32), first.wrapping_sub(1 << 32)].into_iter().any(|offset| {
+            *payload == Payload::Stream { stream: half.stream, offset, len: payload.len() as u32 }
+        })
     }
 
     /// A plain ACK.
