@@ -120,7 +120,7 @@ impl Flow {
     pub fn next_repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
         loop {
             let board = self.board.as_mut()?;
-            let range = board.take_lost()?;
+            let range = board.next_lost(now)?;
             if range.copies >= settings.local_retransmissions {
                 continue;
             }

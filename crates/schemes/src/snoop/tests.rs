@@ -5,6 +5,7 @@ mod duplicate_acks;
 mod laws;
 mod lifetime;
 mod local_window;
+mod memory;
 mod octets;
 mod passing;
 mod random;
