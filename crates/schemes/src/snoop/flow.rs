@@ -167,13 +167,16 @@ impl Flow {
         }
         let notes = Notes { sent: now, local: 0, by_sender: false, ambiguous: late };
         self.cache.insert(packet.clone(), notes);
+        let mut restart_timer = late;
         if let Some(board) = &mut self.board {
+            // Whatever follows a segment whose ACK may be delayed brings that about.
+            restart_timer |= board.unsacked() > 0 && board.is_single();
             board.note_segment(segment_octets(packet));
             board.transmit(seq, end, now, late);
         } else if late {
             self.fill_in(seq);
         }
-        DataEffect { restart_timer: late, at_bound: None }
+        DataEffect { restart_timer, at_bound: None }
     }
 
     /// A packet that was not cached and lies below what passed already: the network reordered it, or lost it before us and
@@ -254,6 +257,19 @@ impl Flow {
         if let Some(highest) = self.highest_tsval.filter(|_| self.monotone_timestamps) {
             stamp(packet, highest);
         }
+    }
+
+    /// When the local timer has something to do: at the time-out, or where a segment has been overtaken by few, when it has had its
+    /// time to come.
+    pub fn due(&self, settings: &Settings) -> Instant {
+        let timeout = self.timing_since + self.timeout(settings);
+        self.doubt_ends().map_or(timeout, |at| at.min(timeout))
+    }
+
+    /// When what few segments have overtaken is lost.
+    pub fn doubt_ends(&self) -> Option<Instant> {
+        let board = self.board.as_ref()?;
+        Some(board.in_doubt_since()? + self.rtt.reordering_window(board.tolerated()))
     }
 
     /// The local time-out now.

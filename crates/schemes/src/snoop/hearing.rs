@@ -41,6 +41,8 @@ impl Flow {
         let (splits, least) = (self.ranges_allowed(), self.rtt.least());
         let Some(board) = &mut self.board else { return nothing };
         let mut progress = Progress::default();
+        let mut probe_came_twice = false;
+        let was_single = board.is_single();
         let blocks = tcp.options.sack.as_slice();
         if advanced || !blocks.is_empty() {
             let mut believed = [(Seq(0), Seq(0)); 4];
@@ -51,7 +53,7 @@ impl Flow {
             }
             board.sack_seen |= count > 0;
             if count > 0 && reports_duplicate_data(tcp) {
-                board.delivered_twice(believed[0].0, believed[0].1);
+                probe_came_twice = board.delivered_twice(believed[0].0, believed[0].1);
             }
             progress = board.acknowledge(ack, &believed[..count], now, least, splits);
             let above = believed[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
@@ -61,8 +63,14 @@ impl Flow {
             self.last_ack = Some(ack);
             self.cache.remove_acknowledged(ack).for_each(drop);
         }
+        // What is acknowledged sooner than a round trip after the timer's copy was there before it, and the copy will be reported.
+        let is_answer =
+            self.expiries > 0 && progress.delivered > 0 && now.since(self.timing_since) >= least / 8 * 7;
+        if probe_came_twice || is_answer {
+            self.rtt.judge_copy(probe_came_twice, settings);
+        }
         if let Some(sent) = progress.sent {
-            self.rtt.measure(now.since(sent), settings.timer);
+            self.rtt.measure(now.since(sent), was_single, settings.timer);
         }
         if progress.delivered > 0 {
             self.is_stalled = false;
@@ -103,6 +111,16 @@ impl Flow {
         let is_hole = duplicate && board.duplicates == settings.reordering + 1;
         let is_partial = advanced && board.was_overtaken(&first);
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
+            self.lose_one_segment(first, now);
+        }
+    }
+
+    /// What few segments have overtaken had its time to come.
+    pub fn end_doubt(&mut self, now: Instant) {
+        self.timing_since = now;
+        let Some(board) = &mut self.board else { return };
+        board.end_doubt();
+        if let Some(first) = board.first_in_doubt().copied() {
             self.lose_one_segment(first, now);
         }
     }

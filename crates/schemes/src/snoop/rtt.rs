@@ -7,18 +7,27 @@ use super::settings::{Settings, Timer};
 /// However often a timer backs off, it does not wait longer than this.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Smoothed round-trip time, deviation, and the least that was measured.
+/// The longest that the ACK of a single segment is waited for beyond a round trip (Linux, `TCP_DELACK_MAX`).
+const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
+
+/// What a needless copy of a single segment adds to that wait. A needed one takes off twice as much: a loss should not wait, and of
+/// two that look alike, ACKs that are lost and ACKs that are late, the former come no oftener than losses of data.
+const NEEDLESS: Duration = Duration::from_millis(25);
+
+/// Smoothed round-trip time, deviation, the least that was measured, and how late ACKs are of what is acknowledged alone.
 #[derive(Clone, Copy, Debug)]
 pub struct HopRtt {
     srtt: Duration,
     rttvar: Duration,
     least: Option<Duration>,
+    /// What the receiver delays ACKs by beyond the setting.
+    late: Duration,
 }
 
 impl HopRtt {
     /// An estimate before the first measurement.
     pub const fn new(srtt: Duration, rttvar: Duration) -> Self {
-        Self { srtt, rttvar, least: None }
+        Self { srtt, rttvar, least: None, late: Duration::ZERO }
     }
 
     /// The least round-trip time measured; zero before the first measurement.
@@ -31,13 +40,32 @@ impl HopRtt {
         self.srtt
     }
 
-    /// Takes a measurement, from a packet that was sent once.
-    pub fn measure(&mut self, rtt: Duration, timer: Timer) {
+    /// How long what few segments have overtaken may still come, where so many may overtake: a quarter of the least round trip for
+    /// each, one round trip at most (RFC 8985, section 6.2, `RACK.reo_wnd`).
+    pub fn reordering_window(&self, segments: u32) -> Duration {
+        let least = self.least.unwrap_or(self.srtt);
+        (least / 4).saturating_mul(segments.max(1)).min(self.srtt)
+    }
+
+    /// A copy of the timer's turned out to be needless, or needed.
+    pub fn judge_copy(&mut self, was_needless: bool, settings: &Settings) {
+        let longest = LONGEST_DELAYED_ACK.saturating_sub(settings.delayed_ack);
+        self.late = if was_needless {
+            (self.late + NEEDLESS).min(longest)
+        } else {
+            self.late.saturating_sub(2 * NEEDLESS)
+        };
+    }
+
+    /// Takes a measurement, from a packet that was sent once. One that `may_be_delayed`, because a single segment was outstanding,
+    /// can make the smoothed round-trip time shorter only: that ACK is waited for longer as it is.
+    pub fn measure(&mut self, rtt: Duration, may_be_delayed: bool, timer: Timer) {
         if rtt.is_zero() {
             return;
         }
         match timer {
             Timer::Published => self.measure_as_published(rtt),
+            Timer::Hop if may_be_delayed => self.measure_as_rfc_6298(rtt.min(self.srtt)),
             Timer::Hop => self.measure_as_rfc_6298(rtt),
         }
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
@@ -74,7 +102,8 @@ impl HopRtt {
         match settings.timer {
             Timer::Published => plain,
             Timer::Hop => {
-                let once = if is_single { plain.saturating_add(settings.delayed_ack) } else { plain };
+                let delayed = settings.delayed_ack.saturating_add(self.late);
+                let once = if is_single { plain.saturating_add(delayed) } else { plain };
                 once.saturating_mul(1 << expiries.min(16)).min(LONGEST.max(once))
             }
         }
@@ -92,7 +121,7 @@ mod tests {
         let settings = Settings::published();
         let mut rtt = HopRtt::new(100 * MILLI, 250 * MILLI);
         assert_eq!(rtt.timeout(&settings, 3, true), 1100 * MILLI);
-        rtt.measure(20 * MILLI, Timer::Published);
+        rtt.measure(20 * MILLI, false, Timer::Published);
         // srtt = 100 / 8 + 20 * 7 / 8 = 30; rttvar = (30 - 20) / 8 + 250 * 7 / 8 = 220.
         assert_eq!(rtt.timeout(&settings, 0, false), (30 + 4 * 220) * MILLI);
     }
@@ -105,7 +134,7 @@ mod tests {
             let mut rtt = HopRtt::new(MILLI, Duration::ZERO);
             assert_eq!(rtt.timeout(&settings, 0, false), settings.minimum_timeout);
             for _ in 0..3 {
-                rtt.measure(Duration::MAX, timer);
+                rtt.measure(Duration::MAX, false, timer);
             }
             assert!(rtt.timeout(&settings, 99, false) > Duration::from_secs(1 << 60));
         }
@@ -116,13 +145,13 @@ mod tests {
         let settings = Settings::default();
         let mut rtt = HopRtt::new(50 * MILLI, 25 * MILLI);
         assert_eq!(rtt.timeout(&settings, 0, false), 150 * MILLI);
-        rtt.measure(16 * MILLI, Timer::Hop);
+        rtt.measure(16 * MILLI, false, Timer::Hop);
         assert_eq!(rtt.timeout(&settings, 0, false), 48 * MILLI, "R + 4 R / 2");
         assert_eq!(rtt.timeout(&settings, 0, true), 88 * MILLI);
         assert_eq!(rtt.timeout(&settings, 2, false), 192 * MILLI);
         assert_eq!(rtt.timeout(&settings, 20, false), LONGEST);
         for _ in 0..200 {
-            rtt.measure(8 * MILLI, Timer::Hop);
+            rtt.measure(8 * MILLI, false, Timer::Hop);
         }
         assert_eq!(rtt.timeout(&settings, 0, false), 20 * MILLI);
         assert_eq!(rtt.least(), 8 * MILLI);

@@ -20,11 +20,20 @@ impl Snoop {
             return;
         }
         // Timers are lazy: progress only moves what they wait for.
-        if flow.timing_since + flow.timeout(&self.settings) > now {
+        if flow.due(&self.settings) > now {
             self.follow_timer(key);
             return;
         }
         let was_in_flight = flow.in_flight();
+        if flow.doubt_ends().is_some_and(|at| at <= now) {
+            flow.end_doubt(now);
+            Self::repair_losses(&self.settings, flow, Cause::Timer, cx);
+            let in_flight = flow.in_flight();
+            self.count_in_flight(key, was_in_flight, in_flight);
+            self.release(key.destination.0, cx);
+            self.follow_timer(key);
+            return;
+        }
         let silent_since = flow.timing_since;
         let copies = flow.probe(&self.settings, now);
         let has_given_up = flow.expiries > self.settings.local_retransmissions;
@@ -60,7 +69,7 @@ impl Snoop {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         flow.timing_since = now;
         if flow.needs_timer() {
-            let due = now + flow.timeout(&self.settings);
+            let due = flow.due(&self.settings);
             self.flows.set_timer(key, due);
         } else {
             self.flows.clear_timer(key);
@@ -74,7 +83,7 @@ impl Snoop {
             self.flows.clear_timer(key);
             return;
         }
-        let due = flow.timing_since + flow.timeout(&self.settings);
+        let due = flow.due(&self.settings);
         if self.flows.timer(key).is_none_or(|running| running > due) {
             self.flows.set_timer(key, due);
         }

@@ -28,9 +28,11 @@ impl Scoreboard {
                 continue;
             };
             if !self.is_lost(&self.ranges[at]) {
-                let is_doubtful = self.sack_seen && self.ranges[at].serial_end() <= self.proved;
+                let was_overtaken = self.sack_seen && self.ranges[at].serial_end() <= self.proved;
+                let is_doubtful = was_overtaken || self.first_in_doubt().is_some();
                 let doubt = Doubt { since: now, proved: self.proved };
-                self.doubt = is_doubtful.then(|| self.doubt.unwrap_or(doubt));
+                let earlier = self.doubt.filter(|doubt| self.ranges[at].serial_end() <= doubt.proved);
+                self.doubt = is_doubtful.then(|| earlier.unwrap_or(doubt));
                 self.log.shrink();
                 return None;
             }
@@ -61,6 +63,14 @@ impl Scoreboard {
         if let Some(doubt) = self.doubt.take() {
             self.proved_for_certain = self.proved_for_certain.max(doubt.proved);
         }
+    }
+
+    /// What duplicate ACKs of a receiver without SACK speak of, unless it is repaired already.
+    pub fn first_in_doubt(&self) -> Option<&Range> {
+        let is_told = !self.sack_seen && self.duplicates > 0;
+        let is_ours =
+            |first: &&Range| first.state == State::InFlight && first.copies == 0 && !first.by_sender;
+        self.ranges.front().filter(|_| is_told).filter(is_ours)
     }
 
     /// How far segments may overtake, in segments.
