@@ -13,13 +13,21 @@
 //! | setting | what it does | where |
 //! |---|---|---|
 //! | `loss-detection = "sack"` | every hole is found by what left after it and arrived, lost copies too, and repaired at once; a super-packet is cached as one buffer and repaired in pieces | [`scoreboard`], [`hearing`] |
-//! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK; sends the first segment missing and the last | [`rtt`], [`hearing`] |
+//! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK, and the longer the more copies were needless; sends the first segment missing and the last | [`rtt`], [`hearing`] |
 //! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`withholding`] |
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`pieces`] |
 //! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
 //!
 //! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is missing ([`passing`]): a gateway's kernel
 //! forwards them.
+//!
+//! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a segment that no more than
+//! `reordering` others have overtaken is repaired then ([`scoreboard`]). To let those SACK blocks pass would be simpler, and the sender
+//! could go on sending (RFC 3042); but it would hear of nearly every loss, and RACK would act on some.
+//!
+//! *An ACK may be late.* Where a single segment is outstanding the timer waits for a delayed ACK as well. Data that follows brings that
+//! ACK about, so the wait starts anew. Each needless copy of the timer's makes the wait 25 ms longer, to 200 ms in all, each needed one
+//! 50 ms shorter; and round-trip times of such segments can only shorten the estimate ([`rtt`]).
 //!
 //! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no SACK block that the receiver did
 //! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.
