@@ -88,7 +88,7 @@ impl Flow {
         }
         self.sample = sent.filter(|_| !ambiguous);
         if let Some(sent) = self.sample {
-            self.rtt.measure(now.since(sent), false, settings.timer);
+            self.rtt.measure(now.since(sent), settings.timer);
         }
         self.expiries = 0;
         self.is_stalled = false;

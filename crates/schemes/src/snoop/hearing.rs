@@ -42,7 +42,6 @@ impl Flow {
         let Some(board) = &mut self.board else { return nothing };
         let mut progress = Progress::default();
         let mut probe_came_twice = false;
-        let was_single = board.is_single();
         let blocks = tcp.options.sack.as_slice();
         if advanced || !blocks.is_empty() {
             let mut believed = [(Seq(0), Seq(0)); 4];
@@ -67,10 +66,10 @@ impl Flow {
         let is_answer =
             self.expiries > 0 && progress.delivered > 0 && now.since(self.timing_since) >= least / 8 * 7;
         if probe_came_twice || is_answer {
-            self.rtt.judge_copy(probe_came_twice, settings);
+            self.rtt.judge_copy(probe_came_twice);
         }
         if let Some(sent) = progress.sent {
-            self.rtt.measure(now.since(sent), was_single, settings.timer);
+            self.rtt.measure(now.since(sent), settings.timer);
         }
         if progress.delivered > 0 {
             self.is_stalled = false;

@@ -26,8 +26,7 @@
 //! could go on sending (RFC 3042); but it would hear of nearly every loss, and RACK would act on some.
 //!
 //! *An ACK may be late.* Where a single segment is outstanding the timer waits for a delayed ACK as well. Data that follows brings that
-//! ACK about, so the wait starts anew. Each needless copy of the timer's makes the wait 25 ms longer, to 200 ms in all, each needed one
-//! 50 ms shorter; and round-trip times of such segments can only shorten the estimate ([`rtt`]).
+//! ACK about, so the wait starts anew. And it becomes longer, up to 200 ms, where the receiver tells of many needless copies ([`rtt`]).
 //!
 //! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no SACK block that the receiver did
 //! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.

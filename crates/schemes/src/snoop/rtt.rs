@@ -10,24 +10,30 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// The longest that the ACK of a single segment is waited for beyond a round trip (Linux, `TCP_DELACK_MAX`).
 const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
-/// What a needless copy of a single segment adds to that wait. A needed one takes off twice as much: a loss should not wait, and of
-/// two that look alike, ACKs that are lost and ACKs that are late, the former come no oftener than losses of data.
-const NEEDLESS: Duration = Duration::from_millis(25);
+/// So many needless copies, with few needed ones between, tell of an ACK that is late. Fewer may be of ACKs that were lost, and where
+/// those are lost data is lost, too, and should not wait.
+const CHANCE: u32 = 8;
 
-/// Smoothed round-trip time, deviation, the least that was measured, and how late ACKs are of what is acknowledged alone.
+/// What each needless copy beyond that adds to the wait.
+const STEP: Duration = Duration::from_millis(50);
+
+/// More needless copies than this are not counted.
+const MOST: u32 = CHANCE + 4;
+
+/// Smoothed round-trip time, deviation, the least that was measured, and whether the timer's copies were needed.
 #[derive(Clone, Copy, Debug)]
 pub struct HopRtt {
     srtt: Duration,
     rttvar: Duration,
     least: Option<Duration>,
-    /// What the receiver delays ACKs by beyond the setting.
-    late: Duration,
+    /// The timer's copies that were needless; half as many after each needed one.
+    needless: u32,
 }
 
 impl HopRtt {
     /// An estimate before the first measurement.
     pub const fn new(srtt: Duration, rttvar: Duration) -> Self {
-        Self { srtt, rttvar, least: None, late: Duration::ZERO }
+        Self { srtt, rttvar, least: None, needless: 0 }
     }
 
     /// The least round-trip time measured; zero before the first measurement.
@@ -48,24 +54,23 @@ impl HopRtt {
     }
 
     /// A copy of the timer's turned out to be needless, or needed.
-    pub fn judge_copy(&mut self, was_needless: bool, settings: &Settings) {
-        let longest = LONGEST_DELAYED_ACK.saturating_sub(settings.delayed_ack);
-        self.late = if was_needless {
-            (self.late + NEEDLESS).min(longest)
-        } else {
-            self.late.saturating_sub(2 * NEEDLESS)
-        };
+    pub fn judge_copy(&mut self, was_needless: bool) {
+        self.needless = if was_needless { (self.needless + 1).min(MOST) } else { self.needless / 2 };
     }
 
-    /// Takes a measurement, from a packet that was sent once. One that `may_be_delayed`, because a single segment was outstanding,
-    /// can make the smoothed round-trip time shorter only: that ACK is waited for longer as it is.
-    pub fn measure(&mut self, rtt: Duration, may_be_delayed: bool, timer: Timer) {
+    /// How long the receiver may delay the ACK of a single segment.
+    fn delayed_ack(&self, settings: &Settings) -> Duration {
+        let longest = LONGEST_DELAYED_ACK.max(settings.delayed_ack);
+        settings.delayed_ack.saturating_add(STEP * self.needless.saturating_sub(CHANCE)).min(longest)
+    }
+
+    /// Takes a measurement, from a packet that was sent once.
+    pub fn measure(&mut self, rtt: Duration, timer: Timer) {
         if rtt.is_zero() {
             return;
         }
         match timer {
             Timer::Published => self.measure_as_published(rtt),
-            Timer::Hop if may_be_delayed => self.measure_as_rfc_6298(rtt.min(self.srtt)),
             Timer::Hop => self.measure_as_rfc_6298(rtt),
         }
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
@@ -96,14 +101,16 @@ impl HopRtt {
     }
 
     /// How long to wait for an ACK: srtt + 4 rttvar, at least the minimum. The published timer does not back off; the other doubles
-    /// with each expiry since the last progress, and waits for a delayed ACK where `is_single`, only one segment is outstanding.
+    /// with each expiry since the last progress, and where `is_single`, only one segment is outstanding, waits for a delayed ACK on top
+    /// of the least round trip at least. Not on top of srtt: samples of such segments have the delay in them.
     pub fn timeout(&self, settings: &Settings, expiries: u32, is_single: bool) -> Duration {
         let plain = self.srtt.saturating_add(self.rttvar.saturating_mul(4)).max(settings.minimum_timeout);
         match settings.timer {
             Timer::Published => plain,
             Timer::Hop => {
-                let delayed = settings.delayed_ack.saturating_add(self.late);
-                let once = if is_single { plain.saturating_add(delayed) } else { plain };
+                let least = self.least.unwrap_or(self.srtt).max(settings.minimum_timeout);
+                let delayed = least.saturating_add(self.delayed_ack(settings));
+                let once = if is_single { plain.max(delayed) } else { plain };
                 once.saturating_mul(1 << expiries.min(16)).min(LONGEST.max(once))
             }
         }
@@ -121,7 +128,7 @@ mod tests {
         let settings = Settings::published();
         let mut rtt = HopRtt::new(100 * MILLI, 250 * MILLI);
         assert_eq!(rtt.timeout(&settings, 3, true), 1100 * MILLI);
-        rtt.measure(20 * MILLI, false, Timer::Published);
+        rtt.measure(20 * MILLI, Timer::Published);
         // srtt = 100 / 8 + 20 * 7 / 8 = 30; rttvar = (30 - 20) / 8 + 250 * 7 / 8 = 220.
         assert_eq!(rtt.timeout(&settings, 0, false), (30 + 4 * 220) * MILLI);
     }
@@ -134,7 +141,7 @@ mod tests {
             let mut rtt = HopRtt::new(MILLI, Duration::ZERO);
             assert_eq!(rtt.timeout(&settings, 0, false), settings.minimum_timeout);
             for _ in 0..3 {
-                rtt.measure(Duration::MAX, false, timer);
+                rtt.measure(Duration::MAX, timer);
             }
             assert!(rtt.timeout(&settings, 99, false) > Duration::from_secs(1 << 60));
         }
@@ -145,13 +152,13 @@ mod tests {
         let settings = Settings::default();
         let mut rtt = HopRtt::new(50 * MILLI, 25 * MILLI);
         assert_eq!(rtt.timeout(&settings, 0, false), 150 * MILLI);
-        rtt.measure(16 * MILLI, false, Timer::Hop);
+        rtt.measure(16 * MILLI, Timer::Hop);
         assert_eq!(rtt.timeout(&settings, 0, false), 48 * MILLI, "R + 4 R / 2");
-        assert_eq!(rtt.timeout(&settings, 0, true), 88 * MILLI);
+        assert_eq!(rtt.timeout(&settings, 0, true), 60 * MILLI, "the least, for a delayed ACK");
         assert_eq!(rtt.timeout(&settings, 2, false), 192 * MILLI);
         assert_eq!(rtt.timeout(&settings, 20, false), LONGEST);
         for _ in 0..200 {
-            rtt.measure(8 * MILLI, false, Timer::Hop);
+            rtt.measure(8 * MILLI, Timer::Hop);
         }
         assert_eq!(rtt.timeout(&settings, 0, false), 20 * MILLI);
         assert_eq!(rtt.least(), 8 * MILLI);
