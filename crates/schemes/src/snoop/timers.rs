@@ -24,16 +24,11 @@ impl Snoop {
             self.follow_timer(key);
             return;
         }
-        let was_in_flight = flow.in_flight();
         if flow.doubt_ends().is_some_and(|at| at <= now) {
-            flow.end_doubt(now);
-            Self::repair_losses(&self.settings, flow, Cause::Timer, cx);
-            let in_flight = flow.in_flight();
-            self.count_in_flight(key, was_in_flight, in_flight);
-            self.release(key.destination.0, cx);
-            self.follow_timer(key);
+            self.on_doubt_ended(key, cx);
             return;
         }
+        let was_in_flight = flow.in_flight();
         let silent_since = flow.timing_since;
         let copies = flow.probe(&self.settings, now);
         let has_given_up = flow.expiries > self.settings.local_retransmissions;
@@ -54,6 +49,18 @@ impl Snoop {
             self.release(key.destination.0, cx);
             self.follow_timer(key);
         }
+    }
+
+    /// What few segments have overtaken had its time to come, and has not.
+    fn on_doubt_ended(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let was_in_flight = flow.in_flight();
+        flow.end_doubt(cx.now());
+        Self::repair_losses(&self.settings, flow, Cause::Timer, cx);
+        let in_flight = flow.in_flight();
+        self.count_in_flight(key, was_in_flight, in_flight);
+        self.release(key.destination.0, cx);
+        self.follow_timer(key);
     }
 
     /// Takes what a flow has on the hop for gone.

@@ -22,24 +22,20 @@ impl Scoreboard {
         if marked.is_some_and(|range| range.state == State::Lost) {
             return marked;
         }
+        let mut doubt = None;
         while let Some(front) = self.log.front() {
             let Some(at) = self.ranges.outstanding(&front) else {
                 self.log.pop_front();
                 continue;
             };
-            if !self.is_lost(&self.ranges[at]) {
-                let was_overtaken = self.sack_seen && self.ranges[at].serial_end() <= self.proved;
-                let is_doubtful = was_overtaken || self.first_in_doubt().is_some();
-                let doubt = Doubt { since: now, proved: self.proved };
-                let earlier = self.doubt.filter(|doubt| self.ranges[at].serial_end() <= doubt.proved);
-                self.doubt = is_doubtful.then(|| earlier.unwrap_or(doubt));
-                self.log.shrink();
-                return None;
+            if self.is_lost(&self.ranges[at]) {
+                self.lose(at, now);
+                return Some(self.ranges[at]);
             }
-            self.lose(at, now);
-            return Some(self.ranges[at]);
+            doubt = self.doubt_about(&self.ranges[at], now);
+            break;
         }
-        self.doubt = None;
+        self.doubt = doubt;
         self.log.shrink();
         None
     }
@@ -65,14 +61,6 @@ impl Scoreboard {
         }
     }
 
-    /// What duplicate ACKs of a receiver without SACK speak of, unless it is repaired already.
-    pub fn first_in_doubt(&self) -> Option<&Range> {
-        let is_told = !self.sack_seen && self.duplicates > 0;
-        let is_ours =
-            |first: &&Range| first.state == State::InFlight && first.copies == 0 && !first.by_sender;
-        self.ranges.front().filter(|_| is_told).filter(is_ours)
-    }
-
     /// How far segments may overtake, in segments.
     pub const fn tolerated(&self) -> u32 {
         self.tolerance.segments()
@@ -93,6 +81,14 @@ impl Scoreboard {
                 && range.missing_since.is_none_or(|since| now.since(since) < longest)
         };
         self.ranges.iter().take(LOOKED_AT).find(is_ours).map(|range| range.seq)
+    }
+
+    /// The doubt about what left first of all that is outstanding, if it was overtaken; the same as before, if it is about that.
+    fn doubt_about(&self, first: &Range, now: Instant) -> Option<Doubt> {
+        let end = first.serial_end();
+        let same = self.doubt.filter(|doubt| end <= doubt.proved);
+        let was_overtaken = self.sack_seen && end <= self.proved;
+        was_overtaken.then(|| same.unwrap_or(Doubt { since: now, proved: self.proved }))
     }
 
     fn is_lost(&self, range: &Range) -> bool {

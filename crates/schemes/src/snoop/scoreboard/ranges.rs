@@ -56,17 +56,17 @@ impl Range {
     }
 
     pub(super) fn serial_end(&self) -> u64 {
-        self.after(self.serial, self.octets())
+        behind(self.serial, self.octets())
     }
 
     pub(super) fn proves_end(&self) -> u64 {
-        self.after(self.proves, self.octets())
+        behind(self.proves, self.octets())
     }
+}
 
-    /// The serial number so many octets after one.
-    fn after(self, serial: u64, octets: u64) -> u64 {
-        if serial == NONE { NONE } else { serial + octets }
-    }
+/// The serial number so many octets behind one.
+const fn behind(serial: u64, octets: u64) -> u64 {
+    if serial == NONE { NONE } else { serial + octets }
 }
 
 /// Ranges in sequence order.
@@ -110,7 +110,7 @@ impl Ranges {
     pub(super) fn split(&mut self, at: usize, seq: Seq) {
         let range = self[at];
         let front = u64::from(seq - range.seq);
-        let (serial, proves) = (range.after(range.serial, front), range.after(range.proves, front));
+        let (serial, proves) = (behind(range.serial, front), behind(range.proves, front));
         self[at].end = seq;
         self.insert(at + 1, Range { seq, serial, proves, ..range });
     }

@@ -52,7 +52,7 @@ impl Run {
         match event {
             Event::Transmit(count) => (0..count).for_each(|_| {
                 self.board.transmit(self.sent, self.sent + SEGMENT, now, false);
-                self.sent = self.sent + SEGMENT;
+                self.sent += SEGMENT;
             }),
             Event::RetransmittedBySender(from, length) => {
                 self.board.retransmitted_by_sender(at(from), at(from + length), now, SPLITS);
