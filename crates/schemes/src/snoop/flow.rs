@@ -43,6 +43,8 @@ pub struct Flow {
     pub(super) held: PacketQueue,
     /// Octets of memory that the agent's account has for this flow.
     pub(super) charged: usize,
+    /// Octets of memory that it might take more, when that was last counted.
+    pub(super) spare: usize,
     /// The number behind what is held, or the highest that passed.
     pub(super) arrived: Seq,
     /// The last packet that was dropped to slow the sender down.
@@ -114,6 +116,7 @@ impl Flow {
             },
             held: PacketQueue::new(),
             charged: 0,
+            spare: 0,
             arrived: seq,
             signal: None,
             timing_since: Instant::ZERO,
@@ -164,13 +167,16 @@ impl Flow {
         }
         let notes = Notes { sent: now, local: 0, by_sender: false, ambiguous: late };
         self.cache.insert(packet.clone(), notes);
+        let mut restart_timer = late;
         if let Some(board) = &mut self.board {
+            // Whatever follows a segment whose ACK may be delayed brings that about.
+            restart_timer |= board.unsacked() > 0 && board.is_single();
             board.note_segment(segment_octets(packet));
             board.transmit(seq, end, now, late);
         } else if late {
             self.fill_in(seq);
         }
-        DataEffect { restart_timer: late, at_bound: None }
+        DataEffect { restart_timer, at_bound: None }
     }
 
     /// A packet that was not cached and lies below what passed already: the network reordered it, or lost it before us and
@@ -253,6 +259,19 @@ impl Flow {
         }
     }
 
+    /// When the local timer has something to do: at the time-out, or where a segment has been overtaken by few, when it has had its
+    /// time to come.
+    pub fn due(&self, settings: &Settings) -> Instant {
+        let timeout = self.timing_since + self.timeout(settings);
+        self.doubt_ends().map_or(timeout, |at| at.min(timeout))
+    }
+
+    /// When what few segments have overtaken is lost.
+    pub fn doubt_ends(&self) -> Option<Instant> {
+        let board = self.board.as_ref()?;
+        Some(board.in_doubt_since()? + self.rtt.reordering_window(board.tolerated()))
+    }
+
     /// The local time-out now.
     pub fn timeout(&self, settings: &Settings) -> Duration {
         let is_single = match &self.board {
@@ -281,9 +300,13 @@ impl Flow {
     }
 
     /// How many pieces the account may be divided into: in proportion to what is cached, or a receiver that acknowledges single
-    /// octets would make us keep more about the data than data.
+    /// octets would make us keep more about the data than data; and no more than there is memory for.
     pub(super) fn ranges_allowed(&self) -> usize {
-        2 * self.cache.len() + self.cache.octets() / 512 + 16
+        let Some(board) = &self.board else { return 0 };
+        let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + 16;
+        // One packet may lead to more than one division, and so to growth more than once.
+        let is_short = self.spare < 4 * board.cost_of_one();
+        if is_short { allowed.min(board.spare_ranges()) } else { allowed }
     }
 
     /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].

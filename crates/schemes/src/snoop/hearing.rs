@@ -16,6 +16,8 @@ pub struct Heard {
     pub advanced: bool,
     /// It has the number and the window of the one before, and nothing in it but an ACK and SACK blocks.
     pub duplicate: bool,
+    /// A duplicate that answers a copy of the timer's which was not needed, of a receiver without SACK.
+    pub echo: bool,
     /// It is one that we can make sense of: neither old nor about data that never passed.
     pub understood: bool,
 }
@@ -41,6 +43,7 @@ impl Flow {
         let (splits, least) = (self.ranges_allowed(), self.rtt.least());
         let Some(board) = &mut self.board else { return nothing };
         let mut progress = Progress::default();
+        let mut probe_came_twice = false;
         let blocks = tcp.options.sack.as_slice();
         if advanced || !blocks.is_empty() {
             let mut believed = [(Seq(0), Seq(0)); 4];
@@ -51,7 +54,7 @@ impl Flow {
             }
             board.sack_seen |= count > 0;
             if count > 0 && reports_duplicate_data(tcp) {
-                board.delivered_twice(believed[0].0, believed[0].1);
+                probe_came_twice = board.delivered_twice(believed[0].0, believed[0].1);
             }
             progress = board.acknowledge(ack, &believed[..count], now, least, splits);
             let above = believed[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
@@ -60,6 +63,12 @@ impl Flow {
         if advanced {
             self.last_ack = Some(ack);
             self.cache.remove_acknowledged(ack).for_each(drop);
+        }
+        // What is acknowledged sooner than a round trip after the timer's copy was there before it, and the copy will be reported.
+        let is_answer =
+            self.expiries > 0 && progress.delivered > 0 && now.since(self.timing_since) >= least / 8 * 7;
+        if probe_came_twice || is_answer {
+            self.rtt.judge_copy(probe_came_twice);
         }
         if let Some(sent) = progress.sent {
             self.rtt.measure(now.since(sent), settings.timer);
@@ -72,15 +81,13 @@ impl Flow {
             self.expiries = 0;
             self.timing_since = now;
         }
-        if !board.sack_seen {
-            self.infer_from_duplicates(ack, advanced, duplicate, settings, now);
-        }
-        Heard { progress, advanced, duplicate, understood }
+        let echo = !board.sack_seen && self.infer_from_duplicates(ack, advanced, duplicate, settings, now);
+        Heard { progress, advanced, duplicate, echo, understood }
     }
 
     /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and so does an ACK of a copy that
     /// stops short of what left before it (a partial acknowledgment; RFC 6582, section 3.2). What lies above a hole may have come,
-    /// so it is one segment at a time, and a lost copy is left to the timer.
+    /// so it is one segment at a time, and a lost copy is left to the timer. Whether it is only the answer to a needless copy.
     fn infer_from_duplicates(
         &mut self,
         ack: Seq,
@@ -88,22 +95,30 @@ impl Flow {
         duplicate: bool,
         settings: &Settings,
         now: Instant,
-    ) {
-        let Some(board) = &mut self.board else { return };
+    ) -> bool {
+        let Some(board) = &mut self.board else { return false };
         if advanced {
             board.duplicates = 0;
         }
-        let Some(first) = board.range_at(ack).copied() else { return };
+        let Some(first) = board.range_at(ack).copied() else { return false };
         if duplicate && board.expected > 0 {
-            // A timer's copy that was not needed comes back as a duplicate ACK.
             board.expected -= 1;
-            return;
+            return true;
         }
         board.duplicates += u32::from(duplicate);
         let is_hole = duplicate && board.duplicates == settings.reordering + 1;
         let is_partial = advanced && board.was_overtaken(&first);
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
             self.lose_one_segment(first, now);
+        }
+        false
+    }
+
+    /// What few segments have overtaken had its time to come.
+    pub fn end_doubt(&mut self, now: Instant) {
+        self.timing_since = now;
+        if let Some(board) = &mut self.board {
+            board.end_doubt();
         }
     }
 
@@ -119,16 +134,17 @@ impl Flow {
     /// The next copy that a loss calls for; `None` when all are repaired or cannot be.
     pub fn next_repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
         loop {
+            let splits = self.ranges_allowed();
             let board = self.board.as_mut()?;
-            let range = board.take_lost()?;
+            let range = board.next_lost(now)?;
             if range.copies >= settings.local_retransmissions {
                 continue;
             }
             let Some(cached) = self.cache.covering(range.seq) else { continue };
             // A range reaches over the end of a packet only where a receiver has forgotten what it had SACKed.
             let end = range.end.earlier(cached.end);
-            if end != range.end {
-                board.split_at(end, usize::MAX);
+            if !board.split_at(end, splits) {
+                continue;
             }
             board.repaired(range.seq, now);
             return self.copy(range.seq, end);

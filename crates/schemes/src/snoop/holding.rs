@@ -89,7 +89,7 @@ impl Snoop {
         if flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now)) {
             self.signal(key, cx);
         }
-        self.charge(key);
+        self.charge(key, cx.budget());
         self.release(key.destination.0, cx);
         self.follow_timer(key);
         Verdict::Absorb

@@ -13,13 +13,20 @@
 //! | setting | what it does | where |
 //! |---|---|---|
 //! | `loss-detection = "sack"` | every hole is found by what left after it and arrived, lost copies too, and repaired at once; a super-packet is cached as one buffer and repaired in pieces | [`scoreboard`], [`hearing`] |
-//! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK; sends the first segment missing and the last | [`rtt`], [`hearing`] |
+//! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK, and the longer the more copies were needless; sends the first segment missing and the last | [`rtt`], [`hearing`] |
 //! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`withholding`] |
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`pieces`] |
 //! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
 //!
 //! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is missing ([`passing`]): a gateway's kernel
 //! forwards them.
+//!
+//! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a segment that no more than
+//! `reordering` others have overtaken is repaired then ([`scoreboard`]). To let those SACK blocks pass would be simpler, and the sender
+//! could go on sending (RFC 3042); but it would hear of nearly every loss, and RACK would act on some.
+//!
+//! *An ACK may be late.* Where a single segment is outstanding the timer waits for a delayed ACK as well. Data that follows brings that
+//! ACK about, so the wait starts anew. And it becomes longer, up to 200 ms, where the receiver tells of many needless copies ([`rtt`]).
 //!
 //! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no SACK block that the receiver did
 //! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.
@@ -35,7 +42,7 @@
 //! *A silent receiver.* A connection whose timer expired twice while the hop delivered to others no longer counts in the
 //! window; once its retransmissions are used up, what it holds is sent.
 //!
-//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than `reordering` start a repair of one
+//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than `reordering`, which pass, start a repair of one
 //! segment, an ACK of the copy that stops short the next (RFC 6582), and a lost copy is the timer's.
 //!
 //! # The rules of the published scheme
@@ -157,7 +164,7 @@ mod tests;
 mod timers;
 pub mod withholding;
 
-use lasthop_agent::{Agent, Context, Deadline, FlowTable, Passage, Report, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Context, Deadline, FlowTable, Passage, Report, Room, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use flow::Flow;
@@ -210,13 +217,12 @@ impl Snoop {
     /// Caches data that leaves towards the radio side.
     fn on_leaving(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
-        self.charge(key);
+        let Some(room) = self.charge(key, cx.budget()) else { return };
         let Some(flow) = self.flows.peek_mut(key) else { return };
         let was_in_flight = flow.in_flight();
-        let room = cx.budget().room(flow.charged, self.octets);
         let effect = flow.on_data(packet, &self.settings, room, now);
         let in_flight = flow.in_flight();
-        self.charge(key);
+        self.charge(key, cx.budget());
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(bound) = effect.at_bound {
             cx.report(Report::AtBound { bound });
@@ -241,12 +247,15 @@ impl Snoop {
         admitted
     }
 
-    /// Brings the account of memory up to date with what a flow takes now.
-    fn charge(&mut self, key: FlowKey) {
-        let Some(flow) = self.flows.peek_mut(key) else { return };
+    /// Brings the account of memory up to date with what a flow takes now. What it might take more.
+    fn charge(&mut self, key: FlowKey, budget: Budget) -> Option<Room> {
+        let flow = self.flows.peek_mut(key)?;
         let allocated = flow.allocated();
         self.octets = self.octets - flow.charged + allocated;
         flow.charged = allocated;
+        let room = budget.room(allocated, self.octets);
+        flow.spare = room.of_flow.min(room.in_all);
+        Some(room)
     }
 
     /// Keeps the account of the hop that a flow goes over.
@@ -293,7 +302,7 @@ impl Agent for Snoop {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),
         };
-        self.charge(key);
+        self.charge(key, cx.budget());
         self.permit(key, cx);
         verdict
     }
@@ -305,7 +314,7 @@ impl Agent for Snoop {
             self.forget(key, cx);
         } else {
             self.note_passed(packet, key, from, cx);
-            self.charge(key);
+            self.charge(key, cx.budget());
         }
     }
 
@@ -325,7 +334,7 @@ impl Agent for Snoop {
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.flows.pop_timer(cx.now()) {
             self.on_timer(key, cx);
-            self.charge(key);
+            self.charge(key, cx.budget());
             self.permit(key, cx);
         }
         while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {

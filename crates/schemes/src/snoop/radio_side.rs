@@ -36,12 +36,7 @@ impl Snoop {
     ) -> (Verdict, Progress) {
         let now = cx.now();
         let heard = flow.hear(packet, settings, now);
-        while let Some(copy) = flow.next_repair(settings, now) {
-            if let Some(tcp) = copy.tcp() {
-                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::DuplicateAck });
-            }
-            cx.send(Side::Radio, copy);
-        }
+        Self::repair_losses(settings, flow, Cause::DuplicateAck, cx);
         let telling =
             if settings.withholding { flow.withhold(packet, &heard, settings, now) } else { Telling::All };
         let verdict = match (telling, packet.tcp()) {
@@ -52,6 +47,16 @@ impl Snoop {
             _ => Verdict::Forward,
         };
         (verdict, heard.progress)
+    }
+
+    /// Sends copies of all that is known to be lost and can be repaired.
+    pub(super) fn repair_losses(settings: &Settings, flow: &mut Flow, cause: Cause, cx: &mut Context<'_>) {
+        while let Some(copy) = flow.next_repair(settings, cx.now()) {
+            if let Some(tcp) = copy.tcp() {
+                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+            }
+            cx.send(Side::Radio, copy);
+        }
     }
 
     /// Does what snoop.cc does on an ACK.
@@ -96,7 +101,7 @@ impl Snoop {
     fn settle(&mut self, key: FlowKey, was_in_flight: u64, progress: Progress, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
         let (in_flight, is_finished) = (flow.in_flight(), flow.is_finished());
-        self.charge(key);
+        self.charge(key, cx.budget());
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             hop.on_delivery(progress.delivered, progress.sent, cx.now(), &self.settings);

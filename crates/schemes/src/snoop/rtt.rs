@@ -7,18 +7,33 @@ use super::settings::{Settings, Timer};
 /// However often a timer backs off, it does not wait longer than this.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Smoothed round-trip time, deviation, and the least that was measured.
+/// The longest that the ACK of a single segment is waited for beyond a round trip (Linux, `TCP_DELACK_MAX`).
+const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
+
+/// So many needless copies, with few needed ones between, tell of an ACK that is late. Fewer may be of ACKs that were lost, and where
+/// those are lost data is lost, too, and should not wait.
+const CHANCE: u32 = 8;
+
+/// What each needless copy beyond that adds to the wait.
+const STEP: Duration = Duration::from_millis(50);
+
+/// More needless copies than this are not counted.
+const MOST: u32 = CHANCE + 4;
+
+/// Smoothed round-trip time, deviation, the least that was measured, and whether the timer's copies were needed.
 #[derive(Clone, Copy, Debug)]
 pub struct HopRtt {
     srtt: Duration,
     rttvar: Duration,
     least: Option<Duration>,
+    /// The timer's copies that were needless; half as many after each needed one.
+    needless: u32,
 }
 
 impl HopRtt {
     /// An estimate before the first measurement.
     pub const fn new(srtt: Duration, rttvar: Duration) -> Self {
-        Self { srtt, rttvar, least: None }
+        Self { srtt, rttvar, least: None, needless: 0 }
     }
 
     /// The least round-trip time measured; zero before the first measurement.
@@ -29,6 +44,24 @@ impl HopRtt {
     /// The smoothed round-trip time.
     pub const fn smoothed(&self) -> Duration {
         self.srtt
+    }
+
+    /// How long what few segments have overtaken may still come, where so many may overtake: a quarter of the least round trip for
+    /// each, one round trip at most (RFC 8985, section 6.2, `RACK.reo_wnd`).
+    pub fn reordering_window(&self, segments: u32) -> Duration {
+        let least = self.least.unwrap_or(self.srtt);
+        (least / 4).saturating_mul(segments.max(1)).min(self.srtt)
+    }
+
+    /// A copy of the timer's turned out to be needless, or needed.
+    pub fn judge_copy(&mut self, was_needless: bool) {
+        self.needless = if was_needless { (self.needless + 1).min(MOST) } else { self.needless / 2 };
+    }
+
+    /// How long the receiver may delay the ACK of a single segment.
+    fn delayed_ack(&self, settings: &Settings) -> Duration {
+        let longest = LONGEST_DELAYED_ACK.max(settings.delayed_ack);
+        settings.delayed_ack.saturating_add(STEP * self.needless.saturating_sub(CHANCE)).min(longest)
     }
 
     /// Takes a measurement, from a packet that was sent once.
@@ -68,13 +101,16 @@ impl HopRtt {
     }
 
     /// How long to wait for an ACK: srtt + 4 rttvar, at least the minimum. The published timer does not back off; the other doubles
-    /// with each expiry since the last progress, and waits for a delayed ACK where `is_single`, only one segment is outstanding.
+    /// with each expiry since the last progress, and where `is_single`, only one segment is outstanding, waits for a delayed ACK on top
+    /// of the least round trip at least. Not on top of srtt: samples of such segments have the delay in them.
     pub fn timeout(&self, settings: &Settings, expiries: u32, is_single: bool) -> Duration {
         let plain = self.srtt.saturating_add(self.rttvar.saturating_mul(4)).max(settings.minimum_timeout);
         match settings.timer {
             Timer::Published => plain,
             Timer::Hop => {
-                let once = if is_single { plain.saturating_add(settings.delayed_ack) } else { plain };
+                let least = self.least.unwrap_or(self.srtt).max(settings.minimum_timeout);
+                let delayed = least.saturating_add(self.delayed_ack(settings));
+                let once = if is_single { plain.max(delayed) } else { plain };
                 once.saturating_mul(1 << expiries.min(16)).min(LONGEST.max(once))
             }
         }
@@ -118,7 +154,7 @@ mod tests {
         assert_eq!(rtt.timeout(&settings, 0, false), 150 * MILLI);
         rtt.measure(16 * MILLI, Timer::Hop);
         assert_eq!(rtt.timeout(&settings, 0, false), 48 * MILLI, "R + 4 R / 2");
-        assert_eq!(rtt.timeout(&settings, 0, true), 88 * MILLI);
+        assert_eq!(rtt.timeout(&settings, 0, true), 60 * MILLI, "the least, for a delayed ACK");
         assert_eq!(rtt.timeout(&settings, 2, false), 192 * MILLI);
         assert_eq!(rtt.timeout(&settings, 20, false), LONGEST);
         for _ in 0..200 {

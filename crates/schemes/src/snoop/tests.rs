@@ -1,10 +1,13 @@
 //! The rules of Snoop, one by one, with packets by hand. Here is the bench that they are tried on.
 
 mod bounds;
+mod doubt;
 mod duplicate_acks;
 mod laws;
 mod lifetime;
 mod local_window;
+mod memory;
+mod needless;
 mod octets;
 mod passing;
 mod random;
@@ -102,6 +105,13 @@ impl Bench {
 
     fn radio(&mut self, packet: &Packet) -> Step {
         self.pass(packet, Side::Radio)
+    }
+
+    /// An ACK as the agent passed it on, and the copies that it called for.
+    fn hear(&mut self, packet: &Packet) -> (Option<Packet>, Vec<(u32, usize)>) {
+        let mut passing = packet.clone();
+        let (verdict, copies, _) = self.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
+        ((verdict == Verdict::Forward).then_some(passing), pieces(&copies))
     }
 
     /// Two duplicates of `ack`, and what the second did.

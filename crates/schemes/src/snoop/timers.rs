@@ -20,8 +20,12 @@ impl Snoop {
             return;
         }
         // Timers are lazy: progress only moves what they wait for.
-        if flow.timing_since + flow.timeout(&self.settings) > now {
+        if flow.due(&self.settings) > now {
             self.follow_timer(key);
+            return;
+        }
+        if flow.doubt_ends().is_some_and(|at| at <= now) {
+            self.on_doubt_ended(key, cx);
             return;
         }
         let was_in_flight = flow.in_flight();
@@ -47,6 +51,18 @@ impl Snoop {
         }
     }
 
+    /// What few segments have overtaken had its time to come, and has not.
+    fn on_doubt_ended(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let was_in_flight = flow.in_flight();
+        flow.end_doubt(cx.now());
+        Self::repair_losses(&self.settings, flow, Cause::Timer, cx);
+        let in_flight = flow.in_flight();
+        self.count_in_flight(key, was_in_flight, in_flight);
+        self.release(key.destination.0, cx);
+        self.follow_timer(key);
+    }
+
     /// Takes what a flow has on the hop for gone.
     fn set_stalled(&mut self, key: FlowKey) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
@@ -60,7 +76,7 @@ impl Snoop {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         flow.timing_since = now;
         if flow.needs_timer() {
-            let due = now + flow.timeout(&self.settings);
+            let due = flow.due(&self.settings);
             self.flows.set_timer(key, due);
         } else {
             self.flows.clear_timer(key);
@@ -74,7 +90,7 @@ impl Snoop {
             self.flows.clear_timer(key);
             return;
         }
-        let due = flow.timing_since + flow.timeout(&self.settings);
+        let due = flow.due(&self.settings);
         if self.flows.timer(key).is_none_or(|running| running > due) {
             self.flows.set_timer(key, due);
         }

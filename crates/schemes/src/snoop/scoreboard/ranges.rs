@@ -1,8 +1,11 @@
 //! Pieces of sequence space, what is known of each, and their list in sequence order.
 
+use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
+
 use lasthop_packet::{Instant, Seq};
 
-use super::Scoreboard;
+use super::log::Sent;
 
 /// What is known of a piece of sequence space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +17,9 @@ pub enum State {
     /// Lost, and not sent again: there was nothing to repair it from, or it was retransmitted as often as allowed.
     Lost,
 }
+
+/// The serial number of no transmission.
+pub(super) const NONE: u64 = 0;
 
 /// A piece of sequence space whose octets have the same fate.
 #[derive(Clone, Copy, Debug)]
@@ -50,36 +56,72 @@ impl Range {
     }
 
     pub(super) fn serial_end(&self) -> u64 {
-        self.serial + self.octets()
+        behind(self.serial, self.octets())
     }
 
     pub(super) fn proves_end(&self) -> u64 {
-        self.proves + self.octets()
+        behind(self.proves, self.octets())
     }
 }
 
-impl Scoreboard {
-    /// Divides the range that `seq` lies inside, if there may be more than are here.
-    pub fn split_at(&mut self, seq: Seq, splits: usize) {
-        let at = self.first_behind(seq);
-        let inside = self.ranges.get(at).is_some_and(|range| range.seq.before(seq));
-        if inside && self.ranges.len() < splits {
-            self.split(at, seq);
+/// The serial number so many octets behind one.
+const fn behind(serial: u64, octets: u64) -> u64 {
+    if serial == NONE { NONE } else { serial + octets }
+}
+
+/// Ranges in sequence order.
+#[derive(Debug, Default)]
+pub(super) struct Ranges(VecDeque<Range>);
+
+impl Deref for Ranges {
+    type Target = VecDeque<Range>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Ranges {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl Ranges {
+    /// The index of the first range that ends behind `seq`. Mostly the first, or behind the last.
+    pub(super) fn first_behind(&self, seq: Seq) -> usize {
+        match (self.front(), self.back()) {
+            (Some(front), _) if front.end.after(seq) => 0,
+            (_, Some(back)) if !back.end.after(seq) => self.len(),
+            _ => self.partition_point(|range| !range.end.after(seq)),
         }
     }
 
-    /// The range that `seq` lies in.
-    pub fn range_at(&self, seq: Seq) -> Option<&Range> {
-        self.ranges.get(self.first_behind(seq)).filter(|range| !range.seq.after(seq))
+    /// The index of the first range that is on its way by this transmission; `None` if all of it was delivered, lost, or sent again.
+    pub(super) fn outstanding(&self, sent: &Sent) -> Option<usize> {
+        let serials = sent.serials();
+        let is_on_its_way = |range: &Range| range.state == State::InFlight && serials.contains(&range.serial);
+        let from = self.first_behind(sent.seq);
+        let within = self.range(from..).take_while(|range| range.seq.before(sent.end));
+        within.into_iter().position(is_on_its_way).map(|at| from + at)
+    }
+
+    /// Takes off what the first range has before `seq`, which lies inside it.
+    pub(super) fn cut_front(&mut self, seq: Seq) -> Option<Range> {
+        let front = self.front_mut()?;
+        let (whole, octets) = (*front, u64::from(seq - front.seq));
+        front.seq = seq;
+        (front.serial, front.proves) = (behind(whole.serial, octets), behind(whole.proves, octets));
+        Some(Range { end: seq, ..whole })
     }
 
     /// Divides a range at `seq`, which lies inside it.
     pub(super) fn split(&mut self, at: usize, seq: Seq) {
-        let range = self.ranges[at];
+        let range = self[at];
         let front = u64::from(seq - range.seq);
-        let (serial, proves) = (range.serial + front, range.proves + front);
-        self.ranges[at].end = seq;
-        self.ranges.insert(at + 1, Range { seq, serial, proves, ..range });
+        let (serial, proves) = (behind(range.serial, front), behind(range.proves, front));
+        self[at].end = seq;
+        self.insert(at + 1, Range { seq, serial, proves, ..range });
     }
 
     /// Joins a range that the receiver has with such neighbours; the index of the whole.
@@ -87,24 +129,25 @@ impl Scoreboard {
         let joins = |a: Option<&Range>, b: Option<&Range>| {
             a.zip(b).is_some_and(|(a, b)| a.state == State::Sacked && b.state == a.state && a.end == b.seq)
         };
-        if at > 0 && joins(self.ranges.get(at - 1), self.ranges.get(at)) {
+        if at > 0 && joins(self.get(at - 1), self.get(at)) {
             at -= 1;
-            self.ranges[at].end = self.ranges[at + 1].end;
-            self.ranges.remove(at + 1);
+            self[at].end = self[at + 1].end;
+            self.remove(at + 1);
         }
-        if joins(self.ranges.get(at), self.ranges.get(at + 1)) {
-            self.ranges[at].end = self.ranges[at + 1].end;
-            self.ranges.remove(at + 1);
+        if joins(self.get(at), self.get(at + 1)) {
+            self[at].end = self[at + 1].end;
+            self.remove(at + 1);
         }
         at
     }
 
-    /// The index of the first range that ends behind `seq`. Mostly the first, or behind the last.
-    pub(super) fn first_behind(&self, seq: Seq) -> usize {
-        match (self.ranges.front(), self.ranges.back()) {
-            (Some(front), _) if front.end.after(seq) => 0,
-            (_, Some(back)) if !back.end.after(seq) => self.ranges.len(),
-            _ => self.ranges.partition_point(|range| !range.end.after(seq)),
-        }
+    /// Octets of memory.
+    pub(super) fn allocated(&self) -> usize {
+        self.capacity() * size_of::<Range>()
+    }
+
+    /// Gives memory back.
+    pub(super) fn shrink(&mut self) {
+        super::shrink(&mut self.0);
     }
 }

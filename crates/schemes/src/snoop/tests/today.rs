@@ -9,13 +9,6 @@ fn bench() -> Bench {
     Bench::with(Settings { local_window: false, reordering: 0, ..Settings::default() })
 }
 
-/// An ACK as the agent passed it on, and the copies that it called for.
-fn hear(bench: &mut Bench, packet: &Packet) -> (Option<Packet>, Vec<(u32, usize)>) {
-    let mut passing = packet.clone();
-    let (verdict, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
-    ((verdict == Verdict::Forward).then_some(passing), pieces(&copies))
-}
-
 fn super_packet(seq: u32, segments: u32) -> Packet {
     let mut packet = data(seq, 100 * segments);
     packet.set_segment_size(NonZeroU16::new(100));
@@ -26,12 +19,12 @@ fn super_packet(seq: u32, segments: u32) -> Packet {
 fn every_hole_is_repaired_at_once_and_the_sender_hears_of_none() {
     let mut bench = bench();
     bench.burst(0, 7);
-    assert_eq!(hear(&mut bench, &ack(100)).0, Some(ack(100)));
-    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(200, 300)]));
+    assert_eq!(bench.hear(&ack(100)).0, Some(ack(100)));
+    let (told, copies) = bench.hear(&ack(100).sack(&[(200, 300)]));
     assert_eq!((told, copies), (None, vec![(100, 100)]));
-    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(600, 700), (200, 300)]));
+    let (told, copies) = bench.hear(&ack(100).sack(&[(600, 700), (200, 300)]));
     assert_eq!((told, copies), (None, vec![(300, 100), (400, 100), (500, 100)]));
-    let (told, copies) = hear(&mut bench, &ack(300).sack(&[(600, 700)]));
+    let (told, copies) = bench.hear(&ack(300).sack(&[(600, 700)]));
     assert_eq!((told, copies), (Some(ack(300)), vec![]), "progress passes at once, without what lies above");
 }
 
@@ -39,20 +32,20 @@ fn every_hole_is_repaired_at_once_and_the_sender_hears_of_none() {
 fn a_lost_copy_is_found_by_what_left_after_it() {
     let mut bench = bench();
     bench.burst(0, 2);
-    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 200)])).1, [(0, 100)]);
+    assert_eq!(bench.hear(&ack(0).sack(&[(100, 200)])).1, [(0, 100)]);
     bench.wait(5).burst(200, 1);
-    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, [(0, 100)], "the copy left before 200");
-    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, [], "what is said again is nothing new");
+    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, [(0, 100)], "the copy left before 200");
+    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, [], "what is said again is nothing new");
 }
 
 #[test]
 fn a_segment_may_be_overtaken_by_as_many_as_are_tolerated() {
     let mut bench = Bench::with(Settings { local_window: false, reordering: 2, ..Settings::default() });
     bench.burst(0, 6);
-    hear(&mut bench, &ack(0));
-    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 200)])), (None, vec![]), "kept back all the same");
-    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, []);
-    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 400)])).1, [(0, 100)]);
+    bench.hear(&ack(0));
+    assert_eq!(bench.hear(&ack(0).sack(&[(100, 200)])), (None, vec![]), "kept back all the same");
+    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, []);
+    assert_eq!(bench.hear(&ack(0).sack(&[(100, 400)])).1, [(0, 100)]);
 }
 
 #[test]
@@ -65,7 +58,7 @@ fn of_a_super_packet_only_what_is_missing_is_sent_and_stays_a_super_packet_if_it
     assert_eq!(copies.iter().map(Packet::segments).collect::<Vec<_>>(), [3, 4]);
     assert_eq!(copies[0].payload(), &Payload::Stream { stream: 1, offset: 100, len: 300 });
     assert!(copies.iter().all(|copy| copy.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::FIN))));
-    let copies = hear(&mut bench, &ack(300).sack(&[(400, 500)])).1;
+    let copies = bench.hear(&ack(300).sack(&[(400, 500)])).1;
     assert_eq!(copies, [(1000, 0)], "the FIN left before the copy that arrived");
     assert_eq!(
         bench.flow().map(|flow| flow.cache.len()),
@@ -100,11 +93,11 @@ fn holes_of_the_sender_are_told_up_to_the_first_of_ours() {
     let mut bench = bench();
     bench.burst(0, 1);
     bench.burst(200, 6);
-    hear(&mut bench, &ack(100));
-    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(500, 600), (200, 400)]));
+    bench.hear(&ack(100));
+    let (told, copies) = bench.hear(&ack(100).sack(&[(500, 600), (200, 400)]));
     assert_eq!(told, Some(ack(100).sack(&[(200, 400)])), "100 never came, 400 is ours to repair");
     assert_eq!(copies, [(400, 100)]);
-    let (told, _) = hear(&mut bench, &ack(100).sack(&[(200, 600)]));
+    let (told, _) = bench.hear(&ack(100).sack(&[(200, 600)]));
     assert_eq!(told, Some(ack(100).sack(&[(200, 600)])));
 }
 
@@ -113,8 +106,8 @@ fn a_duplicate_ack_of_the_senders_hole_passes_even_where_all_it_reports_lies_abo
     let mut bench = bench();
     bench.burst(0, 1);
     bench.burst(200, 3);
-    hear(&mut bench, &ack(100));
-    let (told, copies) = hear(&mut bench, &ack(100).sack(&[(300, 400)]));
+    bench.hear(&ack(100));
+    let (told, copies) = bench.hear(&ack(100).sack(&[(300, 400)]));
     assert_eq!((told, copies), (Some(ack(100)), vec![(200, 100)]));
 }
 
@@ -128,20 +121,20 @@ fn what_was_given_up_or_took_too_long_or_was_retransmitted_by_the_sender_is_told
         ..Settings::default()
     });
     bench.burst(0, 3);
-    assert_eq!(hear(&mut bench, &truth), (Some(truth.clone()), vec![]), "given up");
+    assert_eq!(bench.hear(&truth), (Some(truth.clone()), vec![]), "given up");
 
     let mut bench = self::bench();
     bench.burst(0, 3);
-    hear(&mut bench, &ack(0));
-    assert_eq!(hear(&mut bench, &truth).0, None);
+    bench.hear(&ack(0));
+    assert_eq!(bench.hear(&truth).0, None);
     bench.wait(250);
-    assert_eq!(hear(&mut bench, &truth).0, Some(truth.clone()), "too long");
+    assert_eq!(bench.hear(&truth).0, Some(truth.clone()), "too long");
 
     let mut bench = self::bench();
     bench.burst(0, 3);
-    hear(&mut bench, &ack(0));
+    bench.hear(&ack(0));
     bench.core(&data(0, 100));
-    assert_eq!(hear(&mut bench, &truth).0, Some(truth), "the sender knows");
+    assert_eq!(bench.hear(&truth).0, Some(truth), "the sender knows");
 }
 
 #[test]
@@ -154,8 +147,8 @@ fn an_ack_with_anything_else_to_tell_passes_without_the_blocks() {
     ] {
         let mut bench = bench();
         bench.burst(0, 3);
-        hear(&mut bench, &ack(0));
-        assert_eq!(hear(&mut bench, &telling.clone().sack(&[(100, 300)])).0, Some(telling));
+        bench.hear(&ack(0));
+        assert_eq!(bench.hear(&telling.clone().sack(&[(100, 300)])).0, Some(telling));
     }
 }
 
@@ -163,14 +156,14 @@ fn an_ack_with_anything_else_to_tell_passes_without_the_blocks() {
 fn duplicate_data_is_told_unless_our_copy_caused_it() {
     let mut bench = bench();
     bench.burst(0, 4);
-    hear(&mut bench, &ack(0).sack(&[(100, 200)]));
-    hear(&mut bench, &ack(400));
-    assert_eq!(hear(&mut bench, &ack(400).sack(&[(0, 100)])).0, None, "our copy");
+    bench.hear(&ack(0).sack(&[(100, 200)]));
+    bench.hear(&ack(400));
+    assert_eq!(bench.hear(&ack(400).sack(&[(0, 100)])).0, None, "our copy");
     let true_duplicate = ack(400).sack(&[(200, 300)]);
-    assert_eq!(hear(&mut bench, &true_duplicate).0, Some(true_duplicate));
+    assert_eq!(bench.hear(&true_duplicate).0, Some(true_duplicate));
     bench.core(&data(0, 100));
     let undo = ack(400).sack(&[(0, 100)]);
-    assert_eq!(hear(&mut bench, &undo).0, Some(undo), "the sender's own retransmission: it may undo");
+    assert_eq!(bench.hear(&undo).0, Some(undo), "the sender's own retransmission: it may undo");
 }
 
 #[test]
@@ -178,7 +171,7 @@ fn without_withholding_every_ack_passes_as_it_came() {
     let mut bench = Bench::with(Settings { local_window: false, withholding: false, ..Settings::default() });
     bench.burst(0, 5);
     for packet in [ack(0), ack(0).sack(&[(100, 400)]), ack(100).sack(&[(200, 400)])] {
-        assert_eq!(hear(&mut bench, &packet).0, Some(packet));
+        assert_eq!(bench.hear(&packet).0, Some(packet));
     }
 }
 
@@ -186,13 +179,13 @@ fn without_withholding_every_ack_passes_as_it_came() {
 fn a_receiver_without_sack_is_served_one_hole_after_the_other() {
     let mut bench = bench();
     bench.burst(0, 6);
-    hear(&mut bench, &ack(100));
-    assert_eq!(hear(&mut bench, &ack(100)), (None, vec![(100, 100)]));
-    assert_eq!(hear(&mut bench, &ack(100)), (None, vec![]));
+    bench.hear(&ack(100));
+    assert_eq!(bench.hear(&ack(100)), (None, vec![(100, 100)]));
+    assert_eq!(bench.hear(&ack(100)), (None, vec![]));
     bench.wait(20);
-    assert_eq!(hear(&mut bench, &ack(300)), (Some(ack(300)), vec![(300, 100)]), "the next hole");
+    assert_eq!(bench.hear(&ack(300)), (Some(ack(300)), vec![(300, 100)]), "the next hole");
     bench.wait(20);
-    assert_eq!(hear(&mut bench, &ack(600)), (Some(ack(600)), vec![]));
+    assert_eq!(bench.hear(&ack(600)), (Some(ack(600)), vec![]));
     assert!(bench.cached().is_empty() && bench.snoop.flows.next_timer().is_none());
 }
 
@@ -200,22 +193,22 @@ fn a_receiver_without_sack_is_served_one_hole_after_the_other() {
 fn copies_of_the_timer_that_were_not_needed_start_no_repair() {
     let mut bench = bench();
     bench.burst(0, 6);
-    hear(&mut bench, &ack(100));
+    bench.hear(&ack(100));
     assert_eq!(bench.wait(LONG).timer().len(), 1);
-    hear(&mut bench, &ack(200));
-    assert_eq!(hear(&mut bench, &ack(200)).1, [], "the copy's own echo");
+    bench.hear(&ack(200));
+    assert_eq!(bench.hear(&ack(200)).1, [], "the copy's own echo");
 }
 
 #[test]
 fn the_timer_tells_of_a_tail_by_its_last_segment() {
     let mut bench = bench();
     bench.burst(0, 2);
-    hear(&mut bench, &ack(0).sack(&[(100, 200)]));
-    hear(&mut bench, &ack(200));
+    bench.hear(&ack(0).sack(&[(100, 200)]));
+    bench.hear(&ack(200));
     bench.burst(200, 5);
     assert_eq!(pieces(&bench.wait(LONG).timer()), [(200, 100), (600, 100)]);
     bench.wait(5);
-    let (told, copies) = hear(&mut bench, &ack(300).sack(&[(600, 700)]));
+    let (told, copies) = bench.hear(&ack(300).sack(&[(600, 700)]));
     assert_eq!(told, Some(ack(300)));
     assert_eq!(copies, [(300, 100), (400, 100), (500, 100)], "all before the last was lost");
 }
@@ -226,7 +219,7 @@ fn a_single_segment_may_be_acknowledged_late() {
     for round in 0..50 {
         bench.burst(200 * round, 2);
         bench.wait(5);
-        hear(&mut bench, &ack(200 * round + 200));
+        bench.hear(&ack(200 * round + 200));
     }
     bench.burst(10_000, 1);
     assert!(bench.wait(59).timer().is_empty());
@@ -239,11 +232,11 @@ fn a_single_segment_may_be_acknowledged_late() {
 fn what_was_sacked_stays_until_it_is_acknowledged() {
     let mut bench = bench();
     bench.burst(0, 4);
-    hear(&mut bench, &ack(0).sack(&[(100, 400)]));
+    bench.hear(&ack(0).sack(&[(100, 400)]));
     assert_eq!(bench.cached(), [0, 100, 200, 300]);
     // The receiver forgets what it had, and the sender begins anew.
     bench.core(&data(100, 100));
-    hear(&mut bench, &ack(100));
+    bench.hear(&ack(100));
     assert_eq!(pieces(&bench.wait(LONG).timer()), [(100, 100)]);
 }
 
@@ -251,25 +244,25 @@ fn what_was_sacked_stays_until_it_is_acknowledged() {
 fn a_block_that_is_said_again_proves_nothing_of_what_the_sender_sent_in_vain() {
     let mut bench = bench();
     bench.burst(100, 2);
-    hear(&mut bench, &ack(0).sack(&[(100, 300)]));
+    bench.hear(&ack(0).sack(&[(100, 300)]));
     bench.core(&data(0, 100));
     bench.core(&data(100, 100));
-    assert_eq!(hear(&mut bench, &ack(0).sack(&[(100, 300)])).1, [], "0 is still on its way");
+    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, [], "0 is still on its way");
 }
 
 #[test]
 fn the_arrival_of_what_the_sender_sent_twice_proves_nothing_of_what_left_between() {
     let mut bench = bench();
     bench.burst(0, 6);
-    hear(&mut bench, &ack(100));
+    bench.hear(&ack(100));
     bench.wait(5);
     // Needlessly: all are still on their way.
     bench.core(&data(100, 100));
     bench.core(&data(200, 100));
     bench.wait(5);
-    assert_eq!(hear(&mut bench, &ack(200)).1, [], "the first transmission of 100");
-    assert_eq!(hear(&mut bench, &ack(300)).1, []);
-    assert_eq!(hear(&mut bench, &ack(600)).1, []);
+    assert_eq!(bench.hear(&ack(200)).1, [], "the first transmission of 100");
+    assert_eq!(bench.hear(&ack(300)).1, []);
+    assert_eq!(bench.hear(&ack(600)).1, []);
 }
 
 #[test]
@@ -277,15 +270,15 @@ fn what_arrived_twice_because_of_our_repairs_tells_of_a_hop_that_reorders() {
     let mut bench = bench();
     bench.burst(0, 2);
     bench.wait(5);
-    hear(&mut bench, &ack(200));
+    bench.hear(&ack(200));
     let repaired = |bench: &mut Bench, seq: u32| {
         bench.burst(seq, 3);
         bench.wait(5);
         // The second overtakes the first, which comes much later, and then its copy.
-        let copies = hear(bench, &ack(seq).sack(&[(seq + 100, seq + 200)])).1;
+        let copies = bench.hear(&ack(seq).sack(&[(seq + 100, seq + 200)])).1;
         bench.wait(5);
-        hear(bench, &ack(seq + 300));
-        hear(bench, &ack(seq + 300).sack(&[(seq, seq + 100)]));
+        bench.hear(&ack(seq + 300));
+        bench.hear(&ack(seq + 300).sack(&[(seq, seq + 100)]));
         copies.len()
     };
     let copies: Vec<usize> = (0..20).map(|round| repaired(&mut bench, 200 + 300 * round)).collect();
@@ -297,10 +290,10 @@ fn numbers_wrap() {
     let start = u32::MAX - 249;
     let mut bench = bench();
     bench.burst(start, 6);
-    hear(&mut bench, &ack(start));
-    let (told, copies) = hear(&mut bench, &ack(start).sack(&[(start + 100, start + 200), (50, 150)]));
+    bench.hear(&ack(start));
+    let (told, copies) = bench.hear(&ack(start).sack(&[(start + 100, start + 200), (50, 150)]));
     assert_eq!((told, copies), (None, vec![(start, 100), (start + 200, 100)]));
-    assert_eq!(hear(&mut bench, &ack(150)).0, Some(ack(150)));
+    assert_eq!(bench.hear(&ack(150)).0, Some(ack(150)));
     assert_eq!(bench.cached(), [150, 250]);
 }
 
@@ -309,7 +302,7 @@ fn a_receiver_that_acknowledges_single_octets_gets_no_more_memory_than_data() {
     let mut bench = bench();
     bench.core(&super_packet(0, 600));
     for block in 0..20_000 {
-        hear(&mut bench, &ack(0).sack(&[(3 * block + 1, 3 * block + 2)]));
+        bench.hear(&ack(0).sack(&[(3 * block + 1, 3 * block + 2)]));
     }
     let ranges = bench.flow().and_then(|flow| Some(flow.board.as_ref()?.ranges().count()));
     assert!(ranges.is_some_and(|ranges| ranges < 200), "{ranges:?}");
@@ -320,7 +313,7 @@ fn an_idle_flow_costs_less_than_a_kilobyte() {
     assert!(size_of::<Flow>() + size_of::<scoreboard::Scoreboard>() <= 1024);
     let mut bench = bench();
     bench.burst(0, 200);
-    hear(&mut bench, &ack(20_000));
+    bench.hear(&ack(20_000));
     let flow = bench.flow().expect("it is known");
     assert!(flow.cache.is_empty() && flow.held.allocated() == 0);
 }

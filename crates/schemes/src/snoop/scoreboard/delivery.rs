@@ -1,0 +1,120 @@
+//! Acknowledgments: what was delivered, and what that proves.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+use super::{Range, Scoreboard, State};
+
+/// What an acknowledgment showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Octets delivered that were not known to be.
+    pub delivered: u64,
+    /// When the latest of them left, of those that left once: it measures the round-trip time.
+    pub sent: Option<Instant>,
+}
+
+impl Scoreboard {
+    /// Takes in a cumulative acknowledgment and SACK blocks above it. `hop` is the least round-trip time known: what is
+    /// acknowledged sooner after its copy left was not lost. `splits` is how many ranges there may be.
+    pub fn acknowledge(
+        &mut self,
+        ack: Seq,
+        blocks: &[(Seq, Seq)],
+        now: Instant,
+        hop: Duration,
+        splits: usize,
+    ) -> Progress {
+        let mut progress = Progress::default();
+        while let Some(front) = self.ranges.front().copied().filter(|front| front.seq.before(ack)) {
+            let reaches_further = front.end.after(ack);
+            let range = if reaches_further { self.ranges.cut_front(ack) } else { self.ranges.pop_front() };
+            let Some(range) = range else { break };
+            if range.state != State::Sacked {
+                self.deliver(&range, now, hop, &mut progress);
+            }
+        }
+        for (left, right) in blocks {
+            if left.after(ack) && right.after(*left) {
+                self.sack(*left, *right, now, hop, splits, &mut progress);
+            }
+        }
+        self.shrink();
+        progress
+    }
+
+    /// Whether `[left, right)` was delivered twice because of a copy of ours.
+    pub fn is_our_copy(&self, left: Seq, right: Seq) -> bool {
+        self.copies.of(left, right).is_some()
+    }
+
+    /// Takes note that `[left, right)` was delivered twice: a repair of ours that was taken for needed was not. Whether it was a
+    /// copy of the timer's instead.
+    pub fn delivered_twice(&mut self, left: Seq, right: Seq) -> bool {
+        let called_for = self.copies.of(left, right);
+        if called_for == Some(true) {
+            self.tolerance.judge_anew();
+        }
+        called_for == Some(false)
+    }
+
+    fn sack(
+        &mut self,
+        left: Seq,
+        right: Seq,
+        now: Instant,
+        hop: Duration,
+        splits: usize,
+        progress: &mut Progress,
+    ) {
+        let mut at = self.ranges.first_behind(left);
+        while let Some(range) = self.ranges.get(at).copied().filter(|range| range.seq.before(right)) {
+            if range.state != State::Sacked {
+                // Once there is no room for more ranges, what is covered in part does not count as delivered.
+                let cut = range.seq.before(left) || range.end.after(right);
+                if cut && self.ranges.len() >= splits {
+                    at += 1;
+                    continue;
+                }
+                if range.seq.before(left) {
+                    self.ranges.split(at, left);
+                    at += 1;
+                    continue;
+                }
+                if range.end.after(right) {
+                    self.ranges.split(at, right);
+                }
+                let range = self.ranges[at];
+                self.deliver(&range, now, hop, progress);
+                self.ranges[at].state = State::Sacked;
+                at = self.ranges.merge(at);
+            }
+            at += 1;
+        }
+    }
+
+    /// Accounts for a range that the receiver turns out to have.
+    fn deliver(&mut self, range: &Range, now: Instant, hop: Duration, progress: &mut Progress) {
+        if range.state == State::InFlight {
+            self.in_flight -= range.octets();
+        }
+        self.unsacked -= range.octets();
+        progress.delivered += range.octets();
+        if range.copies > 0 && now.since(range.sent) < hop / 8 * 7 {
+            // The copy cannot have been there and back: it was the original that came, late. Its serial number is gone.
+            self.tolerance.judge(true);
+            return;
+        }
+        if range.copies > 0 {
+            self.tolerance.judge(false);
+        }
+        self.proved = self.proved.max(range.proves_end());
+        if range.probed {
+            self.proved_for_certain = self.proved_for_certain.max(range.proves);
+        }
+        if !range.ambiguous {
+            progress.sent = progress.sent.max(Some(range.sent));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What is lost, by what was proved to have left later and arrived.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+use super::{Range, Scoreboard, State};
+
+/// Something was overtaken by fewer segments than are tolerated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doubt {
+    since: Instant,
+    /// What was proved then.
+    proved: u64,
+}
+
+impl Scoreboard {
+    /// Takes the next range that is lost, for the caller to repair it; `None` where none is any more. To be called until then after
+    /// each acknowledgment: it forgets transmissions that are no longer outstanding, too.
+    pub fn next_lost(&mut self, now: Instant) -> Option<Range> {
+        let marked = self.marked.take().and_then(|seq| self.range_at(seq).copied());
+        if marked.is_some_and(|range| range.state == State::Lost) {
+            return marked;
+        }
+        let mut doubt = None;
+        while let Some(front) = self.log.front() {
+            let Some(at) = self.ranges.outstanding(&front) else {
+                self.log.pop_front();
+                continue;
+            };
+            if self.is_lost(&self.ranges[at]) {
+                self.lose(at, now);
+                return Some(self.ranges[at]);
+            }
+            doubt = self.doubt_about(&self.ranges[at], now);
+            break;
+        }
+        self.doubt = doubt;
+        self.log.shrink();
+        None
+    }
+
+    /// Marks the range at `seq` as lost: for a receiver that cannot say so itself.
+    pub fn mark_lost(&mut self, seq: Seq, now: Instant) {
+        let at = self.ranges.first_behind(seq);
+        if self.ranges.get(at).is_some_and(|range| range.state == State::InFlight) {
+            self.lose(at, now);
+            self.marked = Some(self.ranges[at].seq);
+        }
+    }
+
+    /// Since when something has been missing that is not yet taken for lost, because few segments have overtaken it.
+    pub fn in_doubt_since(&self) -> Option<Instant> {
+        self.doubt.map(|doubt| doubt.since)
+    }
+
+    /// Ends the doubt: what was overtaken when it began is lost.
+    pub fn end_doubt(&mut self) {
+        if let Some(doubt) = self.doubt.take() {
+            self.proved_for_certain = self.proved_for_certain.max(doubt.proved);
+        }
+    }
+
+    /// How far segments may overtake, in segments.
+    pub const fn tolerated(&self) -> u32 {
+        self.tolerance.segments()
+    }
+
+    /// Whether something that left after `range` was delivered, tolerance or not.
+    pub const fn was_overtaken(&self, range: &Range) -> bool {
+        range.serial < self.proved
+    }
+
+    /// Where the first hole begins that the sender need not know of: one that we repair, and have not tried to for
+    /// `longest`. Looks at the first `LOOKED_AT` ranges only: a receiver in so much disorder is the sender's business.
+    pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
+        const LOOKED_AT: usize = 64;
+        let is_ours = |range: &&Range| {
+            range.state == State::InFlight
+                && !range.by_sender
+                && range.missing_since.is_none_or(|since| now.since(since) < longest)
+        };
+        self.ranges.iter().take(LOOKED_AT).find(is_ours).map(|range| range.seq)
+    }
+
+    /// The doubt about what left first of all that is outstanding, if it was overtaken; the same as before, if it is about that.
+    fn doubt_about(&self, first: &Range, now: Instant) -> Option<Doubt> {
+        let end = first.serial_end();
+        let same = self.doubt.filter(|doubt| end <= doubt.proved);
+        let was_overtaken = self.sack_seen && end <= self.proved;
+        was_overtaken.then(|| same.unwrap_or(Doubt { since: now, proved: self.proved }))
+    }
+
+    fn is_lost(&self, range: &Range) -> bool {
+        let tolerance = u64::from(self.tolerance.segments()) * u64::from(self.segment);
+        let end = range.serial_end();
+        self.sack_seen && (end + tolerance < self.proved || end <= self.proved_for_certain)
+    }
+
+    fn lose(&mut self, at: usize, now: Instant) {
+        let range = &mut self.ranges[at];
+        range.state = State::Lost;
+        range.missing_since.get_or_insert(now);
+        self.in_flight -= range.octets();
+    }
+}

@@ -1,0 +1,155 @@
+//! Laws of the account, over any sequence of what can happen to a flow.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What happens, in segments.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Transmit(u32),
+    RetransmittedBySender(u32, u32),
+    Acknowledge(u32),
+    Sack(u32, u32),
+    MarkLost(u32),
+    Probe(u32),
+    EndDoubt,
+    /// Takes what is lost, and repairs it or not.
+    TakeLost(bool),
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        8 => (1u32..30).prop_map(Event::Transmit),
+        4 => (0u32..60, 1u32..40).prop_map(|(at, length)| Event::RetransmittedBySender(at, length)),
+        2 => (0u32..40).prop_map(Event::Acknowledge),
+        3 => (0u32..60, 1u32..20).prop_map(|(at, length)| Event::Sack(at, length)),
+        2 => (0u32..60).prop_map(Event::MarkLost),
+        2 => (0u32..60).prop_map(Event::Probe),
+        1 => Just(Event::EndDoubt),
+        3 => any::<bool>().prop_map(Event::TakeLost),
+    ]
+}
+
+/// An account and the numbers around it: octets in tens, so that pieces of segments occur.
+struct Run {
+    board: Scoreboard,
+    acked: Seq,
+    sent: Seq,
+    now: Instant,
+}
+
+const SEGMENT: u32 = 10;
+const SPLITS: usize = 100;
+
+impl Run {
+    fn step(&mut self, event: Event) {
+        self.now += Duration::from_millis(1);
+        let (now, acked, sent) = (self.now, self.acked, self.sent);
+        let at = |offset: u32| (acked + offset * SEGMENT / 2).earlier(sent);
+        match event {
+            Event::Transmit(count) => (0..count).for_each(|_| {
+                self.board.transmit(self.sent, self.sent + SEGMENT, now, false);
+                self.sent += SEGMENT;
+            }),
+            Event::RetransmittedBySender(from, length) => {
+                self.board.retransmitted_by_sender(at(from), at(from + length), now, SPLITS);
+            }
+            Event::Acknowledge(by) => {
+                self.acked = at(by);
+                self.board.acknowledge(self.acked, &[], now, Duration::ZERO, SPLITS);
+            }
+            Event::Sack(from, length) => {
+                self.board.sack_seen = true;
+                let block = (at(from), at(from + length));
+                self.board.acknowledge(acked, &[block], now, Duration::ZERO, SPLITS);
+            }
+            Event::MarkLost(from) => self.board.mark_lost(at(from), now),
+            Event::Probe(from) => self.board.probed(at(from), at(from) + SEGMENT, now),
+            Event::EndDoubt => self.board.end_doubt(),
+            Event::TakeLost(repairs) => {
+                while let Some(range) = self.board.next_lost(now) {
+                    assert_eq!(range.state, State::Lost);
+                    if repairs {
+                        self.board.repaired(range.seq, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn outstanding(&self) -> usize {
+        (self.sent - self.acked).div_ceil(SEGMENT) as usize
+    }
+
+    fn check(&self) {
+        let Scoreboard { ranges, log, .. } = &self.board;
+        assert!(ranges.len() <= self.outstanding() + SPLITS);
+        assert!(log.len() <= 2 * ranges.len() + 17, "{} of {} ranges", log.len(), ranges.len());
+        let most = 64 * size_of::<Range>() + ranges.len() * (4 * size_of::<Range>() + 8 * 24);
+        assert!(self.board.allocated() <= 4096 + most, "{} for {}", self.board.allocated(), ranges.len());
+        let octets = |counts: fn(State) -> bool| -> u64 {
+            ranges.iter().filter(|range| counts(range.state)).map(Range::octets).sum()
+        };
+        assert_eq!(self.board.in_flight(), octets(|state| state == State::InFlight));
+        assert_eq!(self.board.unsacked(), octets(|state| state != State::Sacked));
+        let ends = ranges.iter().zip(ranges.iter().skip(1));
+        assert!(ends.into_iter().all(|(a, b)| !a.end.after(b.seq)));
+    }
+}
+
+proptest! {
+    #[test]
+    fn memory_is_bounded_by_what_is_outstanding_whatever_happens(
+        events in proptest::collection::vec(any_event(), 1..400),
+        start in any::<u32>(),
+    ) {
+        let start = Seq(start);
+        let mut run = Run { board: Scoreboard::new(1), acked: start, sent: start, now: Instant::from_secs(1) };
+        for event in events {
+            run.step(event);
+            run.check();
+        }
+    }
+}
+
+fn board(segments: u32) -> Scoreboard {
+    let mut board = Scoreboard::new(0);
+    board.note_segment(SEGMENT);
+    for segment in 0..segments {
+        board.transmit(Seq(segment * SEGMENT), Seq((segment + 1) * SEGMENT), Instant::from_secs(1), false);
+    }
+    board
+}
+
+#[test]
+fn the_first_sack_block_after_a_long_time_has_little_to_work_off() {
+    let mut board = board(0);
+    let now = Instant::from_secs(1);
+    for segment in 0..100_000u32 {
+        board.transmit(Seq(segment * 10), Seq(segment * 10 + 10), now, false);
+        if segment >= 20 {
+            board.acknowledge(Seq((segment - 20) * 10), &[], now, Duration::ZERO, SPLITS);
+        }
+    }
+    assert!(board.log.len() <= 2 * 21 + 17, "{}", board.log.len());
+}
+
+#[test]
+fn what_the_receiver_had_when_the_sender_sent_it_again_proves_nothing_of_what_left_since() {
+    let now = Instant::from_secs(1);
+    let mut board = board(30);
+    board.sack_seen = true;
+    // The second was lost, and its copy left behind all others: so it has the highest number, and the block begins with it.
+    board.acknowledge(Seq(10), &[(Seq(20), Seq(300))], now, Duration::ZERO, SPLITS);
+    while let Some(range) = board.next_lost(now) {
+        board.repaired(range.seq, now);
+    }
+    board.acknowledge(Seq(0), &[(Seq(10), Seq(300))], now, Duration::ZERO, SPLITS);
+    board.retransmitted_by_sender(Seq(10), Seq(300), now, SPLITS);
+    board.transmit(Seq(300), Seq(400), now, false);
+    board.acknowledge(Seq(300), &[], now, Duration::ZERO, SPLITS);
+    assert_eq!(board.next_lost(now).map(|range| range.seq), None, "all of it is on its way");
+}

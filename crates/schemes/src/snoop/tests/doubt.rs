@@ -1,0 +1,70 @@
+//! What is kept from the sender is under repair, or is so within a part of the hop's round trip.
+
+use super::*;
+
+/// A flow over a hop of 20 ms, with everything acknowledged up to the number returned, on which a segment may overtake one other.
+fn bench() -> (Bench, u32) {
+    let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
+    for round in 0..4 {
+        bench.burst(200 * round, 2);
+        bench.wait(20).radio(&ack(200 * round + 200));
+    }
+    (bench, 800)
+}
+
+#[test]
+fn a_hole_that_too_few_segments_overtook_is_repaired_after_a_quarter_of_the_hops_round_trip() {
+    let (mut bench, seq) = bench();
+    bench.burst(seq, 2);
+    bench.wait(20);
+    let told = bench.hear(&ack(seq).sack(&[(seq + 100, seq + 200)]));
+    assert_eq!(told, (None, vec![]), "it may have been overtaken");
+    assert!(bench.wait(4).timer().is_empty());
+    assert_eq!(pieces(&bench.wait(1).timer()), [(seq, 100)]);
+    assert!(bench.wait(20).timer().is_empty(), "the copy has the time that it takes");
+    assert_eq!(bench.hear(&ack(seq + 200)), (Some(ack(seq + 200)), vec![]));
+}
+
+#[test]
+fn what_was_overtaken_and_comes_within_a_quarter_of_the_hops_round_trip_is_not_repaired() {
+    let (mut bench, seq) = bench();
+    bench.burst(seq, 3);
+    bench.wait(20);
+    bench.hear(&ack(seq).sack(&[(seq + 100, seq + 200)]));
+    bench.wait(3);
+    bench.hear(&ack(seq + 200));
+    assert!(bench.wait(10).timer().is_empty());
+}
+
+#[test]
+fn what_becomes_doubtful_later_has_its_own_time() {
+    let (mut bench, seq) = bench();
+    bench.burst(seq, 4);
+    bench.wait(20);
+    bench.hear(&ack(seq).sack(&[(seq + 100, seq + 200)]));
+    bench.wait(3);
+    bench.hear(&ack(seq + 200).sack(&[(seq + 300, seq + 400)]));
+    assert!(bench.wait(4).timer().is_empty());
+    assert_eq!(pieces(&bench.wait(1).timer()), [(seq + 200, 100)]);
+}
+
+#[test]
+fn of_a_receiver_without_sack_a_duplicate_ack_passes_that_starts_no_repair() {
+    let (mut bench, seq) = bench();
+    bench.burst(seq, 4);
+    bench.wait(20);
+    assert_eq!(bench.hear(&ack(seq)), (Some(ack(seq)), vec![]), "it may have been overtaken");
+    assert_eq!(bench.hear(&ack(seq)), (None, vec![(seq, 100)]));
+    assert_eq!(bench.hear(&ack(seq)), (None, vec![]));
+}
+
+#[test]
+fn what_the_sender_repairs_itself_is_in_no_doubt() {
+    let (mut bench, seq) = bench();
+    bench.burst(seq, 2);
+    bench.wait(20);
+    bench.core(&data(seq, 100));
+    let truth = ack(seq).sack(&[(seq + 100, seq + 200)]);
+    assert_eq!(bench.hear(&truth), (Some(truth), vec![]));
+    assert!(bench.wait(19).timer().is_empty());
+}

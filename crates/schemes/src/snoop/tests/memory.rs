@@ -1,0 +1,104 @@
+//! Memory follows what is outstanding, whatever the receiver does and however long it takes.
+
+use super::scoreboard::Scoreboard;
+use super::*;
+
+/// Segments that are always outstanding, at most.
+const OUTSTANDING: u32 = 40;
+
+/// What an account of so many ranges may take: deques at most double when they grow, and shrink once three quarters are free.
+fn allowance(ranges: usize) -> usize {
+    6 * 1024 + 4 * ranges * (size_of::<scoreboard::Range>() + 2 * 24)
+}
+
+/// A flow without loss, of which the second half of a window is always outstanding.
+struct Lossless {
+    bench: Bench,
+    outbox: Outbox,
+    sent: u32,
+    acked: u32,
+}
+
+impl Lossless {
+    fn new() -> Self {
+        let settings = Settings { local_window: false, ..Settings::default() };
+        let mut all = Self { bench: Bench::with(settings), outbox: Outbox::default(), sent: 0, acked: 0 };
+        (0..OUTSTANDING / 2).for_each(|_| all.send());
+        all
+    }
+
+    fn call(&mut self, packet: Packet, from: Side) {
+        let Bench { snoop, now, rng, .. } = &mut self.bench;
+        let mut packet = packet;
+        let verdict = snoop.on_packet(&mut packet, from, &mut Context::new(*now, rng, &mut self.outbox));
+        assert_eq!(verdict, Verdict::Forward);
+        assert!(self.outbox.packets.is_empty() && self.outbox.reports.is_empty());
+        self.outbox.passages.clear();
+    }
+
+    fn send(&mut self) {
+        self.call(data(self.sent, 100), Side::Core);
+        self.sent = self.sent.wrapping_add(100);
+    }
+
+    /// Every second segment is acknowledged when half of the window is outstanding.
+    fn step(&mut self) {
+        self.bench.now += Duration::from_micros(100);
+        self.send();
+        if self.sent.wrapping_sub(self.acked) >= OUTSTANDING * 100 {
+            self.acked = self.acked.wrapping_add(200);
+            self.call(ack(self.acked), Side::Radio);
+        }
+    }
+
+    fn board(&self) -> &Scoreboard {
+        self.bench.flow().and_then(|flow| flow.board.as_ref()).expect("it has an account")
+    }
+}
+
+#[test]
+fn an_account_without_any_loss_takes_memory_for_what_is_outstanding() {
+    let mut flow = Lossless::new();
+    (0..10_000).for_each(|_| flow.step());
+    assert!(flow.board().allocated() <= allowance(OUTSTANDING as usize), "{}", flow.board().allocated());
+}
+
+#[test]
+fn an_account_of_a_receiver_that_sent_a_single_sack_block_takes_memory_for_what_is_outstanding() {
+    let mut flow = Lossless::new();
+    (0..100).for_each(|_| flow.step());
+    // It had something twice: nothing to repair.
+    flow.bench.radio(&ack(flow.acked).sack(&[(0, 100)]));
+    (0..10_000).for_each(|_| flow.step());
+    assert!(flow.board().sack_seen);
+    assert!(flow.board().allocated() <= allowance(OUTSTANDING as usize), "{}", flow.board().allocated());
+}
+
+#[test]
+fn a_lossless_flow_of_a_million_packets_allocates_nothing_once_it_is_under_way() {
+    let mut flow = Lossless::new();
+    (0..1_000).for_each(|_| flow.step());
+    let allocated = allocation_counter::measure(|| (0..1_000_000).for_each(|_| flow.step()));
+    assert_eq!(allocated.count_total, 0, "{allocated:?}");
+}
+
+#[test]
+fn what_the_sender_sends_again_and_again_takes_no_more_memory() {
+    let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
+    bench.burst(0, 20);
+    for _ in 0..10_000 {
+        bench.core(&data(100, 100));
+    }
+    let board = bench.flow().and_then(|flow| flow.board.as_ref()).expect("an account");
+    assert!(board.allocated() <= allowance(20), "{}", board.allocated());
+}
+
+#[test]
+fn a_large_window_gives_its_memory_back_when_it_has_become_small_although_it_never_is_empty() {
+    let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
+    bench.burst(0, 4_000);
+    let board = |bench: &Bench| bench.flow().and_then(|flow| Some(flow.board.as_ref()?.allocated()));
+    assert!(board(&bench).is_some_and(|allocated| allocated > allowance(20)));
+    (1..3_990).for_each(|segment| drop(bench.radio(&ack(100 * segment))));
+    assert!(board(&bench).is_some_and(|allocated| allocated <= allowance(20)), "{:?}", board(&bench));
+}
