@@ -26,11 +26,6 @@ struct Owed {
 }
 
 impl Account {
-    /// Packets that came and packets that it sent.
-    pub const fn packets(&self) -> usize {
-        self.packets + self.sent
-    }
-
     /// A packet was shown to the agent.
     pub fn shown(&mut self, packet: &Packet) {
         self.packets += 1;

@@ -21,8 +21,6 @@ use conversation::{Conversation, PHONE};
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
 /// The link layer may have a word on so many of the packets that left last.
 const ON_THE_AIR: usize = 16;
-/// Octets of what is noted about a packet, where room for it is taken twice over.
-const NOTE: usize = 256;
 
 /// No packets, events, times and calls make a stack of agents panic, lose, invent or alter data, run hot or send without bound.
 pub fn agents(data: &[u8]) {
@@ -238,9 +236,7 @@ impl Bench {
             &mut Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget),
         );
         let taken = self.agent.octets();
-        // A scoreboard that takes note of a repair, or of a block that divides what it knows, does not ask for the few octets.
-        let most = self.budget.octets_in_all + NOTE * self.account.packets();
-        assert!(taken <= most, "{taken} octets taken, and there are {:?}", self.budget);
+        assert!(taken <= self.budget.octets_in_all, "{taken} octets taken, and there are {:?}", self.budget);
         let most = self.account.most_in_one_call(held, self.layers);
         assert!(outbox.packets.len() <= most, "{} packets in one call, not {most}", outbox.packets.len());
         assert!(outbox.reports.len() <= 4 * most, "{} reports in one call", outbox.reports.len());
