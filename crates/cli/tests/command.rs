@@ -159,7 +159,7 @@ fn schemes_lists_the_catalogue_and_tells_all_about_one() {
 fn what_is_wrong_in_a_scenario_is_told_with_file_line_and_key() {
     let bad_rate = SMALL.replace("\"2 Mbit/s\"", "\"2 Mbps\"");
     let cases = [
-        ("rate.toml", bad_rate.as_str(), "rate.toml:24: links.air.rate"),
+        ("rate.toml", bad_rate.as_str(), "rate.toml:23: links.air.rate"),
         ("key.toml", "nonsense = 1\n", "key.toml:1: nonsense"),
         ("empty.toml", "", "empty.toml"),
     ];

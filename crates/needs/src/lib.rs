@@ -4,7 +4,7 @@
 //! reported as ignored, with the reason:
 //!
 //! ```text
-//! test bulk_tcp_arrives ... ignored, needs root for network namespaces
+//! test bulk_tcp_arrives ... ignored (needs root for network namespaces)
 //! ```
 //!
 //! ```no_run
