@@ -11,7 +11,7 @@ use lasthop_live::namespace::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::alone;
-use crate::hosts::{PATIENCE, Site, soon, tries};
+use crate::hosts::{PATIENCE, Site, soon, translation, tries};
 
 fn scenario(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name)
@@ -106,7 +106,9 @@ fn emulation(machine: &Namespace, command: &[&str]) -> Child {
     let child = lasthop(machine, &[&["emulate", &link, "--"], command].concat());
     soon(|| {
         let traces = traces(machine);
-        if traces[3].trim() == "1" && traces[4].contains(&child.id().to_string()) {
+        // Where nothing translates addresses it does not forward either.
+        let forwards = traces[3].trim() == "1" || translation().is_err();
+        if forwards && traces[4].contains(&child.id().to_string()) {
             Ok(())
         } else {
             Err(format!("{traces:?}"))
