@@ -131,7 +131,7 @@ fn its_pace_is_kept() {
     let Flow { mut server, mut client } = Flow::between(&hosts.gateway, &hosts.client, "10.77.2.1:5000");
     limit_pace(&server, RATE);
     let began = Instant::now();
-    let sender = thread::spawn(move || server.write_all(&[7; OCTETS]).expect("it is read"));
+    let sender = thread::spawn(move || server.write_all(&vec![7; OCTETS]).expect("it is read"));
     client.read_exact(&mut vec![0; OCTETS]).expect("it arrives");
     // Never earlier, but for what a sender may send at first without a pause: its initial window.
     let least = Duration::from_secs_f64((OCTETS - 20_000) as f64 / f64::from(RATE)) * 9 / 10;
