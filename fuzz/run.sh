@@ -7,7 +7,8 @@ seconds=${1:-8}
 sequence=""
 [ "$seconds" -gt 60 ] || sequence="-seed=1997 -runs=20000"
 if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
-    echo "SKIPPED: fuzzing needs a nightly toolchain and 'cargo install cargo-fuzz'; the corpus was replayed by 'cargo test'" >&2
+    echo "left out: fuzzing needs a nightly toolchain and 'cargo install cargo-fuzz'; the corpus was replayed by 'cargo test'" >&2
+    printf 'needs cargo-fuzz and a nightly toolchain\tfuzz\n' >> "${LASTHOP_SKIPPED:-/dev/null}"
     exit 0
 fi
 for target in $(cargo +nightly fuzz list); do

@@ -1,8 +1,8 @@
 //! Agents on top of each other are an agent.
 
-use lasthop_packet::{FlowKey, Packet};
+use lasthop_packet::{FlowKey, Packet, Seq};
 
-use crate::agent::{Agent, Deadline, Side, Verdict};
+use crate::agent::{Agent, Deadline, DropReason, Side, Verdict};
 use crate::context::{Context, Outbox};
 use crate::link::{LinkEvent, LinkSenses};
 use crate::report::Report;
@@ -70,9 +70,11 @@ impl Stack {
             allowed -= 1;
             let behind = self.under_way.len();
             let verdict = self.ask(next, cx, |agent, cx| agent.on_packet(&mut packet, to.opposite(), cx));
-            if verdict == Verdict::Forward {
+            match verdict {
                 // It leaves behind what the agent sent in answer to it.
-                self.under_way.insert(behind, UnderWay { from: next, to, packet });
+                Verdict::Forward => self.under_way.insert(behind, UnderWay { from: next, to, packet }),
+                Verdict::Drop(reason) => report_dropped(&packet, reason, cx),
+                Verdict::Absorb => {}
             }
         }
         result
@@ -103,6 +105,12 @@ impl Stack {
         let others = self.agents.iter().enumerate().filter(|(other, _)| *other != index);
         others.map(|(_, agent)| agent.octets()).sum()
     }
+}
+
+/// The world does not see the verdict on a packet that one agent sends and another drops.
+fn report_dropped(packet: &Packet, reason: DropReason, cx: &mut Context<'_>) {
+    let seq = packet.tcp().map_or(Seq(0), |tcp| tcp.seq);
+    cx.report(Report::Dropped { seq, octets: packet.payload().len() as u32, reason });
 }
 
 impl Agent for Stack {
@@ -261,5 +269,35 @@ mod tests {
         let asked = 2 + ANSWERS + 2 * ANSWERS;
         assert_eq!(outbox.packets.len(), 2 * asked);
         assert!(stack.under_way.is_empty());
+    }
+
+    /// Drops everything.
+    struct Wall;
+
+    impl Agent for Wall {
+        fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
+            Verdict::Drop(DropReason::Full)
+        }
+    }
+
+    #[test]
+    fn what_one_agent_sends_and_another_drops_is_reported() {
+        let mut stack = Stack::new(vec![Box::new(Wall), Box::new(Quarrelsome)]);
+        let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
+        let host = Ipv4Addr::LOCALHOST.into();
+        let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
+        let tcp = Tcp { seq: Seq(7), ..Tcp::default() };
+        let mut packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
+        let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
+        // From the radio side: the first agent asked answers back there, and the packet ends at the second.
+        assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Drop(DropReason::Full));
+        assert_eq!((outbox.packets.len(), outbox.reports.len()), (2, 0));
+        let mut stack = Stack::new(vec![Box::new(Wall), Box::<Keeper>::default()]);
+        outbox = Outbox::default();
+        let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
+        assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Absorb);
+        stack.drain(&mut cx);
+        let dropped = Report::Dropped { seq: Seq(7), octets: 100, reason: DropReason::Full };
+        assert_eq!((outbox.packets.len(), outbox.reports), (0, vec![dropped]));
     }
 }

@@ -1,22 +1,31 @@
-//! `lasthop emulate` as its users meet it. Needs root; skipped loudly elsewhere.
+//! `lasthop emulate` as its users meet it.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
-/// Runs the command in a network namespace of its own, where it can do no harm; `None` where that cannot be.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn emulate(arguments: &[&str]) -> Option<Output> {
-    let possible = Command::new("unshare").args(["--net", "true"]).output();
-    if !possible.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: needs root for network namespaces, and `unshare`");
-        return None;
-    }
-    let output = Command::new("unshare")
+use lasthop_needs::{namespaces, tests};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces, unshare]:
+            the_command_s_output_and_exit_code_are_its_own_and_a_summary_follows,
+            a_command_that_is_told_to_end_ends_and_says_by_which_signal,
+            a_link_is_changed_from_behind_it,
+            what_cannot_be_is_told_with_the_right_exit_code;
+    })
+}
+
+fn unshare() -> Result<(), String> {
+    lasthop_needs::program("unshare")
+}
+
+/// Runs the command in a network namespace of its own, where it can do no harm.
+fn emulate(arguments: &[&str]) -> Output {
+    Command::new("unshare")
         .args(["--net", env!("CARGO_BIN_EXE_lasthop"), "emulate"])
         .args(arguments)
         .output()
-        .expect("unshare has just worked");
-    Some(output)
+        .expect("it is installed")
 }
 
 fn link(name: &str) -> String {
@@ -28,11 +37,10 @@ fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }
 
-#[test]
 fn the_command_s_output_and_exit_code_are_its_own_and_a_summary_follows() {
     let lossy = link("lossy-hop.toml");
     let say = "echo $LASTHOP_GATEWAY; grep -c server /etc/hosts; exit 7";
-    let Some(output) = emulate(&[&lossy, "--json", "--", "sh", "-c", say]) else { return };
+    let output = emulate(&[&lossy, "--json", "--", "sh", "-c", say]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(7), "{out}{err}");
     assert_eq!(out, "100.64.0.1\n2\n", "{err}");
@@ -41,34 +49,31 @@ fn the_command_s_output_and_exit_code_are_its_own_and_a_summary_follows() {
     assert!(summary["trusted"].is_boolean() && summary["lateness"]["count"].is_u64(), "{summary}");
 }
 
-#[test]
 fn a_command_that_is_told_to_end_ends_and_says_by_which_signal() {
     let lossy = link("lossy-hop.toml");
-    let Some(output) = emulate(&[&lossy, "--", "sh", "-c", "kill -TERM $PPID; exec sleep 5"]) else { return };
+    let output = emulate(&[&lossy, "--", "sh", "-c", "kill -TERM $PPID; exec sleep 5"]);
     assert_eq!(output.status.code(), Some(128 + 15), "{}", text(&output.stderr));
 }
 
-#[test]
 fn a_link_is_changed_from_behind_it() {
     let cell = link("busy-cell.toml");
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     let set = format!(
         "{lasthop} emulate set to-near.rate='5 Mbit/s' to-near.loss=2% || exit 8; {lasthop} emulate set moon.rate=1"
     );
-    let Some(output) = emulate(&[&cell, "--", "sh", "-c", &set]) else { return };
+    let output = emulate(&[&cell, "--", "sh", "-c", &set]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("there is no link \"moon\""), "{}", text(&output.stderr));
 }
 
-#[test]
 fn what_cannot_be_is_told_with_the_right_exit_code() {
     let lossy = link("lossy-hop.toml");
-    let Some(output) = emulate(&[&lossy, "--", "/nonesuch"]) else { return };
+    let output = emulate(&[&lossy, "--", "/nonesuch"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("cannot run /nonesuch"), "{}", text(&output.stderr));
-    let Some(output) = emulate(&[&link("../first-look.toml"), "--", "true"]) else { return };
+    let output = emulate(&[&link("../first-look.toml"), "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no node \"far\""), "{}", text(&output.stderr));
-    let Some(output) = emulate(&["set", "air.loss=1%", "--socket", "/nonesuch"]) else { return };
+    let output = emulate(&["set", "air.loss=1%", "--socket", "/nonesuch"]);
     assert_eq!(output.status.code(), Some(1));
 }

@@ -1,12 +1,15 @@
 //! The floors of ARCHITECTURE.md: a crate uses only crates on floors below its own.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
 /// Each crate with its floor. DESIGN.md gives agent and tcp one floor; tcp uses the agent crate's `Deadline`, so it stands above.
-const FLOORS: [(&str, u32); 9] = [
+const FLOORS: [(&str, u32); 10] = [
+    ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-agent", 1),
     ("lasthop-tcp", 2),
@@ -21,7 +24,7 @@ const FLOORS: [(&str, u32); 9] = [
 /// External crates that nothing below the scenario's floor may use: they read clocks, files or the environment, or start threads.
 const NOT_IN_PURE_CRATES: [&str; 6] = ["rayon", "indicatif", "clap", "anyhow", "tracing", "rand"];
 
-fn dependencies() -> BTreeMap<String, Vec<String>> {
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -29,8 +32,11 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
-    packages
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    packages()
         .iter()
         .map(|package| {
             let dependencies = package["dependencies"].as_array().expect("dependencies");
@@ -77,4 +83,31 @@ fn pure_crates_use_nothing_that_reads_clocks_or_starts_threads() {
             assert!(!used.iter().any(|used| used == forbidden), "{name} uses {forbidden}");
         }
     }
+}
+
+/// What is marked as a test is compiled away in a program that lists its tests (`lasthop_needs::tests!`), and in its modules.
+#[test]
+fn in_programs_that_list_their_tests_none_is_only_marked_as_one() {
+    let mut programs = 0;
+    for package in packages() {
+        let dependencies = package["dependencies"].as_array().expect("dependencies");
+        if !dependencies.iter().any(|dependency| dependency["name"] == "lasthop-needs") {
+            continue;
+        }
+        let folder = Path::new(package["manifest_path"].as_str().expect("a path")).with_file_name("tests");
+        for file in files_below(&folder) {
+            let text = fs::read_to_string(&file).expect("UTF-8");
+            let lists = text.lines().any(|line| line.trim().starts_with("lasthop_needs::run("));
+            programs += usize::from(lists);
+            let is_marked = text.lines().any(|line| line.trim() == "#[test]");
+            let is_module = file.parent() != Some(&*folder);
+            assert!(!is_marked || !(lists || is_module), "{}: list its tests", file.display());
+        }
+    }
+    assert!(programs > 10, "{programs} programs");
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }

@@ -1,10 +1,17 @@
-//! The simulator beside real hosts: one file, run by `lasthop compare` and by `lasthop try`. Needs root; skipped loudly elsewhere.
+//! The simulator beside real hosts: one file, run by `lasthop compare` and by `lasthop try`.
 
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+use std::process::{Command, ExitCode};
 
-use std::process::Command;
+use lasthop_needs::{namespaces, tests};
 
 use serde_json::Value;
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            real_reno_and_simulated_reno_agree_and_so_does_the_ranking_of_schemes;
+    })
+}
 
 const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/try-reno.toml");
 
@@ -28,12 +35,7 @@ fn real_goodput(tried: &Value, scheme: &str) -> f64 {
     goodputs.iter().sum::<f64>() / goodputs.len() as f64
 }
 
-#[test]
 fn real_reno_and_simulated_reno_agree_and_so_does_the_ranking_of_schemes() {
-    if !lasthop_live::is_root() {
-        eprintln!("SKIPPED: hosts of our own (network namespaces) take root");
-        return;
-    }
     let simulated = lasthop(&["compare", SCENARIO, "--json"]);
     let tried = lasthop(&["try", SCENARIO, "--json", "--jobs", "6"]);
     for run in tried["runs"].as_array().expect("runs") {

@@ -1,5 +1,4 @@
-//! A thousand connections for a long time, while the daemon between them is killed, stopped, continued, restarted and reloaded. Needs root;
-//! skipped loudly elsewhere.
+//! A thousand connections for a long time, while the daemon between them is killed, stopped, continued, restarted and reloaded.
 //!
 //! `LASTHOP_SOAK_SECONDS` (10), `LASTHOP_SOAK_CONNECTIONS` (300; 1,000 from a minute on) and `LASTHOP_SOAK_SEED` say how long, how many, and
 //! which. `make soak` takes ten minutes, `make soak-brief` one.
@@ -11,9 +10,12 @@ mod hosts;
 mod load;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use lasthop_needs::{namespaces, tests};
 
 use lasthop_live::emulator::{Device, Emulator, End, Options, running::Running};
 use lasthop_live::gateway::control::Command;
@@ -22,6 +24,13 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use hosts::{Daemon, Kind, Site};
 use load::{Draw, Load};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            connections_outlive_whatever_happens_to_the_daemon;
+    })
+}
 
 const SNOOP: &str = "[[rule]]\nscheme = \"snoop\"\n";
 const OTHER_SNOOP: &str = "[[rule]]\nscheme = \"snoop\"\nsettings = { minimum-timeout = \"50 ms\" }\n";
@@ -33,8 +42,8 @@ fn setting(name: &str) -> Option<u64> {
 }
 
 /// server -- core [gateway] radio == an emulated hop that loses packets == client
-fn lossy_site(seed: u64) -> Option<(Site, Running)> {
-    let site = Site::hosts()?;
+fn lossy_site(seed: u64) -> (Site, Running) {
+    let site = Site::hosts();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/links/lossy-hop.toml");
     let hop = ["links.air.rate=100 Mbit/s", "links.air.delay=3 ms", "links.air.queue=2000 packets"];
     let overrides = Overrides { settings: hop.map(str::to_owned).into(), trace: None };
@@ -56,7 +65,7 @@ fn lossy_site(seed: u64) -> Option<(Site, Running)> {
     site.client.ip(&["link set eth up"]).expect("it is there");
     site.configure(Kind::Routed);
     let running = Emulator::new(built.world, ends).spawn(Options::default()).expect("a thread");
-    Some((site, running))
+    (site, running)
 }
 
 /// What is not to grow.
@@ -118,7 +127,6 @@ fn mishap(daemon: &mut Daemon, site: &Site, draw: &mut Draw, may_end: bool) -> &
     }
 }
 
-#[test]
 fn connections_outlive_whatever_happens_to_the_daemon() {
     let seconds = setting("LASTHOP_SOAK_SECONDS").unwrap_or(10);
     let connections = setting("LASTHOP_SOAK_CONNECTIONS").unwrap_or(if seconds < 60 { 300 } else { 1_000 });
@@ -126,7 +134,7 @@ fn connections_outlive_whatever_happens_to_the_daemon() {
     eprintln!(
         "LASTHOP_SOAK_SECONDS={seconds} LASTHOP_SOAK_CONNECTIONS={connections} LASTHOP_SOAK_SEED={seed}"
     );
-    let Some((site, hop)) = lossy_site(seed) else { return };
+    let (site, hop) = lossy_site(seed);
     let limit = getrlimit(Resource::Nofile);
     let wanted = 3 * connections + 1_000;
     if limit.current.is_some_and(|current| current < wanted) {

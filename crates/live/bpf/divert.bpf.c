@@ -7,12 +7,13 @@
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
 //
-// Only what is next to the wireless hop sees a connection as the client sees it, whatever is behind: routing, a bridge, address
-// translation, or a server on this machine.
+// Only what is next to the wireless hop sees a connection as the client sees it, whatever is behind: routing, a bridge, or address
+// translation. Connections of this machine's own are left as they are, in both directions.
 //
 // Whatever happens to user space, traffic has to go on: a frame is diverted only while the heartbeat is young. What is passed
 // is passed with NEXT, so that other people's programs on the port still see it.
 //
+// build.sh compiles this; the objects are in the repository beside it, so that no build of the crate needs a compiler for BPF.
 // Nothing is included, so that clang alone can compile this: the declarations below are the kernel's stable interface (linux/bpf.h).
 // Maps are of the old style, without BTF, for the sake of kernels that are built without it.
 
@@ -32,6 +33,7 @@ struct bpf_map_def {
 };
 
 static void *(*const lookup)(void *map, const void *key) = (void *)1;
+static long (*const update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const delete)(void *map, const void *key) = (void *)3;
 static u64 (*const monotonic_ns)(void) = (void *)5;
 static long (*const clone_redirect)(struct __sk_buff *skb, u32 ifindex, u64 flags) = (void *)13;
@@ -66,8 +68,8 @@ enum { INTO_INGRESS = 1 };
 // What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
 #define LONGEST 65535
 
-// What user space reads; the same order there.
-enum { DIVERTED, RESTORED, STALE, EXCLUDED, ASIDE, PASSED, PASSED_LATE, COUNTERS };
+// What user space reads.
+enum { DIVERTED, RESTORED, STALE, EXCLUDED, OWN, ASIDE, PASSED, PASSED_LATE, COUNTERS };
 struct bpf_map_def SEC("maps") counters = {MAP_PERCPU_ARRAY, 4, 8, COUNTERS, 0};
 
 // When user space was last alive, in nanoseconds of the monotonic clock. It stores there without a system call.
@@ -107,7 +109,7 @@ struct prefix {
 struct bpf_map_def SEC("maps") included = {MAP_LPM_TRIE, sizeof(struct prefix), 1, 1024, NO_PREALLOC};
 struct bpf_map_def SEC("maps") excluded = {MAP_LPM_TRIE, sizeof(struct prefix), 1, 1024, NO_PREALLOC};
 
-// Connections that user space has no use for, one entry a direction. When it is full, the least recently used comes back to us.
+// Connections that user space has no use for, and those of this machine, one entry per direction. When it is full, the least recently used comes back to us.
 struct flow {
 	struct address source, destination;
 	u16 source_port, destination_port;
@@ -246,6 +248,16 @@ INLINE int is_selected(const struct flow *flow)
 	return 1;
 }
 
+INLINE struct flow reversed(const struct flow *flow)
+{
+	struct flow back;
+	back.source = flow->destination;
+	back.destination = flow->source;
+	back.source_port = flow->destination_port;
+	back.destination_port = flow->source_port;
+	return back;
+}
+
 // Whether user space has stepped aside. A new connection between the same ports is another one, and is seen again.
 INLINE int is_aside(const struct flow *flow, u8 flags)
 {
@@ -254,13 +266,23 @@ INLINE int is_aside(const struct flow *flow, u8 flags)
 		return 0;
 	if ((flags & (SYN | ACK)) != SYN)
 		return 1;
-	back.source = flow->destination;
-	back.destination = flow->source;
-	back.source_port = flow->destination_port;
-	back.destination_port = flow->source_port;
+	back = reversed(flow);
 	delete(&aside, flow);
 	delete(&aside, &back);
 	return 0;
+}
+
+// Leaves a connection of this machine alone, in both directions. Its frames have a socket, which they would lose on the way through user
+// space: small-queue limit, pacing by `fq` and transmit timestamps hang on it. And user space must not see half a connection.
+INLINE void leave_alone(const struct flow *flow)
+{
+	struct flow back = reversed(flow);
+	u8 yes = 1;
+
+	if (lookup(&aside, &back))
+		return;
+	update(&aside, &back, &yes, 0);
+	update(&aside, flow, &yes, 0);
 }
 
 enum { ALIVE, LATE, GONE };
@@ -356,6 +378,12 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		count(EXCLUDED);
 		return NEXT;
 	}
+	// What another machine sent has the number of the interface that it came in by, also across a bridge.
+	if (down && !skb->ingress_ifindex) {
+		leave_alone(&flow);
+		count(OWN);
+		return NEXT;
+	}
 	if (is_aside(&flow, tcp.flags)) {
 		count(ASIDE);
 		return NEXT;
@@ -403,5 +431,48 @@ SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)
 	skb->mark = MARK;
 	return redirect(home->ifindex, home->flags);
 }
+
+// What user space has to know. It compares each word with its own when it loads this.
+struct word {
+	char name[28];
+	u32 value;
+};
+#define VALUE(name) {#name, name}
+#define SIZE(type) {#type, sizeof(struct type)}
+#define OFFSET(type, field) {#type "." #field, __builtin_offsetof(struct type, field)}
+const struct word SEC("layout") words[] = {
+	VALUE(DIVERTED),
+	VALUE(RESTORED),
+	VALUE(STALE),
+	VALUE(EXCLUDED),
+	VALUE(OWN),
+	VALUE(ASIDE),
+	VALUE(PASSED),
+	VALUE(PASSED_LATE),
+	VALUE(COUNTERS),
+	VALUE(STALE_NS),
+	VALUE(LONGEST),
+	VALUE(INTO_INGRESS),
+	VALUE(SOME_PORTS),
+	VALUE(ONLY_THESE_PORTS),
+	VALUE(NOT_THESE_PREFIXES),
+	VALUE(ONLY_THESE_PREFIXES),
+	VALUE(INCLUDED),
+	VALUE(NOT_INCLUDED),
+	VALUE(PASSAGES),
+	SIZE(passage),
+	OFFSET(passage, from_until),
+	OFFSET(passage, next),
+	OFFSET(passage, has_passed),
+	OFFSET(passage, acknowledged),
+	SIZE(flow),
+	OFFSET(flow, source),
+	OFFSET(flow, destination),
+	OFFSET(flow, source_port),
+	OFFSET(flow, destination_port),
+	SIZE(home),
+	OFFSET(home, ifindex),
+	OFFSET(home, flags),
+};
 
 char SEC("license") licence[] = "Dual MIT/GPL";

@@ -1,33 +1,37 @@
-//! The tc backend with real TCP through it. Needs root; skipped loudly elsewhere.
+//! The tc backend with real TCP through it.
 
 mod hosts;
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, radio, tries, without_sack};
-use lasthop_live::io::divert::{Attachment, Divert, DivertError, is_built};
+use lasthop_needs::{namespaces, tests};
+
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, nft, radio, tries, without_sack};
+use lasthop_live::io::divert::{Attachment, Divert, DivertError};
 use lasthop_live::io::{PacketIo, Selection};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::FlowKey;
 
-/// Says loudly that a test did not run.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn is_skipped() -> bool {
-    if !is_built() {
-        eprintln!("SKIPPED: this build has no BPF programs");
+fn main() -> ExitCode {
+    if let Some(how) = hosts::asked_of_child() {
+        the_process_that_is_killed(&how);
     }
-    !is_built() || hosts::is_skipped()
-}
-
-#[test]
-fn a_build_without_the_programs_says_so_in_one_sentence() {
-    if is_built() {
-        return;
-    }
-    let error = Divert::open(&[], &Selection::default()).expect_err("there is nothing to load").to_string();
-    assert!(error.contains("clang") && error.contains("policy routing"), "{error}");
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            bulk_tcp_arrives_in_super_packets_of_both_families,
+            frames_of_one_segment_and_edited_ones_arrive,
+            both_directions_pair_up_on_a_bridge,
+            what_is_not_selected_never_comes_to_us,
+            a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports,
+            a_connection_survives_a_loop_that_hangs,
+            a_connection_survives_a_process_that_is_killed_and_another_may_start,
+            frames_with_vlan_tags_come_whole_and_go_on,
+            what_is_missing_is_said;
+        [namespaces, nft]:
+            both_directions_pair_up_behind_address_translation;
+    })
 }
 
 const BULK: usize = 5_000_000;
@@ -40,11 +44,7 @@ fn open() -> Divert {
     Divert::open(&radio(), &Selection::default()).expect("it opens")
 }
 
-#[test]
 fn bulk_tcp_arrives_in_super_packets_of_both_families() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     let running = Loop::start(&hosts.gateway, None, open);
     for server in [SERVER, SERVER_V6] {
@@ -71,11 +71,7 @@ fn assert_nothing_is_left(gateway: &Namespace) {
     });
 }
 
-#[test]
 fn frames_of_one_segment_and_edited_ones_arrive() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed().without_super_packets();
     let running = Loop::start(&hosts.gateway, Some(without_sack), open);
     for server in [SERVER, SERVER_V6] {
@@ -96,43 +92,19 @@ fn assert_pairs_up(hosts: &Hosts, server: (&Namespace, &str), client: &str) {
     running.end();
 }
 
-#[test]
 fn both_directions_pair_up_on_a_bridge() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::bridged();
     assert_pairs_up(&hosts, (&hosts.server, SERVER), "10.77.1.3");
 }
 
-#[test]
 fn both_directions_pair_up_behind_address_translation() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     hosts.server.ip(&["route del default"]).expect("no way back to the client's own address");
-    if hosts.masquerade() {
-        assert_pairs_up(&hosts, (&hosts.server, SERVER), "10.77.2.2");
-    }
+    hosts.masquerade();
+    assert_pairs_up(&hosts, (&hosts.server, SERVER), "10.77.2.2");
 }
 
-#[test]
-fn both_directions_pair_up_of_a_connection_with_the_gateway_itself() {
-    if is_skipped() {
-        return;
-    }
-    let hosts = Hosts::routed();
-    for (address, client) in [("10.77.2.1:5000", "10.77.2.2"), ("[fd77:2::1]:5000", "fd77:2::2")] {
-        assert_pairs_up(&hosts, (&hosts.gateway, address), client);
-    }
-}
-
-#[test]
 fn what_is_not_selected_never_comes_to_us() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     let excluded = |port, prefix: &str| Selection {
         excluded_ports: port,
@@ -170,11 +142,7 @@ fn what_is_not_selected_never_comes_to_us() {
     }
 }
 
-#[test]
 fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     let mut gateway = hosts.gateway.enter(open).expect("enter");
     let count = |gateway: &Divert| gateway.counters().expect("they can be read");
@@ -197,11 +165,7 @@ fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
     hosts.gateway.enter(|| drop(gateway)).expect("enter");
 }
 
-#[test]
 fn a_connection_survives_a_loop_that_hangs() {
-    if is_skipped() {
-        return;
-    }
     for how in [Attachment::Newest, Attachment::Filters] {
         let hosts = Hosts::routed().with_hasty_server();
         tries::assert_in_time("longest gap around a hang", LONGEST_GAP, || {
@@ -219,15 +183,11 @@ fn a_connection_survives_a_loop_that_hangs() {
     }
 }
 
-#[test]
 fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
-    if is_skipped() {
-        return;
-    }
     for how in ["tcx", "filters"] {
         let hosts = Hosts::routed().with_hasty_server();
         tries::assert_in_time("longest gap around a kill", LONGEST_GAP, || {
-            let mut child = hosts.child("the_process_that_is_killed", how);
+            let mut child = hosts.child(how);
             let (gap, _) =
                 Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
             assert!(child.has_seen() > 0, "it was in the path");
@@ -241,20 +201,13 @@ fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
     }
 }
 
-#[test]
-#[ignore = "the other process of the test above"]
-fn the_process_that_is_killed() {
-    let Some(how) = hosts::asked_of_child() else { return };
+fn the_process_that_is_killed(how: &str) -> ! {
     let how = if how == "filters" { Attachment::Filters } else { Attachment::Newest };
     let mut gateway = Divert::open_with(&radio(), &Selection::default(), how).expect("it opens");
-    hosts::be_child(&mut gateway);
+    hosts::be_child(&mut gateway)
 }
 
-#[test]
 fn frames_with_vlan_tags_come_whole_and_go_on() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::bridged();
     let running = Loop::start(&hosts.gateway, None, open);
     for tags in [&[0x81, 0, 0, 5][..], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 5]] {
@@ -266,11 +219,7 @@ fn frames_with_vlan_tags_come_whole_and_go_on() {
     running.end();
 }
 
-#[test]
 fn what_is_missing_is_said() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     let open_on = |name: &str| {
         let radio = ["radio".to_owned(), name.to_owned()];

@@ -1,11 +1,27 @@
-//! The gateway with real TCP through it. Needs root; skipped loudly elsewhere.
+//! The gateway with real TCP through it.
 
 mod hosts;
 
-use hosts::{Hosts, SERVER, SERVER_V6, is_skipped};
+use std::process::ExitCode;
+
+use lasthop_needs::{namespaces, tests};
+
+use hosts::{Hosts, SERVER, SERVER_V6, nft};
 use lasthop_agent::LinkSenses;
 use lasthop_live::gateway::{Gateway, Start, config};
 use lasthop_live::namespace::Namespace;
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            snoop_sees_downloads_of_both_families_by_tc,
+            snoop_sees_downloads_of_both_families_by_tun,
+            snoop_sees_downloads_over_a_bridge,
+            a_port_that_is_not_there_is_named;
+        [namespaces, nft]:
+            snoop_sees_downloads_behind_address_translation;
+    })
+}
 
 const BULK: usize = 5_000_000;
 
@@ -45,25 +61,15 @@ fn snoop_sees_downloads(hosts: &Hosts, backend: &str) {
     hosts.download(SERVER, BULK / 10);
 }
 
-#[test]
 fn snoop_sees_downloads_of_both_families_by_tc() {
-    if !is_skipped() {
-        snoop_sees_downloads(&Hosts::routed(), "tc-bpf");
-    }
+    snoop_sees_downloads(&Hosts::routed(), "tc-bpf");
 }
 
-#[test]
 fn snoop_sees_downloads_of_both_families_by_tun() {
-    if !is_skipped() {
-        snoop_sees_downloads(&Hosts::routed(), "tun");
-    }
+    snoop_sees_downloads(&Hosts::routed(), "tun");
 }
 
-#[test]
 fn snoop_sees_downloads_over_a_bridge() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::bridged();
     let gateway = start(&hosts, "auto");
     hosts.download(SERVER, BULK);
@@ -71,15 +77,9 @@ fn snoop_sees_downloads_over_a_bridge() {
     assert!(report.engine.agents.seen + report.engine.agents.shown > 100, "{report:?}");
 }
 
-#[test]
 fn snoop_sees_downloads_behind_address_translation() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
-    if !hosts.masquerade() {
-        return;
-    }
+    hosts.masquerade();
     let gateway = start(&hosts, "tc-bpf");
     hosts.download(SERVER, BULK);
     let flows = gateway.flows(10).expect("it runs");
@@ -89,11 +89,7 @@ fn snoop_sees_downloads_behind_address_translation() {
     assert_eq!(report.engine.counters.passed.one_way, 0, "{report:?}");
 }
 
-#[test]
 fn a_port_that_is_not_there_is_named() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::wired();
     let text = "[ports]\nradio = [\"wlan7\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n";
     let config = config::parse(text, "test", LinkSenses::empty()).expect("it is right");

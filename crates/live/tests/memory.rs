@@ -86,7 +86,6 @@ fn a_hundred_thousand_small_segments_stay_within_the_budget() {
         }
     }
     let (taken, report) = (resident() - before, gateway.engine.report());
-    println!("{taken} octets resident, {} counted", report.agent_octets);
     assert!(report.agents.at_bound > 0, "the budget is met: {report:?}");
     assert!(report.agent_octets <= 16 << 20, "{}", report.agent_octets);
     assert!(taken <= (16 << 20) + BESIDE, "{taken} octets are resident");

@@ -1,17 +1,20 @@
-//! Hosts of our own. Needs root; skipped loudly elsewhere.
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+//! Hosts of our own.
 
 use std::net::{TcpListener, TcpStream};
+use std::process::ExitCode;
+
+use lasthop_needs::{namespaces, tests};
 
 use lasthop_live::namespace::Namespace;
 
-#[test]
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            two_hosts_are_joined_by_a_wire_and_nobody_else_sees_it;
+    })
+}
+
 fn two_hosts_are_joined_by_a_wire_and_nobody_else_sees_it() {
-    if !lasthop_live::is_root() {
-        eprintln!("SKIPPED: needs root for network namespaces");
-        return;
-    }
     let (left, right) = (Namespace::new("left").expect("root"), Namespace::new("right").expect("root"));
     left.ip(&[
         &format!("link add wire type veth peer name wire netns {}", right.path()),

@@ -1,18 +1,28 @@
-//! What passes in the kernel without asking, with real TCP. Needs root; skipped loudly elsewhere.
+//! What passes in the kernel without asking, with real TCP.
 
 mod hosts;
 
 use std::io;
+use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
+
+use lasthop_needs::{namespaces, tests};
 
 use hosts::{Hosts, Loop, SERVER, SERVER_V6, radio};
 use lasthop_agent::{Limits, Passage, Side};
 use lasthop_live::frame::Frame;
-use lasthop_live::io::divert::{Counters, Divert, is_built};
+use lasthop_live::io::divert::{Counters, Divert};
 use lasthop_live::io::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgments;
+    })
+}
 
 const BULK: usize = 20_000_000;
 
@@ -153,11 +163,7 @@ impl PacketIo for Passing {
     }
 }
 
-#[test]
 fn data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgments() {
-    if !is_built() || hosts::is_skipped() {
-        return;
-    }
     // On two processors a veth pair reorders by itself, and copies with it.
     let mut one = CpuSet::new();
     one.set(sched_getcpu());

@@ -1,14 +1,30 @@
-//! The TUN backend with real TCP through it. Needs root; skipped loudly elsewhere.
+//! The TUN backend with real TCP through it.
 
 mod hosts;
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, is_skipped, ports, tries, without_sack};
+use lasthop_needs::{namespaces, tests};
+
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, ports, tries, without_sack};
 use lasthop_live::io::Selection;
 use lasthop_live::io::policy::{Policy, PolicyError};
 use lasthop_live::namespace::Namespace;
+
+fn main() -> ExitCode {
+    if hosts::asked_of_child().is_some() {
+        hosts::be_child(&mut open());
+    }
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            bulk_tcp_arrives_in_super_packets_of_both_families,
+            frames_of_one_segment_and_edited_ones_arrive,
+            what_is_not_selected_never_comes_to_us,
+            a_connection_survives_a_process_that_is_killed_and_another_cleans_up,
+            what_is_missing_is_said;
+    })
+}
 
 const BULK: usize = 5_000_000;
 
@@ -32,11 +48,7 @@ fn assert_nothing_is_left(gateway: &Namespace) {
     });
 }
 
-#[test]
 fn bulk_tcp_arrives_in_super_packets_of_both_families() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     // The strict check, as some distributions have it.
     for interface in ["all", "default", "core", "radio"] {
@@ -54,11 +66,7 @@ fn bulk_tcp_arrives_in_super_packets_of_both_families() {
     assert_nothing_is_left(&hosts.gateway);
 }
 
-#[test]
 fn frames_of_one_segment_and_edited_ones_arrive() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed().without_super_packets();
     let running = Loop::start(&hosts.gateway, Some(without_sack), open);
     for server in [SERVER, SERVER_V6] {
@@ -69,11 +77,7 @@ fn frames_of_one_segment_and_edited_ones_arrive() {
     running.end();
 }
 
-#[test]
 fn what_is_not_selected_never_comes_to_us() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     let prefixes = |text: &str| text.parse().into_iter().collect();
     let ports_only = |ports| Selection { ports, ..Selection::default() };
@@ -101,14 +105,10 @@ fn what_is_not_selected_never_comes_to_us() {
     }
 }
 
-#[test]
 fn a_connection_survives_a_process_that_is_killed_and_another_cleans_up() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     tries::assert_in_time("longest gap around a kill", Duration::from_millis(300), || {
-        let mut child = hosts.child("the_process_that_is_killed", "policy");
+        let mut child = hosts.child("policy");
         let (gap, _) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
         assert!(child.has_seen() > 0, "it was in the path");
         assert!(rules(&hosts.gateway).contains("lookup 2600"), "its rules are there still, and lead nowhere");
@@ -121,19 +121,7 @@ fn a_connection_survives_a_process_that_is_killed_and_another_cleans_up() {
     assert_nothing_is_left(&hosts.gateway);
 }
 
-#[test]
-#[ignore = "the other process of the test above"]
-fn the_process_that_is_killed() {
-    if hosts::asked_of_child().is_some() {
-        hosts::be_child(&mut open());
-    }
-}
-
-#[test]
 fn what_is_missing_is_said() {
-    if is_skipped() {
-        return;
-    }
     let hosts = Hosts::routed();
     let mut wrong = ports();
     wrong[1].name = "nonesuch".into();

@@ -1,11 +1,12 @@
-//! What reaches the gateway of a trial, and the stations' own agents. Needs root; skipped loudly elsewhere.
-
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+//! What reaches the gateway of a trial, and the stations' own agents.
 
 use std::net::IpAddr;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use lasthop_needs::{namespaces, tests};
 
 use bytes::Bytes;
 use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Verdict};
@@ -15,6 +16,18 @@ use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
 use lasthop_scenario::{Overrides, Scenario, file};
 use lasthop_schemes::catalogue::{Place, Role, find};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks,
+            nobody_is_told_anything_where_no_agent_asks,
+            a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them,
+            a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air,
+            an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client,
+            a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back;
+    })
+}
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -74,14 +87,6 @@ fn identity(packet: &Packet) -> Bytes {
     octets.into()
 }
 
-fn is_skipped() -> bool {
-    let skipped = !lasthop_live::is_root();
-    if skipped {
-        eprintln!("SKIPPED: hosts of our own (network namespaces) take root");
-    }
-    skipped
-}
-
 fn scenario(scheme: &str) -> Scenario {
     let text = format!("schemes = [{scheme:?}]\n{SCENARIO}");
     file::parse(&text, "trial.toml", Path::new(""), &Overrides::default()).expect("a scenario")
@@ -102,11 +107,7 @@ fn record(needs: LinkSenses) -> (Tape, Outcome) {
     (std::mem::take(&mut *tape.lock().unwrap_or_else(PoisonError::into_inner)), outcome)
 }
 
-#[test]
 fn every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks() {
-    if is_skipped() {
-        return;
-    }
     let (tape, outcome) = record(LinkSenses::FRAME_FATE);
     let link = outcome.gateway.expect("there is one").link.expect("it listens");
     assert_eq!(link.lost, 0, "{link:?}");
@@ -137,21 +138,13 @@ fn every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks() {
     assert!(failed > 100 && (1..failed).contains(&given_up), "{failed} {given_up}");
 }
 
-#[test]
 fn nobody_is_told_anything_where_no_agent_asks() {
-    if is_skipped() {
-        return;
-    }
     let (tape, outcome) = record(LinkSenses::empty());
     assert!(tape.heard.is_empty() && tape.forwarded.len() > 1380);
     assert_eq!(outcome.gateway.expect("there is one").link, None);
 }
 
-#[test]
 fn a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them() {
-    if is_skipped() {
-        return;
-    }
     let outcome = run(&scenario("refined-icmp"), None).expect("it runs");
     let gateway = outcome.gateway.expect("there is one");
     let messages = gateway.engine.agents.control_messages;
@@ -189,11 +182,7 @@ fn frames_of_client(outcome: &Outcome) -> u64 {
     outcome.stations.iter().find(|station| station.name == "client").expect("it is in the cell").frames
 }
 
-#[test]
 fn a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air() {
-    if is_skipped() {
-        return;
-    }
     let (plain, lle) =
         (over_a_cell("\"none\"", "download", None), over_a_cell("\"lle-tcp\"", "download", None));
     let agents = &lle.gateway.as_ref().expect("there is one").engine.agents;
@@ -208,11 +197,7 @@ fn a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air() {
     assert_eq!((plain.acks_generated, plain.acks_suppressed), (0, 0));
 }
 
-#[test]
 fn an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client() {
-    if is_skipped() {
-        return;
-    }
     let (plain, controlled) = ("\"lle-tcp\"", "{ scheme = \"lle-tcp\", sender-buffer = \"64 KiB\" }");
     let (plain, controlled) = (over_a_cell(plain, "upload", None), over_a_cell(controlled, "upload", None));
     assert!(plain.acks_generated < 10, "it goes further than the hop: {}", plain.acks_generated);
@@ -252,11 +237,7 @@ impl Agent for Mortal {
     }
 }
 
-#[test]
 fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
-    if is_skipped() {
-        return;
-    }
     let born = AtomicU32::new(0);
     let agent: AgentMaker = Arc::new(move || {
         let scheme = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new()));

@@ -77,6 +77,3 @@ fn into_io(error: PcapError) -> io::Error {
         error => io::Error::other(error),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -108,27 +108,3 @@ fn what_the_schema_refers_to_is_there() {
         assert!(schema.pointer(pointer).is_some(), "{pointer}");
     }
 }
-
-#[test]
-fn measured_traces_fit_the_measured_link() {
-    // Beside the project, wherever that is checked out.
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().skip(3);
-    let folder = above.map(|folder| folder.join("shared/traces")).find(|folder| folder.is_dir());
-    let Some(folder) = folder else {
-        skipped_loudly();
-        return;
-    };
-    for entry in fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable entry").path();
-        if path.extension().is_some_and(|extension| extension == "up" || extension == "down") {
-            let overrides = Overrides { trace: Some(path), ..Overrides::default() };
-            let scenario = file::read(&scenarios().join("measured-link.toml"), &overrides);
-            try_out(&scenario.unwrap_or_else(|error| panic!("{error}")));
-        }
-    }
-}
-
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skipped_loudly() {
-    eprintln!("SKIPPED: there are no measured traces in ../shared/traces");
-}

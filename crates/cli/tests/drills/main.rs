@@ -1,4 +1,4 @@
-//! Fault drills: what happens to other people's connections when something goes wrong with the gateway. Need root; skipped loudly elsewhere.
+//! Fault drills: what happens to other people's connections when something goes wrong with the gateway.
 //!
 //! `cargo test -p lasthop-cli --test drills -- --nocapture` prints what was measured.
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
@@ -13,7 +13,45 @@ mod hosts;
 mod ports;
 mod reload;
 
+use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hosts::translation;
+use lasthop_needs::{namespaces, tests};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            bounds::with_room_for_eight_connections_fifty_complete,
+            bounds::twenty_thousand_syns_stay_within_the_bound_and_a_connection_goes_on,
+            bounds::a_client_that_vanishes_is_forgotten_with_all_that_was_held_for_it,
+            commands::a_trial_that_is_interrupted_or_killed_leaves_nothing,
+            commands::an_emulation_that_is_interrupted_leaves_nothing,
+            commands::what_an_emulation_that_was_killed_leaves_is_cleared_away_by_the_next,
+            deaths::connections_go_on_when_the_daemon_is_killed_and_nothing_is_left_of_it,
+            deaths::connections_go_on_when_the_daemon_hangs_and_through_it_when_it_comes_to,
+            deaths::a_daemon_with_real_time_scheduling_that_hangs_is_passed_by_like_any_other,
+            deaths::a_hang_that_is_shorter_than_the_heartbeat_costs_nothing_but_time,
+            deaths::with_the_tun_backend_connections_go_on_when_it_is_killed_and_the_next_one_clears_up,
+            deaths::a_daemon_that_is_told_to_end_ends_well_and_another_starts_at_once,
+            frames::frames_of_every_kind_arrive_unchanged_and_only_tcp_is_seen,
+            frames::garbage_arrives_unchanged_and_the_daemon_lives,
+            ports::a_port_that_goes_down_and_up_again_costs_that_time,
+            ports::when_a_radio_interface_vanishes_the_daemon_ends_and_says_so_and_may_come_back_with_it,
+            ports::when_a_core_interface_vanishes_the_daemon_ends_and_says_so_or_goes_on,
+            reload::under_load_a_reload_loses_and_corrupts_nothing;
+        [namespaces, translation]:
+            deaths::behind_address_translation_connections_go_on_when_the_daemon_is_killed,
+            deaths::behind_address_translation_connections_go_on_when_the_daemon_hangs,
+            deaths::behind_address_translation_a_daemon_that_is_told_to_end_ends_well;
+        [namespaces, setpriv]:
+            commands::without_root_each_command_says_what_it_needs;
+    })
+}
+
+fn setpriv() -> Result<(), String> {
+    lasthop_needs::program("setpriv")
+}
 
 /// One drill at a time: what they measure is time.
 fn alone() -> MutexGuard<'static, ()> {

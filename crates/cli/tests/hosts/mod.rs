@@ -10,7 +10,7 @@ pub mod tries;
 
 pub use daemon::Daemon;
 pub use pulse::{Beats, Pulse, check, echo, fill, open};
-pub use site::{Kind, SERVER, Site};
+pub use site::{Kind, SERVER, Site, translation};
 
 use std::time::{Duration, Instant};
 

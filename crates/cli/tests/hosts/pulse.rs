@@ -114,7 +114,11 @@ fn receive(mut stream: TcpStream, kind: u64, count: &AtomicU64) -> (u64, Duratio
     let (mut at, mut longest, mut last) = (0, Duration::ZERO, Instant::now());
     let mut octets = vec![0; 65_536];
     loop {
-        let len = stream.read(&mut octets).expect("it goes on");
+        let len = match stream.read(&mut octets) {
+            // With a time-out it is interrupted where the whole machine was stopped for a moment.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            came => came.expect("it goes on"),
+        };
         let now = Instant::now();
         longest = longest.max(now - last);
         last = now;

@@ -1,8 +1,8 @@
 //! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP devices, and put back what comes from there.
 //!
 //! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. So both directions
-//! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, address
-//! translation (MASQUERADE), or a server on the gateway itself. The core's interfaces are not touched. A third port has copies of what agents let
+//! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, or address
+//! translation (MASQUERADE). The core's interfaces are not touched. A third port has copies of what agents let
 //! pass at the other two ([`Passage`]): that goes on in the kernel, as if we were not there.
 //!
 //! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation are as without us, because the kernel's stack
@@ -15,16 +15,22 @@
 //!
 //! - its `mark`, `priority` and traffic-control index, so that a queueing discipline of the radio interface has to classify by
 //!   the packet (DSCP, addresses, ports) and not by what a firewall noted; Wi-Fi drivers go by DSCP;
-//! - the sending socket, for TCP of the gateway itself: its small-queue limit (TSQ) and pacing by `fq` of the radio interface
-//!   do not see it any more;
 //! - that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks there see a diverted frame of the way up twice, and
 //!   `netdev` egress hooks one of the way down.
+//!
+//! Connections of the gateway's own host are left as they are: their frames have a socket, by which TCP limits its queue (TSQ), `fq` paces,
+//! and an application gets its transmit timestamps, once each. A frame that goes out and came in by no interface
+//! (`ingress_ifindex`) is the host's own, and from then on both directions of its connection are set aside in the kernel. Only a client's
+//! SYN comes to user space, which cannot know yet for whom it is. A connection that is redirected to a proxy on the host is the host's
+//! own; one of a container behind an interface of the host (veth) is not.
 //!
 //! Between two clients of one gateway a connection is seen twice, once next to each: as two connections, each with the other
 //! client for its core.
 
 mod error;
+mod layout;
 mod mapped;
+mod maps;
 mod passages;
 mod program;
 
@@ -42,7 +48,8 @@ use passages::Passages;
 use program::Programs;
 
 pub use error::{DivertError, ProgramError};
-pub use program::{Attachment, Counters, is_built};
+pub use maps::Counters;
+pub use program::Attachment;
 
 /// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
 #[derive(Debug)]
@@ -81,7 +88,7 @@ impl Divert {
             }
             // Nothing is ever written to this one.
             let tap = Device::new("lasthop%d", Kind::Tap)?;
-            programs.copy(interface.index(), tap.bring_up(LARGEST_MTU, true)?.index())?;
+            programs.maps.copy(interface.index(), tap.bring_up(LARGEST_MTU, true)?.index())?;
             let copies_of = Some([2, 1].map(|back| PortId(ports.len() as u16 - back)));
             ports.push(Port { name: name.clone(), side: Side::Core, ethernet: true, copies_of });
             devices.push(tap);
@@ -89,15 +96,15 @@ impl Divert {
         for port in ports.iter().filter(|port| port.copies_of.is_none()) {
             programs.divert(port.side, &port.name, how)?;
         }
-        let heartbeat = programs.mapped("heartbeat", 1)?;
-        let passages = Passages::new(&programs)?;
+        let heartbeat = programs.maps.share_heartbeat()?;
+        let passages = Passages::new(&programs.maps)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
         Ok(Self { heartbeat, passages, programs, devices })
     }
 
     /// What the programs have counted.
     pub fn counters(&self) -> Result<Counters, ProgramError> {
-        self.programs.counters()
+        self.programs.maps.counters()
     }
 }
 
@@ -135,13 +142,13 @@ impl PacketIo for Divert {
     }
 
     fn let_pass(&mut self, passage: Passage) {
-        if let Err(error) = self.passages.follow(passage, &mut self.programs) {
+        if let Err(error) = self.passages.follow(passage, &mut self.programs.maps) {
             tracing::debug!(%error, "what may pass could not be said");
         }
     }
 
     fn set_aside(&mut self, flow: FlowKey) {
-        if let Err(error) = self.programs.set_aside(flow) {
+        if let Err(error) = self.programs.maps.set_aside(flow) {
             tracing::debug!(%error, "a flow could not be set aside");
         }
     }

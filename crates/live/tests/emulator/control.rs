@@ -7,7 +7,7 @@ use lasthop_live::emulator::Options;
 use lasthop_live::emulator::control::{ControlSocket, change};
 use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
-use crate::hosts::{Hosts, direction, skipped, world};
+use crate::hosts::{Hosts, direction, world};
 use crate::stream::stream;
 use crate::tries;
 
@@ -26,11 +26,7 @@ fn set(path: &Path, assignments: &[&str]) -> Result<(), String> {
     change(path, &assignments).map_err(|error| error.to_string())
 }
 
-#[test]
-fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
-    if skipped() {
-        return;
-    }
+pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     let settings = Settings::parse(LINK.to_owned(), "link".to_owned(), PathBuf::new(), &Overrides::default());
     let settings = settings.expect("a good file");
     let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
@@ -61,11 +57,7 @@ fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     assert!(!path.exists() && set(&path, &["air.loss=0%"]).is_err());
 }
 
-#[test]
-fn a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst() {
-    if skipped() {
-        return;
-    }
+pub fn a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst() {
     let (world, ends, link) = world(1, &direction(50, 0.0), Duration::from_millis(2));
     let (hosts, emulator) = Hosts::around(world, ends, false);
     let running = emulator.spawn(Options::default()).expect("a thread");

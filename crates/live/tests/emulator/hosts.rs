@@ -15,16 +15,6 @@ pub struct Hosts {
     pub far: Namespace,
 }
 
-/// Whether this test cannot run here; says so.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-pub fn skipped() -> bool {
-    let skipped = !lasthop_live::is_root();
-    if skipped {
-        eprintln!("SKIPPED: needs root for network namespaces");
-    }
-    skipped
-}
-
 pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
     Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(mbps)),

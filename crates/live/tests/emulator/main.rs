@@ -1,4 +1,4 @@
-//! The emulator between real hosts. Needs root; skipped loudly elsewhere.
+//! The emulator between real hosts.
 
 mod control;
 mod hosts;
@@ -9,11 +9,34 @@ mod tries;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::ExitCode;
 use std::time::Duration;
+
+use lasthop_needs::{namespaces, tests};
 
 use lasthop_live::emulator::Options;
 
-use hosts::{Hosts, direction, skipped, world};
+use hosts::{Hosts, direction, world};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            tcp_through_a_lossy_hop_arrives_intact_over_ipv4_and_ipv6,
+            control::a_link_is_changed_through_the_socket_while_packets_cross_it,
+            control::a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst,
+            leftovers::a_device_that_is_down_or_gone_loses_packets_and_nothing_else,
+            leftovers::a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it,
+            stream::delay_and_rate_are_those_asked_for_and_packets_stay_in_order,
+            stream::fates_of_frames_are_told_to_agents_outside_the_world,
+            stream::the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them;
+        [namespaces, iptables]:
+            leftovers::what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start;
+    })
+}
+
+fn iptables() -> Result<(), String> {
+    lasthop_needs::program("iptables")
+}
 
 /// Sends `octets` over a TCP connection from the far host to the near one, and returns what came.
 fn download(hosts: &Hosts, address: &'static str, octets: &[u8]) -> Vec<u8> {
@@ -27,11 +50,7 @@ fn download(hosts: &Hosts, address: &'static str, octets: &[u8]) -> Vec<u8> {
     })
 }
 
-#[test]
 fn tcp_through_a_lossy_hop_arrives_intact_over_ipv4_and_ipv6() {
-    if skipped() {
-        return;
-    }
     let (world, ends, _) = world(1, &direction(50, 1.0), Duration::from_millis(2));
     let (hosts, emulator) = Hosts::around(world, ends, true);
     let running = emulator.spawn(Options::default()).expect("a thread");

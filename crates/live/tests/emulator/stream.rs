@@ -10,7 +10,7 @@ use lasthop_packet::Instant;
 use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeConfig, NodeKind, WirelessConfig, World};
 use rustix::time::Timespec;
 
-use crate::hosts::{Hosts, direction, skipped, world};
+use crate::hosts::{Hosts, direction, world};
 use crate::tries;
 
 /// Octets of a datagram: 1,000 with the headers of UDP and IP.
@@ -67,11 +67,7 @@ fn in_order(arrivals: &[Arrival]) -> bool {
     arrivals.windows(2).all(|pair| pair[0].number < pair[1].number)
 }
 
-#[test]
-fn delay_and_rate_are_those_asked_for_and_packets_stay_in_order() {
-    if skipped() {
-        return;
-    }
+pub fn delay_and_rate_are_those_asked_for_and_packets_stay_in_order() {
     let (propagation, transmission) = (Duration::from_millis(15), Duration::from_micros(400));
     let (world, ends, _) = world(1, &direction(20, 0.0), propagation);
     let (hosts, emulator) = Hosts::around(world, ends, false);
@@ -117,11 +113,7 @@ fn lossy_run(seed: u64) -> (Vec<u64>, Summary) {
     (arrivals.iter().map(|arrival| arrival.number).collect(), running.stop().expect("it ran"))
 }
 
-#[test]
-fn the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them() {
-    if skipped() {
-        return;
-    }
+pub fn the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them() {
     let (arrived, summary) = lossy_run(4);
     let lost = 2000 - arrived.len();
     assert_eq!((summary.packets_taken, summary.dropped["wired loss"]), (2000, lost as u64), "{summary:?}");
@@ -131,11 +123,7 @@ fn the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them() {
     assert!(lossy_run(5).0 != arrived, "another seed");
 }
 
-#[test]
-fn fates_of_frames_are_told_to_agents_outside_the_world() {
-    if skipped() {
-        return;
-    }
+pub fn fates_of_frames_are_told_to_agents_outside_the_world() {
     let mut world = World::new(1);
     let ends = ["near", "far"].map(|name| world.add_node(NodeConfig::new(name, NodeKind::External)));
     let link = world.add_wireless_link(

@@ -1,8 +1,8 @@
 //! Server, gateway and client on this machine, and a packet loop in the gateway that sends everything on.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
+pub mod sockets;
 pub mod tries;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,13 +27,9 @@ use rustix::net::{AddressFamily, Protocol, RawProtocol, SocketFlags, SocketType,
 pub const SERVER: &str = "10.77.1.2:5000";
 pub const SERVER_V6: &str = "[fd77:1::2]:5000";
 
-/// Says loudly that a test did not run.
-pub fn is_skipped() -> bool {
-    let skipped = !lasthop_live::is_root();
-    if skipped {
-        eprintln!("SKIPPED: needs root for network namespaces");
-    }
-    skipped
+/// Needs what gives addresses in [`Hosts::masquerade`].
+pub fn nft() -> Result<(), String> {
+    lasthop_needs::program("nft")
 }
 
 /// server -- core [gateway] radio -- client
@@ -120,16 +116,13 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// Whoever goes from the client to the server has the gateway's address; `false`, said loudly, if `nft` is not there.
-    pub fn masquerade(&self) -> bool {
+    /// Whoever goes from the client to the server has the gateway's address.
+    pub fn masquerade(&self) {
         let rule = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }; \
                     add rule ip nat out oifname core masquerade";
         let nft = self.gateway.enter(|| Command::new("nft").arg(rule).output()).expect("enter");
-        let works = nft.is_ok_and(|output| output.status.success());
-        if !works {
-            eprintln!("SKIPPED: address translation needs nft");
-        }
-        works
+        let output = nft.expect("it is installed");
+        assert!(output.status.success(), "{output:?}");
     }
 
     /// Traffic that is not TCP, both ways.
@@ -174,11 +167,10 @@ impl Hosts {
         }
     }
 
-    /// Another process of this test's program in the gateway, which runs the test of this name.
-    pub fn child(&self, test: &str, ask: &str) -> Child {
+    /// Another process of this test's program in the gateway, of which this is asked.
+    pub fn child(&self, ask: &str) -> Child {
         let spawn = || {
             Command::new(std::env::current_exe().expect("we run"))
-                .args([test, "--exact", "--ignored", "--nocapture"])
                 .env(CHILD, ask)
                 .stdout(Stdio::piped())
                 .spawn()
@@ -225,14 +217,14 @@ impl Drop for Child {
     }
 }
 
-/// What a test asks of this process, if it is a child.
+/// What is asked of this process, if it is not the tests' own but one that they started.
 pub fn asked_of_child() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
 /// Runs until it is killed, and says now and then how many frames it has seen.
 #[allow(clippy::print_stdout, reason = "the parent listens")]
-pub fn be_child(io: &mut dyn PacketIo) {
+pub fn be_child(io: &mut dyn PacketIo) -> ! {
     let seen = Seen::default();
     io.heartbeat(clock::now());
     println!("\nready");
@@ -245,6 +237,7 @@ pub fn be_child(io: &mut dyn PacketIo) {
         });
         seen.run(io, None);
     });
+    unreachable!("nobody ends it but by killing it");
 }
 
 /// A socket for whole frames of the host's one interface.
@@ -295,7 +288,7 @@ fn bound<Socket: Send>(host: &Namespace, bind: impl Fn() -> io::Result<Socket> +
 }
 
 /// Asserts that this holds before long. A test that starts a process at the same time holds our files for a moment, between fork and exec.
-pub fn assert_soon(holds: impl Fn() -> Result<(), String>) {
+pub fn assert_soon(mut holds: impl FnMut() -> Result<(), String>) {
     let deadline = Instant::now() + PATIENCE;
     while let Err(message) = holds() {
         assert!(Instant::now() < deadline, "{message}");
@@ -335,8 +328,13 @@ impl Flow {
 
     /// A server and its client.
     pub fn between(server: &Namespace, client: &Namespace, address: &str) -> Self {
-        let address: SocketAddr = address.parse().expect("an address");
-        let listener = bound(server, || TcpListener::bind(address));
+        Self::by_way_of((server, address), client, address)
+    }
+
+    /// A server and its client, which knows it by another address.
+    pub fn by_way_of(server: (&Namespace, &str), client: &Namespace, address: &str) -> Self {
+        let [own, address] = [server.1, address].map(|text| text.parse::<SocketAddr>().expect("an address"));
+        let listener = bound(server.0, || TcpListener::bind(own));
         let client = client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
         let client = client.expect("the server is reachable");
         let (server, _) = listener.accept().expect("a connection");

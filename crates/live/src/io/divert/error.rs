@@ -40,11 +40,9 @@ pub enum DivertError {
 /// What is the matter with the BPF programs.
 #[derive(Debug, Error)]
 pub enum ProgramError {
-    /// They were not compiled.
-    #[error(
-        "this build has no BPF programs: {0}; build it where clang is installed, or use the backend with policy routing"
-    )]
-    NotBuilt(&'static str),
+    /// The object that is compiled in and this program do not agree on what they share.
+    #[error("the BPF object does not fit this program: {0}; build both anew (crates/live/bpf/build.sh)")]
+    Misfit(String),
     /// The kernel does not take them.
     #[error(
         "the kernel does not take the BPF programs: {0}; it needs CONFIG_BPF_SYSCALL, and we CAP_BPF and CAP_NET_ADMIN"

@@ -4,15 +4,11 @@ use lasthop_agent::{Limits, Lookup, Passage};
 use lasthop_packet::FlowKey;
 
 use super::error::ProgramError;
+use super::layout::{ACKNOWLEDGED, FROM_UNTIL, NEXT_AND_HAS_PASSED, SLOT_WORDS, SLOTS};
 use super::mapped::Mapped;
-use super::program::Programs;
+use super::maps::Maps;
 
-/// Connections of which something may pass at the same time (`PASSAGES`). Others are as right, only slower.
-pub(super) const SLOTS: u32 = 16_384;
-/// Words of a slot (`struct passage`).
-const WORDS: usize = 3;
-
-/// The slots.
+/// The slots. Connections for which there is none are served as well, only more slowly.
 #[derive(Debug)]
 pub(super) struct Passages {
     shared: Mapped,
@@ -23,25 +19,25 @@ pub(super) struct Passages {
 }
 
 impl Passages {
-    pub(super) fn new(programs: &Programs) -> Result<Self, ProgramError> {
-        let shared = programs.mapped("passages", SLOTS as usize * WORDS)?;
+    pub(super) fn new(maps: &Maps) -> Result<Self, ProgramError> {
+        let shared = maps.share_passages()?;
         Ok(Self { shared, slots: Lookup::default(), free: Vec::new(), touched: 0 })
     }
 
     /// Does what an agent says.
-    pub(super) fn follow(&mut self, passage: Passage, programs: &mut Programs) -> Result<(), ProgramError> {
+    pub(super) fn follow(&mut self, passage: Passage, maps: &mut Maps) -> Result<(), ProgramError> {
         let flow = passage.flow;
         match (passage.limits, self.slots.get(&flow).copied()) {
-            (Some(limits), Some(slot)) => self.store(slot, 0, words_of(limits)),
+            (Some(limits), Some(slot)) => self.store(slot, FROM_UNTIL, words_of(limits)),
             (Some(limits), None) => {
                 let Some(slot) = self.take_slot() else { return Ok(()) };
-                self.store(slot, 0, words_of(limits));
+                self.store(slot, FROM_UNTIL, words_of(limits));
                 // Nothing has passed yet, and `from` is next.
-                self.store(slot, 1, pair(limits.from.0, 0));
-                self.store(slot, 2, pair(limits.acknowledged.0, 0));
-                if let Err(error) = programs.open_passage(flow, slot) {
+                self.store(slot, NEXT_AND_HAS_PASSED, pair(limits.from.0, 0));
+                self.store(slot, ACKNOWLEDGED, pair(limits.acknowledged.0, 0));
+                if let Err(error) = maps.open_passage(flow, slot) {
                     // Half open, it would lead to whoever has the slot next.
-                    let _ = programs.close_passage(flow);
+                    let _ = maps.close_passage(flow);
                     self.free.push(slot);
                     return Err(error);
                 }
@@ -50,7 +46,7 @@ impl Passages {
             (None, Some(slot)) => {
                 self.slots.remove(&flow);
                 self.free.push(slot);
-                return programs.close_passage(flow);
+                return maps.close_passage(flow);
             }
             (None, None) => {}
         }
@@ -58,7 +54,7 @@ impl Passages {
     }
 
     fn store(&mut self, slot: u32, word: usize, value: u64) {
-        self.shared.store(slot as usize * WORDS + word, value);
+        self.shared.store(slot as usize * SLOT_WORDS + word, value);
     }
 
     fn take_slot(&mut self) -> Option<u32> {

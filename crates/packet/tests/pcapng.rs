@@ -1,21 +1,55 @@
 //! Rules of capture files, and what Wireshark makes of one.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+#![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::process::{Command, ExitCode, Stdio};
+
+use lasthop_needs::tests;
+use lasthop_packet::pcapng::PcapngWriter;
+use lasthop_packet::quote::error_about;
+use lasthop_packet::{
+    Instant, Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps, Transport, Udp,
+    wire,
+};
+use pcap_file::DataLink;
+use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-use super::*;
-use crate::header::{Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
-use crate::packet::Transport;
-use crate::quote::error_about;
-use crate::seq::Seq;
-use crate::wire::samples::{V4, V6, stream};
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        []:
+            a_capture_reads_back_as_it_was_written,
+            an_interface_that_is_not_there_is_refused;
+        [tshark]:
+            wireshark_finds_no_fault_in_a_capture,
+            wireshark_would_have_found_a_wrong_checksum;
+    })
+}
+
+fn tshark() -> Result<(), String> {
+    lasthop_needs::program("tshark")
+}
+
+/// Two hosts, of either family.
+const HOSTS: [(IpAddr, IpAddr); 2] = [
+    (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7))),
+    (
+        IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
+        IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)),
+    ),
+];
+
+/// A piece of a simulated stream.
+fn stream(len: u32) -> Payload {
+    Payload::Stream { stream: 7, offset: 0, len }
+}
 
 /// A SYN, data, an acknowledgment with SACK blocks, a datagram and an error message, over IPv4 and IPv6.
 fn packets() -> Vec<Packet> {
     let mut packets = Vec::new();
-    for ((from, to), time_exceeded) in [(V4, 11), (V6, 3)] {
+    for ((from, to), time_exceeded) in HOSTS.into_iter().zip([11, 3]) {
         let timestamps = Some(Timestamps { value: 100, echo_reply: 200 });
         let base =
             Tcp { source_port: 40_000, destination_port: 80, seq: Seq(1), window: 1000, ..Tcp::default() };
@@ -65,7 +99,6 @@ fn capture() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-#[test]
 fn a_capture_reads_back_as_it_was_written() {
     let capture = capture();
     let mut reader = PcapNgReader::new(&capture[..]).unwrap();
@@ -95,16 +128,14 @@ fn a_capture_reads_back_as_it_was_written() {
     assert_eq!(count, packets().len());
 }
 
-#[test]
 fn an_interface_that_is_not_there_is_refused() {
     let mut writer = PcapngWriter::new(Vec::new(), &["core"]).unwrap();
     let error = writer.write(1, Instant::ZERO, &packets()[0]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
 }
 
-/// What tshark reads in a capture: a line a packet, fields between tabs. `None` where tshark is not installed.
-#[allow(clippy::print_stderr, reason = "a test that did not run must not look as if it had")]
-fn tshark(capture: &[u8], fields: &[&str]) -> Option<String> {
+/// What tshark reads in a capture: a line for each packet, fields between tabs.
+fn read_with_tshark(capture: &[u8], fields: &[&str]) -> String {
     let mut command = Command::new("tshark");
     command.args(["-r", "-", "-n", "-T", "fields"]);
     for protocol in ["tcp", "udp", "ip"] {
@@ -112,17 +143,13 @@ fn tshark(capture: &[u8], fields: &[&str]) -> Option<String> {
     }
     command.args(fields.iter().flat_map(|field| ["-e", field]));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else {
-        eprintln!("SKIPPED: tshark is not installed");
-        return None;
-    };
+    let mut child = command.spawn().expect("it is installed");
     child.stdin.take().unwrap().write_all(capture).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
-    Some(String::from_utf8(output.stdout).unwrap())
+    String::from_utf8(output.stdout).unwrap()
 }
 
-#[test]
 fn wireshark_finds_no_fault_in_a_capture() {
     let fields = [
         "frame.time_epoch",
@@ -137,7 +164,7 @@ fn wireshark_finds_no_fault_in_a_capture() {
         "frame.protocols",
         "tcp.options.sack.count",
     ];
-    let Some(output) = tshark(&capture(), &fields) else { return };
+    let output = read_with_tshark(&capture(), &fields);
     let lines: Vec<Vec<&str>> = output.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), packets().len());
     for (index, line) in lines.iter().enumerate() {
@@ -158,13 +185,12 @@ fn wireshark_finds_no_fault_in_a_capture() {
     }
 }
 
-#[test]
 fn wireshark_would_have_found_a_wrong_checksum() {
     let mut capture = capture();
     let last = capture.len() - 4 - 4;
     let data = capture.windows(4).position(|window| window == [0x45, 0, 0, 60]).unwrap();
     assert!(data < last);
     capture[data + 8] ^= 1;
-    let Some(output) = tshark(&capture, &["ip.checksum.status"]) else { return };
+    let output = read_with_tshark(&capture, &["ip.checksum.status"]);
     assert!(output.starts_with('0'), "{output}");
 }

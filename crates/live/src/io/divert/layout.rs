@@ -1,0 +1,218 @@
+//! What the BPF programs and this module have to agree on: numbers, and the sizes and fields of what is in the maps. The object has
+//! its own words in a section, and is not loaded if one of them differs from what is here.
+#![expect(unsafe_code, reason = "keys and values of BPF maps are plain octets")]
+
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+
+use lasthop_packet::FlowKey;
+use object::{Object, ObjectSection};
+
+use super::error::ProgramError;
+use crate::io::LONGEST_WAIT;
+use crate::io::selection::mapped;
+
+/// `struct flow`: a direction of a connection, in network order.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Flow {
+    source: [u8; 16],
+    destination: [u8; 16],
+    source_port: [u8; 2],
+    destination_port: [u8; 2],
+}
+
+// SAFETY: octets without padding.
+unsafe impl aya::Pod for Flow {}
+
+impl From<FlowKey> for Flow {
+    fn from(flow: FlowKey) -> Self {
+        Self {
+            source: mapped(flow.source.0),
+            destination: mapped(flow.destination.0),
+            source_port: flow.source.1.to_be_bytes(),
+            destination_port: flow.destination.1.to_be_bytes(),
+        }
+    }
+}
+
+/// `struct home`: where frames of a TAP device go on.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Home {
+    pub(super) ifindex: u32,
+    /// Zero: where it goes out.
+    pub(super) flags: u32,
+}
+
+// SAFETY: two numbers without padding.
+unsafe impl aya::Pod for Home {}
+
+/// `BPF_F_INGRESS`: where it comes in.
+pub(super) const INTO_INGRESS: u32 = 1;
+
+/// `struct passage`: what may pass of a connection. Its fields are stored as words of 64 bits.
+#[repr(C)]
+pub(super) struct Slot {
+    from_until: u64,
+    next: u32,
+    has_passed: u32,
+    acknowledged: u32,
+    unused: u32,
+}
+
+/// Slots in the map.
+pub(super) const SLOTS: u32 = 16_384;
+/// Words of a slot, and which of them has `from` and `until`, `next` and `has_passed`, `acknowledged`.
+pub(super) const SLOT_WORDS: usize = size_of::<Slot>() / 8;
+pub(super) const FROM_UNTIL: usize = offset_of!(Slot, from_until) / 8;
+pub(super) const NEXT_AND_HAS_PASSED: usize = offset_of!(Slot, next) / 8;
+pub(super) const ACKNOWLEDGED: usize = offset_of!(Slot, acknowledged) / 8;
+
+/// Places in the map of counters.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Counter {
+    Diverted,
+    Restored,
+    Stale,
+    Excluded,
+    Own,
+    Aside,
+    Passed,
+    Late,
+    /// How many there are.
+    End,
+}
+
+/// Which of the maps of ports and prefixes have anything in them.
+pub(super) const SOME_PORTS: u32 = 1;
+pub(super) const ONLY_THESE_PORTS: u32 = 2;
+pub(super) const NOT_THESE_PREFIXES: u32 = 4;
+pub(super) const ONLY_THESE_PREFIXES: u32 = 8;
+/// On which lists a port is.
+pub(super) const INCLUDED: u8 = 1;
+pub(super) const NOT_INCLUDED: u8 = 2;
+
+/// After how long the heartbeat is stale: three times the longest wait, so that two beats may be late.
+const STALE_NS: u128 = LONGEST_WAIT.as_nanos() * 3;
+/// Longer packets pass: the length fields of IP have no room for them.
+const LONGEST: u16 = u16::MAX;
+
+/// Every word, under the name that it has in the source.
+fn words() -> BTreeMap<&'static str, u32> {
+    let words = [
+        ("DIVERTED", Counter::Diverted as usize),
+        ("RESTORED", Counter::Restored as usize),
+        ("STALE", Counter::Stale as usize),
+        ("EXCLUDED", Counter::Excluded as usize),
+        ("OWN", Counter::Own as usize),
+        ("ASIDE", Counter::Aside as usize),
+        ("PASSED", Counter::Passed as usize),
+        ("PASSED_LATE", Counter::Late as usize),
+        ("COUNTERS", Counter::End as usize),
+        ("STALE_NS", STALE_NS as usize),
+        ("LONGEST", LONGEST.into()),
+        ("INTO_INGRESS", INTO_INGRESS as usize),
+        ("SOME_PORTS", SOME_PORTS as usize),
+        ("ONLY_THESE_PORTS", ONLY_THESE_PORTS as usize),
+        ("NOT_THESE_PREFIXES", NOT_THESE_PREFIXES as usize),
+        ("ONLY_THESE_PREFIXES", ONLY_THESE_PREFIXES as usize),
+        ("INCLUDED", INCLUDED.into()),
+        ("NOT_INCLUDED", NOT_INCLUDED.into()),
+        ("PASSAGES", SLOTS as usize),
+        ("passage", size_of::<Slot>()),
+        ("passage.from_until", offset_of!(Slot, from_until)),
+        ("passage.next", offset_of!(Slot, next)),
+        ("passage.has_passed", offset_of!(Slot, has_passed)),
+        ("passage.acknowledged", offset_of!(Slot, acknowledged)),
+        ("flow", size_of::<Flow>()),
+        ("flow.source", offset_of!(Flow, source)),
+        ("flow.destination", offset_of!(Flow, destination)),
+        ("flow.source_port", offset_of!(Flow, source_port)),
+        ("flow.destination_port", offset_of!(Flow, destination_port)),
+        ("home", size_of::<Home>()),
+        ("home.ifindex", offset_of!(Home, ifindex)),
+        ("home.flags", offset_of!(Home, flags)),
+    ];
+    words.into_iter().map(|(name, value)| (name, value as u32)).collect()
+}
+
+/// Octets of a word in the object: its name, filled up with zeros, and its value.
+const NAME: usize = 28;
+const WORD: usize = NAME + 4;
+
+/// Whether an object has the same words.
+pub(super) fn check(object: &[u8]) -> Result<(), ProgramError> {
+    let (ours, theirs) = (words(), words_of(object)?);
+    for name in ours.keys().copied().chain(theirs.keys().map(String::as_str)) {
+        let (here, there) = (ours.get(name), theirs.get(name));
+        if here != there {
+            let value = |word: Option<&u32>| word.map_or_else(|| "missing".to_owned(), u32::to_string);
+            return Err(ProgramError::Misfit(format!(
+                "{name} is {} there, {} here",
+                value(there),
+                value(here)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The words that an object of either byte order has.
+fn words_of(object: &[u8]) -> Result<BTreeMap<String, u32>, ProgramError> {
+    let wrong = |error: object::Error| ProgramError::Misfit(error.to_string());
+    let file = object::File::parse(object).map_err(wrong)?;
+    let missing = || ProgramError::Misfit("it has no section \"layout\"".to_owned());
+    let section = file.section_by_name("layout").ok_or_else(missing)?;
+    let (words, _) = section.data().map_err(wrong)?.as_chunks::<WORD>();
+    let word = |octets: &[u8; WORD]| {
+        let [name @ .., a, b, c, d] = octets;
+        let value = [*a, *b, *c, *d];
+        let value =
+            if file.is_little_endian() { u32::from_le_bytes(value) } else { u32::from_be_bytes(value) };
+        (String::from_utf8_lossy(name).trim_end_matches('\0').to_owned(), value)
+    };
+    Ok(words.iter().map(word).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OBJECTS: [&[u8]; 2] =
+        [include_bytes!("../../../bpf/divert.bpfel.o"), include_bytes!("../../../bpf/divert.bpfeb.o")];
+
+    #[test]
+    fn the_objects_of_both_byte_orders_fit() {
+        for object in OBJECTS {
+            check(object).unwrap();
+            assert_eq!(words_of(object).unwrap().len(), words().len());
+        }
+    }
+
+    #[test]
+    fn an_object_with_one_word_changed_does_not_fit_and_the_word_is_named() {
+        for object in OBJECTS {
+            for name in words().keys() {
+                let mut padded = [0; NAME];
+                padded[..name.len()].copy_from_slice(name.as_bytes());
+                let at = object.windows(NAME).position(|octets| octets == padded).unwrap();
+                for (changed, what) in [(at, "missing"), (at + NAME + 1, "there")] {
+                    let mut object = object.to_vec();
+                    object[changed] ^= 0x10;
+                    let said = check(&object).unwrap_err().to_string();
+                    assert!(said.contains(name) && said.contains(what), "{said}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_or_has_no_words_does_not_fit() {
+        assert!(check(b"\x7fELF").is_err());
+        let mut nameless = OBJECTS[0].to_vec();
+        let at = nameless.windows(8).rposition(|octets| octets == b"\0layout\0").unwrap();
+        nameless[at + 1] = b'x';
+        assert!(check(&nameless).unwrap_err().to_string().contains("no section"));
+    }
+}

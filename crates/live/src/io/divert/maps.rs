@@ -1,0 +1,203 @@
+//! The maps of the BPF programs, each with the types that it has in `bpf/divert.bpf.c`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::os::fd::AsFd;
+
+use aya::Ebpf;
+use aya::maps::lpm_trie::{Key, LpmTrie};
+use aya::maps::{Array, HashMap, IterableMap, Map, MapData, MapError, PerCpuArray};
+use lasthop_agent::Side;
+use lasthop_packet::FlowKey;
+
+use super::error::ProgramError;
+use super::layout::{
+    Counter, Flow, Home, INCLUDED, INTO_INGRESS, NOT_INCLUDED, NOT_THESE_PREFIXES, ONLY_THESE_PORTS,
+    ONLY_THESE_PREFIXES, SLOT_WORDS, SLOTS, SOME_PORTS,
+};
+use super::mapped::Mapped;
+use crate::io::selection::{Prefix, Selection};
+
+/// What the programs have counted, in frames; a super-packet is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Sent to us.
+    pub diverted: u64,
+    /// Put back.
+    pub restored: u64,
+    /// TCP that passed because the packet loop was not alive.
+    pub stale: u64,
+    /// TCP that passed because it is not selected.
+    pub excluded: u64,
+    /// TCP that this machine itself sent. It passed.
+    pub own: u64,
+    /// TCP that passed because its flow is set aside.
+    pub aside: u64,
+    /// TCP that passed because its agent lets it; we got a copy.
+    pub passed: u64,
+    /// The same beyond what its agent lets, because we were late.
+    pub late: u64,
+}
+
+type Slots = HashMap<MapData, Flow, u32>;
+type Taps = HashMap<MapData, u32, u32>;
+type Prefixes = LpmTrie<MapData, [u8; 16], u8>;
+
+/// All maps that we write to or read.
+pub(super) struct Maps {
+    counters: PerCpuArray<MapData, u64>,
+    heartbeat: Array<MapData, u64>,
+    passages: Array<MapData, [u64; SLOT_WORDS]>,
+    down_slots: Slots,
+    up_slots: Slots,
+    down_taps: Taps,
+    up_taps: Taps,
+    copy_taps: Taps,
+    homes: HashMap<MapData, u32, Home>,
+    selection: Array<MapData, u32>,
+    tcp_ports: HashMap<MapData, [u8; 2], u8>,
+    included: Prefixes,
+    excluded: Prefixes,
+    aside: HashMap<MapData, Flow, u8>,
+}
+
+impl Maps {
+    /// Takes the maps out of a loaded object. One that is missing, or has other sizes than here, is an error.
+    pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
+        Ok(Self {
+            counters: take(bpf, "counters")?,
+            heartbeat: take(bpf, "heartbeat")?,
+            passages: take(bpf, "passages")?,
+            down_slots: take(bpf, "down_slots")?,
+            up_slots: take(bpf, "up_slots")?,
+            down_taps: take(bpf, "down_taps")?,
+            up_taps: take(bpf, "up_taps")?,
+            copy_taps: take(bpf, "copy_taps")?,
+            homes: take(bpf, "homes")?,
+            selection: take(bpf, "selection")?,
+            tcp_ports: take(bpf, "tcp_ports")?,
+            included: take(bpf, "included")?,
+            excluded: take(bpf, "excluded")?,
+            aside: take(bpf, "aside")?,
+        })
+    }
+
+    /// Says which TCP is wanted.
+    pub(super) fn select(&mut self, selection: &Selection) -> Result<(), ProgramError> {
+        // Where a port is on both lists, both bits are set.
+        let mut ports = BTreeMap::new();
+        for (list, bit) in [(&selection.ports, INCLUDED), (&selection.excluded_ports, NOT_INCLUDED)] {
+            for port in list {
+                *ports.entry(port.to_be_bytes()).or_insert(0) |= bit;
+            }
+        }
+        for (port, bits) in &ports {
+            self.tcp_ports.insert(port, bits, 0).map_err(refused("tcp_ports"))?;
+        }
+        insert("included", &mut self.included, &selection.prefixes)?;
+        insert("excluded", &mut self.excluded, &selection.excluded_prefixes)?;
+        let which = [
+            (!ports.is_empty(), SOME_PORTS),
+            (!selection.ports.is_empty(), ONLY_THESE_PORTS),
+            (!selection.excluded_prefixes.is_empty(), NOT_THESE_PREFIXES),
+            (!selection.prefixes.is_empty(), ONLY_THESE_PREFIXES),
+        ];
+        let which = which.into_iter().map(|(present, bit)| if present { bit } else { 0 }).sum::<u32>();
+        self.selection.set(0, which, 0).map_err(refused("selection"))
+    }
+
+    /// Has frames of this side of an interface go to a TAP device, and what is written there go on at the same place. Both are numbers.
+    pub(super) fn join(&mut self, side: Side, interface: u32, tap: u32) -> Result<(), ProgramError> {
+        let (flags, name, taps) = match side {
+            Side::Core => (0, "down_taps", &mut self.down_taps),
+            Side::Radio => (INTO_INGRESS, "up_taps", &mut self.up_taps),
+        };
+        self.homes.insert(tap, Home { ifindex: interface, flags }, 0).map_err(refused("homes"))?;
+        taps.insert(interface, tap, 0).map_err(refused(name))
+    }
+
+    /// Has copies of what passes at an interface go to a TAP device. Both are numbers.
+    pub(super) fn copy(&mut self, interface: u32, tap: u32) -> Result<(), ProgramError> {
+        self.copy_taps.insert(interface, tap, 0).map_err(refused("copy_taps"))
+    }
+
+    /// When the packet loop was last alive: one word.
+    pub(super) fn share_heartbeat(&self) -> Result<Mapped, ProgramError> {
+        shared("heartbeat", &self.heartbeat, 1)
+    }
+
+    /// The words of all slots.
+    pub(super) fn share_passages(&self) -> Result<Mapped, ProgramError> {
+        shared("passages", &self.passages, SLOTS as usize * SLOT_WORDS)
+    }
+
+    /// Has both directions of a connection go by what its slot says.
+    pub(super) fn open_passage(&mut self, flow: FlowKey, slot: u32) -> Result<(), ProgramError> {
+        self.down_slots.insert(Flow::from(flow), slot, 0).map_err(refused("down_slots"))?;
+        self.up_slots.insert(Flow::from(flow.reversed()), slot, 0).map_err(refused("up_slots"))
+    }
+
+    /// Has nothing of a connection pass any more. Both directions are tried.
+    pub(super) fn close_passage(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+        let down = self.down_slots.remove(&Flow::from(flow)).map_err(refused("down_slots"));
+        let up = self.up_slots.remove(&Flow::from(flow.reversed())).map_err(refused("up_slots"));
+        down.and(up)
+    }
+
+    /// Lets both directions of a flow pass from now on.
+    pub(super) fn set_aside(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+        for direction in [flow, flow.reversed()] {
+            self.aside.insert(Flow::from(direction), 1, 0).map_err(refused("aside"))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn counters(&self) -> Result<Counters, ProgramError> {
+        let read = |which: Counter| {
+            let counts = self.counters.get(&(which as u32), 0).map_err(refused("counters"))?;
+            Ok(counts.iter().sum())
+        };
+        Ok(Counters {
+            diverted: read(Counter::Diverted)?,
+            restored: read(Counter::Restored)?,
+            stale: read(Counter::Stale)?,
+            excluded: read(Counter::Excluded)?,
+            own: read(Counter::Own)?,
+            aside: read(Counter::Aside)?,
+            passed: read(Counter::Passed)?,
+            late: read(Counter::Late)?,
+        })
+    }
+}
+
+impl fmt::Debug for Maps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Maps").finish_non_exhaustive()
+    }
+}
+
+fn take<M: TryFrom<Map, Error = MapError>>(bpf: &mut Ebpf, name: &'static str) -> Result<M, ProgramError> {
+    let map = bpf.take_map(name).ok_or(ProgramError::Missing(name))?;
+    map.try_into().map_err(refused(name))
+}
+
+fn insert(name: &'static str, map: &mut Prefixes, prefixes: &[Prefix]) -> Result<(), ProgramError> {
+    for prefix in prefixes {
+        let (len, octets) = prefix.mapped();
+        map.insert(&Key::new(len, octets), 1, 0).map_err(refused(name))?;
+    }
+    Ok(())
+}
+
+/// An array in our own memory, of so many words of 64 bits.
+fn shared<T: aya::Pod>(
+    map: &'static str,
+    array: &Array<MapData, T>,
+    words: usize,
+) -> Result<Mapped, ProgramError> {
+    Mapped::new(array.map().fd().as_fd(), words).map_err(|error| ProgramError::Share { map, error })
+}
+
+fn refused(map: &'static str) -> impl Fn(MapError) -> ProgramError {
+    move |error| ProgramError::Map { map, error: Box::new(error) }
+}
