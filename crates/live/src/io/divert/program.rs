@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcError, qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
-use aya::{Ebpf, EbpfError};
+use aya::{Ebpf, EbpfError, EbpfLoader};
 use lasthop_agent::Side;
 
 use super::error::ProgramError;
@@ -68,7 +68,8 @@ impl Programs {
     pub(super) fn load(selection: &Selection) -> Result<Self, ProgramError> {
         layout::check(OBJECT)?;
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
-        let mut bpf = Ebpf::load(OBJECT).map_err(load)?;
+        // The programs use no kernel types; to read the kernel's BTF would take 20 MB for a moment, half of which stays.
+        let mut bpf = EbpfLoader::new().btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;
         for hook in HOOKS {
             program(&mut bpf, hook.program)?.load().map_err(|error| load(error.into()))?;
