@@ -12,7 +12,7 @@
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the loop that packets go round |
-//! | `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
+//! | `doors`, `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`] | whether the loop was there when it should have been |
 //! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
 //!
@@ -24,6 +24,7 @@ pub mod control;
 pub mod counters;
 pub mod daemon;
 pub mod detect;
+mod doors;
 pub mod engine;
 mod housekeeping;
 mod http;

@@ -1,5 +1,6 @@
 //! Ports: where frames come from and go to.
 
+pub mod claim;
 mod devices;
 pub mod divert;
 pub mod memory;

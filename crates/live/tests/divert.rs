@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, radio, tries, without_sack};
+use lasthop_live::io::claim::ClaimError;
 use lasthop_live::io::divert::{Attachment, Divert, DivertError, is_built};
 use lasthop_live::io::{PacketIo, Selection};
 use lasthop_live::namespace::Namespace;
@@ -277,14 +278,14 @@ fn what_is_missing_is_said() {
         hosts.gateway.enter(|| Divert::open(&radio, &Selection::default()).map(drop)).expect("enter")
     };
     let error = open_on("nonesuch").expect_err("there is none");
-    assert!(matches!(error, DivertError::NoInterface { .. }), "{error}");
+    assert!(matches!(error, DivertError::Claim(ClaimError::NoInterface { .. })), "{error}");
     let error = hosts.gateway.enter(|| {
         let first = open();
         let second = Divert::open(&radio(), &Selection::default()).expect_err("two are one too many");
         drop(first);
         second.to_string()
     });
-    assert!(error.expect("enter").contains("another gateway runs on radio"));
+    assert!(error.expect("enter").contains("another gateway has the interface radio: process "));
     let waker_ends_a_wait = hosts.gateway.enter(|| {
         let mut gateway = open();
         let waker = gateway.waker();

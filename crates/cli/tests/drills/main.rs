@@ -12,6 +12,7 @@ mod frames;
 mod hosts;
 mod ports;
 mod reload;
+mod starts;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

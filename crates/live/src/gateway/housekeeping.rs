@@ -1,26 +1,23 @@
 //! The second thread: signals, the control socket, the metrics page. It asks the packet loop by message, and never touches a packet.
 
-use std::fs;
-use std::io::{self, Read as _};
-use std::net::{SocketAddr, TcpListener};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tracing::{error, info, warn};
 
 use super::config::{self, Backend, Config};
 use super::control::{self, Answer, Command, MOST_FLOWS, PATIENCE, parse_flow};
+use super::doors::{Doors, empty};
 use super::packet_loop::{LoopReport, Request};
 use super::{http, metrics};
 use crate::io::Port;
+use crate::peer::Peer;
 
 /// The packet loop answers in far less; one that does not has a fault.
 const LOOP_PATIENCE: Duration = Duration::from_secs(5);
@@ -35,91 +32,6 @@ pub(super) struct Housekeeping {
     pub(super) in_force: Config,
     pub(super) backend: Backend,
     pub(super) doors: Doors,
-}
-
-/// Where others come in. All are open before the first packet, so that what is refused is refused at start.
-pub(super) struct Doors {
-    control: Option<(UnixListener, PathBuf)>,
-    metrics: Option<TcpListener>,
-    signals: Option<Signals>,
-    /// Readable when the packet loop has ended.
-    pub(super) ended: UnixStream,
-}
-
-struct Signals {
-    reload: UnixStream,
-    stop: UnixStream,
-}
-
-impl Doors {
-    pub(super) fn open(
-        control: Option<&Path>,
-        metrics: Option<SocketAddr>,
-        signals: bool,
-        ended: UnixStream,
-    ) -> io::Result<Self> {
-        let explain =
-            |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
-        let control = control
-            .map(|path| {
-                let opened = open_control(path).map(|listener| (listener, path.to_owned()));
-                opened.map_err(explain(format!("the control socket {} cannot be opened", path.display())))
-            })
-            .transpose()?;
-        let metrics = metrics
-            .map(|at| {
-                let listener = TcpListener::bind(at).and_then(|l| l.set_nonblocking(true).map(|()| l));
-                listener.map_err(explain(format!("the metrics address {at} cannot be used")))
-            })
-            .transpose()?;
-        let signals = signals.then(Signals::catch).transpose()?;
-        Ok(Self { control, metrics, signals, ended })
-    }
-}
-
-impl Drop for Doors {
-    fn drop(&mut self) {
-        if let Some((_, path)) = &self.control {
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-/// Opens the control socket, where no other gateway has it. One that a dead gateway left behind is cleared away.
-fn open_control(path: &Path) -> io::Result<UnixListener> {
-    if UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another gateway is running there"));
-    }
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if std::os::unix::fs::FileTypeExt::is_socket(&metadata.file_type()) => {
-            fs::remove_file(path)?;
-        }
-        Ok(_) => {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket"));
-        }
-        Err(_) => {}
-    }
-    if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
-        fs::DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
-}
-
-impl Signals {
-    fn catch() -> io::Result<Self> {
-        let pipe = |signals: &[i32]| -> io::Result<UnixStream> {
-            let (reader, writer) = UnixStream::pair()?;
-            reader.set_nonblocking(true)?;
-            for signal in signals {
-                signal_hook::low_level::pipe::register(*signal, writer.try_clone()?)?;
-            }
-            Ok(reader)
-        };
-        Ok(Self { reload: pipe(&[SIGHUP])?, stop: pipe(&[SIGTERM, SIGINT])? })
-    }
 }
 
 impl Housekeeping {
@@ -163,7 +75,7 @@ impl Housekeeping {
             Some(ended.as_fd()),
             signals.as_ref().map(|signals| signals.stop.as_fd()),
             signals.as_ref().map(|signals| signals.reload.as_fd()),
-            control.as_ref().map(|(listener, _)| listener.as_fd()),
+            control.as_ref().map(|door| door.listener.as_fd()),
             metrics.as_ref().map(AsFd::as_fd),
         ];
         // A door that is not there is watched for nothing.
@@ -186,14 +98,14 @@ impl Housekeeping {
     }
 
     fn answer_control(&self) -> io::Result<()> {
-        let Some((listener, _)) = &self.doors.control else { return Ok(()) };
-        let (stream, _) = listener.accept()?;
+        let Some(door) = &self.doors.control else { return Ok(()) };
+        let (stream, _) = door.listener.accept()?;
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         // The socket's mode says the same, but not before it is set.
-        let peer = rustix::net::sockopt::socket_peercred(&stream)?.uid;
-        let answer = if !peer.is_root() && peer != rustix::process::geteuid() {
+        let uid = Peer::of(&stream)?.uid;
+        let answer = if uid != 0 && uid != rustix::process::geteuid().as_raw() {
             Answer::Error("only root and the gateway's own user may ask".to_owned())
         } else {
             match control::read_question(&stream)? {
@@ -273,9 +185,4 @@ impl Housekeeping {
         self.requests.send(question(to)).map_err(|_| "the packet loop has ended".to_owned())?;
         answer.recv_timeout(LOOP_PATIENCE).map_err(|_| "the packet loop does not answer".to_owned())
     }
-}
-
-/// Reads what there is. Whether there was anything.
-fn empty(mut stream: &UnixStream) -> bool {
-    matches!(stream.read(&mut [0; 64]), Ok(len) if len > 0)
 }

@@ -1,22 +1,18 @@
 //! The BPF programs and their maps, from `bpf/divert.bpf.c`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
-use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, MapError, PerCpuArray};
-use aya::programs::tc::{NlOptions, TcAttachOptions, TcError, qdisc_add_clsact, qdisc_detach_program};
-use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
+use aya::programs::SchedClassifier;
 use aya::{Ebpf, EbpfError};
 use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 
+use super::attach::{Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, UP};
 use super::error::ProgramError;
 use super::mapped::Mapped;
-use crate::clock;
 use crate::io::selection::{Prefix, Selection, mapped};
 
 /// The compiled programs; nothing if the build had no compiler for them.
@@ -25,19 +21,6 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/di
 /// Whether this build has the BPF programs; without them nothing is diverted, and opening says why.
 pub fn is_built() -> bool {
     !OBJECT.is_empty()
-}
-
-/// The programs, each with the hook that it is for.
-const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
-const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingress };
-const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
-const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
-
-/// A program, and where on an interface it runs.
-#[derive(Clone, Copy, Debug)]
-struct Hook {
-    program: &'static str,
-    at: TcAttachType,
 }
 
 /// Where frames of a side are taken, and the map of the TAP devices for them: what comes from the core's side where it goes out, what
@@ -51,17 +34,6 @@ const fn hook_of(side: Side) -> (Hook, &'static str) {
 
 /// `BPF_F_INGRESS`.
 const INTO_INGRESS: u32 = 1;
-
-/// How programs are attached to interfaces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Attachment {
-    /// By TCX links if the kernel has them, otherwise by filters.
-    #[default]
-    Newest,
-    /// By filters of a `clsact` queueing discipline, as every kernel has them. They outlive a process that is killed, and then pass
-    /// everything until the next start removes them.
-    Filters,
-}
 
 /// What the programs have counted, in frames; a super-packet is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,10 +57,8 @@ pub struct Counters {
 /// The loaded programs.
 #[derive(Debug)]
 pub(super) struct Programs {
-    /// Detaches what it has attached when it is dropped.
+    attached: Attached,
     bpf: Ebpf,
-    /// Interfaces to which we gave a `clsact` discipline.
-    disciplined: BTreeSet<String>,
 }
 
 /// `SOME_PORTS` and so on.
@@ -109,7 +79,7 @@ impl Programs {
         for hook in HOOKS {
             program(&mut bpf, hook.program)?.load().map_err(|error| load(error.into()))?;
         }
-        let mut programs = Self { bpf, disciplined: BTreeSet::new() };
+        let mut programs = Self { attached: Attached::default(), bpf };
         programs.select(selection)?;
         Ok(programs)
     }
@@ -181,29 +151,8 @@ impl Programs {
     }
 
     fn attach(&mut self, hook: Hook, interface: &str, how: Attachment) -> Result<(), ProgramError> {
-        // A filter that a dead gateway left passes everything; one of a living gateway yields to us.
-        if qdisc_detach_program(interface, hook.at, hook.program).is_ok() {
-            self.disciplined.insert(interface.to_owned());
-        }
-        if stays_linked(interface, hook) {
-            return Err(ProgramError::Taken { interface: interface.to_owned() });
-        }
         let program = program(&mut self.bpf, hook.program)?;
-        let link = TcAttachOptions::TcxOrder(LinkOrder::default());
-        if how == Attachment::Newest && program.attach_with_options(interface, hook.at, link).is_ok() {
-            return Ok(());
-        }
-        let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
-        match qdisc_add_clsact(interface) {
-            Ok(()) => {
-                self.disciplined.insert(interface.to_owned());
-            }
-            Err(error) if already_there(&error) => {}
-            Err(error) => return Err(refused(with_sources(&error))),
-        }
-        let filter = TcAttachOptions::Netlink(NlOptions::default());
-        let attached = program.attach_with_options(interface, hook.at, filter);
-        attached.map(|_| ()).map_err(|error| refused(with_sources(&error)))
+        self.attached.attach(program, hook, interface, how)
     }
 
     /// An array that is shared with the programs, of so many words.
@@ -276,47 +225,6 @@ impl Programs {
     }
 }
 
-impl Drop for Programs {
-    fn drop(&mut self) {
-        for interface in &self.disciplined {
-            for hook in HOOKS {
-                let _ = qdisc_detach_program(interface, hook.at, hook.program);
-            }
-            remove_empty_discipline(interface);
-        }
-    }
-}
-
-/// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that stays, for want of `tc`, does nothing.
-fn remove_empty_discipline(interface: &str) {
-    let tc = |arguments: &[&str]| Command::new("tc").args(arguments).output().map(|output| output.stdout);
-    let is_empty = |direction| {
-        tc(&["filter", "show", "dev", interface, direction]).is_ok_and(|filters| filters.is_empty())
-    };
-    if is_empty("ingress") && is_empty("egress") {
-        let _ = tc(&["qdisc", "del", "dev", interface, "clsact"]);
-    }
-}
-
-/// How long a gateway that is just ending may take to let go.
-const ENDING: Duration = Duration::from_millis(500);
-
-/// Whether such a program is linked to the interface and stays so.
-#[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
-fn stays_linked(interface: &str, hook: Hook) -> bool {
-    let asked = clock::now();
-    // Where there are no TCX links the query fails, and there is nobody.
-    while SchedClassifier::query_tcx(interface, hook.at)
-        .is_ok_and(|(_, attached)| attached.iter().any(|program| program.name() == hook.program.as_bytes()))
-    {
-        if clock::now().since(asked) > ENDING {
-            return true;
-        }
-        thread::sleep(ENDING / 50);
-    }
-    false
-}
-
 fn program<'a>(bpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut SchedClassifier, ProgramError> {
     let program = bpf.program_mut(name).ok_or(ProgramError::Missing(name))?;
     program.try_into().map_err(|_| ProgramError::Missing(name))
@@ -334,22 +242,4 @@ fn octets(flow: FlowKey) -> [u8; 36] {
     key[32..34].copy_from_slice(&flow.source.1.to_be_bytes());
     key[34..].copy_from_slice(&flow.destination.1.to_be_bytes());
     key
-}
-
-fn already_there(error: &TcError) -> bool {
-    with_sources(error).contains("os error 17")
-}
-
-/// aya's errors name the system call, and only their sources what the kernel said.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let source_text = source.to_string();
-        if !text.contains(&source_text) {
-            text = format!("{text}: {source_text}");
-        }
-        next = source.source();
-    }
-    text
 }
