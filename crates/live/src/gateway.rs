@@ -14,10 +14,11 @@
 //! | [`packet_loop`] | the loop that packets go round |
 //! | `doors`, `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`] | whether the loop was there when it should have been |
-//! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
+//! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
 
+mod choice;
 pub mod config;
 pub mod connection;
 pub mod control;
@@ -41,6 +42,7 @@ pub mod selector;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod translation;
 
 pub use config::Config;
 pub use daemon::{Gateway, GatewayError, Start};

@@ -252,6 +252,16 @@ fn the_process_that_is_killed() {
 }
 
 #[test]
+fn a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = Hosts::wired();
+    hosts.gateway.enter(Divert::try_out).expect("enter").expect("the tests of this file run, too");
+    assert_nothing_is_left(&hosts.gateway);
+}
+
+#[test]
 fn frames_with_vlan_tags_come_whole_and_go_on() {
     if is_skipped() {
         return;

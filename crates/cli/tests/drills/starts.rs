@@ -71,7 +71,7 @@ const PLENTY: u32 = 1024;
 fn a_second_gateway_on_a_port_is_refused_with_the_holder_and_the_first_sees_on() {
     let _alone = alone();
     let directory = tempfile::tempdir().expect("a directory");
-    for (first, second) in [("tc-bpf", "tc-bpf"), ("tc-bpf", "tun"), ("tun", "tc-bpf"), ("tun", "tun")] {
+    for (first, second) in [("tc-bpf", "auto"), ("tc-bpf", "tun"), ("tun", "tc-bpf"), ("tun", "tun")] {
         let Some(site) = Site::new(Kind::Routed) else { return };
         let backend = |name: &str| format!("backend = \"{name}\"");
         let mut daemon = Daemon::start_with(&site.gateway, &backend(first), "");
@@ -198,5 +198,63 @@ fn a_start_that_runs_out_of_descriptors_at_any_step_leaves_nothing() {
         }
         assert!((5..90).contains(&failures), "{backend}: {failures} starts failed");
         site.assert_no_traces();
+    }
+}
+
+/// What `--check` prints of a file.
+fn check(host: &Namespace, directory: &Path, text: &str) -> String {
+    let file = directory.join("checked.toml");
+    fs::write(&file, text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.arg("gateway").arg("--check").arg(&file);
+    let output = host.enter(|| command.output()).expect("enter").expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "the file is right");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn auto_falls_back_to_tun_only_where_no_address_is_translated_and_says_so() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    // What has no Ethernet header is nothing for tc-bpf.
+    let text = file(at, "", "core = [\"core\"]\nradio = [\"tunnel\"]", NO_METRICS);
+    let nft = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }";
+    let masquerade = ["-t", "nat", "-A", "POSTROUTING", "-o", "core", "-j", "MASQUERADE"];
+    for (program, arguments) in [
+        (None, &[][..]),
+        (Some("nft"), &[nft][..]),
+        (Some("iptables-nft"), &masquerade),
+        (Some("iptables-legacy"), &masquerade),
+    ] {
+        let Some(site) = Site::new(Kind::Routed) else { return };
+        site.gateway.ip(&["tuntap add tunnel mode tun"]).expect("a device");
+        let Some(program) = program else {
+            let checked = check(&site.gateway, at, &text);
+            assert!(
+                checked.contains("backend  tun") && checked.contains("note: tc-bpf does not work"),
+                "{checked}"
+            );
+            let started = attempt(&site.gateway, at, &text, PLENTY);
+            assert_eq!(started.code, Some(0), "{}", started.said);
+            assert!(started.said.contains("tc-bpf does not work here"), "{}", started.said);
+            continue;
+        };
+        if site.run(program, arguments).is_none() {
+            eprintln!("no {program} here");
+            continue;
+        }
+        let checked = check(&site.gateway, at, &text);
+        assert!(
+            checked.contains("here a start would fail") && checked.contains("address translation"),
+            "{checked}"
+        );
+        let refused = attempt(&site.gateway, at, &text, PLENTY);
+        assert_eq!(refused.code, Some(1), "{program}: {}", refused.said);
+        assert!(refused.said.contains("would break the address translation"), "{program}: {}", refused.said);
+        assert_nothing_is_left(&site, at, &refused);
+        // tc-bpf has no such trouble.
+        let by_tc = check(&site.gateway, at, &file(at, "", PORTS, NO_METRICS));
+        assert!(by_tc.contains("backend  tc-bpf"), "{by_tc}");
     }
 }

@@ -103,7 +103,7 @@ impl Start {
                     .map_err(GatewayError::Doors)?;
                 Ok((doors, open_ports()?))
             };
-            let OpenPorts { mut io, .. } = match open() {
+            let OpenPorts { mut io, mut notes, .. } = match open() {
                 Ok((doors, ports)) => {
                     let _ = opened.send(Ok((doors, ports.io.ports().to_vec(), ports.backend)));
                     ports
@@ -117,7 +117,7 @@ impl Start {
             if gate.recv().is_err() {
                 return Err(GatewayError::Ended);
             }
-            let notes = be_on_time(config.realtime);
+            notes.extend(be_on_time(config.realtime));
             run_loop(io.as_mut(), &config.plan, inbox, owns_process, notes)
         });
         let mut gateway = Gateway {

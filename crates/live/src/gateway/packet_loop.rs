@@ -52,7 +52,7 @@ pub struct LoopReport {
     pub longest_turn_s: f64,
     /// Whether it was there when it should have been.
     pub punctuality: PunctualityReport,
-    /// What the kernel did not grant it; each a sentence.
+    /// What the operator should know: what the kernel did not grant, what the backend does not do; each a sentence.
     pub notes: Vec<String>,
     /// What it heard of a link layer; `None` where no link layer tells it anything.
     pub link: Option<LinkReport>,

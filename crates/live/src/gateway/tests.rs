@@ -48,7 +48,8 @@ impl Running {
         let io = memory.clone();
         let config = config::read(&file, LinkSenses::empty()).expect("it is right");
         let start = Start { config, file: Some(file), owns_process: false };
-        let open = move |_: &_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto }));
+        let open =
+            move |_: &_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() }));
         let gateway = start.run(open).expect("nothing is in the way");
         Self { directory, gateway, memory, metrics }
     }
@@ -161,7 +162,8 @@ fn a_second_gateway_is_refused_where_the_first_one_listens() {
     let config = config::read(&running.file(), LinkSenses::empty()).expect("it is right");
     let start = Start { config, file: None, owns_process: false };
     let io = Memory::new(Vec::new());
-    let refused = start.run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto })));
+    let refused = start
+        .run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() })));
     let refused = refused.expect_err("the socket is taken").to_string();
     assert!(refused.contains("another gateway is running there"), "{refused}");
 }
@@ -177,7 +179,8 @@ fn a_start_that_fails_runs_no_turn_and_leaves_no_socket() {
     let memory = Memory::new(Vec::new());
     let io = memory.clone();
     let start = Start { config, file: None, owns_process: false };
-    let refused = start.run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto })));
+    let refused = start
+        .run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() })));
     assert!(refused.expect_err("the address is taken").to_string().contains(&metrics.to_string()));
     assert_eq!(memory.last_heartbeat(), None);
     assert!(!socket.exists());

@@ -81,9 +81,10 @@ impl Claims {
     }
 }
 
-/// Whether no gateway has the interface of this name, which need not exist.
-pub(super) fn is_free(interface: &str) -> bool {
-    Interface::named(interface).map_or(true, |interface| claim(interface.index()).is_ok())
+/// The process that has claimed the interface of this name, in words; `None` if none has.
+pub(crate) fn holder(interface: &str) -> Option<String> {
+    let index = Interface::named(interface).ok()?.index();
+    claim(index).is_err().then(|| holder_of(index))
 }
 
 impl Claim {

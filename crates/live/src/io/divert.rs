@@ -28,6 +28,7 @@ mod error;
 mod mapped;
 mod passages;
 mod program;
+mod tryout;
 
 use std::io;
 

@@ -203,7 +203,7 @@ struct Rules(Claims);
 impl Rules {
     /// Removes what gateways before us have left: at our ports, and at others that no gateway has.
     fn none(claims: &Claims) -> Result<Self, PolicyError> {
-        remove_rules(|port| claims.has(port) || claim::is_free(port))?;
+        remove_rules(|port| claims.has(port) || claim::holder(port).is_none())?;
         Ok(Self(claims.clone()))
     }
 }

@@ -53,6 +53,17 @@ pub enum Backend {
     Tun,
 }
 
+impl Backend {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::TcBpf => "tc-bpf",
+            Self::Tun => "tun",
+        }
+    }
+}
+
 /// Which interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -36,6 +36,9 @@ pub enum DivertError {
     /// The BPF programs.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// A frame of our own did not go the whole way ([`super::Divert::try_out`]).
+    #[error("the kernel takes the BPF programs and attaches them, but {0}")]
+    Lost(&'static str),
     /// What we wait with.
     #[error("cannot make an eventfd: {0}")]
     Wait(#[source] io::Error),
