@@ -12,13 +12,14 @@
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the loop that packets go round |
-//! | `doors`, `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
+//! | `doors`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`] | whether the loop was there when it should have been |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
 
 mod choice;
+mod client;
 pub mod config;
 pub mod connection;
 pub mod control;
@@ -37,6 +38,7 @@ pub mod plan;
 pub mod ports;
 pub mod punctuality;
 pub mod reaction;
+mod requests;
 pub mod rule;
 pub mod selector;
 pub mod table;

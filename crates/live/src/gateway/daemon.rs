@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use lasthop_packet::FlowKey;
 use thiserror::Error;
@@ -21,6 +20,7 @@ use super::notify::Notifier;
 use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
 use super::ports::{self, OpenPorts};
+use super::requests::Requests;
 use crate::io::{PacketIo, Port};
 use crate::namespace::Namespace;
 use crate::realtime;
@@ -57,7 +57,7 @@ pub struct Start {
 
 /// A gateway that runs on threads of its own. Dropping it stops it.
 pub struct Gateway {
-    requests: Sender<Request>,
+    requests: Requests,
     ports: Vec<Port>,
     packets: Option<JoinHandle<Result<LoopReport, GatewayError>>>,
     housekeeping: Option<JoinHandle<()>>,
@@ -89,7 +89,7 @@ impl Start {
         Open: FnOnce() -> Result<OpenPorts, GatewayError>,
     {
         let Self { config, file, owns_process } = self;
-        let (requests, inbox) = channel();
+        let (to_loop, inbox) = channel();
         let (opened, all_open) = channel();
         let (go, gate) = channel();
         let (ended, end) = UnixStream::pair().map_err(GatewayError::Doors)?;
@@ -105,7 +105,8 @@ impl Start {
             };
             let OpenPorts { mut io, mut notes, .. } = match open() {
                 Ok((doors, ports)) => {
-                    let _ = opened.send(Ok((doors, ports.io.ports().to_vec(), ports.backend)));
+                    let names = ports.io.ports().to_vec();
+                    let _ = opened.send(Ok((doors, names, ports.backend, ports.io.waker())));
                     ports
                 }
                 Err(error) => {
@@ -120,27 +121,33 @@ impl Start {
             notes.extend(be_on_time(config.realtime));
             run_loop(io.as_mut(), &config.plan, inbox, owns_process, notes)
         });
-        let mut gateway = Gateway {
-            requests,
-            ports: Vec::new(),
-            packets: Some(packets.map_err(GatewayError::Thread)?),
-            housekeeping: None,
-        };
-        // From here on dropping the gateway waits for its thread.
-        let (doors, ports, backend) = all_open.recv().map_err(|_| GatewayError::Ended)??;
-        gateway.ports.clone_from(&ports);
-        let requests = gateway.requests.clone();
-        let housekeeping = Housekeeping { requests, file, ports, in_force, backend, doors };
-        match thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run()) {
-            Ok(housekeeping) => gateway.housekeeping = Some(housekeeping),
+        let packets = packets.map_err(GatewayError::Thread)?;
+        // From here on its thread is waited for, whatever happens.
+        let (doors, ports, backend, wake) = match all_open.recv().unwrap_or(Err(GatewayError::Ended)) {
+            Ok(opened) => opened,
             Err(error) => {
-                // Before the gateway is dropped, which waits for the thread that waits at the gate.
+                let _ = packets.join();
+                return Err(error);
+            }
+        };
+        let requests = Requests::new(to_loop, wake);
+        let gateway_ports = ports.clone();
+        let housekeeping = Housekeeping { requests: requests.clone(), file, ports, in_force, backend, doors };
+        let housekeeping =
+            thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run());
+        match housekeeping {
+            Ok(housekeeping) => {
+                // A loop that is gone already says why when it is waited for.
+                let _ = go.send(());
+                let housekeeping = Some(housekeeping);
+                Ok(Gateway { requests, ports: gateway_ports, packets: Some(packets), housekeeping })
+            }
+            Err(error) => {
                 drop(go);
-                return Err(GatewayError::Thread(error));
+                let _ = packets.join();
+                Err(GatewayError::Thread(error))
             }
         }
-        go.send(()).map_err(|_| GatewayError::Ended)?;
-        Ok(gateway)
     }
 }
 
@@ -188,7 +195,14 @@ impl Gateway {
 
     /// Its connections, at most so many.
     pub fn flows(&self, most: usize) -> Result<Vec<FlowReport>, GatewayError> {
-        self.ask(|to| Request::Flows(most, to))
+        let (mut flows, mut next) = (Vec::new(), Some(0));
+        while let Some(from) = next.filter(|_| flows.len() < most) {
+            let page = self.ask(|to| Request::Flows(from, to))?;
+            flows.extend(page.flows);
+            next = page.next;
+        }
+        flows.truncate(most);
+        Ok(flows)
     }
 
     /// Has it follow another plan.
@@ -218,7 +232,7 @@ impl Gateway {
 
     /// Drains it, closes its ports, and returns what it counted.
     pub fn stop(mut self) -> Result<LoopReport, GatewayError> {
-        let _ = self.requests.send(Request::Stop);
+        let _ = self.requests.put(Request::Stop);
         self.join().inspect(|_| info!("ended"))
     }
 
@@ -237,16 +251,14 @@ impl Gateway {
     }
 
     fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, GatewayError> {
-        let (to, answer) = channel();
-        self.requests.send(question(to)).map_err(|_| GatewayError::Ended)?;
-        answer.recv_timeout(Duration::from_secs(5)).map_err(|_| GatewayError::Ended)
+        self.requests.ask(question).map_err(|_| GatewayError::Ended)
     }
 }
 
 impl Drop for Gateway {
     fn drop(&mut self) {
         if self.packets.is_some() {
-            let _ = self.requests.send(Request::Stop);
+            let _ = self.requests.put(Request::Stop);
             let _ = self.join();
         }
     }
