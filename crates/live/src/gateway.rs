@@ -13,7 +13,7 @@
 //! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the loop that packets go round |
 //! | `doors`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], `http`, `notify` | signals, the control socket, Prometheus, systemd |
-//! | [`punctuality`] | whether the loop was there when it should have been |
+//! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
@@ -36,6 +36,7 @@ mod notify;
 pub mod packet_loop;
 pub mod plan;
 pub mod ports;
+mod presence;
 pub mod punctuality;
 pub mod reaction;
 mod requests;

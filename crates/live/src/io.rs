@@ -63,6 +63,9 @@ pub trait PacketIo {
     /// past us.
     fn heartbeat(&mut self, now: Instant);
 
+    /// Has frames go past us at once, until the next heartbeat. A backend that cannot goes on.
+    fn step_out(&mut self) {}
+
     /// Says what an agent lets pass without asking, as soon as everything that was sent before has gone on. A backend that can does so,
     /// and hands in copies.
     fn let_pass(&mut self, passage: Passage) {

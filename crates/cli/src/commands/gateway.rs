@@ -167,8 +167,13 @@ fn status(answer: &Value) -> String {
         .collect();
     let seconds = |value: &Value| value.as_f64().unwrap_or(0.0);
     let uptime = seconds(&report["uptime_s"]);
-    let mode =
-        if engine["drained"] == true { "drained: everything passes untouched" } else { "packets go round" };
+    let mode = if engine["drained"] == true {
+        "drained: everything passes untouched"
+    } else if report["punctuality"]["is_out"] == true {
+        "out, for want of processor time: everything passes untouched"
+    } else {
+        "packets go round"
+    };
     let mut lines = vec![
         format!("lasthop gateway {}, {mode}", text(&answer["version"])),
         format!("file        {}", text(&answer["file"])),

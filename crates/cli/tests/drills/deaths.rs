@@ -79,6 +79,7 @@ fn connections_go_on_when_the_daemon_hangs_and_through_it_when_it_comes_to() {
             pulse.assert_it_goes_on();
             pulse.end()
         });
+        daemon.is_in_again();
         // A connection of its own: one that is left alone goes past the daemon.
         let before = daemon.received();
         echo(&site, 1, 10_000);

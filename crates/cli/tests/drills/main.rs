@@ -13,6 +13,7 @@ mod hosts;
 mod ports;
 mod reload;
 mod starts;
+mod starved;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -127,7 +127,11 @@ impl<'a> PacketLoop<'a> {
     /// `false` if it is to end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
-        self.io.heartbeat(now);
+        if self.punctuality.is_in(now) {
+            self.io.heartbeat(now);
+        } else {
+            self.io.step_out();
+        }
         self.notifier.alive(now);
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;

@@ -151,6 +151,10 @@ impl PacketIo for Divert {
         self.heartbeat.store(0, now.as_nanos());
     }
 
+    fn step_out(&mut self) {
+        self.heartbeat.store(0, 0);
+    }
+
     fn let_pass(&mut self, passage: Passage) {
         if let Err(error) = self.passages.follow(passage, &mut self.programs) {
             tracing::debug!(%error, "what may pass could not be said");
