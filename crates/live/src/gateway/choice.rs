@@ -1,21 +1,21 @@
-//! Which backend a gateway takes, and why: one rule for a start and for `--check`.
+//! Which backend a gateway uses, and why: one rule for starting and for `--check`.
 
 use super::config::Backend;
 use super::translation::Translation;
 use crate::io::divert::{DivertError, ProgramError};
 
-/// A backend, and what its user should know about it; each a sentence.
+/// A backend, and notes for the operator; each a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) backend: Backend,
     pub(super) notes: Vec<String>,
 }
 
-/// What `tun` does not do, wherever it runs.
+/// What `tun` cannot do on any machine.
 const LIMITS: &str =
     "only routed TCP is seen, not what passes a bridge, and while the process hangs that TCP is lost";
 
-/// Chooses a backend. `tried` says whether tc-bpf works here; `translation`, whether addresses are translated. An error says why there is none.
+/// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether addresses are translated. The error says why no backend can be used.
 pub(super) fn choose(
     wanted: Backend,
     tried: impl FnOnce() -> Result<(), DivertError>,
@@ -51,7 +51,7 @@ pub(super) fn choose(
     }
 }
 
-/// Whether the kernel or an interface lacks what tc-bpf takes. All else is something to be mended, not to be evaded.
+/// Whether the kernel or an interface lacks what tc-bpf needs. Any other error has to be fixed by the operator; a fallback would hide it.
 fn is_for_want_of_something(error: &DivertError) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! Somebody who asks at a door: a question, an answer, and a limit to how long both may take. Nothing here waits.
+//! A client of the control socket or of the metrics listener: one request, one response, with a time limit. Nothing here blocks.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -9,21 +9,21 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use rustix::event::PollFlags;
 
-/// A client whose question is not whole after so long, or who takes nothing of an answer for so long, is hung up on.
+/// A client is disconnected if its request is incomplete after this time, or if it reads nothing of the response for this long.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// So is one that is still there after so long.
+/// A client is disconnected after this time in any case.
 const LONGEST_VISIT: Duration = Duration::from_secs(10);
-/// Octets that a client gives or takes in one go before others have their turn.
+/// Octets read from a client at a time, before the other clients are served.
 const PIECE: usize = 4096;
 
-/// A part of an answer, and where the next part begins if there is one.
+/// A part of a response, and where the next part begins, if there is one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) octets: Vec<u8>,
     pub(super) next: Option<Cursor>,
 }
 
-/// Where a list that is answered in parts goes on.
+/// Where a list that is sent in parts continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cursor {
     /// A place in what is listed.
@@ -32,7 +32,7 @@ pub(super) struct Cursor {
     pub(super) has_begun: bool,
 }
 
-/// Who answers at a door.
+/// Produces responses.
 pub(super) trait Answers {
     /// Whether a question is whole, or longer than any.
     fn is_whole(&self, question: &[u8]) -> bool;
@@ -47,7 +47,7 @@ pub(super) trait Stream: Read + Write + AsFd {}
 impl Stream for UnixStream {}
 impl Stream for TcpStream {}
 
-/// A client, from its first octet to the last of its answer.
+/// A client, from the first octet of its request to the last of its response.
 pub(super) struct Client {
     stream: Box<dyn Stream>,
     question: Vec<u8>,
@@ -59,7 +59,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// One that came just now, over a connection that does not block.
+    /// A client that has just connected, over a non-blocking connection.
     pub(super) fn new(stream: impl Stream + 'static, now: Instant) -> Self {
         let stream = Box::new(stream);
         Self { stream, question: Vec::new(), answer: None, written: 0, came: now, moved: now }
@@ -74,14 +74,14 @@ impl Client {
         if self.answer.is_some() { PollFlags::OUT } else { PollFlags::IN }
     }
 
-    /// When it is hung up on if nothing happens.
+    /// When it is disconnected if nothing happens.
     pub(super) fn deadline(&self) -> Instant {
-        // A question that comes octet by octet is no progress.
+        // Sending the request octet by octet does not extend the deadline.
         let patient = if self.answer.is_some() { self.moved } else { self.came } + PATIENCE;
         patient.min(self.came + LONGEST_VISIT)
     }
 
-    /// Does what can be done without waiting. `false` if it is to be hung up on: it has its answer, or its time is over, or it has gone.
+    /// Does what can be done without blocking. `false` if it is to be disconnected: the response is complete, its time is over, or it has gone.
     pub(super) fn step(&mut self, now: Instant, office: &dyn Answers) -> bool {
         now < self.deadline() && self.try_step(now, office).unwrap_or(false)
     }
@@ -109,14 +109,14 @@ impl Client {
             self.moved = now;
         }
         let Some(next) = answer.next else { return Ok(false) };
-        // One part a step: other clients, and signals, come between.
+        // One part per step, so that other clients and signals are served in between.
         *answer = office.go_on(next);
         self.written = 0;
         Ok(true)
     }
 }
 
-/// `None` where it would have to be waited for.
+/// `None` if the operation would block.
 fn unless_it_waits(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(len) => Ok(Some(len)),

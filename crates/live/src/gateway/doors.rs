@@ -1,5 +1,4 @@
-//! Where others come in: the control socket, the metrics address, signals. All are open before the first packet, so that what is refused is
-//! refused at start.
+//! The control socket, the metrics listener, and signals. All are opened before the first packet, so that an error is reported at start.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -68,7 +67,7 @@ impl ControlDoor {
     fn open(path: &Path) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
-        // Between two that start at the same time. It is let go with the file, at the end of this function or of the process.
+        // Serializes two starts at the same time. Released when the file is closed, also if the process dies.
         let directory = File::open(directory)?;
         flock(&directory, FlockOperation::LockExclusive)?;
         clear_away_dead(path)?;
@@ -85,14 +84,14 @@ impl ControlDoor {
 
 impl Drop for ControlDoor {
     fn drop(&mut self) {
-        // Somebody may have removed ours, and another gateway put its own there.
+        // Ours may have been removed, and another gateway's socket created in its place.
         if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Fails if somebody listens there, or if what is there is no socket.
+/// Removes the socket of a dead gateway. Fails if a process listens on it, or if the file is not a socket.
 fn clear_away_dead(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path) {
         Ok(stream) => {

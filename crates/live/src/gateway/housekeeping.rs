@@ -1,5 +1,5 @@
-//! The second thread: signals, the control socket, the metrics page. It asks the packet loop by message, and never touches a packet. It waits for
-//! no client: what each of them gives and takes is looked at as it comes, so that a signal is obeyed at once.
+//! The second thread: signals, the control socket, the metrics page. It asks the packet loop by message, and never touches a packet. It never blocks
+//! on a client, so that a signal is obeyed at once.
 
 use std::io;
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ use crate::clock;
 use crate::io::Port;
 use crate::peer::Peer;
 
-/// Clients of a door at a time. Others wait in the kernel.
+/// Clients of the control socket, and of the metrics listener, at a time. Others wait in the kernel's backlog.
 const MOST_CLIENTS: usize = 16;
 
 /// What the second thread knows of the first, and of the outside.
@@ -40,7 +40,7 @@ pub(super) struct Housekeeping {
     pub(super) doors: Doors,
 }
 
-/// Those who are at the doors.
+/// The connected clients.
 #[derive(Default)]
 struct Visitors {
     control: Vec<Client>,
@@ -95,7 +95,7 @@ impl Housekeeping {
         }
     }
 
-    /// Waits until something can be done, or somebody's time is over.
+    /// Waits until something can be done, or a client's time is over.
     fn wait(&self, visitors: &Visitors) -> io::Result<Ready> {
         let Doors { control, metrics, signals, ended } = &self.doors;
         let doors: [Option<BorrowedFd<'_>>; 5] = [
@@ -186,7 +186,7 @@ impl Housekeeping {
     }
 }
 
-/// Lets a client in, if one is there still: only root and our own user may ask. The socket's mode says the same, but not before it is set.
+/// Accepts a client, if it is still there: only root and our own user may ask. The socket's mode says the same, but not before it is set.
 fn let_in_control(listener: &UnixListener, now: Instant) -> Option<Client> {
     let (stream, _) = listener.accept().ok()?;
     stream.set_nonblocking(true).ok()?;

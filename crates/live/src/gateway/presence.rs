@@ -1,6 +1,6 @@
-//! Whether the packet loop takes traffic at all. One that gets too little processor time is worse than none: frames wait for it, connections change
-//! between its way and the kernel's, and their order is lost. So it steps out, and back in once it was punctual for a while; a
-//! longer while each time.
+//! Whether the packet loop takes traffic. A loop that gets too little processor time is worse than none: frames wait for it, connections alternate
+//! between the loop and the kernel's own path, and packets are reordered. So the loop steps out, and steps in again after it has been on time for
+//! a while; longer each time.
 
 use std::time::Duration;
 
@@ -8,37 +8,37 @@ use lasthop_packet::Instant;
 
 use crate::io::LONGEST_WAIT;
 
-/// An absence so long is a missed heartbeat: frames went past the loop already.
+/// After an absence this long the heartbeat was stale and frames already bypassed the loop.
 const MISSED: Duration = LONGEST_WAIT.saturating_mul(3);
-/// How often it is looked how long the loop had to wait for a processor.
+/// How often the time is checked that the loop's thread had to wait for a processor.
 const WINDOW: Duration = Duration::from_millis(100);
-/// Waiting for so much of a window is starving. A loop that shares a processor with a few others of its kind waits for less.
+/// A thread that waits for this much of a window is starved. One that shares a processor with a few others of its priority waits less.
 const STARVING: Duration = Duration::from_millis(80);
-/// How long it has to be punctual before it steps in again: at first, and at most.
+/// How long the loop has to be on time before it steps in again: the first time, and at most.
 const SHORTEST_STAY: Duration = Duration::from_millis(100);
 const LONGEST_STAY: Duration = Duration::from_secs(10);
-/// Who was in for so many times as long as it was out begins anew.
+/// After it was in for this many times its last stay outside, the stay is the shortest again.
 const FORGIVEN_AFTER: u32 = 10;
 
-/// In or out. Time is handed in.
+/// Whether the loop is in or out. Reads no clock.
 #[derive(Debug)]
 pub(super) struct Presence {
     is_out: bool,
-    /// When it stepped in; while it is out, since when it is punctual.
+    /// When it stepped in; while it is out, since when it has been on time.
     since: Instant,
     stay: Duration,
-    /// The window that is open: when it began, and how long the loop had waited for processors in all its life by then.
+    /// When the current window began, and how long the thread had waited for a processor in total by then.
     window: (Instant, Option<Duration>),
     steps_out: u64,
 }
 
 impl Presence {
-    /// Of a loop that begins now. `waited` is how long its thread has waited for processors so far, if the kernel tells.
+    /// For a loop that starts now. `waited` is how long its thread has waited for a processor so far, if the kernel counts it.
     pub(super) fn new(now: Instant, waited: Option<Duration>) -> Self {
         Self { is_out: false, since: now, stay: SHORTEST_STAY, window: (now, waited), steps_out: 0 }
     }
 
-    /// A turn begins, so much too late. `waited` is only called where it is time to look. Whether the loop is in.
+    /// Called when a turn begins, `late` after it was due; `waited` is only called at the end of a window. Returns whether the loop is in.
     pub(super) fn is_in(
         &mut self,
         now: Instant,
@@ -50,7 +50,7 @@ impl Presence {
         if now.since(began) >= WINDOW {
             let waited = waited();
             let of_window = waited.zip(before).map(|(now, before)| now.saturating_sub(before));
-            // Of a window that was longer, the same share.
+            // A window may have lasted longer: the share counts.
             let share = now.since(began).as_secs_f64() / WINDOW.as_secs_f64();
             is_late |= of_window.is_some_and(|waited| waited >= STARVING.mul_f64(share));
             self.window = (now, waited);

@@ -1,4 +1,4 @@
-//! The way to the packet loop, from any thread.
+//! Requests to the packet loop from other threads.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,7 +10,7 @@ use crate::io::Wake;
 /// The packet loop answers in far less; one that does not has a fault.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where requests to the packet loop are put.
+/// A channel to the packet loop that also wakes it.
 #[derive(Clone)]
 pub(super) struct Requests {
     to: Sender<Request>,
@@ -32,14 +32,14 @@ impl Requests {
         Self { to, wake: Arc::new(wake) }
     }
 
-    /// Has the loop do something, now.
+    /// Sends a request and wakes the loop.
     pub(super) fn put(&self, request: Request) -> Result<(), Unanswered> {
         self.to.send(request).map_err(|_| Unanswered::Ended)?;
         (self.wake)();
         Ok(())
     }
 
-    /// Asks the loop something.
+    /// Sends a question and waits for the answer.
     pub(super) fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, Unanswered> {
         let (to, answer): (_, Receiver<T>) = channel();
         self.put(question(to))?;

@@ -1,4 +1,4 @@
-//! Whether addresses are translated on this machine. Asked of the kernel itself: neither `nft` nor `iptables` need be installed.
+//! Whether address translation is set up on this machine. The kernel is asked directly: neither `nft` nor `iptables` has to be installed.
 
 use std::fmt;
 use std::fs;
@@ -14,9 +14,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netlink, socket_with};
 pub(super) enum Translation {
     /// There is none.
     None,
-    /// There is a place for its rules, whatever they translate.
+    /// There is a chain or a table for it, whatever its rules are.
     Found(Place),
-    /// That cannot be known, and why.
+    /// It cannot be determined, for this reason.
     Unknown(String),
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Looks for it; `proc` is the thread's `/proc/thread-self/net`.
+/// Looks for address translation; `proc` is `/proc/thread-self/net`.
 pub(super) fn look(proc: &Path) -> Translation {
     for names in ["ip_tables_names", "ip6_tables_names"] {
         match has_nat(&proc.join(names)) {

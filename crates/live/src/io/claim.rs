@@ -1,7 +1,7 @@
-//! Which gateway has an interface: at most one. Two would send each frame to one another for ever, and take each other's rules away.
+//! Claims on interfaces: at most one gateway uses an interface. Two would redirect each frame to each other forever, and remove each other's rules.
 //!
-//! A claim is an abstract Unix socket named after the interface's number. Such a name belongs to one network namespace, can be bound once,
-//! and is free again when its process has ended in whatever way, so that there is nothing to clean up. Whoever asks learns which process it is.
+//! A claim is an abstract Unix socket named after the interface's index. Such a name belongs to one network namespace, can be bound once, and is
+//! released when the process ends, however it ends, so nothing has to be cleaned up. A process that connects learns the holder's process ID.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,11 +18,11 @@ use crate::clock;
 use crate::device::Interface;
 use crate::peer::Peer;
 
-/// How long a gateway that is just ending may take to let go.
+/// How long to wait for a gateway that is shutting down.
 pub(super) const ENDING: Duration = Duration::from_millis(500);
 
-/// The interfaces that this process has claimed, in the network namespace of the thread that did. They are free again when the last clone is
-/// dropped: to be kept longer than whatever uses the interfaces.
+/// The interfaces that this process has claimed, in the network namespace of the calling thread. They are released when the last clone is
+/// dropped; keep a clone for longer than anything that uses the interfaces.
 #[derive(Clone, Debug)]
 pub struct Claims(Vec<Arc<Claim>>);
 
@@ -32,7 +32,7 @@ struct Claim {
     _socket: OwnedFd,
 }
 
-/// Why an interface cannot be had.
+/// Why an interface cannot be claimed.
 #[derive(Debug, Error)]
 pub enum ClaimError {
     /// There is none of this name.
@@ -64,18 +64,18 @@ pub enum ClaimError {
 }
 
 impl Claims {
-    /// Claims these interfaces, all of them or none. A gateway that is just ending is waited for.
+    /// Claims all of these interfaces or none. Waits for a gateway that is shutting down.
     pub fn take(interfaces: &[String]) -> Result<Self, ClaimError> {
         Self(Vec::new()).and(interfaces)
     }
 
-    /// These and others.
+    /// Claims further interfaces in addition to these.
     pub(crate) fn and(&self, interfaces: &[String]) -> Result<Self, ClaimError> {
         let more = interfaces.iter().map(|name| Claim::take(name).map(Arc::new));
         self.0.iter().cloned().map(Ok).chain(more).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether this interface is among them.
+    /// Whether this interface is claimed here.
     pub(super) fn has(&self, interface: &str) -> bool {
         self.0.iter().any(|claim| claim.interface == interface)
     }
@@ -114,7 +114,7 @@ impl Claim {
 fn claim(index: u32) -> io::Result<OwnedFd> {
     let socket = unix_socket()?;
     bind(&socket, &address(index)?)?;
-    // Nobody is answered. Those who connect only look who listens; each takes one of these places for good.
+    // Connections are never accepted: they only serve to find the holder. Each one uses up a place in the backlog.
     listen(&socket, 4096)?;
     Ok(socket)
 }
@@ -128,7 +128,7 @@ fn holder_of(index: u32) -> String {
     look().map_or_else(|error| format!("its process cannot be found ({error})"), |peer| peer.to_string())
 }
 
-/// One that does not wait, neither for room where many have asked.
+/// A non-blocking socket: connecting fails, rather than waits, when the backlog is full.
 fn unix_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)

@@ -1,7 +1,7 @@
-//! How the programs are attached to interfaces, and taken off again.
+//! Attaching the programs to interfaces, and detaching them.
 //!
-//! What we attached is ours by its handle: a TCX link by its descriptor, a filter by its priority and handle. A link ends with its process.
-//! A filter does not, and is removed by the next gateway that has claimed the interface ([`crate::io::claim`]).
+//! We own what we attached by its handle: a TCX link by its descriptor, a filter by its priority and handle. A link ends with its process.
+//! A filter does not; the next gateway that claims the interface removes it ([`crate::io::claim`]).
 
 use std::process::Command;
 use std::thread;
@@ -22,7 +22,7 @@ pub(super) const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingr
 pub(super) const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
 pub(super) const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
 
-/// Priority and handle of our filters ("lhop"). Nobody else uses both by accident.
+/// Priority and handle of our filters ("lhop"), unlikely to be used by anything else.
 const PRIORITY: u16 = 0x6c68;
 const HANDLE: TcHandle = TcHandle::new(0x6c68, 0x6f70);
 
@@ -44,7 +44,7 @@ pub enum Attachment {
     Filters,
 }
 
-/// What is attached on our account; taken off when this is dropped.
+/// What we attached; detached when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Attached {
     links: Vec<SchedClassifierLink>,
@@ -53,7 +53,7 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    /// Attaches a program to an interface that is claimed, or is our own.
+    /// Attaches a program to an interface that we have claimed or created.
     pub(super) fn attach(
         &mut self,
         program: &mut SchedClassifier,
@@ -90,7 +90,7 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // As when we are killed: nothing is to be led to a device that is going.
+        // In the order in which the kernel closes them when we are killed: no frame is redirected to a device that is about to vanish.
         while self.links.pop().is_some() {}
         for interface in &self.disciplined {
             remove_empty_discipline(interface);
@@ -115,7 +115,7 @@ fn remove_empty_discipline(interface: &str) {
     }
 }
 
-/// Whether such a program is linked to the interface and stays so: its gateway claimed nothing, or is only just ending.
+/// Whether such a program remains linked to the interface although nobody has claimed it.
 #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
 fn stays_linked(interface: &str, hook: Hook) -> bool {
     let asked = clock::now();

@@ -1,5 +1,5 @@
-//! Whether this kernel does what the tc backend takes: a frame of our own goes the whole way, over a device of our own in the place of a radio
-//! interface. Nobody else's traffic is touched, and nothing goes on the air.
+//! Tests whether the tc backend works on this kernel: a frame of our own takes the whole path, over a TAP device of our own in place of a radio
+//! interface. No other traffic is affected, and nothing is transmitted.
 
 use std::io;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::frame::Frame;
 use crate::io::claim::Claims;
 use crate::io::{PacketIo, PortId, Selection};
 
-/// A frame takes some tens of microseconds; a machine with other work to do, longer.
+/// A frame takes some tens of microseconds, and longer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The ports of the first radio interface, as [`Divert::over`] makes them.
@@ -23,8 +23,8 @@ const DOWN: PortId = PortId(0);
 const UP: PortId = PortId(1);
 
 impl Divert {
-    /// Tries the backend on a device that stands for a radio interface: a frame that comes in there has to come to us, and what we send has to
-    /// come out there and to reach the stack from there. Takes what [`Divert::open`] takes, and leaves nothing.
+    /// Tests the backend on a device in place of a radio interface: a frame received there has to reach us, and the frames that we send back have to
+    /// leave by the device and to reach the stack. Needs what [`Divert::open`] needs, and leaves nothing behind.
     pub fn try_out() -> Result<(), DivertError> {
         let radio = Device::new("lasthop%d", Kind::Tap)?;
         radio.bring_up(LARGEST_MTU, true)?;
@@ -71,7 +71,7 @@ fn comes_by(divert: &mut Divert, port: PortId, frame: &Frame) -> io::Result<bool
     })
 }
 
-/// Waits until this holds, alive; `false` if it never does.
+/// Waits until this holds, with a heartbeat; `false` if it does not within [`PATIENCE`].
 fn until(divert: &mut Divert, mut holds: impl FnMut(&mut Divert) -> io::Result<bool>) -> io::Result<bool> {
     let deadline = clock::now() + PATIENCE;
     loop {
@@ -87,7 +87,7 @@ fn until(divert: &mut Divert, mut holds: impl FnMut(&mut Divert) -> io::Result<b
     }
 }
 
-/// A reset of no connection, from nobody's station to nobody's (locally administered addresses, RFC 7600's dummy address).
+/// A TCP reset that belongs to no connection, between locally administered MAC addresses and the IPv4 dummy address (RFC 7600).
 fn frame() -> Frame {
     let nobody = std::net::IpAddr::from([192, 0, 0, 8]);
     let tcp = Tcp { source_port: 9, destination_port: 9, flags: TcpFlags::RST, ..Tcp::default() };
