@@ -12,18 +12,21 @@
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the loop that packets go round |
-//! | `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
-//! | [`punctuality`] | whether the loop was there when it should have been |
-//! | [`ports`], [`detect`] | which interfaces are which, and how frames are taken from them |
+//! | `doors`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
+//! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
+//! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
 
+mod choice;
+mod client;
 pub mod config;
 pub mod connection;
 pub mod control;
 pub mod counters;
 pub mod daemon;
 pub mod detect;
+mod doors;
 pub mod engine;
 mod housekeeping;
 pub mod http;
@@ -33,13 +36,16 @@ mod notify;
 pub mod packet_loop;
 pub mod plan;
 pub mod ports;
+mod presence;
 pub mod punctuality;
 pub mod reaction;
+mod requests;
 pub mod rule;
 pub mod selector;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod translation;
 
 pub use config::Config;
 pub use daemon::{Gateway, GatewayError, Start};

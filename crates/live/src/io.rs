@@ -1,5 +1,6 @@
 //! Ports: where frames come from and go to.
 
+pub mod claim;
 mod devices;
 pub mod divert;
 pub mod memory;
@@ -61,6 +62,9 @@ pub trait PacketIo {
     /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 60 ms, frames go
     /// past us.
     fn heartbeat(&mut self, now: Instant);
+
+    /// Has frames go past us at once, until the next heartbeat. A backend that cannot goes on.
+    fn step_out(&mut self) {}
 
     /// Says what an agent lets pass without asking, as soon as everything that was sent before has gone on. A backend that can does so,
     /// and hands in copies.

@@ -10,6 +10,7 @@
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
 //! | [`trial`] | a scenario between real hosts on this machine alone |
 //! | [`lateness`] | how late things came, in a histogram |
+//! | `peer` | which process is at the other end of a Unix socket |
 //! | `realtime` | real-time scheduling, locked memory |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
 //!
@@ -27,6 +28,7 @@ pub mod gateway;
 pub mod io;
 pub mod lateness;
 pub mod namespace;
+mod peer;
 mod realtime;
 pub mod trial;
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use lasthop_needs::{namespaces, tests};
 
 use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, nft, radio, tries, without_sack};
+use lasthop_live::io::claim::ClaimError;
 use lasthop_live::io::divert::{Attachment, Divert, DivertError};
 use lasthop_live::io::{PacketIo, Selection};
 use lasthop_live::namespace::Namespace;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
             a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports,
             a_connection_survives_a_loop_that_hangs,
             a_connection_survives_a_process_that_is_killed_and_another_may_start,
+            a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left,
             frames_with_vlan_tags_come_whole_and_go_on,
             what_is_missing_is_said;
         [namespaces, nft]:
@@ -207,6 +209,12 @@ fn the_process_that_is_killed(how: &str) -> ! {
     hosts::be_child(&mut gateway)
 }
 
+fn a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left() {
+    let hosts = Hosts::wired();
+    hosts.gateway.enter(Divert::try_out).expect("enter").expect("the tests of this file run, too");
+    assert_nothing_is_left(&hosts.gateway);
+}
+
 fn frames_with_vlan_tags_come_whole_and_go_on() {
     let hosts = Hosts::bridged();
     let running = Loop::start(&hosts.gateway, None, open);
@@ -226,14 +234,14 @@ fn what_is_missing_is_said() {
         hosts.gateway.enter(|| Divert::open(&radio, &Selection::default()).map(drop)).expect("enter")
     };
     let error = open_on("nonesuch").expect_err("there is none");
-    assert!(matches!(error, DivertError::NoInterface { .. }), "{error}");
+    assert!(matches!(error, DivertError::Claim(ClaimError::NoInterface { .. })), "{error}");
     let error = hosts.gateway.enter(|| {
         let first = open();
         let second = Divert::open(&radio(), &Selection::default()).expect_err("two are one too many");
         drop(first);
         second.to_string()
     });
-    assert!(error.expect("enter").contains("another gateway runs on radio"));
+    assert!(error.expect("enter").contains("another gateway has the interface radio: process "));
     let waker_ends_a_wait = hosts.gateway.enter(|| {
         let mut gateway = open();
         let waker = gateway.waker();

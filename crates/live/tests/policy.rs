@@ -9,6 +9,7 @@ use lasthop_needs::{namespaces, tests};
 
 use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, ports, tries, without_sack};
 use lasthop_live::io::Selection;
+use lasthop_live::io::claim::ClaimError;
 use lasthop_live::io::policy::{Policy, PolicyError};
 use lasthop_live::namespace::Namespace;
 
@@ -126,7 +127,9 @@ fn what_is_missing_is_said() {
     let mut wrong = ports();
     wrong[1].name = "nonesuch".into();
     let error = hosts.gateway.enter(|| Policy::open(wrong, &Selection::default())).expect("enter");
-    assert!(matches!(error, Err(PolicyError::NoInterface { name, .. }) if name == "nonesuch"));
+    assert!(
+        matches!(error, Err(PolicyError::Claim(ClaimError::NoInterface { name, .. })) if name == "nonesuch")
+    );
     let many = Selection { ports: (1..2000).collect(), ..Selection::default() };
     let error = hosts.gateway.enter(|| Policy::open(ports(), &many)).expect("enter").expect_err("too many");
     assert!(matches!(error, PolicyError::TooMany(7996)), "{error}");

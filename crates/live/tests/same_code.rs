@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Context, Deadline, LinkEvent, LinkSenses, Outbox, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Context, Deadline, LinkEvent, LinkSenses, Outbox, Side, Verdict};
 use lasthop_live::frame::{Checksum, Frame};
 use lasthop_live::gateway::plan::{AgentMaker, RulePlan, SteppingAside};
 use lasthop_live::gateway::table::IdleTimes;

@@ -10,6 +10,7 @@ use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
 use lasthop_live::gateway::control::{Command, ask};
 use lasthop_live::gateway::engine::FlowReport;
+use lasthop_live::gateway::ports;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ pub struct Arguments {
     /// The configuration, a TOML file
     #[arg(required_unless_present = "print_default_config")]
     config: Option<PathBuf>,
-    /// Read the file, say what is wrong with it, and do nothing
+    /// Read the file, say what is wrong with it and what a start would do, and do nothing
     #[arg(long)]
     check: bool,
     /// Print a file with every key, its default and what it is for
@@ -77,9 +78,23 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     // A gateway's own radios do not tell the fate of each frame.
     let config = config::read(file, lasthop_agent::LinkSenses::empty()).map_err(Failure::usage)?;
     if arguments.check {
-        return output::print(&format!("{}: right", file.display()));
+        return check(&config, file);
     }
     run(config, file)
+}
+
+/// A file is right on any machine; what it leads to is said where it can be tried.
+fn check(config: &Config, file: &Path) -> Result<(), Failure> {
+    let mut lines = vec![format!("{}: right", file.display())];
+    if lasthop_live::may_change_the_network() {
+        match ports::foresee(config) {
+            Ok(foreseen) => lines.extend(foreseen),
+            Err(why) => lines.push(format!("note: here a start would fail: {why}")),
+        }
+    } else {
+        lines.push("note: what a start would do here can only be tried by root".to_owned());
+    }
+    output::print(&lines.join("\n"))
 }
 
 fn run(config: Config, file: &Path) -> Result<(), Failure> {
@@ -153,8 +168,13 @@ fn status(answer: &Value) -> String {
     let seconds = |value: &Value| value.as_f64().unwrap_or(0.0);
     let mebibytes = |value: &Value| value.as_f64().unwrap_or(0.0) / f64::from(1 << 20);
     let uptime = seconds(&report["uptime_s"]);
-    let mode =
-        if engine["drained"] == true { "drained: everything passes untouched" } else { "packets go round" };
+    let mode = if engine["drained"] == true {
+        "drained: everything passes untouched"
+    } else if report["punctuality"]["is_out"] == true {
+        "out, for want of processor time: everything passes untouched"
+    } else {
+        "packets go round"
+    };
     let mut lines = vec![
         format!("lasthop gateway {}, {mode}", text(&answer["version"])),
         format!("file        {}", text(&answer["file"])),
@@ -180,6 +200,9 @@ fn status(answer: &Value) -> String {
             engine["held"],
         ),
     ];
+    for note in report["notes"].as_array().into_iter().flatten() {
+        lines.push(format!("note        {}", text(note)));
+    }
     let passed: Vec<String> = counters["passed"]
         .as_object()
         .into_iter()

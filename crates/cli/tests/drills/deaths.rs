@@ -93,6 +93,7 @@ fn hanging(kinds: &[Kind]) {
             pulse.assert_it_goes_on();
             pulse.end()
         });
+        daemon.is_in_again();
         // A connection of its own: one that is left alone goes past the daemon.
         let before = daemon.received();
         echo(&site, 1, 10_000);

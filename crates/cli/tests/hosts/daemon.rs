@@ -80,6 +80,15 @@ impl Daemon {
         });
     }
 
+    /// Waits until it takes traffic: after it was away it stays out for a while.
+    pub fn is_in_again(&self) {
+        soon(|| {
+            let status = self.status();
+            let is_out = status["report"]["punctuality"]["is_out"].as_bool();
+            if is_out == Some(false) { Ok(()) } else { Err(format!("it stays out: {status}")) }
+        });
+    }
+
     /// Frames that it has seen, copies of what passed in the kernel among them.
     pub fn received(&self) -> u64 {
         self.count("/engine/counters/received") + self.count("/engine/counters/copies")

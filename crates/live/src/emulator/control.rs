@@ -149,6 +149,9 @@ impl Server {
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut request = String::new();
         Read::by_ref(&mut stream).take(LONGEST_REQUEST).read_to_string(&mut request)?;
+        if request.len() as u64 == LONGEST_REQUEST {
+            return stream.write_all(b"the request is longer than any; nothing has changed");
+        }
         if request.is_empty() {
             // Somebody looked whether we are alive.
             return Ok(());
@@ -161,15 +164,19 @@ impl Server {
 
     fn apply(&mut self, request: &str) -> Result<(), String> {
         let assignments = parse_request(request)?;
-        let before = self.settings.set(&assignments).map_err(|error| error.to_string())?;
-        let changes = before.changes_of_links(self.settings.scenario());
+        let mut settings = self.settings.clone();
+        let before = settings.set(&assignments).map_err(|error| error.to_string())?;
+        let changes = before.changes_of_links(settings.scenario());
         let links = self.links.clone();
         let work = move |world: &mut World| {
-            let changed = changes
-                .iter()
-                .try_for_each(|(index, way, change)| world.reconfigure_link(links[*index], *way, change));
-            changed.map_err(|error| error.to_string())
+            let all = || changes.iter().map(|(index, way, change)| (links[*index], *way, change));
+            // All are looked at before the first one is made.
+            all().try_for_each(|(link, way, change)| world.can_reconfigure_link(link, way, change))?;
+            all().try_for_each(|(link, way, change)| world.reconfigure_link(link, way, change))
         };
-        self.handle.with_world(work).map_err(|gone| gone.to_string())?
+        let changed = self.handle.with_world(work).map_err(|gone| gone.to_string())?;
+        changed.map_err(|error| error.to_string())?;
+        self.settings = settings;
+        Ok(())
     }
 }

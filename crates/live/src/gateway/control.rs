@@ -1,22 +1,19 @@
 //! The control socket: a JSON document a line, one question and one answer.
 
-use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
 
 use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::client::{Cursor, PATIENCE};
+
 /// A question is never longer, in octets.
-pub(super) const LONGEST_QUESTION: u64 = 4096;
-/// Somebody who does not read or write for so long is hung up on.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// More connections are not listed.
-pub(super) const MOST_FLOWS: usize = 100_000;
+pub(super) const LONGEST_QUESTION: usize = 4096;
 
 /// What can be asked of a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,23 +83,47 @@ pub fn ask(socket: &Path, command: &Command) -> Result<Value, AskError> {
     }
 }
 
-/// Reads a question from somebody who asks.
-pub(super) fn read_question(stream: &UnixStream) -> io::Result<Result<Command, String>> {
-    let mut line = Vec::new();
-    BufReader::new(stream.take(LONGEST_QUESTION)).read_until(b'\n', &mut line)?;
-    Ok(parse_question(&line))
+/// Whether a question is whole, or longer than any.
+pub(super) fn is_whole(question: &[u8]) -> bool {
+    question.contains(&b'\n') || question.len() >= LONGEST_QUESTION
 }
 
-/// Reads a question: a line of JSON, with or without its end.
-pub fn parse_question(line: &[u8]) -> Result<Command, String> {
+/// Reads a question: the first line.
+pub fn read_question(question: &[u8]) -> Result<Command, String> {
+    let line = question.split(|octet| *octet == b'\n').next().unwrap_or_default();
     let wrong = |error| format!("{error}; expected a line such as {}", json!({ "command": "status" }));
     serde_json::from_slice(line).map_err(wrong)
 }
 
-/// Writes an answer.
-pub(super) fn write_answer(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
-    let text = serde_json::to_string(answer).map_err(io::Error::other)?;
-    stream.write_all((text + "\n").as_bytes())
+/// An answer, as it is sent.
+pub(super) fn answer(answer: Result<Value, String>) -> Vec<u8> {
+    let answer = answer.map_or_else(Answer::Error, Answer::Ok);
+    line_of(&answer)
+}
+
+/// A part of an answer that lists these, from a cursor on, to the end or not.
+pub(super) fn list_part<T: Serialize>(from: Cursor, items: &[T], is_end: bool) -> Vec<u8> {
+    let mut octets = Vec::new();
+    if from == Cursor::default() {
+        octets.extend(b"{\"ok\":[");
+    }
+    for (index, item) in items.iter().enumerate() {
+        if from.has_begun || index > 0 {
+            octets.push(b',');
+        }
+        octets.extend(serde_json::to_vec(item).unwrap_or_else(|_| b"null".to_vec()));
+    }
+    if is_end {
+        octets.extend(b"]}\n");
+    }
+    octets
+}
+
+fn line_of(answer: &Answer) -> Vec<u8> {
+    // Nothing that we answer with has keys that are no strings.
+    let mut octets = serde_json::to_vec(answer).unwrap_or_default();
+    octets.push(b'\n');
+    octets
 }
 
 /// Reads a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`.

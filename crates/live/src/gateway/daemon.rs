@@ -6,20 +6,21 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use lasthop_packet::FlowKey;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
 use super::config::Config;
+use super::doors::Doors;
 use super::engine::{EngineReport, FlowReport};
-use super::housekeeping::{Doors, Housekeeping};
+use super::housekeeping::Housekeeping;
 use super::link::{self, LinkTeller};
 use super::notify::Notifier;
 use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
-use super::ports::{OpenPorts, open_ports};
+use super::ports::{self, OpenPorts};
+use super::requests::Requests;
 use crate::io::{PacketIo, Port};
 use crate::namespace::Namespace;
 use crate::realtime;
@@ -30,7 +31,7 @@ pub enum GatewayError {
     /// Its ports could not be opened: no such interface, no capability, no such feature of the kernel.
     #[error("{0}")]
     Ports(String),
-    /// A socket or a signal.
+    /// A socket, a signal, or a namespace.
     #[error("{0}")]
     Doors(io::Error),
     /// A thread.
@@ -56,7 +57,7 @@ pub struct Start {
 
 /// A gateway that runs on threads of its own. Dropping it stops it.
 pub struct Gateway {
-    requests: Sender<Request>,
+    requests: Requests,
     ports: Vec<Port>,
     packets: Option<JoinHandle<Result<LoopReport, GatewayError>>>,
     housekeeping: Option<JoinHandle<()>>,
@@ -65,7 +66,7 @@ pub struct Gateway {
 impl Start {
     /// Starts a gateway over the ports that the configuration names, in the network namespace that the caller is in.
     pub fn here(self) -> Result<Gateway, GatewayError> {
-        self.run(open_ports)
+        self.run(ports::claim)
     }
 
     /// Starts a gateway over the ports that the configuration names, in another network namespace.
@@ -73,52 +74,80 @@ impl Start {
         let namespace = namespace.try_clone().map_err(GatewayError::Doors)?;
         self.run(move |config| {
             namespace.move_into().map_err(GatewayError::Doors)?;
-            open_ports(config)
+            ports::claim(config)
         })
     }
 
-    /// Starts a gateway over the ports that `open` opens. `open` runs on the packet loop's thread, which may first enter another
-    /// namespace: ports belong to the thread that opened them. Returns once packets go round.
-    pub fn run(
+    /// Starts a gateway over the ports that `claim` makes ours, and that what it returns opens. Both run on the packet loop's thread, which
+    /// may first enter another namespace: ports belong to the thread that opened them. Returns once the loop is running. After an
+    /// error nothing is left.
+    pub fn run<Open>(
         self,
-        open: impl FnOnce(&Config) -> Result<OpenPorts, GatewayError> + Send + 'static,
-    ) -> Result<Gateway, GatewayError> {
+        claim: impl FnOnce(&Config) -> Result<Open, GatewayError> + Send + 'static,
+    ) -> Result<Gateway, GatewayError>
+    where
+        Open: FnOnce() -> Result<OpenPorts, GatewayError>,
+    {
         let Self { config, file, owns_process } = self;
-        let (requests, inbox) = channel();
-        let (ready, started) = channel();
+        let (to_loop, inbox) = channel();
+        let (opened, all_open) = channel();
+        let (go, gate) = channel();
         let (ended, end) = UnixStream::pair().map_err(GatewayError::Doors)?;
-        let (plan, in_force) = (config.plan.clone(), config.clone());
-        let housekeeper = requests.clone();
+        let in_force = config.clone();
         let packets = thread::Builder::new().name("packets".into()).spawn(move || {
             let _tell_housekeeping_at_the_end = end;
-            let OpenPorts { mut io, backend } = match open(&config) {
-                Ok(ports) => ports,
+            // Sockets, too, belong to the namespace that the thread is in once it has claimed its ports.
+            let open = || {
+                let open_ports = claim(&config)?;
+                let doors = Doors::open(config.control.as_deref(), config.metrics, owns_process, ended)
+                    .map_err(GatewayError::Doors)?;
+                Ok((doors, open_ports()?))
+            };
+            let OpenPorts { mut io, mut notes, .. } = match open() {
+                Ok((doors, ports)) => {
+                    let names = ports.io.ports().to_vec();
+                    let _ = opened.send(Ok((doors, names, ports.backend, ports.io.waker())));
+                    ports
+                }
                 Err(error) => {
-                    let _ = ready.send(Err(error));
+                    let _ = opened.send(Err(error));
                     return Err(GatewayError::Ended);
                 }
             };
-            // Sockets, too, belong to the namespace that the thread is in by now.
-            let doors = Doors::open(config.control.as_deref(), config.metrics, owns_process, ended);
-            let told = match doors {
-                Ok(doors) => ready.send(Ok((doors, io.ports().to_vec(), backend))),
-                Err(error) => ready.send(Err(GatewayError::Doors(error))),
-            };
-            if told.is_err() {
+            // The first heartbeat, and the word to the service manager, are for when nothing can fail any more.
+            if gate.recv().is_err() {
                 return Err(GatewayError::Ended);
             }
-            drop(ready);
-            let notes = be_on_time(config.realtime);
-            run_loop(io.as_mut(), &plan, inbox, owns_process, notes)
+            notes.extend(be_on_time(config.realtime));
+            run_loop(io.as_mut(), &config.plan, inbox, owns_process, notes)
         });
         let packets = packets.map_err(GatewayError::Thread)?;
-        let (doors, ports, backend) = started.recv().map_err(|_| GatewayError::Ended)??;
-        let housekeeping =
-            Housekeeping { requests: housekeeper, file, in_force, ports: ports.clone(), backend, doors };
+        // From here on its thread is waited for, whatever happens.
+        let (doors, ports, backend, wake) = match all_open.recv().unwrap_or(Err(GatewayError::Ended)) {
+            Ok(opened) => opened,
+            Err(error) => {
+                let _ = packets.join();
+                return Err(error);
+            }
+        };
+        let requests = Requests::new(to_loop, wake);
+        let gateway_ports = ports.clone();
+        let housekeeping = Housekeeping { requests: requests.clone(), file, ports, in_force, backend, doors };
         let housekeeping =
             thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run());
-        let housekeeping = housekeeping.map_err(GatewayError::Thread)?;
-        Ok(Gateway { requests, ports, packets: Some(packets), housekeeping: Some(housekeeping) })
+        match housekeeping {
+            Ok(housekeeping) => {
+                // A loop that is gone already says why when it is waited for.
+                let _ = go.send(());
+                let housekeeping = Some(housekeeping);
+                Ok(Gateway { requests, ports: gateway_ports, packets: Some(packets), housekeeping })
+            }
+            Err(error) => {
+                drop(go);
+                let _ = packets.join();
+                Err(GatewayError::Thread(error))
+            }
+        }
     }
 }
 
@@ -166,7 +195,14 @@ impl Gateway {
 
     /// Its connections, at most so many.
     pub fn flows(&self, most: usize) -> Result<Vec<FlowReport>, GatewayError> {
-        self.ask(|to| Request::Flows(most, to))
+        let (mut flows, mut next) = (Vec::new(), Some(0));
+        while let Some(from) = next.filter(|_| flows.len() < most) {
+            let page = self.ask(|to| Request::Flows(from, to))?;
+            flows.extend(page.flows);
+            next = page.next;
+        }
+        flows.truncate(most);
+        Ok(flows)
     }
 
     /// Has it follow another plan.
@@ -196,13 +232,13 @@ impl Gateway {
 
     /// Drains it, closes its ports, and returns what it counted.
     pub fn stop(mut self) -> Result<LoopReport, GatewayError> {
-        let _ = self.requests.send(Request::Stop);
-        self.join()
+        let _ = self.requests.put(Request::Stop);
+        self.join().inspect(|_| info!("ended"))
     }
 
     /// Waits until it ends: by a signal, or because its ports broke.
     pub fn wait(mut self) -> Result<LoopReport, GatewayError> {
-        self.join()
+        self.join().inspect(|_| info!("ended"))
     }
 
     fn join(&mut self) -> Result<LoopReport, GatewayError> {
@@ -211,21 +247,18 @@ impl Gateway {
         if let Some(housekeeping) = self.housekeeping.take() {
             let _ = housekeeping.join();
         }
-        info!("ended");
         outcome
     }
 
     fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, GatewayError> {
-        let (to, answer) = channel();
-        self.requests.send(question(to)).map_err(|_| GatewayError::Ended)?;
-        answer.recv_timeout(Duration::from_secs(5)).map_err(|_| GatewayError::Ended)
+        self.requests.ask(question).map_err(|_| GatewayError::Ended)
     }
 }
 
 impl Drop for Gateway {
     fn drop(&mut self) {
         if self.packets.is_some() {
-            let _ = self.requests.send(Request::Stop);
+            let _ = self.requests.put(Request::Stop);
             let _ = self.join();
         }
     }

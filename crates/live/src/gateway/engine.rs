@@ -20,7 +20,7 @@ use super::table::{ConnectionTable, Place};
 use crate::frame::{Frame, LinkHeader};
 use crate::io::{Port, PortId};
 
-pub use report::{EngineReport, FlowReport, RuleReport};
+pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
 
 /// Connections that one call forgets at most, so that a call's work is bounded.
 const EXPIRED_A_FRAME: usize = 2;

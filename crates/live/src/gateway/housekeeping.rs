@@ -1,33 +1,36 @@
-//! The second thread: signals, the control socket, the metrics page. It asks the packet loop by message, and never touches a packet.
+//! The second thread: signals, the control socket, the metrics page. It asks the packet loop by message, and never touches a packet. It never blocks
+//! on a client, so that a signal is obeyed at once.
 
-use std::fs;
-use std::io::{self, Read as _};
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
 
 use lasthop_agent::LinkSenses;
-use rustix::event::{PollFd, PollFlags, poll};
+use lasthop_packet::Instant;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tracing::{error, info, warn};
 
+use super::client::{Answers, Client, Cursor, Part};
 use super::config::{self, Backend, Config};
-use super::control::{self, Answer, Command, MOST_FLOWS, PATIENCE, parse_flow};
+use super::control::{self, Command, parse_flow};
+use super::doors::{Doors, empty};
 use super::packet_loop::{LoopReport, Request};
+use super::requests::Requests;
 use super::{http, metrics};
+use crate::clock;
 use crate::io::Port;
+use crate::peer::Peer;
 
-/// The packet loop answers in far less; one that does not has a fault.
-const LOOP_PATIENCE: Duration = Duration::from_secs(5);
+/// Clients of the control socket, and of the metrics listener, at a time. Others wait in the kernel's backlog.
+const MOST_CLIENTS: usize = 16;
 
 /// What the second thread knows of the first, and of the outside.
 pub(super) struct Housekeeping {
-    pub(super) requests: Sender<Request>,
+    pub(super) requests: Requests,
     /// The configuration file, where there is one to read again.
     pub(super) file: Option<PathBuf>,
     pub(super) ports: Vec<Port>,
@@ -37,180 +40,103 @@ pub(super) struct Housekeeping {
     pub(super) doors: Doors,
 }
 
-/// Where others come in. All are open before the first packet, so that what is refused is refused at start.
-pub(super) struct Doors {
-    control: Option<(UnixListener, PathBuf)>,
-    metrics: Option<TcpListener>,
-    signals: Option<Signals>,
-    /// Readable when the packet loop has ended.
-    pub(super) ended: UnixStream,
+/// The connected clients.
+#[derive(Default)]
+struct Visitors {
+    control: Vec<Client>,
+    metrics: Vec<Client>,
 }
 
-struct Signals {
-    reload: UnixStream,
-    stop: UnixStream,
-}
-
-impl Doors {
-    pub(super) fn open(
-        control: Option<&Path>,
-        metrics: Option<SocketAddr>,
-        signals: bool,
-        ended: UnixStream,
-    ) -> io::Result<Self> {
-        let explain =
-            |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
-        let control = control
-            .map(|path| {
-                let opened = open_control(path).map(|listener| (listener, path.to_owned()));
-                opened.map_err(explain(format!("the control socket {} cannot be opened", path.display())))
-            })
-            .transpose()?;
-        let metrics = metrics
-            .map(|at| {
-                let listener = TcpListener::bind(at).and_then(|l| l.set_nonblocking(true).map(|()| l));
-                listener.map_err(explain(format!("the metrics address {at} cannot be used")))
-            })
-            .transpose()?;
-        let signals = signals.then(Signals::catch).transpose()?;
-        Ok(Self { control, metrics, signals, ended })
-    }
-}
-
-impl Drop for Doors {
-    fn drop(&mut self) {
-        if let Some((_, path)) = &self.control {
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-/// Opens the control socket, where no other gateway has it. One that a dead gateway left behind is cleared away.
-fn open_control(path: &Path) -> io::Result<UnixListener> {
-    if UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another gateway is running there"));
-    }
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if std::os::unix::fs::FileTypeExt::is_socket(&metadata.file_type()) => {
-            fs::remove_file(path)?;
-        }
-        Ok(_) => {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket"));
-        }
-        Err(_) => {}
-    }
-    if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
-        fs::DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
-}
-
-impl Signals {
-    fn catch() -> io::Result<Self> {
-        let pipe = |signals: &[i32]| -> io::Result<UnixStream> {
-            let (reader, writer) = UnixStream::pair()?;
-            reader.set_nonblocking(true)?;
-            for signal in signals {
-                signal_hook::low_level::pipe::register(*signal, writer.try_clone()?)?;
-            }
-            Ok(reader)
-        };
-        Ok(Self { reload: pipe(&[SIGHUP])?, stop: pipe(&[SIGTERM, SIGINT])? })
-    }
+/// What there is to do.
+#[derive(Default)]
+struct Ready {
+    ended: bool,
+    stop: bool,
+    reload: bool,
+    control: bool,
+    metrics: bool,
 }
 
 impl Housekeeping {
     /// Runs until the packet loop has ended.
     pub(super) fn run(self) {
+        let mut visitors = Visitors::default();
         loop {
-            let [ended, stop, reload, control, metrics] = match self.wait() {
+            let ready = match self.wait(&visitors) {
                 Ok(ready) => ready,
                 Err(error) => {
                     error!(%error, "cannot wait for signals and questions; the gateway ends");
-                    let _ = self.requests.send(Request::Stop);
+                    let _ = self.requests.put(Request::Stop);
                     return;
                 }
             };
-            if ended {
+            if ready.ended {
                 return;
             }
             if let Some(signals) = &self.doors.signals {
-                if stop && empty(&signals.stop) {
+                if ready.stop && empty(&signals.stop) {
                     info!("asked to stop");
-                    let _ = self.requests.send(Request::Stop);
+                    let _ = self.requests.put(Request::Stop);
                 }
-                if reload && empty(&signals.reload) {
+                if ready.reload && empty(&signals.reload) {
                     // What went wrong is in the log.
                     let _ = self.reload();
                 }
             }
-            // Somebody who hangs up early, or says nothing, is no trouble of ours.
-            if control {
-                let _ = self.answer_control();
+            let now = clock::now();
+            if let (true, Some(door)) = (ready.control, &self.doors.control) {
+                visitors.control.extend(let_in_control(&door.listener, now));
             }
-            if metrics {
-                let _ = self.answer_metrics();
+            if let (true, Some(listener)) = (ready.metrics, &self.doors.metrics) {
+                visitors.metrics.extend(let_in_metrics(listener, now));
             }
+            visitors.control.retain_mut(|client| client.step(now, &ControlOffice(&self)));
+            visitors.metrics.retain_mut(|client| client.step(now, &MetricsOffice(&self)));
         }
     }
 
-    fn wait(&self) -> io::Result<[bool; 5]> {
+    /// Waits until something can be done, or a client's time is over.
+    fn wait(&self, visitors: &Visitors) -> io::Result<Ready> {
         let Doors { control, metrics, signals, ended } = &self.doors;
         let doors: [Option<BorrowedFd<'_>>; 5] = [
             Some(ended.as_fd()),
             signals.as_ref().map(|signals| signals.stop.as_fd()),
             signals.as_ref().map(|signals| signals.reload.as_fd()),
-            control.as_ref().map(|(listener, _)| listener.as_fd()),
-            metrics.as_ref().map(AsFd::as_fd),
+            control
+                .as_ref()
+                .map(|door| door.listener.as_fd())
+                .filter(|_| visitors.control.len() < MOST_CLIENTS),
+            metrics.as_ref().map(AsFd::as_fd).filter(|_| visitors.metrics.len() < MOST_CLIENTS),
         ];
         // A door that is not there is watched for nothing.
-        let mut watched = doors.map(|door| match door {
+        let watched = doors.map(|door| match door {
             Some(door) => PollFd::from_borrowed_fd(door, PollFlags::IN),
             None => PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::empty()),
         });
+        let clients = || visitors.control.iter().chain(&visitors.metrics);
+        let mut watched: Vec<PollFd<'_>> = watched
+            .into_iter()
+            .chain(clients().map(|client| PollFd::from_borrowed_fd(client.fd(), client.waits_for())))
+            .collect();
+        let timeout = clients().map(Client::deadline).min().map(|deadline| {
+            let left = deadline.since(clock::now());
+            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
+        });
         loop {
-            match poll(&mut watched, None) {
+            match poll(&mut watched, timeout.as_ref()) {
                 Ok(_) => break,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        let mut ready = watched.map(|door| !door.revents().is_empty());
-        for (ready, door) in ready.iter_mut().zip(doors) {
-            *ready &= door.is_some();
-        }
-        Ok(ready)
-    }
-
-    fn answer_control(&self) -> io::Result<()> {
-        let Some((listener, _)) = &self.doors.control else { return Ok(()) };
-        let (stream, _) = listener.accept()?;
-        stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        // The socket's mode says the same, but not before it is set.
-        let peer = rustix::net::sockopt::socket_peercred(&stream)?.uid;
-        let answer = if !peer.is_root() && peer != rustix::process::geteuid() {
-            Answer::Error("only root and the gateway's own user may ask".to_owned())
-        } else {
-            match control::read_question(&stream)? {
-                Ok(command) => match self.obey(&command) {
-                    Ok(value) => Answer::Ok(value),
-                    Err(why) => Answer::Error(why),
-                },
-                Err(why) => Answer::Error(why),
-            }
-        };
-        control::write_answer(&stream, &answer)
+        let ready = |index: usize| doors[index].is_some() && !watched[index].revents().is_empty();
+        Ok(Ready { ended: ready(0), stop: ready(1), reload: ready(2), control: ready(3), metrics: ready(4) })
     }
 
     fn obey(&self, command: &Command) -> Result<Value, String> {
         match command {
             Command::Status => Ok(self.status(&self.ask(Request::Report)?)),
-            Command::Flows => Ok(json!(self.ask(|to| Request::Flows(MOST_FLOWS, to))?)),
+            Command::Flows => Err("connections are listed in parts".to_owned()),
             Command::Reload => self.reload().map(|notes| json!({ "notes": notes })),
             Command::Drain => Ok(json!({ "held": self.ask(Request::Drain)?.held })),
             Command::Aside { flow } => {
@@ -255,27 +181,77 @@ impl Housekeeping {
         Ok(notes)
     }
 
-    fn answer_metrics(&self) -> io::Result<()> {
-        let Some(listener) = &self.doors.metrics else { return Ok(()) };
-        let (mut stream, _) = listener.accept()?;
-        stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(PATIENCE / 4))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        http::serve(&mut stream, |path| match path {
-            "/metrics" => self.ask(Request::Report).ok().map(|report| metrics::page(&report)),
-            "/healthz" => self.ask(Request::Report).ok().map(|_| "ok\n".to_owned()),
-            _ => None,
-        })
-    }
-
     fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, String> {
-        let (to, answer) = channel();
-        self.requests.send(question(to)).map_err(|_| "the packet loop has ended".to_owned())?;
-        answer.recv_timeout(LOOP_PATIENCE).map_err(|_| "the packet loop does not answer".to_owned())
+        self.requests.ask(question).map_err(|why| why.to_string())
     }
 }
 
-/// Reads what there is. Whether there was anything.
-fn empty(mut stream: &UnixStream) -> bool {
-    matches!(stream.read(&mut [0; 64]), Ok(len) if len > 0)
+/// Accepts a client, if it is still there: only root and our own user may ask. The socket's mode says the same, but not before it is set.
+fn let_in_control(listener: &UnixListener, now: Instant) -> Option<Client> {
+    let (stream, _) = listener.accept().ok()?;
+    stream.set_nonblocking(true).ok()?;
+    let uid = Peer::of(&stream).ok()?.uid;
+    (uid == 0 || uid == rustix::process::geteuid().as_raw()).then(|| Client::new(stream, now))
+}
+
+fn let_in_metrics(listener: &TcpListener, now: Instant) -> Option<Client> {
+    let (stream, _) = listener.accept().ok()?;
+    stream.set_nonblocking(true).ok()?;
+    Some(Client::new(stream, now))
+}
+
+/// Answers at the control socket.
+struct ControlOffice<'a>(&'a Housekeeping);
+
+impl Answers for ControlOffice<'_> {
+    fn is_whole(&self, question: &[u8]) -> bool {
+        control::is_whole(question)
+    }
+
+    fn answer(&self, question: &[u8]) -> Part {
+        match control::read_question(question) {
+            Ok(Command::Flows) => self.go_on(Cursor::default()),
+            Ok(command) => whole(control::answer(self.0.obey(&command))),
+            Err(why) => whole(control::answer(Err(why))),
+        }
+    }
+
+    /// Connections, in the order of the table: the one answer that is too long for one piece.
+    fn go_on(&self, from: Cursor) -> Part {
+        match self.0.ask(|to| Request::Flows(from.place, to)) {
+            Ok(page) => {
+                let has_begun = from.has_begun || !page.flows.is_empty();
+                let octets = control::list_part(from, &page.flows, page.next.is_none());
+                Part { octets, next: page.next.map(|place| Cursor { place, has_begun }) }
+            }
+            Err(why) if from == Cursor::default() => whole(control::answer(Err(why))),
+            // The loop has ended in the midst of the list. It stays short, and no JSON.
+            Err(_) => Part::default(),
+        }
+    }
+}
+
+/// Answers at the metrics address.
+struct MetricsOffice<'a>(&'a Housekeeping);
+
+impl Answers for MetricsOffice<'_> {
+    fn is_whole(&self, question: &[u8]) -> bool {
+        http::is_whole(question)
+    }
+
+    fn answer(&self, question: &[u8]) -> Part {
+        whole(http::answer(question, |path| match path {
+            "/metrics" => self.0.ask(Request::Report).ok().map(|report| metrics::page(&report)),
+            "/healthz" => self.0.ask(Request::Report).ok().map(|_| "ok\n".to_owned()),
+            _ => None,
+        }))
+    }
+
+    fn go_on(&self, _from: Cursor) -> Part {
+        Part::default()
+    }
+}
+
+fn whole(octets: Vec<u8>) -> Part {
+    Part { octets, next: None }
 }

@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 
 use super::engine::EngineReport;
 use super::packet_loop::LoopReport;
+use super::punctuality::PunctualityReport;
 use super::rule::RuleCounters;
 
 /// The page for these figures.
@@ -25,25 +26,7 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         "Longest turn of the packet loop but for waiting.",
         report.longest_turn_s,
     )?;
-    let punctuality = report.punctuality;
-    page.counter(
-        "stalls_total",
-        "Times that the packet loop was away for 10 ms or more.",
-        punctuality.stalls,
-    )?;
-    page.counter("stalled_seconds_total", "Time that those took.", punctuality.stalled_s)?;
-    page.gauge(
-        "longest_absence_seconds",
-        "Longest time that the packet loop was away.",
-        punctuality.longest_absence_s,
-    )?;
-    if let Some(waited) = punctuality.kept_waiting {
-        page.counter(
-            "kept_waiting_seconds_total",
-            "Time that the packet loop had to wait for a processor.",
-            waited.total_s,
-        )?;
-    }
+    write_punctuality(page, &report.punctuality)?;
     page.counter("received_frames_total", "Frames that came in by a port.", counters.received)?;
     page.counter("received_octets_total", "Octets of those frames.", counters.received_octets)?;
     page.counter("sent_frames_total", "Frames given back to the kernel.", report.sent)?;
@@ -121,6 +104,34 @@ fn write_memory(page: &mut Page, engine: &EngineReport) -> fmt::Result {
         engine.agent_octets,
     )?;
     page.gauge("agent_memory_limit_bytes", "The most that it may be.", engine.most_agent_octets)
+}
+
+fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::Result {
+    page.counter(
+        "stalls_total",
+        "Times that the packet loop was away for 10 ms or more.",
+        punctuality.stalls,
+    )?;
+    page.counter("stalled_seconds_total", "Time that those took.", punctuality.stalled_s)?;
+    page.gauge(
+        "longest_absence_seconds",
+        "Longest time that the packet loop was away.",
+        punctuality.longest_absence_s,
+    )?;
+    page.gauge(
+        "stepped_out",
+        "1 if the packet loop is out, for want of processor time, and everything passes.",
+        u8::from(punctuality.is_out),
+    )?;
+    page.counter("steps_out_total", "Times that the packet loop stepped out.", punctuality.steps_out)?;
+    if let Some(waited) = punctuality.kept_waiting {
+        page.counter(
+            "kept_waiting_seconds_total",
+            "Time that the packet loop had to wait for a processor.",
+            waited.total_s,
+        )?;
+    }
+    Ok(())
 }
 
 struct Page(String);

@@ -1,5 +1,8 @@
 //! The loop that packets go round: ports, engine, ports.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
@@ -9,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use tracing::{debug, info};
 
-use super::engine::{Engine, EngineReport, FlowReport, Outgoing};
+use super::engine::{Engine, EngineReport, FlowPage, Outgoing};
 use super::link::{LinkInbox, LinkReport};
 use super::notify::Notifier;
 use super::plan::Plan;
@@ -17,12 +20,12 @@ use super::punctuality::{Punctuality, PunctualityReport};
 use crate::clock;
 use crate::io::{PacketIo, PortId, Sent, Wake};
 
-/// What others may ask of the packet loop. It answers within one turn, which takes 20 ms at most where nothing goes on.
+/// What others may ask of the packet loop. It answers in its next turn, for which it is woken; a page of connections takes a turn of its own.
 pub(super) enum Request {
     /// How is it?
     Report(Sender<LoopReport>),
-    /// Which connections are there, at most so many?
-    Flows(usize, Sender<Vec<FlowReport>>),
+    /// Which connections are there, from this place of the table on? Answered a page at a time, and one page a turn.
+    Flows(usize, Sender<FlowPage>),
     /// Follow another plan.
     Reload(Box<Plan>, Sender<()>),
     /// Have the agents send on what they hold; then pass everything on untouched, until the next reload.
@@ -52,7 +55,7 @@ pub struct LoopReport {
     pub longest_turn_s: f64,
     /// Whether it was there when it should have been.
     pub punctuality: PunctualityReport,
-    /// What the kernel did not grant it; each a sentence.
+    /// What the operator should know: what the kernel did not grant, what the backend does not do; each a sentence.
     pub notes: Vec<String>,
     /// What it heard of a link layer; `None` where no link layer tells it anything.
     pub link: Option<LinkReport>,
@@ -124,7 +127,11 @@ impl<'a> PacketLoop<'a> {
     /// `false` if it is to end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
-        self.io.heartbeat(now);
+        if self.punctuality.is_in(now) {
+            self.io.heartbeat(now);
+        } else {
+            self.io.step_out();
+        }
         self.notifier.alive(now);
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
@@ -175,7 +182,11 @@ impl<'a> PacketLoop<'a> {
         loop {
             match self.requests.try_recv() {
                 Ok(Request::Report(to)) => drop(to.send(self.make_report(now))),
-                Ok(Request::Flows(most, to)) => drop(to.send(self.engine.flows(most, now))),
+                Ok(Request::Flows(from, to)) => {
+                    let _ = to.send(self.engine.flows(from, now));
+                    // Packets come between one page and the next.
+                    return true;
+                }
                 Ok(Request::Reload(plan, to)) => {
                     self.notifier.reloading(now);
                     self.engine.reload(&plan, now, &mut self.out);

@@ -5,10 +5,14 @@ use std::path::Path;
 use lasthop_agent::Side;
 use tracing::{info, warn};
 
+use super::choice::{Choice, choose};
 use super::config::{Backend, Config};
 use super::daemon::GatewayError;
 use super::detect::{DetectError, Kernel};
-use crate::io::divert::{Divert, DivertError};
+use super::translation;
+use crate::device::Interface;
+use crate::io::claim::{self, Claims};
+use crate::io::divert::{Attachment, Divert, DivertError};
 use crate::io::policy::Policy;
 use crate::io::{PacketIo, Port};
 
@@ -18,37 +22,88 @@ pub struct OpenPorts {
     pub io: Box<dyn PacketIo>,
     /// How frames are taken out of the kernel's path: never [`Backend::Auto`], but for ports in memory.
     pub backend: Backend,
+    /// What the operator should know about that; each a sentence.
+    pub notes: Vec<String>,
 }
 
-/// Opens the ports that a configuration names or leaves to be found, in the calling thread's network namespace.
-pub fn open_ports(config: &Config) -> Result<OpenPorts, GatewayError> {
-    // `/proc/net` is the process's; this thread may be in another namespace.
-    let kernel = Kernel { sys: Path::new("/sys/class/net"), proc: Path::new("/proc/thread-self/net") };
-    let radio = found("radio", config.radio.as_ref(), || kernel.radio())?;
+/// The calling thread's network: `/proc/net` is the process's, and this thread may be in another namespace.
+fn kernel() -> Kernel<'static> {
+    Kernel { sys: Path::new("/sys/class/net"), proc: Path::new("/proc/thread-self/net") }
+}
+
+/// Finds the ports that a configuration names or leaves to be found, in the calling thread's network namespace, and claims them, so that no
+/// other gateway touches them. What is returned opens them.
+pub fn claim(
+    config: &Config,
+) -> Result<impl FnOnce() -> Result<OpenPorts, GatewayError> + use<>, GatewayError> {
+    let radio = found("radio", config.radio.as_ref(), || kernel().radio())?;
+    let mut claims = Claims::take(&radio).map_err(refused)?;
+    let Choice { backend, notes } = choice(config, &radio).map_err(GatewayError::Ports)?;
+    for note in &notes {
+        warn!("{note}");
+    }
+    let mut core = Vec::new();
+    if backend == Backend::Tun {
+        // Frames are taken where they come in, so this one has to know both sides.
+        core = found("core", config.core.as_ref(), || kernel().core(&radio))?;
+        claims = claims.and(&core).map_err(refused)?;
+    }
     let selection = config.plan.traffic.selection();
-    let by_tc = |io| OpenPorts { io: Box::new(io), backend: Backend::TcBpf };
-    let divert = || Divert::open(&radio, &selection);
-    // Frames are taken where they come in, so this one has to know both sides.
-    let policy = || {
-        let core = found("core", config.core.as_ref(), || kernel.core(&radio))?;
-        let sides = [(core, Side::Core), (radio.clone(), Side::Radio)];
-        let of_side = |(names, side): (Vec<String>, Side)| {
-            names.into_iter().map(move |name| Port { name, side, ethernet: true, copies_of: None })
+    Ok(move || {
+        let io: Box<dyn PacketIo> = if backend == Backend::Tun {
+            let sides = [(core, Side::Core), (radio, Side::Radio)];
+            let of_side = |(names, side): (Vec<String>, Side)| {
+                names.into_iter().map(move |name| Port { name, side, ethernet: true, copies_of: None })
+            };
+            let ports = sides.into_iter().flat_map(of_side).collect();
+            Box::new(Policy::over(claims, ports, &selection).map_err(refused)?)
+        } else {
+            Box::new(Divert::over(claims, &radio, &selection, Attachment::Newest).map_err(refused)?)
         };
-        let io = Policy::open(sides.into_iter().flat_map(of_side).collect(), &selection).map_err(refused)?;
-        Ok(OpenPorts { io: Box::new(io), backend: Backend::Tun })
+        Ok(OpenPorts { io, backend, notes })
+    })
+}
+
+/// What a start would do in the calling thread's network namespace: the radio interfaces and the backend, each a line; or why there would be no
+/// start. Nothing is changed by asking.
+pub fn foresee(config: &Config) -> Result<Vec<String>, String> {
+    let radio = match &config.radio {
+        Some(named) => named.clone(),
+        None => kernel().radio().map_err(|error| error.to_string())?,
     };
-    match config.backend {
-        Backend::TcBpf => divert().map(by_tc).map_err(refused),
-        Backend::Tun => policy(),
-        Backend::Auto => match divert() {
-            Ok(io) => Ok(by_tc(io)),
-            Err(error @ (DivertError::NotEthernet { .. } | DivertError::Program(_))) => {
-                warn!(%error, "tc-bpf does not work here; trying tun");
-                policy().map_err(|second| GatewayError::Ports(format!("{error}; and by tun: {second}")))
-            }
-            Err(error) => Err(refused(error)),
-        },
+    let Choice { backend, notes } = choice(config, &radio)?;
+    let mut lines = vec![format!("radio    {}", radio.join(", "))];
+    if backend == Backend::Tun {
+        let core = match &config.core {
+            Some(named) => named.clone(),
+            None => kernel().core(&radio).map_err(|error| error.to_string())?,
+        };
+        lines.push(format!("core     {}", core.join(", ")));
+    }
+    lines.push(format!("backend  {}", backend.name()));
+    lines.extend(notes.into_iter().map(|note| format!("note: {note}")));
+    for name in &radio {
+        if let Some(holder) = claim::holder(name) {
+            lines.push(format!("note: a gateway has {name} now: {holder}; another would be refused"));
+        }
+    }
+    Ok(lines)
+}
+
+fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
+    let tried = || {
+        radio.iter().try_for_each(|name| is_ethernet(name))?;
+        Divert::try_out()
+    };
+    choose(config.backend, tried, || translation::look(kernel().proc))
+}
+
+fn is_ethernet(name: &str) -> Result<(), DivertError> {
+    let is_ethernet = Interface::named(name).and_then(|interface| interface.is_ethernet());
+    match is_ethernet {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(DivertError::NotEthernet { name: name.to_owned() }),
+        Err(error) => Err(DivertError::Interface { name: name.to_owned(), error }),
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use serde::Serialize;
 
+use super::presence::Presence;
 use crate::io::LONGEST_WAIT;
 
 /// An absence so long is a stall, as it is for the emulator: half of the longest wait, and a good part of any round trip.
@@ -25,6 +26,7 @@ pub(super) struct Punctuality {
     longest: Duration,
     /// Before the loop started.
     before: Option<KeptWaiting>,
+    presence: Presence,
 }
 
 /// How punctual a packet loop was.
@@ -39,6 +41,10 @@ pub struct PunctualityReport {
     pub stalled_s: f64,
     /// The longest absence, in seconds: above 0.06, frames went past us meanwhile.
     pub longest_absence_s: f64,
+    /// Whether the loop has stepped out, because it was late or got too little processor time: then everything passes untouched.
+    pub is_out: bool,
+    /// How often it stepped out.
+    pub steps_out: u64,
     /// How the loop's thread waited for a processor; `None` where the kernel does not tell (it takes `CONFIG_SCHED_INFO`).
     pub kept_waiting: Option<KeptWaiting>,
 }
@@ -53,6 +59,10 @@ pub struct KeptWaiting {
 }
 
 impl KeptWaiting {
+    fn total(self) -> Duration {
+        Duration::from_secs_f64(self.total_s)
+    }
+
     /// Seconds that it waited each time, on average.
     pub fn mean_s(self) -> f64 {
         self.total_s / (self.times.max(1) as f64)
@@ -62,7 +72,14 @@ impl KeptWaiting {
 impl Punctuality {
     /// Of a loop on this thread that begins now.
     pub(super) fn new(now: Instant) -> Self {
-        Self { due: now, stalls: 0, stalled: Duration::ZERO, longest: Duration::ZERO, before: kept_waiting() }
+        let before = kept_waiting();
+        let presence = Presence::new(now, before.map(KeptWaiting::total));
+        Self { due: now, stalls: 0, stalled: Duration::ZERO, longest: Duration::ZERO, before, presence }
+    }
+
+    /// A turn begins. Whether the loop is to take traffic.
+    pub(super) fn is_in(&mut self, now: Instant) -> bool {
+        self.presence.is_in(now, now.since(self.due), || kept_waiting().map(KeptWaiting::total))
     }
 
     /// A turn is over; the next one is to follow at once.
@@ -88,7 +105,10 @@ impl Punctuality {
             total_s: (now.total_s - before.total_s).max(0.0),
             times: now.times.saturating_sub(before.times),
         });
+        let (is_out, steps_out) = self.presence.report();
         PunctualityReport {
+            is_out,
+            steps_out,
             stalls: self.stalls,
             stalled_s: self.stalled.as_secs_f64(),
             longest_absence_s: self.longest.as_secs_f64(),

@@ -182,9 +182,13 @@ impl ConnectionTable {
         State::ALL.into_iter().filter_map(|state| self.expiry(state)).min()
     }
 
-    /// Every connection, in the order of the array.
-    pub fn iter(&self) -> impl Iterator<Item = &Connection> {
-        self.entries.iter().filter(|entry| entry.listed.is_some()).map(|entry| &entry.connection)
+    /// The connections in at most so many places from one on, in the order of the array, and the place behind them; `None` at the end.
+    pub fn page(&self, from: usize, places: usize) -> (impl Iterator<Item = &Connection>, Option<usize>) {
+        let until = from.saturating_add(places).min(self.entries.len());
+        let entries = self.entries.get(from..until).unwrap_or_default();
+        let connections =
+            entries.iter().filter(|entry| entry.listed.is_some()).map(|entry| &entry.connection);
+        (connections, (until < self.entries.len()).then_some(until))
     }
 
     /// The place of every connection.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
-use lasthop_packet::{Ip, Packet, Payload, Tcp};
+use lasthop_packet::{Ip, Packet, Payload, Tcp, TcpFlags};
 
 use super::config::{self, Backend};
 use super::control::{AskError, Command, ask, parse_flow};
@@ -48,7 +48,8 @@ impl Running {
         let io = memory.clone();
         let config = config::read(&file, LinkSenses::empty()).expect("it is right");
         let start = Start { config, file: Some(file), owns_process: false };
-        let open = move |_: &_| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto });
+        let open =
+            move |_: &_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() }));
         let gateway = start.run(open).expect("nothing is in the way");
         Self { directory, gateway, memory, metrics }
     }
@@ -161,9 +162,68 @@ fn a_second_gateway_is_refused_where_the_first_one_listens() {
     let config = config::read(&running.file(), LinkSenses::empty()).expect("it is right");
     let start = Start { config, file: None, owns_process: false };
     let io = Memory::new(Vec::new());
-    let refused = start.run(move |_| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto }));
+    let refused = start
+        .run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() })));
     let refused = refused.expect_err("the socket is taken").to_string();
     assert!(refused.contains("another gateway is running there"), "{refused}");
+}
+
+#[test]
+fn a_start_that_fails_runs_no_turn_and_leaves_no_socket() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("gateway.sock");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let metrics = taken.local_addr().expect("it is bound");
+    let text = format!("[metrics]\nlisten = \"{metrics}\"\n[control]\nsocket = \"{}\"\n", socket.display());
+    let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
+    let memory = Memory::new(Vec::new());
+    let io = memory.clone();
+    let start = Start { config, file: None, owns_process: false };
+    let refused = start
+        .run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() })));
+    assert!(refused.expect_err("the address is taken").to_string().contains(&metrics.to_string()));
+    assert_eq!(memory.last_heartbeat(), None);
+    assert!(!socket.exists());
+}
+
+#[test]
+fn slow_clients_hold_up_neither_others_nor_the_end() {
+    let running = Running::start();
+    let mut slow: Vec<TcpStream> = (0..10)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", running.metrics)).expect("it listens");
+            stream.write_all(b"G").expect("there is room");
+            stream.set_nonblocking(true).expect("a socket");
+            stream
+        })
+        .collect();
+    assert!(running.http("GET /healthz HTTP/1.1\r\n\r\n").ends_with("ok\n"));
+    running.ask(&Command::Status).expect("it runs");
+    let still_waited_for = |stream: &mut TcpStream| {
+        stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    };
+    assert!(slow.iter_mut().all(still_waited_for), "others were answered before their time was over");
+    running.gateway.stop().expect("it ends well");
+}
+
+#[test]
+fn a_list_of_many_connections_is_whole() {
+    let running = Running::start();
+    let (server, link) = (std::net::IpAddr::from([192, 0, 2, 1]), [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
+    for client in 0..3000_u16 {
+        let host = std::net::IpAddr::from([10, 0, (client >> 8) as u8, client as u8]);
+        let tcp = Tcp { source_port: 5000, destination_port: 80, flags: TcpFlags::SYN, ..Tcp::default() };
+        let payload = Payload::Stream { stream: 1, offset: 0, len: 0 };
+        let packet = Packet::tcp_segment(Ip::new(host, server), tcp, payload);
+        let octets = [&link[..], &lasthop_packet::wire::emit(&packet)].concat();
+        running.memory.push(PortId(1), Frame::plain(octets.into()));
+    }
+    running
+        .wait_for(|running| running.gateway.report().is_ok_and(|report| report.engine.connections == 3000));
+    let flows = running.ask(&Command::Flows).expect("it runs");
+    let clients = flows.as_array().expect("a list").iter().map(|flow| flow["radio"].to_string());
+    assert_eq!(clients.collect::<std::collections::BTreeSet<_>>().len(), 3000);
+    assert_eq!(running.gateway.flows(7).expect("it runs").len(), 7);
 }
 
 #[test]

@@ -27,18 +27,21 @@
 //! Between two clients of one gateway a connection is seen twice, once next to each: as two connections, each with the other
 //! client for its core.
 
+mod attach;
 mod error;
 mod layout;
 mod mapped;
 mod maps;
 mod passages;
 mod program;
+mod tryout;
 
 use std::io;
 
 use lasthop_agent::{Passage, Side};
 use lasthop_packet::{FlowKey, Instant};
 
+use super::claim::Claims;
 use super::devices::Devices;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::{Device, Interface, Kind, LARGEST_MTU};
@@ -47,9 +50,9 @@ use mapped::Mapped;
 use passages::Passages;
 use program::Programs;
 
+pub use attach::Attachment;
 pub use error::{DivertError, ProgramError};
 pub use maps::Counters;
-pub use program::Attachment;
 
 /// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
 #[derive(Debug)]
@@ -59,23 +62,36 @@ pub struct Divert {
     passages: Passages,
     programs: Programs,
     devices: Devices,
+    /// The radio interfaces; free again behind all the rest.
+    _claims: Claims,
 }
 
 impl Divert {
-    /// Diverts the selected TCP of these radio interfaces from the first heartbeat on; each becomes three ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
-    /// with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
+    /// Claims these radio interfaces and diverts the selected TCP of them from the first heartbeat on; each becomes three ports. Needs
+    /// `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS`
+    /// and `CONFIG_TUN`.
     pub fn open(radio: &[String], selection: &Selection) -> Result<Self, DivertError> {
         Self::open_with(radio, selection, Attachment::Newest)
     }
 
     /// The same with a choice of how the programs are attached.
     pub fn open_with(radio: &[String], selection: &Selection, how: Attachment) -> Result<Self, DivertError> {
+        Self::over(Claims::take(radio)?, radio, selection, how)
+    }
+
+    /// The same over radio interfaces that are claimed already.
+    pub(crate) fn over(
+        claims: Claims,
+        radio: &[String],
+        selection: &Selection,
+        how: Attachment,
+    ) -> Result<Self, DivertError> {
         let mut programs = Programs::load(selection)?;
         let (mut ports, mut devices) = (Vec::new(), Vec::new());
         for name in radio {
-            let missing = |error| DivertError::NoInterface { name: name.clone(), error };
-            let interface = Interface::named(name).map_err(missing)?;
-            if !interface.is_ethernet().map_err(missing)? {
+            let unclear = |error| DivertError::Interface { name: name.clone(), error };
+            let interface = Interface::named(name).map_err(unclear)?;
+            if !interface.is_ethernet().map_err(unclear)? {
                 return Err(DivertError::NotEthernet { name: name.clone() });
             }
             for side in [Side::Core, Side::Radio] {
@@ -99,7 +115,7 @@ impl Divert {
         let heartbeat = programs.maps.share_heartbeat()?;
         let passages = Passages::new(&programs.maps)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
-        Ok(Self { heartbeat, passages, programs, devices })
+        Ok(Self { heartbeat, passages, programs, devices, _claims: claims })
     }
 
     /// What the programs have counted.
@@ -139,6 +155,10 @@ impl PacketIo for Divert {
 
     fn heartbeat(&mut self, now: Instant) {
         self.heartbeat.store(0, now.as_nanos());
+    }
+
+    fn step_out(&mut self) {
+        self.heartbeat.store(0, 0);
     }
 
     fn let_pass(&mut self, passage: Passage) {

@@ -17,6 +17,7 @@ use std::process::{Command, Stdio};
 use lasthop_packet::Instant;
 use thiserror::Error;
 
+use super::claim::{self, ClaimError, Claims};
 use super::devices::Devices;
 use super::selection::Prefix;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
@@ -26,15 +27,9 @@ use crate::frame::Frame;
 /// Why packets cannot be led to us.
 #[derive(Debug, Error)]
 pub enum PolicyError {
-    /// A port that the configuration names is not there.
-    #[error("there is no interface {name}: {error}")]
-    NoInterface {
-        /// Its name.
-        name: String,
-        /// What the kernel said.
-        #[source]
-        error: io::Error,
-    },
+    /// A port that is not there, or that another gateway has.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// A TUN device.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -67,8 +62,8 @@ pub enum PolicyError {
         "the selection takes {0} rules and there are priorities for {RULES}; name fewer ports or prefixes"
     )]
     TooMany(usize),
-    /// What we wait with.
-    #[error("cannot make an eventfd: {0}")]
+    /// What we wait with, or a port that has just vanished.
+    #[error("cannot wait for frames of a port: {0}")]
     Wait(#[source] io::Error),
 }
 
@@ -76,8 +71,8 @@ pub enum PolicyError {
 const FIRST_PRIORITY: usize = 26_000;
 /// How many priorities are ours.
 const RULES: usize = 1000;
-/// Our first routing table; one a port.
-const FIRST_TABLE: usize = 26_000;
+/// Each port has a routing table: this number and that of its interface.
+const FIRST_TABLE: u32 = 26_000;
 /// An address that nobody talks to or from (RFC 7600). A device without any fails each check of the reverse path.
 const DUMMY_ADDRESS: &str = "192.0.0.8/32";
 /// Frames are IP packets here.
@@ -97,21 +92,28 @@ struct Family {
 pub struct Policy {
     rules: Option<Rules>,
     devices: Devices,
+    /// The ports' interfaces; free again behind all the rest.
+    _claims: Claims,
 }
 
 impl Policy {
-    /// Leads the selected TCP that comes in by these ports to us. Needs `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of
-    /// iproute2. A gateway of this kind that was here before and was killed is cleaned up after.
+    /// Claims these ports' interfaces and leads the selected TCP that comes in by them to us. Needs `CAP_NET_ADMIN`, `/proc/sys/net` to be
+    /// writable, and `ip` of iproute2. A gateway of this kind that was here before and was killed is cleaned up after.
     pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
-        let rules = Rules::none()?;
+        let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
+        Self::over(Claims::take(&names)?, ports, selection)
+    }
+
+    /// The same over interfaces that are claimed already.
+    pub(crate) fn over(claims: Claims, ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
+        let rules = Rules::none(&claims)?;
         let mut devices = Vec::with_capacity(ports.len());
         let mut commands = FAMILIES.map(|_| Vec::new());
-        for (index, port) in ports.iter().enumerate() {
-            Interface::named(&port.name)
-                .map_err(|error| PolicyError::NoInterface { name: port.name.clone(), error })?;
+        for port in &ports {
+            let interface = Interface::named(&port.name).map_err(PolicyError::Wait)?;
             let tun = Device::new("lasthop%d", Kind::Tun)?;
             set_up(&tun)?;
-            let table = FIRST_TABLE + index;
+            let table = FIRST_TABLE.saturating_add(interface.index());
             commands[0].push(format!("address add {DUMMY_ADDRESS} dev {} scope host", tun.name()));
             for (family, commands) in FAMILIES.into_iter().zip(&mut commands) {
                 commands.push(format!("route replace default dev {} table {table}", tun.name()));
@@ -119,6 +121,8 @@ impl Policy {
             }
             devices.push(tun);
         }
+        let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
+        let devices = Devices::new(ports, devices).map_err(PolicyError::Wait)?;
         for (family, mut commands) in FAMILIES.into_iter().zip(commands) {
             let mut priorities = FIRST_PRIORITY..;
             for command in commands.iter_mut().filter(|command| command.starts_with("rule")) {
@@ -130,8 +134,7 @@ impl Policy {
             }
             run_ip(family, &commands)?;
         }
-        let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
-        Ok(Self { rules: Some(rules), devices: Devices::new(ports, devices).map_err(PolicyError::Wait)? })
+        Ok(Self { rules: Some(rules), devices, _claims: claims })
     }
 }
 
@@ -164,7 +167,7 @@ fn set_up(tun: &Device) -> Result<(), PolicyError> {
 }
 
 /// The rules for what comes in by a port, without their priorities: exclusions, then inclusions.
-fn rules_of(port: &str, table: usize, selection: &Selection, family: Family) -> Vec<String> {
+fn rules_of(port: &str, table: u32, selection: &Selection, family: Family) -> Vec<String> {
     let rule =
         |selectors: &str, table: &str| format!("rule add iif {port} ipproto tcp {selectors} lookup {table}");
     let of_family = |prefixes: &[Prefix]| -> Vec<String> {
@@ -193,38 +196,48 @@ fn rules_of(port: &str, table: usize, selection: &Selection, family: Family) -> 
     rules
 }
 
-/// The rules and tables that are there on our account; removed when this is dropped.
+/// The rules that are there on account of our ports; removed when this is dropped.
 #[derive(Debug)]
-struct Rules;
+struct Rules(Claims);
 
 impl Rules {
-    /// Removes what a gateway before us has left.
-    fn none() -> Result<Self, PolicyError> {
-        remove_rules()?;
-        Ok(Self)
+    /// Removes what gateways before us have left: at our ports, and at others that no gateway has.
+    fn none(claims: &Claims) -> Result<Self, PolicyError> {
+        remove_rules(|port| claims.has(port) || claim::holder(port).is_none())?;
+        Ok(Self(claims.clone()))
     }
 }
 
 impl Drop for Rules {
     fn drop(&mut self) {
-        if let Err(error) = remove_rules() {
+        if let Err(error) = remove_rules(|port| self.0.has(port)) {
             tracing::warn!(%error, "routing rules are left; they lead nowhere");
         }
     }
 }
 
-/// Removes every rule with a priority of ours. The tables' routes vanish with their devices.
-fn remove_rules() -> Result<(), PolicyError> {
+/// Removes the rules with a priority of ours that are for such ports. The tables' routes vanish with their devices.
+fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
     for family in FAMILIES {
         let rules = run_ip(family, &["rule show".to_owned()])?;
-        let priorities = rules.lines().filter_map(|line| line.split(':').next()?.trim().parse().ok());
-        let ours = priorities.filter(|priority| (FIRST_PRIORITY..FIRST_PRIORITY + RULES).contains(priority));
-        let commands: Vec<String> = ours.map(|priority| format!("rule del priority {priority}")).collect();
+        let ours = rules.lines().filter_map(priority_and_port).filter(|(_, port)| is_for(port));
+        let commands: Vec<String> = ours
+            .map(|(priority, port)| format!("rule del priority {priority} iif {port} ipproto tcp"))
+            .collect();
         if !commands.is_empty() {
             run_ip(family, &commands)?;
         }
     }
     Ok(())
+}
+
+/// Reads a line such as `26002:\tfrom all iif wlan0 ipproto tcp lookup 26003`; `None` if it is not a rule of a gateway.
+fn priority_and_port(line: &str) -> Option<(usize, &str)> {
+    let (priority, rule) = line.split_once(':')?;
+    let priority = priority.trim().parse().ok()?;
+    let mut words = rule.split_whitespace().skip_while(|word| *word != "iif");
+    let port = words.nth(1)?;
+    (FIRST_PRIORITY..FIRST_PRIORITY + RULES).contains(&priority).then_some((priority, port))
 }
 
 /// Has `ip` do these, in order; returns what it printed.

@@ -72,6 +72,7 @@ mod tests {
             stalled_s: 0.05,
             longest_absence_s: 0.04,
             kept_waiting: Some(KeptWaiting { total_s: 0.09, times: 10_000 }),
+            ..PunctualityReport::default()
         };
         assert!(run_of_ten_seconds(punctual, 0).is_empty(), "half of a percent, and never for long");
     }

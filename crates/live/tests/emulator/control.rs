@@ -57,6 +57,33 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     assert!(!path.exists() && set(&path, &["air.loss=0%"]).is_err());
 }
 
+/// The file's link as a wireless one, which has a channel.
+const WIRELESS: &str =
+    "kind = \"wireless\"\nchannel = { good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }\n";
+
+pub fn of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made() {
+    let parse = |text: String| {
+        let settings = Settings::parse(text, "link".to_owned(), PathBuf::new(), &Overrides::default());
+        settings.expect("a good file")
+    };
+    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
+    let built = parse(LINK.to_owned()).scenario().build(&scheme, 1).expect("it can be built");
+    let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
+    let running = emulator.spawn(Options::default()).expect("a thread");
+    let path = std::env::temp_dir().join(format!("lasthop-refused-{}.sock", std::process::id()));
+    // To the settings the link has a channel, to the world it has none.
+    let wireless = parse(LINK.to_owned() + WIRELESS);
+    let socket = ControlSocket::listen(path, wireless, built.links, running.handle()).expect("a directory");
+    let (near, far) = hosts.udp();
+    let channel = "air.channel={ good = { mean = \"2 s\" }, bad = { mean = \"0 s\" } }";
+    let refused = set(socket.path(), &["air.loss=100%", channel]).expect_err("there is no channel");
+    assert!(refused.contains("a wired link has no channel"), "{refused}");
+    assert_eq!(stream(&near, &far, 20, Duration::ZERO).len(), 20, "nothing was lost");
+    // What was refused does not come with the next change.
+    set(socket.path(), &["air.delay=1 ms"]).expect("a good value");
+    assert_eq!(stream(&near, &far, 20, Duration::ZERO).len(), 20, "nothing was lost");
+}
+
 pub fn a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst() {
     let (world, ends, link) = world(1, &direction(50, 0.0), Duration::from_millis(2));
     let (hosts, emulator) = Hosts::around(world, ends, false);

@@ -7,6 +7,7 @@ use super::{Overrides, overrides};
 use crate::model::Scenario;
 
 /// A scenario file with what was set since. The file itself is read once.
+#[derive(Clone)]
 pub struct Settings {
     text: String,
     name: String,

@@ -53,31 +53,13 @@ pub enum ChangeError {
 }
 
 impl World {
-    /// Changes a link, now.
+    /// Changes a link, now. After an error nothing has changed.
     pub fn reconfigure_link(&mut self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
-        if self.ports.iter().any(|port| port.link == link) {
-            return Err(ChangeError::Radio);
-        }
+        self.can_reconfigure_link(link, way, change)?;
         if let Change::Channel(config) = change {
             return self.replace_channel(link, config);
         }
-        let (first, second) = self.links[link.index()].ends;
-        let egress = |node: crate::NodeId| {
-            let interfaces = &self.nodes[node.index()].interfaces;
-            interfaces.iter().find(|interface| interface.link == link).map(|interface| interface.egress)
-        };
-        let (forward, backward) = (egress(first), egress(second));
-        let directions = match way {
-            Way::Forward => [forward, None],
-            Way::Backward => [None, backward],
-            Way::Both => [forward, backward],
-        };
-        for egress in directions.iter().flatten() {
-            if let Egress::Hop(hop) = egress {
-                self.check_hop(*hop, change)?;
-            }
-        }
-        for egress in directions.into_iter().flatten() {
+        for egress in self.egresses(link, way).into_iter().flatten() {
             match egress {
                 Egress::Pipe(pipe) => self.change_pipe(pipe, change),
                 Egress::Hop(hop) => self.change_hop(hop, change),
@@ -85,6 +67,39 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether a link can be changed so. No other change makes this one impossible: several of which each is possible can all be made.
+    pub fn can_reconfigure_link(&self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
+        if self.ports.iter().any(|port| port.link == link) {
+            return Err(ChangeError::Radio);
+        }
+        if matches!(change, Change::Channel(_)) {
+            return self.channel_of(link).map(drop);
+        }
+        for egress in self.egresses(link, way).into_iter().flatten() {
+            if let Egress::Hop(hop) = egress {
+                self.check_hop(hop, change)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn egresses(&self, link: LinkId, way: Way) -> [Option<Egress>; 2] {
+        let (first, second) = self.links[link.index()].ends;
+        let egress = |node: crate::NodeId| {
+            let interfaces = &self.nodes[node.index()].interfaces;
+            interfaces.iter().find(|interface| interface.link == link).map(|interface| interface.egress)
+        };
+        match way {
+            Way::Forward => [egress(first), None],
+            Way::Backward => [None, egress(second)],
+            Way::Both => [egress(first), egress(second)],
+        }
+    }
+
+    fn channel_of(&self, link: LinkId) -> Result<usize, ChangeError> {
+        self.channels.iter().position(|of_link| of_link.link == link).ok_or(ChangeError::NoChannel)
     }
 
     fn change_pipe(&mut self, id: PipeId, change: &Change) {
@@ -132,8 +147,7 @@ impl World {
     }
 
     fn replace_channel(&mut self, link: LinkId, config: &ChannelConfig) -> Result<(), ChangeError> {
-        let index = self.channels.iter().position(|of_link| of_link.link == link);
-        let index = index.ok_or(ChangeError::NoChannel)?;
+        let index = self.channel_of(link)?;
         self.look_at_channel(index);
         let now = self.now;
         let channel = &mut self.channels[index].channel;

@@ -45,13 +45,24 @@ pub struct GatewayFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// The best one that this kernel has.
+    /// tc-bpf; tun only where the kernel lacks what that takes and no addresses are translated.
     #[default]
     Auto,
     /// tc filters that redirect to TAP devices.
     TcBpf,
     /// A TUN device and policy routing.
     Tun,
+}
+
+impl Backend {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::TcBpf => "tc-bpf",
+            Self::Tun => "tun",
+        }
+    }
 }
 
 /// Which interfaces.

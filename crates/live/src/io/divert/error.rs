@@ -7,13 +7,17 @@ use aya::maps::MapError;
 use thiserror::Error;
 
 use crate::device::DeviceError;
+use crate::io::claim::ClaimError;
 
 /// Why frames cannot be diverted.
 #[derive(Debug, Error)]
 pub enum DivertError {
-    /// An interface that the configuration names is not there.
-    #[error("there is no interface {name}: {error}")]
-    NoInterface {
+    /// An interface that is not there, or that another gateway has.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+    /// An interface that does not tell what it is.
+    #[error("cannot look at the interface {name}: {error}")]
+    Interface {
         /// Its name.
         name: String,
         /// What the kernel said.
@@ -32,6 +36,9 @@ pub enum DivertError {
     /// The BPF programs.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// A frame of our own did not go the whole way ([`super::Divert::try_out`]).
+    #[error("the kernel takes the BPF programs and attaches them, but {0}")]
+    Lost(&'static str),
     /// What we wait with.
     #[error("cannot make an eventfd: {0}")]
     Wait(#[source] io::Error),
@@ -80,9 +87,9 @@ pub enum ProgramError {
         /// What the kernel said.
         error: String,
     },
-    /// Two gateways would send each frame to one another for ever.
-    #[error("another gateway runs on {interface}; stop it first")]
-    Taken {
+    /// A program of ours is there, although nobody has claimed the interface.
+    #[error("a program of another gateway stays attached to {interface}; find and stop it first")]
+    Linked {
         /// Where.
         interface: String,
     },

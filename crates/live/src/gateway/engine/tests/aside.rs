@@ -9,7 +9,7 @@ use crate::gateway::engine::*;
 use std::time::Duration;
 
 fn aside_of(bench: &Bench) -> String {
-    bench.engine.flows(9, bench.now)[0].aside.clone()
+    bench.engine.flows(0, bench.now).flows[0].aside.clone()
 }
 
 #[test]

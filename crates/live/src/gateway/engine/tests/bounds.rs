@@ -76,7 +76,8 @@ fn idle_connections_are_forgotten_each_state_in_its_time() {
     bench.on_radio(&up(4, 1, 0, fin));
     bench.on_core(&down(4, 1, 0, fin));
     bench.on_core(&down(5, 1, 0, TcpFlags::RST));
-    let states: Vec<String> = bench.engine.flows(9, bench.now).into_iter().map(|flow| flow.state).collect();
+    let states: Vec<String> =
+        bench.engine.flows(0, bench.now).flows.into_iter().map(|flow| flow.state).collect();
     assert_eq!(states, ["opening", "established", "half-closed", "closing", "closing"]);
     let mut left = Vec::new();
     for seconds in [9, 1, 20, 90, 480] {
@@ -87,6 +88,28 @@ fn idle_connections_are_forgotten_each_state_in_its_time() {
     }
     assert_eq!(left, [5, 3, 2, 1, 0]);
     assert_eq!((bench.counters().expired, bench.engine.deadline()), (5, None));
+}
+
+#[test]
+fn connections_are_listed_whole_in_pages_of_bounded_work() {
+    let mut bench = Bench::new(&Plan {
+        budget: Budget { flows: 2000, ..Budget::default() },
+        ..plan(vec![rule("test", Watcher::default)])
+    });
+    for client in 1..=1000 {
+        bench.on_radio(&up(client, 0, 0, TcpFlags::SYN));
+    }
+    let (mut listed, mut next) = (std::collections::BTreeSet::new(), Some(0));
+    while let Some(from) = next {
+        let page = bench.engine.flows(from, bench.now);
+        assert!(page.flows.len() <= 256 && page.next.is_none_or(|next| next <= from + 256), "{from}");
+        listed.extend(page.flows.iter().map(|flow| flow.radio));
+        next = page.next;
+        // Connections come and go meanwhile.
+        bench.on_radio(&up(2000 + from as u16, 0, 0, TcpFlags::SYN));
+    }
+    assert!(listed.len() >= 1000, "{}", listed.len());
+    assert_eq!(bench.engine.flows(usize::MAX, bench.now).next, None, "a place that is none");
 }
 
 #[test]

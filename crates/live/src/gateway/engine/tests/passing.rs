@@ -96,7 +96,7 @@ fn a_frame_that_an_agent_forwards_untouched_leaves_as_it_came_offloads_and_paddi
     assert_eq!(bench.push(CORE, large.clone()), [(CORE, large)]);
     assert_eq!(bench.engine.report().agents.forwarded, 5);
     assert_eq!(
-        bench.engine.flows(9, bench.now)[0].packets_from_core,
+        bench.engine.flows(0, bench.now).flows[0].packets_from_core,
         11,
         "a super-packet counts its segments"
     );
@@ -148,7 +148,7 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
     let out = bench.on_core(&down(1, 101, 100, ACK));
     assert_eq!(ports_and_links(&out)[1], (RADIO, roamed.to_vec()));
     assert_eq!(bench.engine.report().agents.dropped_full, 2);
-    assert_eq!(bench.engine.flows(9, bench.now)[0].sent_by_agent, 6);
+    assert_eq!(bench.engine.flows(0, bench.now).flows[0].sent_by_agent, 6);
 }
 
 /// Panics at data, and at nothing else.

@@ -1,0 +1,255 @@
+//! Starts that fail, and starts beside a gateway that runs already.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lasthop_live::namespace::Namespace;
+use rustix::process::Signal;
+
+use crate::alone;
+use crate::hosts::{Daemon, Kind, PATIENCE, Site, echo};
+
+/// A start that is expected to fail.
+struct Attempt {
+    code: Option<i32>,
+    /// What it wrote to standard error.
+    said: String,
+    /// What it told the service manager.
+    told: Vec<String>,
+}
+
+/// A configuration file with these ports; the control socket is `socket` in the directory.
+fn file(directory: &Path, top: &str, ports: &str, rest: &str) -> String {
+    let socket = directory.join("gateway.sock").display().to_string();
+    format!("{top}\n[ports]\n{ports}\n[control]\nsocket = \"{socket}\"\n{rest}")
+}
+
+const PORTS: &str = "core = [\"core\"]\nradio = [\"radio\"]";
+const NO_METRICS: &str = "[metrics]\nlisten = \"off\"\n";
+
+/// Starts a gateway in a directory that has this file, with at most `descriptors` open files, and waits for its end. One that starts
+/// is told to end.
+fn attempt(host: &Namespace, directory: &Path, text: &str, descriptors: u32) -> Attempt {
+    let (file, notify) = (directory.join("attempt.toml"), directory.join("notify"));
+    fs::write(&file, text).expect("a file");
+    let _ = fs::remove_file(&notify);
+    let manager = UnixDatagram::bind(&notify).expect("a socket");
+    manager.set_nonblocking(true).expect("a socket");
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -n {descriptors}; exec \"$0\" gateway \"$1\"");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_lasthop")]).arg(&file).env("NOTIFY_SOCKET", &notify);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = host.enter(|| command.spawn()).expect("enter").expect("it starts");
+    let mut told = Vec::new();
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().expect("it is ours").is_none() {
+        assert!(Instant::now() < deadline, "it neither starts nor ends");
+        let mut message = [0; 200];
+        while let Ok(len) = manager.recv(&mut message) {
+            told.push(String::from_utf8_lossy(&message[..len]).into_owned());
+        }
+        if told.iter().any(|message| message.contains("READY=1")) {
+            let pid = rustix::process::Pid::from_child(&child);
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().expect("it has ended");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Attempt { code: output.status.code(), said, told }
+}
+
+const PLENTY: u32 = 1024;
+
+pub fn a_second_gateway_on_a_port_is_refused_with_the_holder_and_the_first_sees_on() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().expect("a directory");
+    for (first, second) in [("tc-bpf", "auto"), ("tc-bpf", "tun"), ("tun", "tc-bpf"), ("tun", "tun")] {
+        let site = Site::new(Kind::Routed);
+        let backend = |name: &str| format!("backend = \"{name}\"");
+        let mut daemon = Daemon::start_with(&site.gateway, &backend(first), "");
+        let before = site.traces();
+        for own_socket in [true, false] {
+            let socket = daemon.socket();
+            let at = if own_socket { directory.path() } else { socket.parent().expect("it has one") };
+            let text = file(at, &backend(second), PORTS, NO_METRICS);
+            let refused = attempt(&site.gateway, directory.path(), &text, PLENTY);
+            assert_eq!(refused.code, Some(1), "{}", refused.said);
+            let holder = format!("process {} (lasthop)", daemon.pid());
+            assert!(refused.said.contains(&holder), "{}", refused.said);
+            // The port that was asked for first, whichever of them it is.
+            assert!(refused.said.contains("radio") || refused.said.contains("core"), "{}", refused.said);
+            assert!(refused.told.is_empty(), "{:?}", refused.told);
+            assert_eq!(site.traces(), before, "{first}, {second}: nothing has changed");
+            assert!(daemon.socket().exists(), "its socket is left alone");
+        }
+        let seen = daemon.received();
+        echo(&site, 1, 10_000);
+        daemon.sees_more_than(seen);
+        assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
+        site.assert_no_traces();
+    }
+}
+
+pub fn gateways_on_different_ports_of_one_machine_leave_each_other_alone() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    site.gateway.ip(&["link add core2 type veth peer name radio2"]).expect("interfaces");
+    let directory = tempfile::tempdir().expect("a directory");
+    for backend in ["tc-bpf", "tun"] {
+        let top = format!("backend = \"{backend}\"");
+        let mut daemon = Daemon::start_with(&site.gateway, &top, "");
+        let before = site.traces();
+        let other = "core = [\"core2\"]\nradio = [\"radio2\"]";
+        let beside = attempt(
+            &site.gateway,
+            directory.path(),
+            &file(directory.path(), &top, other, NO_METRICS),
+            PLENTY,
+        );
+        assert_eq!(beside.code, Some(0), "{}", beside.said);
+        assert!(beside.told.iter().any(|message| message.contains("READY=1")), "{:?}", beside.told);
+        assert_eq!(site.traces(), before, "it takes its own away, and no more");
+        let seen = daemon.received();
+        echo(&site, 1, 10_000);
+        daemon.sees_more_than(seen);
+        assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
+        site.assert_no_traces();
+    }
+}
+
+/// Asserts that a start fails, is not announced, and leaves nothing.
+fn assert_leaves_nothing(site: &Site, directory: &Path, text: &str, says: &str) {
+    let failed = attempt(&site.gateway, directory, text, PLENTY);
+    assert_eq!(failed.code, Some(1), "{text}: {}", failed.said);
+    assert!(failed.said.contains(says), "{says}: {}", failed.said);
+    assert_nothing_is_left(site, directory, &failed);
+}
+
+fn assert_nothing_is_left(site: &Site, directory: &Path, failed: &Attempt) {
+    assert!(failed.told.is_empty(), "it was announced: {:?}", failed.told);
+    assert!(!is_socket(&directory.join("gateway.sock")), "the socket is left: {}", failed.said);
+    site.assert_no_traces();
+}
+
+fn is_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
+}
+
+pub fn a_start_that_fails_at_any_step_is_not_announced_and_leaves_nothing() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    site.gateway.ip(&["tuntap add tunnel mode tun"]).expect("a device");
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let listener = site.gateway.enter(|| TcpListener::bind("127.0.0.1:0")).expect("enter").expect("a port");
+    let taken = format!("[metrics]\nlisten = \"{}\"\n", listener.local_addr().expect("it is bound"));
+    for backend in ["tc-bpf", "tun"] {
+        let top = format!("backend = \"{backend}\"");
+        assert_leaves_nothing(&site, at, &file(at, &top, PORTS, &taken), "metrics");
+        for (ports, says) in [
+            ("core = [\"core\"]\nradio = [\"nonesuch\"]", "nonesuch"),
+            ("core = [\"core\"]\nradio = [\"radio\", \"nonesuch\"]", "nonesuch"),
+        ] {
+            assert_leaves_nothing(&site, at, &file(at, &top, ports, NO_METRICS), says);
+        }
+        // What is no socket is not removed.
+        fs::write(at.join("gateway.sock"), "a file").expect("a file");
+        assert_leaves_nothing(&site, at, &file(at, &top, PORTS, NO_METRICS), "gateway.sock");
+        assert_eq!(fs::read(at.join("gateway.sock")).expect("it is still there"), b"a file");
+        let below = file(&at.join("gateway.sock"), &top, PORTS, NO_METRICS);
+        assert_leaves_nothing(&site, at, &below, "gateway.sock/gateway.sock");
+        fs::remove_file(at.join("gateway.sock")).expect("it is ours");
+    }
+    let second = "core = [\"core\", \"nonesuch\"]\nradio = [\"radio\"]";
+    assert_leaves_nothing(&site, at, &file(at, "backend = \"tun\"", second, NO_METRICS), "nonesuch");
+    let tunnel = "core = [\"core\"]\nradio = [\"radio\", \"tunnel\"]";
+    assert_leaves_nothing(&site, at, &file(at, "backend = \"tc-bpf\"", tunnel, NO_METRICS), "tunnel");
+}
+
+pub fn a_start_that_runs_out_of_descriptors_at_any_step_leaves_nothing() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    for backend in ["tc-bpf", "tun"] {
+        let text = file(at, &format!("backend = \"{backend}\""), PORTS, NO_METRICS);
+        let mut failures = 0;
+        for descriptors in 4..100 {
+            let tried = attempt(&site.gateway, at, &text, descriptors);
+            match tried.code {
+                Some(0) => break,
+                // Its libraries cannot be loaded.
+                Some(127) => continue,
+                code => assert_eq!(code, Some(1), "{descriptors} descriptors: {}", tried.said),
+            }
+            assert_nothing_is_left(&site, at, &tried);
+            failures += 1;
+        }
+        assert!((5..90).contains(&failures), "{backend}: {failures} starts failed");
+        site.assert_no_traces();
+    }
+}
+
+/// What `--check` prints of a file.
+fn check(host: &Namespace, directory: &Path, text: &str) -> String {
+    let file = directory.join("checked.toml");
+    fs::write(&file, text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.arg("gateway").arg("--check").arg(&file);
+    let output = host.enter(|| command.output()).expect("enter").expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "the file is right");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn auto_falls_back_to_tun_only_where_no_address_is_translated_and_says_so() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    // What has no Ethernet header is nothing for tc-bpf.
+    let text = file(at, "", "core = [\"core\"]\nradio = [\"tunnel\"]", NO_METRICS);
+    let nft = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }";
+    let masquerade = ["-t", "nat", "-A", "POSTROUTING", "-o", "core", "-j", "MASQUERADE"];
+    for (program, arguments) in [
+        (None, &[][..]),
+        (Some("nft"), &[nft][..]),
+        (Some("iptables-nft"), &masquerade),
+        (Some("iptables-legacy"), &masquerade),
+    ] {
+        let site = Site::new(Kind::Routed);
+        site.gateway.ip(&["tuntap add tunnel mode tun"]).expect("a device");
+        let Some(program) = program else {
+            let checked = check(&site.gateway, at, &text);
+            assert!(
+                checked.contains("backend  tun") && checked.contains("note: tc-bpf does not work"),
+                "{checked}"
+            );
+            let started = attempt(&site.gateway, at, &text, PLENTY);
+            assert_eq!(started.code, Some(0), "{}", started.said);
+            assert!(started.said.contains("tc-bpf does not work here"), "{}", started.said);
+            continue;
+        };
+        if site.run(program, arguments).is_none() {
+            eprintln!("no {program} here");
+            continue;
+        }
+        let checked = check(&site.gateway, at, &text);
+        assert!(
+            checked.contains("here a start would fail") && checked.contains("address translation"),
+            "{checked}"
+        );
+        let refused = attempt(&site.gateway, at, &text, PLENTY);
+        assert_eq!(refused.code, Some(1), "{program}: {}", refused.said);
+        assert!(refused.said.contains("would break the address translation"), "{program}: {}", refused.said);
+        assert_nothing_is_left(&site, at, &refused);
+        // tc-bpf has no such trouble.
+        let by_tc = check(&site.gateway, at, &file(at, "", PORTS, NO_METRICS));
+        assert!(by_tc.contains("backend  tc-bpf"), "{by_tc}");
+    }
+}

@@ -1,0 +1,129 @@
+//! A daemon that gets hardly any processor time: it must not be worse than none.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::alone;
+use crate::hosts::{Daemon, Kind, Pulse, Site};
+
+/// For how long a processor is kept busy. A loop ends by itself after this, whatever becomes of us.
+const BUSY: Duration = Duration::from_secs(3);
+/// Until the transfers run, and after the processors are free again.
+const BESIDE: Duration = Duration::from_millis(300);
+const TRANSFERS: usize = 4;
+
+/// Chance has a part in it: of some tries the best counts.
+const TRIES: usize = 4;
+
+/// Where real-time threads have no limit, a loop would stop the machine.
+pub fn limited_real_time() -> Result<(), String> {
+    lasthop_needs::program("chrt")?;
+    lasthop_needs::program("taskset")?;
+    let limit = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or_default();
+    let is_limited = limit.trim().parse::<u64>().is_ok();
+    if is_limited { Ok(()) } else { Err("needs a limit for real-time threads".to_owned()) }
+}
+
+/// Keeps every processor busy at the lowest real-time priority. The kernel leaves a twentieth to the rest (`sched_rt_runtime_us`, or its server
+/// for ordinary threads).
+fn keep_busy() -> Vec<Child> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let busy = |processor: usize| {
+        let mut command = Command::new("chrt");
+        command.args(["-f", "1", "taskset", "-c", &processor.to_string()]);
+        command.arg(std::env::current_exe().expect("we run")).env(ASKED, "1");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("root may")
+    };
+    (0..processors).map(busy).collect()
+}
+
+const ASKED: &str = "LASTHOP_TEST_BUSY";
+
+/// Whether this process is one that keeps a processor busy; then it has done so.
+pub fn was_busy() -> bool {
+    let is_asked = std::env::var_os(ASKED).is_some();
+    let end = Instant::now() + BUSY;
+    while is_asked && Instant::now() < end {
+        std::hint::spin_loop();
+    }
+    is_asked
+}
+
+/// Who takes the processors from the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// Loops that do nothing else; the transfers starve, too.
+    Loops,
+    /// The ends of the transfers themselves, in real time.
+    Transfers,
+}
+
+/// Has the calling thread, and those that it starts, go before all ordinary ones.
+fn go_first() {
+    let thread = rustix::thread::gettid().to_string();
+    let done = Command::new("chrt").args(["-f", "-p", "1", &thread]).status();
+    assert!(done.is_ok_and(|status| status.success()), "root may");
+}
+
+/// Runs transfers under load; octets that arrived meanwhile.
+fn transfer(site: &Site, load: Load) -> u64 {
+    let run = || {
+        if load == Load::Transfers {
+            go_first();
+        }
+        let pulses: Vec<Pulse> =
+            (0..TRANSFERS).map(|_| Pulse::at_pace(site, 128 * 1024, Duration::from_micros(200))).collect();
+        let down = |pulses: &[Pulse]| pulses.iter().map(Pulse::down).sum::<u64>();
+        thread::sleep(BESIDE);
+        let before = down(&pulses);
+        match load {
+            Load::Loops => keep_busy().into_iter().for_each(|mut child| {
+                child.wait().expect("it ends by itself");
+            }),
+            Load::Transfers => thread::sleep(BUSY),
+        }
+        let octets = down(&pulses) - before;
+        let longest_gap = pulses.into_iter().map(|pulse| pulse.end().longest_gap).max();
+        eprintln!("{load:?}: {} MB in {BUSY:?}, longest gap {longest_gap:?}", octets / 1_000_000);
+        octets
+    };
+    thread::scope(|scope| scope.spawn(run).join().expect("the transfers are well"))
+}
+
+pub fn a_starved_daemon_is_no_worse_than_none() {
+    let _alone = alone();
+    let realtime = "[process]\nrealtime = true\n";
+    for (load, rest, share) in [
+        (Load::Transfers, "", 0.75),
+        // It works, and its work takes a part of the same processors.
+        (Load::Transfers, realtime, 0.5),
+        // Where the transfers starve themselves, what arrives is much more a matter of chance.
+        (Load::Loops, "", 0.25),
+        (Load::Loops, realtime, 0.25),
+    ] {
+        let site = Site::new(Kind::Routed);
+        let mut shares = Vec::new();
+        while shares.len() < TRIES && shares.last().is_none_or(|last| *last < share) {
+            let without = transfer(&site, load);
+            let daemon = Daemon::start(&site.gateway, rest);
+            if rest.is_empty() {
+                give_way(&daemon);
+            }
+            let with = transfer(&site, load);
+            eprintln!("{rest:?}: {}", daemon.status()["report"]["punctuality"]);
+            shares.push(with as f64 / without.max(1) as f64);
+        }
+        eprintln!("{load:?}, {rest:?}: {shares:.2?} of what arrives without a daemon");
+        assert!(shares.last().is_some_and(|last| *last >= share), "{load:?}, {rest:?}: {shares:.2?}");
+    }
+}
+
+/// Makes a daemon one of nice 5, with all its threads.
+fn give_way(daemon: &Daemon) {
+    for task in std::fs::read_dir(format!("/proc/{}/task", daemon.pid())).expect("it runs").flatten() {
+        let task = task.file_name().to_string_lossy().into_owned();
+        let _ = Command::new("renice").args(["-n", "5", "-p", &task]).stdout(Stdio::null()).status();
+    }
+}

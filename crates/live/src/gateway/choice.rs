@@ -1,0 +1,124 @@
+//! Which backend a gateway uses, and why: one rule for starting and for `--check`.
+
+use super::config::Backend;
+use super::translation::Translation;
+use crate::io::divert::{DivertError, ProgramError};
+
+/// A backend, and notes for the operator; each a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) backend: Backend,
+    pub(super) notes: Vec<String>,
+}
+
+/// What `tun` cannot do on any machine.
+const LIMITS: &str =
+    "only routed TCP is seen, not what passes a bridge, and while the process hangs that TCP is lost";
+
+/// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether addresses are translated. The error says why no backend can be used.
+pub(super) fn choose(
+    wanted: Backend,
+    tried: impl FnOnce() -> Result<(), DivertError>,
+    translation: impl FnOnce() -> Translation,
+) -> Result<Choice, String> {
+    let by_tc = || Choice { backend: Backend::TcBpf, notes: Vec::new() };
+    let by_tun = |notes| Choice { backend: Backend::Tun, notes };
+    match wanted {
+        Backend::TcBpf => tried().map(|()| by_tc()).map_err(|error| error.to_string()),
+        Backend::Tun => Ok(by_tun(match translation() {
+            Translation::Found(place) => vec![format!(
+                "addresses are translated here, by {place}: connections that this concerns do not work with the backend tun"
+            )],
+            Translation::None | Translation::Unknown(_) => Vec::new(),
+        })),
+        Backend::Auto => match tried() {
+            Ok(()) => Ok(by_tc()),
+            Err(error) if !is_for_want_of_something(&error) => Err(error.to_string()),
+            Err(error) => match translation() {
+                Translation::None => Ok(by_tun(vec![format!(
+                    "tc-bpf does not work here: {error}; with the backend tun {LIMITS}"
+                )])),
+                Translation::Found(place) => Err(format!(
+                    "tc-bpf does not work here: {error}; and tun would break the address translation of {place}. If nothing of that \
+                     passes these interfaces, write backend = \"tun\""
+                )),
+                Translation::Unknown(why) => Err(format!(
+                    "tc-bpf does not work here: {error}; and tun would break address translation, of which it is not known whether there \
+                     is any ({why}). If there is none, write backend = \"tun\""
+                )),
+            },
+        },
+    }
+}
+
+/// Whether the kernel or an interface lacks what tc-bpf needs. Any other error has to be fixed by the operator; a fallback would hide it.
+fn is_for_want_of_something(error: &DivertError) -> bool {
+    matches!(
+        error,
+        DivertError::NotEthernet { .. }
+            | DivertError::Lost(_)
+            | DivertError::Program(
+                ProgramError::Load(_) | ProgramError::Attach { .. } | ProgramError::Share { .. }
+            )
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::translation::Place;
+    use super::*;
+    use crate::io::claim::ClaimError;
+
+    const LACK: fn() -> Result<(), DivertError> = || Err(DivertError::NotEthernet { name: "ppp0".into() });
+
+    fn found() -> Translation {
+        Translation::Found(Place::Chain { table: "home".into(), chain: "out".into() })
+    }
+
+    #[test]
+    fn where_tc_works_nothing_else_is_asked() {
+        for wanted in [Backend::Auto, Backend::TcBpf] {
+            let choice = choose(wanted, || Ok(()), || panic!("nobody asks"));
+            assert_eq!(choice, Ok(Choice { backend: Backend::TcBpf, notes: Vec::new() }));
+        }
+    }
+
+    #[test]
+    fn auto_falls_back_only_where_no_address_is_translated_and_says_so() {
+        let choice = choose(Backend::Auto, LACK, || Translation::None).expect("tun");
+        assert_eq!(choice.backend, Backend::Tun);
+        assert!(choice.notes[0].contains("ppp0") && choice.notes[0].contains("bridge"), "{choice:?}");
+        let refused = choose(Backend::Auto, LACK, found).expect_err("it would break");
+        assert!(
+            refused.contains("ppp0") && refused.contains("the chain out of the nftables table home"),
+            "{refused}"
+        );
+        let refused =
+            choose(Backend::Auto, LACK, || Translation::Unknown("why".into())).expect_err("it may break");
+        assert!(refused.contains("not known whether") && refused.contains("(why)"), "{refused}");
+    }
+
+    #[test]
+    fn auto_does_not_evade_another_gateway() {
+        let taken = || {
+            let (name, holder) = ("wlan0".into(), "process 7".into());
+            Err(DivertError::Claim(ClaimError::Taken { name, holder }))
+        };
+        assert!(
+            choose(Backend::Auto, taken, || Translation::None)
+                .expect_err("it is taken")
+                .contains("process 7")
+        );
+        let linked = || Err(ProgramError::Linked { interface: "wlan0".into() }.into());
+        assert!(choose(Backend::Auto, linked, || Translation::None).is_err());
+    }
+
+    #[test]
+    fn tc_alone_falls_back_nowhere_and_tun_warns_of_what_it_breaks() {
+        assert!(choose(Backend::TcBpf, LACK, || Translation::None).is_err());
+        let choice = choose(Backend::Tun, || panic!("nobody asks"), found).expect("it was asked for");
+        assert!(choice.notes[0].contains("do not work with the backend tun"), "{choice:?}");
+        let choice = choose(Backend::Tun, || panic!("nobody asks"), || Translation::None).expect("tun");
+        assert!(choice.notes.is_empty());
+    }
+}

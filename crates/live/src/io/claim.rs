@@ -1,0 +1,139 @@
+//! Claims on interfaces: at most one gateway uses an interface. Two would redirect each frame to each other forever, and remove each other's rules.
+//!
+//! A claim is an abstract Unix socket named after the interface's index. Such a name belongs to one network namespace, can be bound once, and is
+//! released when the process ends, however it ends, so nothing has to be cleaned up. A process that connects learns the holder's process ID.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
+use thiserror::Error;
+
+use crate::clock;
+use crate::device::Interface;
+use crate::peer::Peer;
+
+/// How long to wait for a gateway that is shutting down.
+pub(super) const ENDING: Duration = Duration::from_millis(500);
+
+/// The interfaces that this process has claimed, in the network namespace of the calling thread. They are released when the last clone is
+/// dropped; keep a clone for longer than anything that uses the interfaces.
+#[derive(Clone, Debug)]
+pub struct Claims(Vec<Arc<Claim>>);
+
+#[derive(Debug)]
+struct Claim {
+    interface: String,
+    _socket: OwnedFd,
+}
+
+/// Why an interface cannot be claimed.
+#[derive(Debug, Error)]
+pub enum ClaimError {
+    /// There is none of this name.
+    #[error("there is no interface {name}: {error}")]
+    NoInterface {
+        /// The name.
+        name: String,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
+    /// Another gateway has it.
+    #[error("another gateway has the interface {name}: {holder}; stop it first")]
+    Taken {
+        /// The interface.
+        name: String,
+        /// Which process it is, as far as that can be found.
+        holder: String,
+    },
+    /// A socket.
+    #[error("cannot claim the interface {name}: {error}")]
+    Socket {
+        /// The interface.
+        name: String,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl Claims {
+    /// Claims all of these interfaces or none. Waits for a gateway that is shutting down.
+    pub fn take(interfaces: &[String]) -> Result<Self, ClaimError> {
+        Self(Vec::new()).and(interfaces)
+    }
+
+    /// Claims further interfaces in addition to these.
+    pub(crate) fn and(&self, interfaces: &[String]) -> Result<Self, ClaimError> {
+        let more = interfaces.iter().map(|name| Claim::take(name).map(Arc::new));
+        self.0.iter().cloned().map(Ok).chain(more).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether this interface is claimed here.
+    pub(super) fn has(&self, interface: &str) -> bool {
+        self.0.iter().any(|claim| claim.interface == interface)
+    }
+}
+
+/// The process that has claimed the interface of this name, in words; `None` if none has.
+pub(crate) fn holder(interface: &str) -> Option<String> {
+    let index = Interface::named(interface).ok()?.index();
+    claim(index).is_err().then(|| holder_of(index))
+}
+
+impl Claim {
+    #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+    fn take(name: &str) -> Result<Self, ClaimError> {
+        let name = name.to_owned();
+        let index = match Interface::named(&name) {
+            Ok(interface) => interface.index(),
+            Err(error) => return Err(ClaimError::NoInterface { name, error }),
+        };
+        let asked = clock::now();
+        loop {
+            match claim(index) {
+                Ok(socket) => return Ok(Self { interface: name, _socket: socket }),
+                Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                    return Err(ClaimError::Socket { name, error });
+                }
+                Err(_) if clock::now().since(asked) > ENDING => {
+                    return Err(ClaimError::Taken { name, holder: holder_of(index) });
+                }
+                Err(_) => thread::sleep(ENDING / 50),
+            }
+        }
+    }
+}
+
+fn claim(index: u32) -> io::Result<OwnedFd> {
+    let socket = unix_socket()?;
+    bind(&socket, &address(index)?)?;
+    // Connections are never accepted: they only serve to find the holder. Each one uses up a place in the backlog.
+    listen(&socket, 4096)?;
+    Ok(socket)
+}
+
+fn holder_of(index: u32) -> String {
+    let look = || -> io::Result<Peer> {
+        let socket = unix_socket()?;
+        connect(&socket, &address(index)?)?;
+        Peer::of(&socket)
+    };
+    look().map_or_else(|error| format!("its process cannot be found ({error})"), |peer| peer.to_string())
+}
+
+/// A non-blocking socket: connecting fails, rather than waits, when the backlog is full.
+fn unix_socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
+}
+
+fn address(index: u32) -> io::Result<SocketAddrUnix> {
+    Ok(SocketAddrUnix::new_abstract_name(format!("lasthop/gateway/{index}").as_bytes())?)
+}

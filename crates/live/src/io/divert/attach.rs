@@ -1,0 +1,150 @@
+//! Attaching the programs to interfaces, and detaching them.
+//!
+//! We own what we attached by its handle: a TCX link by its descriptor, a filter by its priority and handle. A link ends with its process.
+//! A filter does not; the next gateway that claims the interface removes it ([`crate::io::claim`]).
+
+use std::process::Command;
+use std::thread;
+
+use aya::programs::links::LinkOrder;
+use aya::programs::tc::{
+    NlOptions, SchedClassifierLink, TcAttachOptions, TcError, TcHandle, qdisc_add_clsact,
+};
+use aya::programs::{SchedClassifier, TcAttachType};
+
+use super::error::ProgramError;
+use crate::clock;
+use crate::io::claim::ENDING;
+
+/// The programs, each with the hook that it is for.
+pub(super) const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
+pub(super) const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingress };
+pub(super) const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
+pub(super) const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
+
+/// Priority and handle of our filters ("lhop"), unlikely to be used by anything else.
+const PRIORITY: u16 = 0x6c68;
+const HANDLE: TcHandle = TcHandle::new(0x6c68, 0x6f70);
+
+/// A program, and where on an interface it runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hook {
+    pub(super) program: &'static str,
+    pub(super) at: TcAttachType,
+}
+
+/// How programs are attached to interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attachment {
+    /// By TCX links if the kernel has them, otherwise by filters.
+    #[default]
+    Newest,
+    /// By filters of a `clsact` queueing discipline, as every kernel has them. They outlive a process that is killed, and then pass
+    /// everything until the next start removes them.
+    Filters,
+}
+
+/// What we attached; detached when this is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Attached {
+    links: Vec<SchedClassifierLink>,
+    /// Interfaces to which we, or a dead gateway, gave a `clsact` discipline.
+    disciplined: Vec<String>,
+}
+
+impl Attached {
+    /// Attaches a program to an interface that we have claimed or created.
+    pub(super) fn attach(
+        &mut self,
+        program: &mut SchedClassifier,
+        hook: Hook,
+        interface: &str,
+        how: Attachment,
+    ) -> Result<(), ProgramError> {
+        if remove_filter(interface, hook) {
+            self.disciplined.push(interface.to_owned());
+        }
+        if stays_linked(interface, hook) {
+            return Err(ProgramError::Linked { interface: interface.to_owned() });
+        }
+        let link = TcAttachOptions::TcxOrder(LinkOrder::default());
+        if how == Attachment::Newest
+            && let Ok(id) = program.attach_with_options(interface, hook.at, link)
+        {
+            self.links.extend(program.take_link(id));
+            return Ok(());
+        }
+        let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
+        match qdisc_add_clsact(interface) {
+            Ok(()) => self.disciplined.push(interface.to_owned()),
+            Err(error) if already_there(&error) => {}
+            Err(error) => return Err(refused(with_sources(&error))),
+        }
+        let filter = NlOptions { priority: PRIORITY, handle: HANDLE, classid: None };
+        let attached = program.attach_with_options(interface, hook.at, TcAttachOptions::Netlink(filter));
+        let id = attached.map_err(|error| refused(with_sources(&error)))?;
+        self.links.extend(program.take_link(id));
+        Ok(())
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // In the order in which the kernel closes them when we are killed: no frame is redirected to a device that is about to vanish.
+        while self.links.pop().is_some() {}
+        for interface in &self.disciplined {
+            remove_empty_discipline(interface);
+        }
+    }
+}
+
+/// Removes the filter that a dead gateway left at this hook. Whether there was one.
+fn remove_filter(interface: &str, hook: Hook) -> bool {
+    let filter = SchedClassifierLink::attached(interface, hook.at, PRIORITY, HANDLE, None);
+    filter.is_ok_and(|filter| aya::programs::links::Link::detach(filter).is_ok())
+}
+
+/// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that stays, for want of `tc`, does nothing.
+fn remove_empty_discipline(interface: &str) {
+    let tc = |arguments: &[&str]| Command::new("tc").args(arguments).output().map(|output| output.stdout);
+    let is_empty = |direction| {
+        tc(&["filter", "show", "dev", interface, direction]).is_ok_and(|filters| filters.is_empty())
+    };
+    if is_empty("ingress") && is_empty("egress") {
+        let _ = tc(&["qdisc", "del", "dev", interface, "clsact"]);
+    }
+}
+
+/// Whether such a program remains linked to the interface although nobody has claimed it.
+#[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+fn stays_linked(interface: &str, hook: Hook) -> bool {
+    let asked = clock::now();
+    // Where there are no TCX links the query fails, and there is nobody.
+    while SchedClassifier::query_tcx(interface, hook.at)
+        .is_ok_and(|(_, attached)| attached.iter().any(|program| program.name() == hook.program.as_bytes()))
+    {
+        if clock::now().since(asked) > ENDING {
+            return true;
+        }
+        thread::sleep(ENDING / 50);
+    }
+    false
+}
+
+fn already_there(error: &TcError) -> bool {
+    with_sources(error).contains("os error 17")
+}
+
+/// aya's errors name the system call, and only their sources what the kernel said.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let source_text = source.to_string();
+        if !text.contains(&source_text) {
+            text = format!("{text}: {source_text}");
+        }
+        next = source.source();
+    }
+    text
+}

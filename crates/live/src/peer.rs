@@ -1,0 +1,70 @@
+//! Which process is at the other end of a Unix socket.
+#![expect(
+    unsafe_code,
+    reason = "rustix's type for a peer has no room for a process of another pid namespace"
+)]
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::num::NonZeroU32;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// A process that connected, or that listened when somebody connected to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// Its number; `None` if it cannot be seen from here.
+    pub(crate) pid: Option<NonZeroU32>,
+    /// Its effective user.
+    pub(crate) uid: u32,
+}
+
+impl Peer {
+    /// The one at the other end of a connected socket.
+    pub(crate) fn of(socket: impl AsFd) -> io::Result<Self> {
+        let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+        let mut len = size_of_val(&peer) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `len` octets into `peer`, of which any are a value.
+        let result = unsafe {
+            libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERCRED,
+                (&raw mut peer).cast(),
+                &raw mut len,
+            )
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { pid: NonZeroU32::new(peer.pid.cast_unsigned()), uid: peer.uid })
+    }
+}
+
+/// Such as `process 1234 (lasthop)`.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(pid) = self.pid else { return f.write_str("a process of another container") };
+        write!(f, "process {pid}")?;
+        match fs::read_to_string(format!("/proc/{pid}/comm")) {
+            Ok(name) => write!(f, " ({})", name.trim_end()),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn the_peer_of_our_own_socket_is_this_process() {
+        let (one, _other) = UnixStream::pair().expect("sockets");
+        let peer = Peer::of(&one).expect("it is connected");
+        assert_eq!(peer.pid.map(NonZeroU32::get), Some(std::process::id()));
+        assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
+        assert!(peer.to_string().starts_with(&format!("process {} (", std::process::id())), "{peer}");
+    }
+}
