@@ -2,7 +2,8 @@
 # trace but of drops, to nowhere. For other scripts to `source`; their arguments are SECONDS STATIONS [stripped] [capture], and what there
 # is then are $ns, $seconds, $stations and $node(0) to $node($stations).
 #
-# The environment's SEED is that of its random numbers. Without "capture" no frame survives a collision: ns-2's own threshold is 10 dB,
+# The environment's SEED is that of its random numbers, RTS its RTSThreshold_ in octets, ERRORS the probability that a receiver loses a
+# frame, whatever frame it is, and ERRORS_AT the number of the only node that does. Without "capture" no frame survives a collision: ns-2's own threshold is 10 dB,
 # and the stations here are 10 cm to 10 m from the receiver. "stripped" leaves the headers that are not used out of its packets, a trick
 # from the ns-2 manual that most scripts do without.
 set seconds [expr {$argc > 0 ? [lindex $argv 0] : 100}]
@@ -24,6 +25,9 @@ Mac/802_11 set CWMax_ 1023
 if {[lsearch $argv "capture"] < 0} {
     Phy/WirelessPhy set CPThresh_ 1e30
 }
+if {[info exists env(RTS)]} {
+    Mac/802_11 set RTSThreshold_ $env(RTS)
+}
 if {[info exists env(SEED)]} {
     $defaultRNG seed $env(SEED)
 }
@@ -38,6 +42,17 @@ $ns node-config -adhocRouting DumbAgent -llType LL -macType Mac/802_11 -ifqType 
     -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround -phyType Phy/WirelessPhy \
     -channel [new Channel/WirelessChannel] -topoInstance $topography \
     -agentTrace OFF -routerTrace OFF -macTrace OFF -movementTrace OFF
+if {[info exists env(ERRORS)]} {
+    proc errors {} {
+        global env i
+        set model [new ErrorModel]
+        $model unit pkt
+        $model set rate_ [expr {[info exists env(ERRORS_AT)] && $env(ERRORS_AT) != $i ? 0 : $env(ERRORS)}]
+        $model ranvar [new RandomVariable/Uniform]
+        return $model
+    }
+    $ns node-config -IncomingErrProc errors
+}
 
 for {set i 0} {$i <= $stations} {incr i} {
     set node($i) [$ns node]

@@ -328,6 +328,26 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_capture_that_never_happens_leaves_a_run_as_it_is(document in document(), seed in any::<u64>()) {
+        let text = document.text();
+        // No two stations are further apart than 190 m, which is 91 dB below one metre.
+        let without: Vec<&str> = text.lines().filter(|line| !line.starts_with("capture =")).collect();
+        let with: Vec<String> = without.iter().map(|line| {
+            let has_powers = line.starts_with("propagation =") && !line.contains("everywhere");
+            format!("{line}\n{}", if has_powers { "capture = { threshold = \"100 dB\" }" } else { "" })
+        }).collect();
+        let [without, with] = [without.join("\n"), with.join("\n")].map(|text| read(&text));
+        let (without, with) = (without.expect("nothing else has changed"), with.expect("a right threshold"));
+        for scheme in &without.schemes {
+            prop_assert_eq!(run(&without, scheme, seed)?, run(&with, scheme, seed)?, "{}", text);
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]

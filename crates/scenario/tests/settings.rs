@@ -28,13 +28,13 @@ fn ranged(scheme: &Scheme) -> Vec<Ranged> {
         };
         let is_number = property["type"] == "integer" || property["type"] == "number";
         let is_quantity = property.get("pattern").is_some();
-        match (end("minimum", "x-least"), end("maximum", "x-most")) {
-            (Some(least), Some(most)) => Some(Ranged { key, least, most }),
-            _ => {
-                assert!(!is_number && !is_quantity, "{}: {key} has no range: {property}", scheme.name);
-                None
-            }
-        }
+        let ends = end("minimum", "x-least").zip(end("maximum", "x-most"));
+        assert!(
+            ends.is_some() || !(is_number || is_quantity),
+            "{}: {key} has no range: {property}",
+            scheme.name
+        );
+        ends.map(|(least, most)| Ranged { key, least, most })
     };
     properties.into_iter().filter_map(range).collect()
 }

@@ -12,7 +12,8 @@
 //! | [`errors`] | frames lost without a collision |
 //! | [`station`] | a station's queue, contention window, retry counters, duplicate filter |
 //! | `contention` | who transmits when: computed, not stepped |
-//! | `medium` | sense domains, overlaps, the NAV |
+//! | `medium` | sense domains, overlaps |
+//! | `nav` | what frames have reserved |
 //! | `plan` | the frames of an exchange |
 //! | `exchange` | exchanges frame by frame, where others may interfere |
 //! | `settle` | exchanges at one go, where nobody can |
@@ -26,7 +27,7 @@
 //! - Frames that do not reach carrier-sense range do not disturb.
 //! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing overlaps.
 //! - `EIFS` follows frames that were overlapped or out of reception range. A station that transmitted while another's longer frame
-//!   began keeps it, too.
+//!   began keeps it, too; its own frames it does not hear.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
 //! - Beacons, association, power saving, fragmentation and rate control are not modelled.
 
@@ -38,6 +39,7 @@ mod exchange;
 pub mod frame;
 mod medium;
 mod moving;
+mod nav;
 mod outcome;
 mod output;
 pub mod phy;

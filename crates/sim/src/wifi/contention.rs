@@ -33,9 +33,9 @@ pub(crate) struct Contention {
 
 /// A station that counts from a moment of its own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Apart {
-    pub(crate) station: u32,
-    pub(crate) slots_from: Instant,
+struct Apart {
+    station: u32,
+    slots_from: Instant,
     slots: u64,
     /// It has no back-off, and draws one if the medium is busy before it transmits.
     at_once: bool,
@@ -120,7 +120,7 @@ impl Contention {
                     return false;
                 };
                 let Apart { slots_from, slots, .. } = self.apart[index];
-                let is_over = slots_from.after_nanos(slots * slot) <= now;
+                let is_over = slots == 0 || slots_from.after_nanos(slots * slot) <= now;
                 if is_over {
                     self.apart.remove(index);
                 }
@@ -200,46 +200,14 @@ impl Contention {
         }
     }
 
-    /// Lets a domain's members go, each with what is left of its back-off and the moment from which that counts.
-    pub(crate) fn release(
-        &self,
-        now: Instant,
-        slot: u64,
-        members: &[u32],
-        stations: &[Station],
-        out: &mut Vec<Apart>,
-    ) {
-        let slots = self.slots_at(now, slot);
-        let present_slot = self.slots_from.map(|from| from.after_nanos((slots - self.slots) * slot));
-        for &station in members {
-            match stations[station as usize].back_off {
-                BackOff::Counting(end) | BackOff::Post(end) => out.push(Apart {
-                    station,
-                    slots_from: present_slot.unwrap_or(Instant::MAX),
-                    slots: end.saturating_sub(slots),
-                    at_once: false,
-                }),
-                BackOff::Apart => out.extend(self.apart.iter().filter(|apart| apart.station == station)),
-                BackOff::None | BackOff::Committed | BackOff::Exchanging => {}
-            }
-        }
-    }
-
-    /// Takes in a station that another domain has let go. It counts from its own moment, or from this domain's if it had none.
-    pub(crate) fn take_in(&mut self, now: Instant, slot: u64, newcomer: Apart, at: &mut Station) {
-        let Apart { station, slots_from, slots, at_once } = newcomer;
-        at.stamp = at.stamp.wrapping_add(1);
-        match self.slots_from {
-            Some(_) if slots == 0 && !at.has_frame() => at.back_off = BackOff::Post(self.slots),
-            Some(common) => {
-                let from = if slots_from == Instant::MAX { common } else { slots_from };
-                self.stand_apart(station, from, slots, at_once, at);
-            }
-            None => {
-                let passed = now.as_nanos().saturating_sub(slots_from.as_nanos()) / slot;
-                let left = if at_once { at.draw() } else { slots.saturating_sub(passed) };
-                self.count(station, self.slots + left, at);
-            }
+    /// The same for some of its stations, in order of their numbers: they go on by themselves.
+    pub(crate) fn part_of(&self, members: &[u32]) -> Self {
+        let stays = |station: &u32| members.binary_search(station).is_ok();
+        Self {
+            slots_from: self.slots_from,
+            slots: self.slots,
+            heap: self.heap.iter().filter(|Reverse((_, station, _))| stays(station)).copied().collect(),
+            apart: self.apart.iter().filter(|apart| stays(&apart.station)).copied().collect(),
         }
     }
 

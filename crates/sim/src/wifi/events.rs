@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use lasthop_packet::Instant;
 
-/// What can happen. Of events at one moment, what ends comes first and what begins by contention last.
+/// What can happen. Of events at one moment, what ends comes first and what begins by contention last; within those, the lower station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// A transmission ends.
@@ -24,7 +24,7 @@ pub(crate) enum Event {
     SendData(u32),
     /// Somebody in a domain may transmit.
     Access(u32),
-    /// A station transmits that has not sensed what began shortly before.
+    /// A station transmits, whatever it has sensed since this was decided.
     Begin(u32),
 }
 
@@ -34,7 +34,8 @@ impl Event {
             Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) => 0,
             Self::Timeout(_) => 1,
             Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
-            Self::Access(_) | Self::Begin(_) => 3,
+            Self::Access(_) => 3,
+            Self::Begin(_) => 4,
         }
     }
 }
@@ -42,13 +43,13 @@ impl Event {
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     heap: BinaryHeap<Reverse<(Instant, u64, Event)>>,
-    scheduled: u64,
 }
 
 impl Events {
-    pub(crate) fn push(&mut self, at: Instant, event: Event) {
-        self.scheduled += 1;
-        self.heap.push(Reverse((at, event.class() << 60 | self.scheduled, event)));
+    /// `of` is the station whose doing it is. What comes first at one moment depends on no more than the event itself, so that stations
+    /// that share a domain act in the same order as stations that do not.
+    pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
+        self.heap.push(Reverse((at, event.class() << 32 | u64::from(of), event)));
     }
 
     pub(crate) fn next_at(&self) -> Option<Instant> {

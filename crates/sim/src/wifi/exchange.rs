@@ -5,36 +5,29 @@ use lasthop_packet::Instant;
 use super::contention::Due;
 use super::events::Event;
 use super::frame::Kind;
-use super::medium::{self, Transmission};
+use super::medium::{OWN_POWER, Transmission};
+use super::nav::Reservation;
 use super::outcome::Failure;
 use super::output::Output;
 use super::plan::Guard;
-use super::station::BackOff;
+use super::propagation::Position;
+use super::station::{BackOff, Station};
 use super::wlan::Wlan;
 use crate::id::StationId;
 
 impl Wlan {
-    /// The stations whose back-offs have ended transmit. Others, elsewhere, whose back-offs end before they sense it will do so, too.
-    pub(crate) fn begin_due(&mut self, now: Instant) {
-        let mut next = 0;
-        while let Some(&Due { station, at }) = self.due.get(next) {
-            next += 1;
-            if at > now {
-                self.stations[station as usize].back_off = BackOff::Committed;
-                self.committed += 1;
-                self.events.push(at, Event::Begin(station));
-            } else {
-                self.begin_exchange(station, now);
-            }
+    /// The stations whose back-offs have ended transmit, whatever begins before their moment has come.
+    pub(crate) fn commit_due(&mut self) {
+        for Due { station, at } in self.due.drain(..) {
+            self.stations[station as usize].back_off = BackOff::Committed;
+            self.committed += 1;
+            self.events.push(at, station, Event::Begin(station));
         }
-        self.due.clear();
     }
 
-    /// A station transmits, whatever has begun meanwhile.
-    pub(crate) fn begin_committed(&mut self, station: u32, now: Instant) {
+    pub(crate) fn begin(&mut self, station: u32, now: Instant) {
         self.committed -= 1;
         self.begin_exchange(station, now);
-        self.begin_due(now);
     }
 
     fn begin_exchange(&mut self, index: u32, now: Instant) {
@@ -64,7 +57,6 @@ impl Wlan {
 
     pub(crate) fn send_data(&mut self, index: u32, now: Instant) {
         self.transmit_data(index, now);
-        self.begin_due(now);
     }
 
     pub(crate) fn send_cts(&mut self, index: u32, initiator: u32, now: Instant) {
@@ -73,13 +65,11 @@ impl Wlan {
         let sifs = self.times.sifs;
         let reserves = sifs + plan.data + plan.ack.map_or(0, |ack| sifs + ack);
         self.transmit(index, Some(initiator), Kind::Cts, initiator, now, (cts, reserves));
-        self.begin_due(now);
     }
 
     pub(crate) fn send_ack(&mut self, index: u32, initiator: u32, now: Instant) {
         let Some(ack) = self.stations[initiator as usize].plan.and_then(|plan| plan.ack) else { return };
         self.transmit(index, Some(initiator), Kind::Ack, initiator, now, (ack, 0));
-        self.begin_due(now);
     }
 
     /// A transmission begins, wherever it is sensed.
@@ -103,43 +93,67 @@ impl Wlan {
             self.transmissions.push(transmission);
             self.transmissions.len() as u32 - 1
         };
-        let (home, position) = (self.stations[from as usize].domain, self.stations[from as usize].position);
+        let Station { domain: home, position, .. } = self.stations[from as usize];
         for audience in 0..self.domains[home as usize].audience.len() {
-            let index = self.domains[home as usize].audience[audience].domain as usize;
-            let domain = &mut self.domains[index];
-            domain.contention.freeze(start, &self.times, &mut self.stations, &mut self.due);
-            let power = match self.capture {
-                Some(_) => medium::power_at(&self.propagation, domain, (from, position)),
-                None => 0.0,
-            };
+            let at = self.domains[home as usize].audience[audience].domain;
+            let power = self.power_at(at, from, position);
+            let domain = &mut self.domains[at as usize];
+            domain.turn_busy(start, &self.times, &mut self.stations, &mut self.due);
             domain.begins(key, start, power, self.capture);
         }
-        self.events.push(start.after_nanos(duration), Event::FrameEnd(key));
+        self.commit_due();
+        self.events.push(start.after_nanos(duration), from, Event::FrameEnd(key));
+    }
+
+    /// A station's power where a domain's members stand; no matter which, where it is asked for.
+    pub(crate) fn power_at(&self, domain: u32, from: u32, position: Position) -> f64 {
+        if self.capture.is_none() || self.stations[from as usize].domain == domain {
+            return OWN_POWER;
+        }
+        let listener = self.domains[domain as usize].members[0];
+        self.propagation.power(position, self.stations[listener as usize].position)
     }
 
     pub(crate) fn on_frame_end(&mut self, key: u32, now: Instant) {
         let transmission = self.transmissions[key as usize];
         self.vacant.push(key);
         let Transmission { from, to, kind, initiator, start, reserves } = transmission;
-        let home = self.stations[from as usize].domain as usize;
+        self.stations[from as usize].own_ifs = Some((now, self.times.difs));
+        let home = self.stations[from as usize].domain;
         let target = to.map(|to| self.stations[to as usize].domain);
         let mut reached = false;
-        for audience in 0..self.domains[home].audience.len() {
-            let at = self.domains[home].audience[audience];
+        for audience in 0..self.domains[home as usize].audience.len() {
+            let at = self.domains[home as usize].audience[audience];
             let domain = &mut self.domains[at.domain as usize];
             let decoded = domain.ends(key) && at.decodes;
-            reached |= decoded && target == Some(at.domain);
-            if decoded && reserves > 0 {
-                let addressee = if from == initiator { to.unwrap_or(from) } else { from };
-                let until = now.after_nanos(reserves);
-                domain.nav.update(now, until, (initiator, addressee), kind == Kind::Rts);
+            if decoded {
+                domain.decoded_at = Some(now);
+                reached |= target == Some(at.domain);
+                if reserves > 0 {
+                    let addressee = if from == initiator { to.unwrap_or(from) } else { from };
+                    let (until, may_be_reset) = (now.after_nanos(reserves), kind == Kind::Rts);
+                    domain.nav.reserve(Reservation {
+                        initiator,
+                        addressee,
+                        until,
+                        set_at: now,
+                        may_be_reset,
+                    });
+                }
+                if to.is_none() {
+                    self.receivers.extend_from_slice(&domain.members);
+                }
             }
             if domain.is_silent() {
-                self.begin_idle(at.domain, now, decoded);
+                self.begin_idle(at.domain, now);
+                if at.domain == home {
+                    self.part(from);
+                }
             }
-            if to.is_none() && decoded {
-                self.receive_broadcast(at.domain, initiator, (start, now));
-            }
+        }
+        if to.is_none() {
+            self.receivers.sort_unstable();
+            self.receive_broadcast(initiator, (start, now));
         }
         let arrives = match to {
             Some(to) if kind != Kind::CtsToSelf => {
@@ -148,8 +162,8 @@ impl Wlan {
             _ => true,
         };
         self.continue_exchange(&transmission, reached, arrives, now);
-        for audience in 0..self.domains[home].audience.len() {
-            let index = self.domains[home].audience[audience].domain;
+        for audience in 0..self.domains[home as usize].audience.len() {
+            let index = self.domains[home as usize].audience[audience].domain;
             self.schedule_access(index);
         }
     }
@@ -161,27 +175,27 @@ impl Wlan {
         match (sent.kind, sent.to) {
             (Kind::Rts | Kind::Data, Some(to)) if !arrives => {
                 if reached {
-                    self.missed(to, initiator, now);
+                    self.missed(to, now);
                 }
-                self.events.push(timeout, Event::Timeout(initiator));
+                self.events.push(timeout, initiator, Event::Timeout(initiator));
             }
             (Kind::Rts, Some(to)) => {
-                if self.answers(to, initiator, now) {
-                    self.events.push(later, Event::SendCts(to, initiator));
+                if self.answers(to, now) {
+                    self.events.push(later, to, Event::SendCts(to, initiator));
                 } else {
-                    self.refused(to, initiator, now);
-                    self.events.push(timeout, Event::Timeout(initiator));
+                    self.part(to);
+                    self.events.push(timeout, initiator, Event::Timeout(initiator));
                 }
             }
             (Kind::Data, Some(to)) => {
                 self.receive(to, initiator);
-                self.events.push(later, Event::SendAck(to, initiator));
+                self.events.push(later, to, Event::SendAck(to, initiator));
             }
             (Kind::Data, None) => self.broadcast_sent(initiator, now),
             (Kind::Cts | Kind::Ack, _) if !arrives => self.fail(initiator, now, Failure::BadResponse),
             (Kind::Ack, _) => self.succeed(initiator, now),
             (Kind::Cts | Kind::CtsToSelf | Kind::Rts, _) => {
-                self.events.push(later, Event::SendData(initiator));
+                self.events.push(later, initiator, Event::SendData(initiator));
             }
         }
     }
@@ -191,24 +205,21 @@ impl Wlan {
         self.schedule_access(self.stations[index as usize].domain);
     }
 
-    /// A broadcast that nothing overlapped in a domain: each member draws its own errors.
-    pub(crate) fn receive_broadcast(
-        &mut self,
-        domain: u32,
-        initiator: u32,
-        (start, end): (Instant, Instant),
-    ) {
-        let Some(frame) = self.stations[initiator as usize].queue.front().map(|head| head.frame) else {
-            return;
-        };
-        for member in 0..self.domains[domain as usize].members.len() {
-            let index = self.domains[domain as usize].members[member];
-            if index == initiator || self.is_in_error(Kind::Data, (initiator, index), initiator, (start, end))
-            {
-                continue;
+    /// A broadcast that nothing overlapped where its receivers are: each draws its own errors.
+    pub(crate) fn receive_broadcast(&mut self, initiator: u32, (start, end): (Instant, Instant)) {
+        let mut receivers = std::mem::take(&mut self.receivers);
+        let frame = self.stations[initiator as usize].queue.front().map(|head| head.frame);
+        for index in receivers.drain(..) {
+            let Some(frame) = frame.filter(|_| index != initiator) else { continue };
+            if !self.is_in_error(Kind::Data, (initiator, index), initiator, (start, end)) {
+                self.counters.delivered += 1;
+                self.outputs.push(Output::Delivered {
+                    at: StationId(index),
+                    from: StationId(initiator),
+                    frame,
+                });
             }
-            self.counters.delivered += 1;
-            self.outputs.push(Output::Delivered { at: StationId(index), from: StationId(initiator), frame });
         }
+        self.receivers = receivers;
     }
 }

@@ -1,20 +1,28 @@
 //! Stations that move: sense domains are divided anew, and what each station knows goes with it.
 //!
-//! What is in the air while stations move is heard on by those that have heard it from its beginning and stay in range. Where stations
-//! of several domains come together the strictest of what they know holds for all: the latest NAV, the longest wait. Back-offs go
-//! on as they were.
+//! What is in the air while stations move is heard on by those that have heard it from its beginning and stay in range. Stations of
+//! several domains do not come together in one, whatever they hear from now on: domains are only ever divided.
 
 use lasthop_packet::Instant;
 
 use super::StationId;
-use super::medium::{self, Domain};
+use super::medium::Domain;
 use super::propagation::Position;
+use super::station::Station;
 use super::wlan::Wlan;
 
 impl Wlan {
     /// Where a station stands.
     pub fn position(&self, station: StationId) -> Position {
         self.stations[station.index()].position
+    }
+
+    /// Stations will move: exchanges go frame by frame from now on.
+    pub fn expect_moves(&mut self) {
+        self.settles = false;
+        for domain in &mut self.domains {
+            domain.is_clique = false;
+        }
     }
 
     /// Stations are at other places from now on. If an exchange is under way where nobody could have interfered, their old places
@@ -26,10 +34,7 @@ impl Wlan {
         if self.domains.is_empty() {
             return;
         }
-        self.settles = false;
-        for domain in &mut self.domains {
-            domain.is_clique = false;
-        }
+        self.expect_moves();
         self.has_moved = true;
         self.divide_if_moved(now);
     }
@@ -41,36 +46,21 @@ impl Wlan {
         self.has_moved = false;
         let home: Vec<u32> = self.stations.iter().map(|station| station.domain).collect();
         let old = std::mem::take(&mut self.domains);
-        let mut released = Vec::new();
-        for domain in &old {
-            domain.contention.release(now, self.times.slot, &domain.members, &self.stations, &mut released);
-        }
         self.group();
         self.keep_transmissions(&old, &home);
-        for domain in &mut self.domains {
-            let before = || domain.members.iter().map(|member| &old[home[*member as usize] as usize]);
-            domain.nav = before().fold(domain.nav, |nav, old| nav.later(old.nav));
-            // Whoever was in the middle of a frame that is out of range now has lost it.
-            let lost = |old: &Domain| old.contention.is_busy();
-            domain.ifs =
-                before().map(|old| if lost(old) { self.times.eifs } else { old.ifs }).max().unwrap_or(0);
-            domain.idle_since =
-                before().map(|old| if lost(old) { now } else { old.idle_since }).max().unwrap_or(now);
-            if domain.is_silent() {
-                let slots_from = before()
-                    .map(|old| old.contention.slots_from().unwrap_or(now.after_nanos(self.times.eifs)))
-                    .max();
-                domain.contention.resume(slots_from.unwrap_or(now));
+        for index in 0..self.domains.len() as u32 {
+            let domain = &mut self.domains[index as usize];
+            domain.goes_on(&old[home[domain.members[0] as usize] as usize]);
+            match (domain.contention.is_busy(), domain.is_silent()) {
+                // In the middle of a frame that is out of range now: it is lost.
+                (true, true) => self.begin_idle(index, now),
+                // Into the middle of a frame.
+                (false, false) => domain.turn_busy(now, &self.times, &mut self.stations, &mut self.due),
+                _ => {}
             }
+            self.schedule_access(index);
         }
-        for newcomer in released {
-            let station = &mut self.stations[newcomer.station as usize];
-            let domain = &mut self.domains[station.domain as usize];
-            domain.contention.take_in(now, self.times.slot, newcomer, station);
-        }
-        for domain in 0..self.domains.len() as u32 {
-            self.schedule_access(domain);
-        }
+        self.commit_due();
     }
 
     fn keep_transmissions(&mut self, old: &[Domain], home: &[u32]) {
@@ -79,20 +69,17 @@ impl Wlan {
                 continue;
             }
             let sent = self.transmissions[key as usize];
-            let from = &self.stations[sent.from as usize];
-            let (position, audience) = (from.position, self.domains[from.domain as usize].audience.clone());
-            for heard in audience {
-                let domain = &mut self.domains[heard.domain as usize];
-                let before: Vec<&Domain> =
-                    domain.members.iter().map(|member| &old[home[*member as usize] as usize]).collect();
-                let power = medium::power_at(&self.propagation, domain, (sent.from, position));
-                domain.hears_on(key, sent.start, power, &before);
+            let Station { domain: sender, position, .. } = self.stations[sent.from as usize];
+            for audience in 0..self.domains[sender as usize].audience.len() {
+                let index = self.domains[sender as usize].audience[audience].domain;
+                let power = self.power_at(index, sent.from, position);
+                let domain = &mut self.domains[index as usize];
+                let before = &old[home[domain.members[0] as usize] as usize];
+                domain.hears_on(key, sent.start, power, before);
             }
         }
-        if self.capture.is_none() {
-            for domain in &mut self.domains {
-                domain.corrupt_overlaps();
-            }
+        for domain in &mut self.domains {
+            domain.corrupt_overlaps(self.capture);
         }
     }
 }

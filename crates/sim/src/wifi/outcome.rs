@@ -7,7 +7,7 @@ use super::frame::{Frame, Kind, Receiver};
 use super::output::Output;
 use super::plan::Guard;
 use super::station::{AfterFailure, BackOff, Station};
-use super::wlan::Wlan;
+use super::wlan::{Times, Wlan};
 use crate::id::StationId;
 
 /// Why an exchange failed.
@@ -20,25 +20,63 @@ pub(crate) enum Failure {
 }
 
 impl Wlan {
-    /// The medium is idle for a domain, after a frame that its bystanders decoded or did not.
-    pub(crate) fn begin_idle(&mut self, index: u32, now: Instant, decoded: bool) {
+    /// The medium is idle for a domain: for its bystanders, and for those of its stations that are none.
+    pub(crate) fn begin_idle(&mut self, index: u32, now: Instant) {
         let times = self.times;
         let domain = &mut self.domains[index as usize];
         domain.idle_since = now;
-        domain.ifs = if decoded { times.difs } else { times.eifs };
-        let mut slots_from = now.after_nanos(domain.ifs);
-        let nav = domain.nav.ends(now, times.nav_reset);
-        if nav > now {
-            slots_from = slots_from.max(nav.after_nanos(times.difs));
-        }
-        domain.contention.resume(slots_from);
-        if let Some(participants) = domain.nav.participants(now) {
-            let ifs = domain.ifs;
-            for station in participants {
+        domain.ifs = if domain.decoded_at == Some(now) { times.difs } else { times.eifs };
+        let nav = domain.nav.ends(None, now, times.nav_reset);
+        domain.contention.resume(times.slots_from(now, domain.ifs, nav));
+        for reservation in 0..domain.nav.len() {
+            let exempt = self.domains[index as usize].nav.exempt(reservation, now);
+            for station in exempt.into_iter().flatten() {
                 if self.stations[station as usize].domain == index {
-                    self.part(station, participants[0], now, ifs);
+                    self.part(station);
                 }
             }
+        }
+    }
+
+    /// From when a station's slots count in this idle period, if the medium is idle: its own frames and those that were for it set it no
+    /// NAV, and after a frame of its own it knows of nothing that was not decoded.
+    pub(crate) fn slots_from(&self, index: u32) -> Option<Instant> {
+        let station = &self.stations[index as usize];
+        let domain = &self.domains[station.domain as usize];
+        let common = domain.contention.slots_from()?;
+        let own_ifs = station.own_ifs.filter(|(since, _)| *since == domain.idle_since);
+        if own_ifs.is_none() && !domain.nav.exempts(index) {
+            return Some(common);
+        }
+        let ifs = own_ifs.map_or(domain.ifs, |(_, ifs)| ifs);
+        Some(self.times.slots_from(domain.idle_since, ifs, self.nav_of(index)))
+    }
+
+    /// When the NAV of a station ends, or has ended.
+    pub(crate) fn nav_of(&self, index: u32) -> Instant {
+        let domain = &self.domains[self.stations[index as usize].domain as usize];
+        domain.nav.ends(Some(index), domain.idle_since, self.times.nav_reset)
+    }
+
+    /// A station that counts with its domain counts from its own moment, if that is another.
+    pub(crate) fn part(&mut self, index: u32) {
+        let Some(from) = self.slots_from(index) else { return };
+        let station = &mut self.stations[index as usize];
+        let contention = &mut self.domains[station.domain as usize].contention;
+        if contention.slots_from() != Some(from) {
+            contention.part(index, from, station);
+        }
+    }
+
+    /// A back-off that counts from a moment, or once the medium is idle.
+    pub(crate) fn back_off(&mut self, index: u32, slots: u64, now: Instant, from: Option<Instant>) {
+        let station = &mut self.stations[index as usize];
+        let contention = &mut self.domains[station.domain as usize].contention;
+        match from {
+            Some(from) if from < now || contention.slots_from() != Some(from) => {
+                contention.stand_apart(index, from, slots, false, station);
+            }
+            _ => contention.enter(now, index, slots, self.times.slot, station),
         }
     }
 
@@ -71,9 +109,8 @@ impl Wlan {
     }
 
     /// Whether a station answers an RTS: unless its NAV says that the medium is taken (9.3.2.6).
-    pub(crate) fn answers(&mut self, index: u32, initiator: u32, now: Instant) -> bool {
-        let domain = &self.domains[self.stations[index as usize].domain as usize];
-        let answers = domain.nav.ends_without(initiator) <= now;
+    pub(crate) fn answers(&mut self, index: u32, now: Instant) -> bool {
+        let answers = self.nav_of(index) <= now;
         self.counters.refused += u64::from(!answers);
         answers
     }
@@ -92,30 +129,10 @@ impl Wlan {
         }
     }
 
-    /// An addressee whose frame was in error keeps EIFS from its end, and its exchange's NAV does not bind it.
-    pub(crate) fn missed(&mut self, index: u32, initiator: u32, end: Instant) {
-        self.part(index, initiator, end, self.times.eifs);
-    }
-
-    /// An addressee that does not answer an RTS is not bound by it.
-    pub(crate) fn refused(&mut self, index: u32, initiator: u32, end: Instant) {
-        self.part(index, initiator, end, self.times.difs);
-    }
-
-    fn part(&mut self, index: u32, initiator: u32, end: Instant, ifs: u64) {
-        let station = &mut self.stations[index as usize];
-        let domain = &mut self.domains[station.domain as usize];
-        if domain.contention.is_busy() || domain.idle_since != end {
-            return;
-        }
-        let mut from = end.after_nanos(ifs);
-        let nav = domain.nav.ends_without(initiator);
-        if nav > end {
-            from = from.max(nav.after_nanos(self.times.difs));
-        }
-        if domain.contention.slots_from() != Some(from) {
-            domain.contention.part(index, from, station);
-        }
+    /// An addressee whose frame was in error keeps EIFS from its end.
+    pub(crate) fn missed(&mut self, index: u32, end: Instant) {
+        self.stations[index as usize].own_ifs = Some((end, self.times.eifs));
+        self.part(index);
     }
 
     /// The exchange succeeded: post-back-off from CWmin (9.3.4.3).
@@ -124,8 +141,7 @@ impl Wlan {
         let station = &mut self.stations[index as usize];
         station.cw = self.phy.cw_min;
         let slots = station.draw();
-        let domain = &mut self.domains[station.domain as usize];
-        domain.contention.enter(now, index, slots, self.times.slot, station);
+        self.back_off(index, slots, now, self.slots_from(index));
     }
 
     /// A broadcast is sent, and nobody says whether it arrived.
@@ -135,7 +151,7 @@ impl Wlan {
         let station = &mut self.stations[index as usize];
         station.cw = self.phy.cw_min;
         let slots = station.draw();
-        self.back_off_alone(index, slots, now, now, self.times.difs);
+        self.back_off(index, slots, now, self.slots_from(index));
     }
 
     /// The exchange failed.
@@ -165,41 +181,15 @@ impl Wlan {
             }
         }
         let slots = self.stations[index as usize].draw();
-        let times = self.times;
-        match failure {
-            Failure::NoResponse => {
-                let end = Instant::from_nanos(now.as_nanos() - times.timeout);
-                self.back_off_alone(index, slots, end, now, times.difs);
+        let Times { difs, eifs, .. } = self.times;
+        let from = match failure {
+            Failure::NoResponse => self.slots_from(index).map(|from| from.max(now.after_nanos(difs))),
+            Failure::BadResponse => {
+                self.stations[index as usize].own_ifs = Some((now, eifs));
+                self.slots_from(index)
             }
-            Failure::BadResponse => self.back_off_alone(index, slots, now, now, times.eifs),
-        }
-    }
-
-    /// A back-off that counts from the end of this inter-frame space after a station's own last frame, which ended at `end`, and not
-    /// before DIFS from now; with everybody else, if others were heard since.
-    fn back_off_alone(&mut self, index: u32, slots: u64, end: Instant, now: Instant, ifs: u64) {
-        let times = self.times;
-        let station = &mut self.stations[index as usize];
-        let domain = &mut self.domains[station.domain as usize];
-        let Some(common) = domain.contention.slots_from() else {
-            domain.contention.enter(now, index, slots, times.slot, station);
-            return;
         };
-        let mut from = if domain.idle_since == end {
-            let nav = domain.nav.ends_without(index);
-            let after_nav = if nav > end { nav.after_nanos(times.difs) } else { end };
-            end.after_nanos(ifs).max(after_nav)
-        } else {
-            common
-        };
-        if end < now {
-            from = from.max(now.after_nanos(times.difs));
-        }
-        if from == common && now <= common {
-            domain.contention.enter(now, index, slots, times.slot, station);
-        } else {
-            domain.contention.stand_apart(index, from, slots, false, station);
-        }
+        self.back_off(index, slots, now, from);
     }
 
     /// The frame at the head of a queue is done with.

@@ -12,11 +12,10 @@ use super::plan::Guard;
 use super::wlan::Wlan;
 
 impl Wlan {
-    /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it can be.
+    /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it can be; then none of them is due.
     pub(crate) fn settle(&mut self, domain: u32, now: Instant) {
         let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
         else {
-            self.begin_due(now);
             return;
         };
         self.due.clear();
@@ -31,9 +30,9 @@ impl Wlan {
         self.settled[domain as usize] = index;
         self.settling += 1;
         let data_end = now.after_nanos(before_data + plan.data);
-        self.events.push(data_end, Event::SettledData(domain));
-        self.events
-            .push(data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack)), Event::SettledEnd(domain));
+        let end = data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack));
+        self.events.push(data_end, index, Event::SettledData(domain));
+        self.events.push(end, self.addressee(index).unwrap_or(index), Event::SettledEnd(domain));
     }
 
     /// The only station that transmits, if nothing but errors can make it fail.
@@ -42,10 +41,8 @@ impl Wlan {
         if self.committed > 0 {
             return None;
         }
-        let nav = &self.domains[domain as usize].nav;
-        let can_answer = |to: u32| {
-            self.stations[to as usize].domain == domain && nav.ends_without(index) <= now && to != index
-        };
+        let can_answer =
+            |to: u32| self.stations[to as usize].domain == domain && self.nav_of(to) <= now && to != index;
         // A broadcast needs no answer.
         self.addressee(index).is_none_or(can_answer).then_some(index)
     }
@@ -84,15 +81,18 @@ impl Wlan {
     pub(crate) fn on_settled_data(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
         let began = self.stations[initiator as usize].attempts.began;
-        match self.addressee(initiator) {
-            Some(to) => self.receive(to, initiator),
-            None => self.receive_broadcast(domain, initiator, (began, now)),
+        if let Some(to) = self.addressee(initiator) {
+            self.receive(to, initiator);
+        } else {
+            self.receivers.extend_from_slice(&self.domains[domain as usize].members);
+            self.receive_broadcast(initiator, (began, now));
         }
     }
 
     pub(crate) fn on_settled_end(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
-        self.begin_idle(domain, now, true);
+        self.domains[domain as usize].decoded_at = Some(now);
+        self.begin_idle(domain, now);
         match self.addressee(initiator) {
             Some(_) => self.succeed(initiator, now),
             None => self.broadcast_sent(initiator, now),

@@ -80,6 +80,7 @@ pub(crate) struct Attempts {
 
 #[derive(Debug)]
 pub(crate) struct Station {
+    /// The number of its sense domain. Stations that come to hear the same stay apart if they have been so: each knows what it has heard.
     pub(crate) domain: u32,
     pub(crate) position: Position,
     pub(crate) rate: DataRate,
@@ -87,6 +88,9 @@ pub(crate) struct Station {
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) queued_octets: u64,
     pub(crate) back_off: BackOff,
+    /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its domain's is not its own: after a frame
+    /// that it has sent, and after one for it that it lost.
+    pub(crate) own_ifs: Option<(Instant, u64)>,
     /// Entries of a heap with another stamp are not valid any more.
     pub(crate) stamp: u32,
     pub(crate) cw: u32,
@@ -109,15 +113,16 @@ pub(crate) enum AfterFailure {
 }
 
 impl Station {
-    pub(crate) fn new(config: &StationConfig, rate: DataRate, cw_min: u32, rng: Rng) -> Self {
+    pub(crate) fn new(config: &StationConfig, domain: u32, rate: DataRate, cw_min: u32, rng: Rng) -> Self {
         Self {
-            domain: 0,
+            domain,
             position: config.position,
             rate,
             limit: config.queue,
             queue: VecDeque::new(),
             queued_octets: 0,
             back_off: BackOff::None,
+            own_ifs: None,
             stamp: 0,
             cw: cw_min,
             sequence: 0,

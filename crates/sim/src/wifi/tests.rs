@@ -2,9 +2,11 @@
 
 mod access;
 mod air_times;
+mod capture;
 mod carrier_sense;
 mod errors;
 mod moving;
+mod own_frames;
 mod properties;
 mod support;
 mod topologies;

@@ -30,6 +30,14 @@ pub(crate) struct Times {
     pub(crate) nav_reset: Option<u64>,
 }
 
+impl Times {
+    /// From when slots count after what ended at `end`: after an inter-frame space, and DIFS after a NAV.
+    pub(crate) fn slots_from(&self, end: Instant, ifs: u64, nav: Instant) -> Instant {
+        let after_nav = if nav > end { nav.after_nanos(self.difs) } else { end };
+        end.after_nanos(ifs).max(after_nav)
+    }
+}
+
 /// Stations on one channel. See [`crate::wifi`].
 #[derive(Debug)]
 pub struct Wlan {
@@ -54,6 +62,8 @@ pub struct Wlan {
     pub(crate) vacant: Vec<u32>,
     pub(crate) events: Events,
     pub(crate) due: Vec<Due>,
+    /// Who has heard the broadcast that has just ended.
+    pub(crate) receivers: Vec<u32>,
     /// Stations that will transmit at a moment to come, whatever they hear.
     pub(crate) committed: u32,
     pub(crate) outputs: Vec<Output>,
@@ -96,6 +106,7 @@ impl Wlan {
             vacant: Vec::new(),
             events: Events::default(),
             due: Vec::new(),
+            receivers: Vec::new(),
             committed: 0,
             outputs: Vec::new(),
             tells_attempts: false,
@@ -109,7 +120,9 @@ impl Wlan {
         let id = StationId::of(self.stations.len());
         let rng = Rng::named(self.seed, &format!("radio {} back-off", id.index()));
         let rate = config.rate.unwrap_or(self.phy.rate);
-        self.stations.push(Station::new(config, rate, self.phy.cw_min, rng));
+        // Powers differ from place to place: with capture each station hears for itself.
+        let domain = if self.capture.is_some() { id.0 } else { 0 };
+        self.stations.push(Station::new(config, domain, rate, self.phy.cw_min, rng));
         id
     }
 
@@ -168,7 +181,7 @@ impl Wlan {
         while let Some((at, event)) = self.events.pop_until(now) {
             match event {
                 Event::Access(domain) => self.on_access(domain, at),
-                Event::Begin(station) => self.begin_committed(station, at),
+                Event::Begin(station) => self.begin(station, at),
                 Event::FrameEnd(transmission) => self.on_frame_end(transmission, at),
                 Event::SendCts(station, initiator) => self.send_cts(station, initiator, at),
                 Event::SendAck(station, initiator) => self.send_ack(station, initiator, at),
@@ -214,8 +227,9 @@ impl Wlan {
 
     /// Divides stations into domains, of which nothing else is known yet.
     pub(crate) fn group(&mut self) {
-        let positions: Vec<_> = self.stations.iter().map(|station| station.position).collect();
-        self.domains = medium::divide(&positions, &self.propagation, self.capture.is_some());
+        let (positions, kin): (Vec<_>, Vec<_>) =
+            self.stations.iter().map(|station| (station.position, station.domain)).unzip();
+        self.domains = medium::divide(&positions, &kin, &self.propagation);
         self.settled.resize(self.domains.len(), 0);
         for (index, domain) in self.domains.iter_mut().enumerate() {
             domain.is_clique &= self.settles;
@@ -232,14 +246,16 @@ impl Wlan {
         let domain_index = station.domain;
         let domain = &mut self.domains[domain_index as usize];
         if !domain.contention.continue_post_back_off(now, index, slot, station) {
-            match domain.contention.slots_from() {
-                Some(from) if domain.nav.ends(domain.idle_since, self.times.nav_reset) <= now => {
+            match self.slots_from(index) {
+                Some(from) if self.nav_of(index) <= now => {
                     // An idle medium: no back-off, but for the rest of the inter-frame space.
+                    let station = &mut self.stations[index as usize];
+                    let domain = &mut self.domains[domain_index as usize];
                     domain.contention.stand_apart(index, from.max(now), 0, true, station);
                 }
-                _ => {
-                    let slots = station.draw();
-                    domain.contention.enter(now, index, slots, slot, station);
+                from => {
+                    let slots = self.stations[index as usize].draw();
+                    self.back_off(index, slots, now, from);
                 }
             }
         }
@@ -251,7 +267,7 @@ impl Wlan {
         let Some(at) = domain.contention.next_access(self.times.slot, &self.stations) else { return };
         if domain.scheduled.is_none_or(|scheduled| at < scheduled) {
             domain.scheduled = Some(at);
-            self.events.push(at, Event::Access(index));
+            self.events.push(at, index, Event::Access(index));
         }
     }
 
@@ -265,12 +281,11 @@ impl Wlan {
             self.schedule_access(index);
             return;
         }
-        domain.contention.freeze(now, &self.times, &mut self.stations, &mut self.due);
+        domain.turn_busy(now, &self.times, &mut self.stations, &mut self.due);
         if domain.is_clique {
             self.settle(index, now);
-        } else {
-            self.begin_due(now);
         }
+        self.commit_due();
     }
 
     /// An exchange of a station's frame begins.

@@ -28,6 +28,7 @@ impl World {
             })
             .collect();
         let Some(first) = next_step(&walkers, &model, self.now) else { return };
+        self.cells[wlan.index()].wlan.expect_moves();
         let positions = Vec::with_capacity(walkers.len());
         self.cells[wlan.index()].movement = Some(Box::new(Movement { model, walkers, positions }));
         self.schedule.push(first, Event::Movement(wlan));

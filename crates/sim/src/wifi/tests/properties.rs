@@ -21,8 +21,10 @@ struct Case {
     rts: bool,
     /// Microseconds.
     carrier_sense_delay: Option<u64>,
-    capture: Option<bool>,
+    capture: Option<Capture>,
     loss: f64,
+    /// Whether errors hit control frames, too.
+    control: bool,
     /// Stations jump by up to 100 m now and then.
     moves: bool,
     /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
@@ -34,30 +36,41 @@ fn case() -> impl Strategy<Value = Case> {
     let standard =
         prop_oneof![Just(Standard::Dsss), Just(Standard::HrDsss), Just(Standard::Ofdm), Just(Standard::Erp)];
     let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000);
+    // Hidden from each other, exposed to each other, or all within range of all.
+    let scale = prop_oneof![Just(1.0), Just(0.3), Just(0.1)];
+    let capture = any::<bool>().prop_map(|later_frames| Capture { threshold: 10.0, later_frames });
+    let air = (
+        proptest::option::of(0_u64..=9),
+        proptest::option::of(capture),
+        prop_oneof![Just(0.0), 0.0..0.5],
+        any::<bool>(),
+    );
     (
         standard,
         proptest::collection::vec((0.0..800.0, 0.0..400.0), 2..12),
+        scale,
         any::<bool>(),
-        proptest::option::of(0_u64..=9),
-        proptest::option::of(any::<bool>()),
-        prop_oneof![Just(0.0), 0.0..0.5],
+        air,
         any::<bool>(),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(
-            |(standard, positions, rts, carrier_sense_delay, capture, loss, moves, frames, seed)| Case {
+        .prop_map(|(standard, positions, scale, rts, air, moves, frames, seed)| {
+            let (carrier_sense_delay, capture, loss, control) = air;
+            let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
+            Case {
                 standard,
                 positions,
                 rts,
                 carrier_sense_delay,
                 capture,
                 loss,
+                control,
                 moves,
                 frames,
                 seed,
-            },
-        )
+            }
+        })
 }
 
 /// What happened, and the frames that found room.
@@ -65,14 +78,17 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     let mut config = WlanConfig::new(case.standard);
     config.phy.carrier_sense_delay = case.carrier_sense_delay.map(Duration::from_micros);
     config.propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 400.0 };
-    config.capture = case.capture.map(|later_frames| Capture { threshold: 10.0, later_frames });
-    config.errors = ErrorConfig::packets(Probability::new(case.loss).expect("0 to 1"), true);
+    config.capture = case.capture;
+    config.errors = ErrorConfig::packets(Probability::new(case.loss).expect("0 to 1"), case.control);
     config.mac.cts_to_self = case.seed.is_multiple_of(2);
     if case.rts {
         config.mac.rts_threshold = 700;
     }
     let mut wlan = Wlan::new(config, case.seed);
     wlan.tell_attempts(true);
+    if case.moves {
+        wlan.expect_moves();
+    }
     let stations: Vec<_> = case
         .positions
         .iter()
@@ -161,5 +177,17 @@ proptest! {
     fn a_case_has_one_trace(case in case()) {
         let (first, second) = (run(&case).0, run(&case).0);
         prop_assert_eq!(first, second);
+    }
+
+    #[test]
+    fn a_capture_that_never_happens_leaves_the_trace_as_it_is(case in case(), later_frames in any::<bool>()) {
+        let (plain, _, without) = run(&Case { capture: None, ..case.clone() });
+        // 300 dB: the nearest station's power over the farthest one's is less than 110 dB.
+        let never = Capture { threshold: 1e30, later_frames };
+        let (captured, _, with) = run(&Case { capture: Some(never), ..case.clone() });
+        let differ = plain.iter().zip(&captured).position(|(one, other)| one != other);
+        prop_assert_eq!(differ.map(|at| (at, plain[at], captured[at])), None);
+        prop_assert_eq!(plain.len(), captured.len());
+        prop_assert_eq!(without.counters(), with.counters());
     }
 }

@@ -1,15 +1,15 @@
-//! Hidden and exposed stations, capture, the NAV. 802.11b at 11 Mbit/s; times as in `access`.
+//! Hidden and exposed stations, the NAV. 802.11b at 11 Mbit/s; times as in `access`.
 
 use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
 use super::support::{Cell, RANGES, config, us};
-use crate::wifi::{Capture, Propagation, Standard, TwoRayGround, WlanConfig};
+use crate::wifi::{Propagation, Standard, TwoRayGround, WlanConfig};
 
 /// Neighbours at 200 m hear each other, those at 400 m do not.
-const SHORT: Propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 300.0 };
+pub(super) const SHORT: Propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 300.0 };
 
-fn b(propagation: Propagation) -> WlanConfig {
+pub(super) fn b(propagation: Propagation) -> WlanConfig {
     WlanConfig { propagation, ..config(Standard::HrDsss) }
 }
 
@@ -180,44 +180,6 @@ fn what_is_sensed_and_not_decoded_is_followed_by_eifs() {
         let after = cell.begins(2)[0] - (1_000 + 1_568 + 364) * 1000;
         assert!(after.is_multiple_of(20_000) && after <= 31 * 20_000, "{after}");
     }
-}
-
-#[test]
-fn a_frame_ten_times_as_strong_as_others_is_captured() {
-    let run = |capture: Option<Capture>| {
-        let mut cell = Cell::new(WlanConfig { capture, ..b(RANGES) }, &[0.0, 50.0, 100.0]);
-        cell.saturate(1, 0);
-        cell.saturate(2, 0);
-        cell.run(Instant::from_secs(20));
-        let failed = |station: usize| {
-            let failed = |fate: &&(u64, Fate, u32)| fate.1 == Fate::FirstTransmissionFailed;
-            cell.fates(station).iter().filter(failed).count()
-        };
-        (failed(1), failed(2))
-    };
-    let (near, far) = run(None);
-    assert!(near > 100 && far > 100);
-    for later_frames in [false, true] {
-        // 16 times as strong at half the distance.
-        let (near, far) = run(Some(Capture { threshold: 10.0, later_frames }));
-        assert!(near == 0 && far > 100, "{near} {far}");
-        let (near, far) = run(Some(Capture { threshold: 20.0, later_frames }));
-        assert!(near > 100 && far > 100, "{near} {far}");
-    }
-}
-
-#[test]
-fn a_later_frame_is_captured_only_if_receivers_look_for_it() {
-    // The far station's frame has begun; the near one, which cannot hear it, begins another.
-    let delivered = |later_frames| {
-        let capture = Some(Capture { threshold: 10.0, later_frames });
-        let mut cell = Cell::new(WlanConfig { capture, ..b(SHORT) }, &[0.0, 200.0, -110.0]);
-        cell.send(us(1_000), 1, 0, 1);
-        cell.send(us(1_500), 2, 0, 2);
-        cell.run(us(2_900));
-        cell.log.iter().filter(|(_, output)| matches!(output, crate::wifi::Output::Delivered { .. })).count()
-    };
-    assert_eq!((delivered(false), delivered(true)), (0, 1));
 }
 
 #[test]

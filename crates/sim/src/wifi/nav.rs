@@ -1,0 +1,85 @@
+//! The network allocation vector (IEEE 802.11-2012, 9.3.2.4).
+
+use lasthop_packet::Instant;
+
+/// What an exchange's frames have reserved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reservation {
+    pub(crate) initiator: u32,
+    pub(crate) addressee: u32,
+    pub(crate) until: Instant,
+    /// When the frame ended that said so.
+    pub(crate) set_at: Instant,
+    /// That was an RTS, and nothing has followed it.
+    pub(crate) may_be_reset: bool,
+}
+
+impl Reservation {
+    fn involves(&self, station: u32) -> bool {
+        station == self.initiator || station == self.addressee
+    }
+
+    /// When it may be reset (9.3.2.4) if the medium has been idle since `idle_since` and stays so.
+    fn reset_at(&self, idle_since: Instant, reset_after: Option<u64>) -> Option<Instant> {
+        let after = reset_after.filter(|_| self.may_be_reset && self.set_at == idle_since)?;
+        Some(self.set_at.after_nanos(after))
+    }
+
+    fn ends(&self, idle_since: Instant, reset_after: Option<u64>) -> Instant {
+        self.reset_at(idle_since, reset_after).map_or(self.until, |reset| reset.min(self.until))
+    }
+}
+
+/// The network allocation vectors of a domain's members (9.3.2.4): what was reserved within their hearing, one entry for each pair of
+/// stations. It binds all but the two: an initiator does not hear its own frames, and its addressee is who they are for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nav(Vec<Reservation>);
+
+impl Nav {
+    /// A frame has ended that reserves the medium.
+    pub(crate) fn reserve(&mut self, new: Reservation) {
+        self.0.retain(|old| old.until > new.set_at);
+        let same = |old: &&mut Reservation| (old.initiator, old.addressee) == (new.initiator, new.addressee);
+        match self.0.iter_mut().find(same) {
+            Some(old) if new.until > old.until => *old = new,
+            Some(_) => {}
+            None => self.0.push(new),
+        }
+    }
+
+    /// The medium, idle since `idle_since`, turns busy: what was reset by now does not come back, and nothing else is reset any more.
+    pub(crate) fn turn_busy(&mut self, idle_since: Instant, now: Instant, reset_after: Option<u64>) {
+        self.0.retain_mut(|it| {
+            let was_reset = it.reset_at(idle_since, reset_after).is_some_and(|reset| reset <= now);
+            it.may_be_reset = false;
+            !was_reset
+        });
+    }
+
+    /// When it ends for a station, `None` for one that takes part in no exchange, if the medium has been idle since `idle_since` and stays
+    /// so.
+    pub(crate) fn ends(
+        &self,
+        station: Option<u32>,
+        idle_since: Instant,
+        reset_after: Option<u64>,
+    ) -> Instant {
+        let binding = self.0.iter().filter(|it| station.is_none_or(|station| !it.involves(station)));
+        binding.map(|it| it.ends(idle_since, reset_after)).max().unwrap_or(Instant::ZERO)
+    }
+
+    /// Whether some of it does not bind a station.
+    pub(crate) fn exempts(&self, station: u32) -> bool {
+        self.0.iter().any(|it| it.involves(station))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whom a reservation does not bind, if it was made before now. Those of a frame that ends now respond, or are told that they do not.
+    pub(crate) fn exempt(&self, reservation: usize, now: Instant) -> Option<[u32; 2]> {
+        let it = &self.0[reservation];
+        (it.until > now && it.set_at < now).then_some([it.initiator, it.addressee])
+    }
+}
