@@ -16,8 +16,6 @@ pub struct Heard {
     pub advanced: bool,
     /// It has the number and the window of the one before, and nothing in it but an ACK and SACK blocks.
     pub duplicate: bool,
-    /// A duplicate that answers a copy of the timer's which was not needed, of a receiver without SACK.
-    pub echo: bool,
     /// It is one that we can make sense of: neither old nor about data that never passed.
     pub understood: bool,
 }
@@ -81,13 +79,15 @@ impl Flow {
             self.expiries = 0;
             self.timing_since = now;
         }
-        let echo = !board.sack_seen && self.infer_from_duplicates(ack, advanced, duplicate, settings, now);
-        Heard { progress, advanced, duplicate, echo, understood }
+        if !board.sack_seen {
+            self.infer_from_duplicates(ack, advanced, duplicate, settings, now);
+        }
+        Heard { progress, advanced, duplicate, understood }
     }
 
     /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and so does an ACK of a copy that
     /// stops short of what left before it (a partial acknowledgment; RFC 6582, section 3.2). What lies above a hole may have come,
-    /// so it is one segment at a time, and a lost copy is left to the timer. Whether it is only the answer to a needless copy.
+    /// so it is one segment at a time, and a lost copy is left to the timer.
     fn infer_from_duplicates(
         &mut self,
         ack: Seq,
@@ -95,15 +95,16 @@ impl Flow {
         duplicate: bool,
         settings: &Settings,
         now: Instant,
-    ) -> bool {
-        let Some(board) = &mut self.board else { return false };
+    ) {
+        let Some(board) = &mut self.board else { return };
         if advanced {
             board.duplicates = 0;
         }
-        let Some(first) = board.range_at(ack).copied() else { return false };
+        let Some(first) = board.range_at(ack).copied() else { return };
         if duplicate && board.expected > 0 {
+            // A timer's copy that was not needed comes back as a duplicate ACK.
             board.expected -= 1;
-            return true;
+            return;
         }
         board.duplicates += u32::from(duplicate);
         let is_hole = duplicate && board.duplicates == settings.reordering + 1;
@@ -111,14 +112,15 @@ impl Flow {
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
             self.lose_one_segment(first, now);
         }
-        false
     }
 
     /// What few segments have overtaken had its time to come.
     pub fn end_doubt(&mut self, now: Instant) {
         self.timing_since = now;
-        if let Some(board) = &mut self.board {
-            board.end_doubt();
+        let Some(board) = &mut self.board else { return };
+        board.end_doubt();
+        if let Some(first) = board.first_in_doubt().copied() {
+            self.lose_one_segment(first, now);
         }
     }
 

@@ -42,7 +42,7 @@
 //! *A silent receiver.* A connection whose timer expired twice while the hop delivered to others no longer counts in the
 //! window; once its retransmissions are used up, what it holds is sent.
 //!
-//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than `reordering`, which pass, start a repair of one
+//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than `reordering`, or one and then none, start a repair of one
 //! segment, an ACK of the copy that stops short the next (RFC 6582), and a lost copy is the timer's.
 //!
 //! # The rules of the published scheme

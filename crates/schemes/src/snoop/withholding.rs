@@ -32,10 +32,8 @@ impl Flow {
         let longest = settings.longest_withholding.saturating_add(self.rtt.smoothed().saturating_mul(2));
         let hole = board.first_own_hole(now, longest);
         if blocks.is_empty() {
-            // A receiver without SACK: a duplicate ACK speaks of the hole at its number. The first few may be of segments that were
-            // overtaken: as long as nothing is repaired the sender may know, and send something new (RFC 3042).
-            let is_repaired = board.range_at(tcp.ack).is_some_and(|first| first.copies > 0);
-            let is_ours = !board.sack_seen && hole == Some(tcp.ack) && (is_repaired || heard.echo);
+            // A receiver without SACK: a duplicate ACK speaks of the hole at its number.
+            let is_ours = !board.sack_seen && hole == Some(tcp.ack);
             return if is_ours { Telling::Nothing } else { Telling::All };
         }
         let mut told = SackBlocks::NONE;

@@ -61,6 +61,14 @@ impl Scoreboard {
         }
     }
 
+    /// What duplicate ACKs of a receiver without SACK speak of, unless it is repaired already.
+    pub fn first_in_doubt(&self) -> Option<&Range> {
+        let is_told = !self.sack_seen && self.duplicates > 0;
+        let is_ours =
+            |first: &&Range| first.state == State::InFlight && first.copies == 0 && !first.by_sender;
+        self.ranges.front().filter(|_| is_told).filter(is_ours)
+    }
+
     /// How far segments may overtake, in segments.
     pub const fn tolerated(&self) -> u32 {
         self.tolerance.segments()
@@ -83,12 +91,15 @@ impl Scoreboard {
         self.ranges.iter().take(LOOKED_AT).find(is_ours).map(|range| range.seq)
     }
 
-    /// The doubt about what left first of all that is outstanding, if it was overtaken; the same as before, if it is about that.
+    /// The doubt about what left first of all that is outstanding, if there is reason for one; the same as before, if it is about that.
     fn doubt_about(&self, first: &Range, now: Instant) -> Option<Doubt> {
         let end = first.serial_end();
-        let same = self.doubt.filter(|doubt| end <= doubt.proved);
         let was_overtaken = self.sack_seen && end <= self.proved;
-        was_overtaken.then(|| same.unwrap_or(Doubt { since: now, proved: self.proved }))
+        if !was_overtaken && self.first_in_doubt().is_none() {
+            return None;
+        }
+        let same = self.doubt.filter(|doubt| !self.sack_seen || end <= doubt.proved);
+        same.or(Some(Doubt { since: now, proved: self.proved }))
     }
 
     fn is_lost(&self, range: &Range) -> bool {

@@ -49,13 +49,23 @@ fn what_becomes_doubtful_later_has_its_own_time() {
 }
 
 #[test]
-fn of_a_receiver_without_sack_a_duplicate_ack_passes_that_starts_no_repair() {
+fn a_duplicate_ack_of_a_receiver_without_sack_starts_a_repair_if_no_other_follows() {
     let (mut bench, seq) = bench();
-    bench.burst(seq, 4);
+    bench.burst(seq, 2);
     bench.wait(20);
-    assert_eq!(bench.hear(&ack(seq)), (Some(ack(seq)), vec![]), "it may have been overtaken");
-    assert_eq!(bench.hear(&ack(seq)), (None, vec![(seq, 100)]));
     assert_eq!(bench.hear(&ack(seq)), (None, vec![]));
+    assert!(bench.wait(4).timer().is_empty());
+    assert_eq!(pieces(&bench.wait(1).timer()), [(seq, 100)]);
+    assert!(bench.wait(20).timer().is_empty());
+}
+
+#[test]
+fn a_doubt_is_not_put_off_by_acks_that_tell_nothing_new() {
+    let (mut bench, seq) = bench();
+    bench.burst(seq, 2);
+    bench.wait(20).hear(&ack(seq));
+    bench.wait(3).radio(&ack(seq).window(WINDOW + 1));
+    assert_eq!(pieces(&bench.wait(2).timer()), [(seq, 100)]);
 }
 
 #[test]
