@@ -232,7 +232,7 @@ mod tests {
                 let cost = cache.cost_of(&packet);
                 assert!(cache.insert(packet, ()));
                 assert_eq!(cache.allocated(), before + cost);
-                seq = seq + len;
+                seq += len;
             }
         });
         assert!(allocated.bytes_current as usize <= cache.allocated(), "{allocated:?} {}", cache.allocated());
