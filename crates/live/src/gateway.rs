@@ -11,7 +11,7 @@
 //! | [`rule`], [`counters`] | a rule with its agent; what is counted |
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | [`link`] | what a link layer in this process tells it |
-//! | [`packet_loop`] | the loop that packets go round |
+//! | [`packet_loop`] | the packet loop |
 //! | `doors`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |

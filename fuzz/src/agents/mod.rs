@@ -237,6 +237,10 @@ impl Bench {
         );
         let taken = self.agent.octets();
         assert!(taken <= self.budget.octets_in_all, "{taken} octets taken, and there are {:?}", self.budget);
+        if self.layers == 1 {
+            let flows = self.budget.flows.saturating_mul(self.budget.octets_per_flow);
+            assert!(taken <= flows, "{taken} octets taken by flows, and there are {:?}", self.budget);
+        }
         let most = self.account.most_in_one_call(held, self.layers);
         assert!(outbox.packets.len() <= most, "{} packets in one call, not {most}", outbox.packets.len());
         assert!(outbox.reports.len() <= 4 * most, "{} reports in one call", outbox.reports.len());

@@ -107,7 +107,7 @@ fn run(config: Config, file: &Path) -> Result<(), Failure> {
     let start = Start { config, file: Some(file.to_owned()), owns_process: true };
     let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;
     let ports: Vec<&str> = gateway.ports().iter().map(|port| port.name.as_str()).collect();
-    tracing::info!(ports = ports.join(", "), "packets go round");
+    tracing::info!(ports = ports.join(", "), "running");
     gateway.wait().map(drop).map_err(|error| Failure::Run(error.into()))
 }
 
@@ -173,7 +173,7 @@ fn status(answer: &Value) -> String {
     } else if report["punctuality"]["is_out"] == true {
         "out, for want of processor time: everything passes untouched"
     } else {
-        "packets go round"
+        "running"
     };
     let mut lines = vec![
         format!("lasthop gateway {}, {mode}", text(&answer["version"])),

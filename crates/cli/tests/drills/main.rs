@@ -50,9 +50,12 @@ fn main() -> ExitCode {
             starts::gateways_on_different_ports_of_one_machine_leave_each_other_alone,
             starts::a_start_that_fails_at_any_step_is_not_announced_and_leaves_nothing,
             starts::a_start_that_runs_out_of_descriptors_at_any_step_leaves_nothing,
-            starts::auto_falls_back_to_tun_only_where_no_address_is_translated_and_says_so;
+            starts::auto_falls_back_to_tun_and_says_so_where_no_address_is_translated;
+        [namespaces, nft]: starts::auto_does_not_fall_back_beside_nftables;
+        [namespaces, iptables_nft]: starts::auto_does_not_fall_back_beside_iptables_over_nftables;
+        [namespaces, iptables_legacy]: starts::auto_does_not_fall_back_beside_iptables;
         [namespaces, limited_real_time]:
-            starved::a_starved_daemon_is_no_worse_than_none;
+            starved::beside_a_starved_daemon_most_of_the_traffic_goes_on;
         [namespaces, translation]:
             deaths::behind_address_translation_connections_go_on_when_the_daemon_is_killed,
             deaths::behind_address_translation_connections_go_on_when_the_daemon_hangs,
@@ -60,6 +63,18 @@ fn main() -> ExitCode {
         [namespaces, setpriv]:
             commands::without_root_each_command_says_what_it_needs;
     })
+}
+
+fn nft() -> Result<(), String> {
+    lasthop_needs::program("nft")
+}
+
+fn iptables_nft() -> Result<(), String> {
+    lasthop_needs::program("iptables-nft")
+}
+
+fn iptables_legacy() -> Result<(), String> {
+    lasthop_needs::program("iptables-legacy")
 }
 
 fn setpriv() -> Result<(), String> {

@@ -208,48 +208,59 @@ fn check(host: &Namespace, directory: &Path, text: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-pub fn auto_falls_back_to_tun_only_where_no_address_is_translated_and_says_so() {
+/// A file for a port that is nothing for tc-bpf: it has no Ethernet header.
+fn tunnel_only(directory: &Path) -> String {
+    file(directory, "", "core = [\"core\"]\nradio = [\"tunnel\"]", NO_METRICS)
+}
+
+fn with_tunnel() -> Site {
+    let site = Site::new(Kind::Routed);
+    site.gateway.ip(&["tuntap add tunnel mode tun"]).expect("a device");
+    site
+}
+
+pub fn auto_falls_back_to_tun_and_says_so_where_no_address_is_translated() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().expect("a directory");
+    let (site, text) = (with_tunnel(), tunnel_only(directory.path()));
+    let checked = check(&site.gateway, directory.path(), &text);
+    assert!(checked.contains("backend  tun") && checked.contains("note: tc-bpf does not work"), "{checked}");
+    let started = attempt(&site.gateway, directory.path(), &text, PLENTY);
+    assert_eq!(started.code, Some(0), "{}", started.said);
+    assert!(started.said.contains("tc-bpf does not work here"), "{}", started.said);
+}
+
+pub fn auto_does_not_fall_back_beside_nftables() {
+    let chain = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }";
+    does_not_fall_back("nft", &[chain]);
+}
+
+pub fn auto_does_not_fall_back_beside_iptables_over_nftables() {
+    does_not_fall_back("iptables-nft", &MASQUERADE);
+}
+
+pub fn auto_does_not_fall_back_beside_iptables() {
+    does_not_fall_back("iptables-legacy", &MASQUERADE);
+}
+
+const MASQUERADE: [&str; 8] = ["-t", "nat", "-A", "POSTROUTING", "-o", "core", "-j", "MASQUERADE"];
+
+fn does_not_fall_back(program: &str, arguments: &[&str]) {
     let _alone = alone();
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    // What has no Ethernet header is nothing for tc-bpf.
-    let text = file(at, "", "core = [\"core\"]\nradio = [\"tunnel\"]", NO_METRICS);
-    let nft = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }";
-    let masquerade = ["-t", "nat", "-A", "POSTROUTING", "-o", "core", "-j", "MASQUERADE"];
-    for (program, arguments) in [
-        (None, &[][..]),
-        (Some("nft"), &[nft][..]),
-        (Some("iptables-nft"), &masquerade),
-        (Some("iptables-legacy"), &masquerade),
-    ] {
-        let site = Site::new(Kind::Routed);
-        site.gateway.ip(&["tuntap add tunnel mode tun"]).expect("a device");
-        let Some(program) = program else {
-            let checked = check(&site.gateway, at, &text);
-            assert!(
-                checked.contains("backend  tun") && checked.contains("note: tc-bpf does not work"),
-                "{checked}"
-            );
-            let started = attempt(&site.gateway, at, &text, PLENTY);
-            assert_eq!(started.code, Some(0), "{}", started.said);
-            assert!(started.said.contains("tc-bpf does not work here"), "{}", started.said);
-            continue;
-        };
-        if site.run(program, arguments).is_none() {
-            eprintln!("no {program} here");
-            continue;
-        }
-        let checked = check(&site.gateway, at, &text);
-        assert!(
-            checked.contains("here a start would fail") && checked.contains("address translation"),
-            "{checked}"
-        );
-        let refused = attempt(&site.gateway, at, &text, PLENTY);
-        assert_eq!(refused.code, Some(1), "{program}: {}", refused.said);
-        assert!(refused.said.contains("would break the address translation"), "{program}: {}", refused.said);
-        assert_nothing_is_left(&site, at, &refused);
-        // tc-bpf has no such trouble.
-        let by_tc = check(&site.gateway, at, &file(at, "", PORTS, NO_METRICS));
-        assert!(by_tc.contains("backend  tc-bpf"), "{by_tc}");
-    }
+    let (site, text) = (with_tunnel(), tunnel_only(at));
+    assert!(site.run(program, arguments).is_some(), "{program} translates addresses");
+    let checked = check(&site.gateway, at, &text);
+    assert!(
+        checked.contains("here a start would fail") && checked.contains("address translation"),
+        "{checked}"
+    );
+    let refused = attempt(&site.gateway, at, &text, PLENTY);
+    assert_eq!(refused.code, Some(1), "{}", refused.said);
+    assert!(refused.said.contains("would break the address translation"), "{}", refused.said);
+    assert_nothing_is_left(&site, at, &refused);
+    // tc-bpf has no such trouble.
+    let by_tc = check(&site.gateway, at, &file(at, "", PORTS, NO_METRICS));
+    assert!(by_tc.contains("backend  tc-bpf"), "{by_tc}");
 }

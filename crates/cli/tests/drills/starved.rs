@@ -92,7 +92,7 @@ fn transfer(site: &Site, load: Load) -> u64 {
     thread::scope(|scope| scope.spawn(run).join().expect("the transfers are well"))
 }
 
-pub fn a_starved_daemon_is_no_worse_than_none() {
+pub fn beside_a_starved_daemon_most_of_the_traffic_goes_on() {
     let _alone = alone();
     let realtime = "[process]\nrealtime = true\n";
     for (load, rest, share) in [

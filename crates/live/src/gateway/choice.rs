@@ -56,7 +56,6 @@ fn is_for_want_of_something(error: &DivertError) -> bool {
     matches!(
         error,
         DivertError::NotEthernet { .. }
-            | DivertError::Lost(_)
             | DivertError::Program(
                 ProgramError::Load(_) | ProgramError::Attach { .. } | ProgramError::Share { .. }
             )
@@ -120,5 +119,13 @@ mod tests {
         assert!(choice.notes[0].contains("do not work with the backend tun"), "{choice:?}");
         let choice = choose(Backend::Tun, || panic!("nobody asks"), || Translation::None).expect("tun");
         assert!(choice.notes.is_empty());
+    }
+
+    #[test]
+    fn auto_falls_back_nowhere_where_the_trial_frame_is_lost() {
+        let lost = || Err(DivertError::Lost("what came in by the interface did not come to us"));
+        let refused =
+            choose(Backend::Auto, lost, || Translation::None).expect_err("the kernel lacks nothing");
+        assert!(refused.contains("did not come to us"), "{refused}");
     }
 }

@@ -243,11 +243,11 @@ impl Gateway {
 
     fn join(&mut self) -> Result<LoopReport, GatewayError> {
         let packets = self.packets.take().ok_or(GatewayError::Ended)?;
-        let outcome = packets.join().map_err(|_| GatewayError::Ended)?;
+        let outcome = packets.join().map_err(|_| GatewayError::Ended);
         if let Some(housekeeping) = self.housekeeping.take() {
             let _ = housekeeping.join();
         }
-        outcome
+        outcome?
     }
 
     fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, GatewayError> {

@@ -153,6 +153,16 @@ impl Engine {
         }
     }
 
+    /// Has agents send on what they hold, because traffic bypasses them for a while: what would let them send it later goes past
+    /// them. They may be called on as before.
+    pub fn send_held(&mut self, now: Instant, out: &mut Outgoing) {
+        for index in 0..self.rules.len() {
+            if self.rules[index].held() > 0 {
+                self.drain_rule(index, now, out);
+            }
+        }
+    }
+
     fn drain_rule(&mut self, index: usize, now: Instant, out: &mut Outgoing) {
         let _ = self.call(index, now, |agent, cx| agent.drain(cx));
         self.send_outbox(None, out);

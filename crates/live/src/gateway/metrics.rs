@@ -163,12 +163,17 @@ impl Page {
     /// What agents did; `of` names rules, or is empty for all together.
     fn agents(&mut self, prefix: &str, whose: &str, of: &[(&str, RuleCounters)]) -> fmt::Result {
         type Figure = fn(&RuleCounters) -> u64;
-        let figures: [(&str, &str, Figure); 13] = [
+        let figures: [(&str, &str, Figure); 14] = [
             ("seen_packets_total", "Packets seen by %'s agent.", |c| c.seen),
             ("forwarded_packets_total", "Packets forwarded by %'s agent.", |c| c.forwarded),
             ("dropped_packets_total", "Packets dropped by %'s agent.", |c| {
-                c.dropped_duplicate_ack + c.dropped_full + c.dropped_acknowledged + c.dropped_held
+                c.dropped_duplicate_ack + c.dropped_full + c.dropped_acknowledged
             }),
+            (
+                "dropped_later_total",
+                "Times that %'s agent dropped data it had kept, or a super-packet's tail.",
+                |c| c.dropped_held,
+            ),
             ("absorbed_packets_total", "Packets taken over by %'s agent.", |c| c.absorbed),
             ("shown_packets_total", "Packets that %'s agent let pass unasked, and saw a copy of.", |c| {
                 c.shown

@@ -1,4 +1,4 @@
-//! The loop that packets go round: ports, engine, ports.
+//! The packet loop: from the ports to the engine and back.
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +63,7 @@ pub struct LoopReport {
     pub engine: EngineReport,
 }
 
-/// The loop that packets go round, on one thread.
+/// The packet loop, on one thread.
 pub(super) struct PacketLoop<'a> {
     io: &'a mut dyn PacketIo,
     engine: Engine,
@@ -107,7 +107,7 @@ impl<'a> PacketLoop<'a> {
     /// Runs until it is stopped. Whatever ends it, the agents send on what they hold. Returns the last report.
     pub fn run(mut self) -> (LoopReport, io::Result<()>) {
         self.io.heartbeat(clock::now());
-        self.notifier.ready("packets go round");
+        self.notifier.ready("running");
         let outcome = loop {
             match self.turn() {
                 Ok(true) => {}
@@ -127,7 +127,8 @@ impl<'a> PacketLoop<'a> {
     /// `false` if it is to end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
-        if self.punctuality.is_in(now) {
+        let is_in = self.punctuality.is_in(now);
+        if is_in {
             self.io.heartbeat(now);
         } else {
             self.io.step_out();
@@ -146,6 +147,9 @@ impl<'a> PacketLoop<'a> {
         }
         if self.engine.deadline().is_some_and(|deadline| deadline <= now) {
             self.engine.on_deadline(now, &mut self.out);
+        }
+        if !is_in {
+            self.engine.send_held(now, &mut self.out);
         }
         let goes_on = self.answer(now);
         self.flush()?;
@@ -190,7 +194,7 @@ impl<'a> PacketLoop<'a> {
                 Ok(Request::Reload(plan, to)) => {
                     self.notifier.reloading(now);
                     self.engine.reload(&plan, now, &mut self.out);
-                    self.notifier.ready("packets go round by a new plan");
+                    self.notifier.ready("running with the new configuration");
                     let _ = to.send(());
                 }
                 Ok(Request::Drain(to)) => {

@@ -305,7 +305,7 @@ impl Flow {
         let Some(board) = &self.board else { return 0 };
         let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + 16;
         // One packet may lead to more than one division, and so to growth more than once.
-        let is_short = self.spare < 4 * board.cost_of_one();
+        let is_short = self.spare < 4 * board.cost_of_growth();
         if is_short { allowed.min(board.spare_ranges()) } else { allowed }
     }
 

@@ -14,6 +14,7 @@ impl Snoop {
     /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
     pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let now = cx.now();
+        self.charge(key, cx.budget());
         let Some(flow) = self.flows.touch(key, now) else { return Verdict::Forward };
         let (before, was_in_flight) = (flow.octets(), flow.in_flight());
         let (verdict, progress) = if flow.board.is_some() {

@@ -121,9 +121,12 @@ impl Scoreboard {
     /// Octets of memory that it takes more, at most, once there is one range more.
     pub fn cost_of_one(&self) -> usize {
         let capacity = self.ranges.capacity();
-        if self.ranges.len() < capacity {
-            return 0;
-        }
+        if self.ranges.len() < capacity { 0 } else { self.cost_of_growth() }
+    }
+
+    /// What the next growth costs.
+    pub fn cost_of_growth(&self) -> usize {
+        let capacity = self.ranges.capacity();
         let next = (2 * capacity).max(4);
         (next - capacity) * size_of::<Range>() + Log::most(next)
             - if capacity == 0 { 0 } else { Log::most(capacity) }

@@ -26,9 +26,9 @@ pub struct Settings {
     pub cached_octets: usize,
     /// How a loss shows; default "sack".
     pub loss_detection: LossDetection,
-    /// With "sack": so many later segments may overtake one before it counts as lost, 0 to 64; default 1. A hop is first in, first
-    /// out, so 0 would do; 1 costs a segment's time and covers link layers that swap neighbours. It grows where many repairs
-    /// turn out to have been needless. Ours; RACK has a quarter of a round trip (RFC 8985, section 6.2), `DupThresh` is 3 (RFC 6675).
+    /// With "sack": a segment is lost once more than this many later segments were delivered before it, 0 to 64; default 1. One that was
+    /// overtaken by fewer is repaired a quarter of the hop's round trip later (RFC 8985, section 6.2). It grows where many repairs turn out
+    /// to have been needless. 1 covers link layers that swap neighbours. Ours; `DupThresh` is 3 (RFC 6675).
     #[serde(with = "Count::<0, 64>")]
     pub reordering: u32,
     /// How the local timer runs; default "hop".

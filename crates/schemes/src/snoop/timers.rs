@@ -10,6 +10,7 @@ impl Snoop {
     /// The timer of a flow expired.
     pub(super) fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
+        self.charge(key, cx.budget());
         let Some(flow) = self.flows.peek_mut(key) else { return };
         if flow.board.is_none() {
             if !self.repair(key, Cause::Timer, cx) {

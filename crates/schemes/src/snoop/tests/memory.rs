@@ -102,3 +102,37 @@ fn a_large_window_gives_its_memory_back_when_it_has_become_small_although_it_nev
     (1..3_990).for_each(|segment| drop(bench.radio(&ack(100 * segment))));
     assert!(board(&bench).is_some_and(|allocated| allocated <= allowance(20)), "{:?}", board(&bench));
 }
+
+#[test]
+fn blocks_divide_no_more_than_there_is_memory_for_whoever_has_taken_it() {
+    let settings = Settings { local_window: false, ..Settings::default() };
+    let mut bench = Bench::within(settings, Budget { octets_in_all: 1 << 20, ..Budget::default() });
+    let to = |port: u16, packet: Packet| packet.but(|tcp| tcp.destination_port = port);
+    let from = |port: u16, packet: Packet| packet.but(|tcp| tcp.source_port = port);
+    // Connections with a segment each, then one that takes all the rest.
+    (1..=200).for_each(|port| drop(bench.core(&to(port, data(0, 1400)))));
+    (0..1000).for_each(|segment| drop(bench.core(&to(9999, data(1400 * segment, 1400)))));
+    let full = bench.snoop.octets();
+    assert!(full > (1 << 20) - 8_000, "{full}");
+    for port in 1..=200 {
+        for first in (0..5).map(|number| 10 + 240 * number) {
+            let blocks = [0, 60, 120].map(|further| (first + further, first + further + 10));
+            bench.radio(&from(port, ack(0)).sack(&blocks));
+        }
+    }
+    assert!(bench.snoop.octets() <= 1 << 20, "{}", bench.snoop.octets());
+}
+
+#[test]
+fn one_ack_that_divides_twice_does_not_pass_the_budget_either() {
+    let settings = Settings { local_window: false, ..Settings::default() };
+    for segments in 3..130 {
+        let mut bench = Bench::within(settings.clone(), Budget::default());
+        bench.burst(0, segments);
+        let taken = bench.snoop.octets();
+        bench.budget.octets_per_flow = taken;
+        bench.radio(&ack(0));
+        bench.radio(&ack(0).sack(&[(110, 120), (130, 140), (150, 160)]));
+        assert!(bench.snoop.octets() <= taken, "{segments} segments: {} of {taken}", bench.snoop.octets());
+    }
+}

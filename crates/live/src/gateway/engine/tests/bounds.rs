@@ -163,3 +163,15 @@ fn all_rules_share_one_budget() {
     assert_eq!(taken(&bench), [1000, 500]);
     assert_eq!(bench.engine.report().agent_octets, 1500);
 }
+
+#[test]
+fn while_traffic_goes_past_agents_they_hold_nothing_and_may_be_called_on_later() {
+    let mut bench = Bench::with_agent(Keeper::default);
+    bench.shake_hands(1);
+    for _ in 0..2 {
+        bench.on_core(&down(1, 1, 100, ACK));
+        assert_eq!(bench.engine.report().held, 1);
+        bench.engine.send_held(bench.now, &mut bench.out);
+        assert_eq!((bench.take().len(), bench.engine.report().held), (1, 0));
+    }
+}
