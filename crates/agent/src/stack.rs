@@ -10,7 +10,7 @@ use crate::report::Report;
 /// A stack of agents, the one nearest to the core side first. An empty stack forwards everything untouched.
 ///
 /// What an agent sends passes through the agents between it and the side that it sends to. Agents that
-/// answer each other's packets could do so for ever; beyond [`ANSWERS`] a packet leaves without being
+/// answer each other's packets could do so for ever; beyond a bound a packet leaves without being
 /// shown to the agents on its way, and that is reported.
 #[derive(Default)]
 pub struct Stack {

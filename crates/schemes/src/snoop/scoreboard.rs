@@ -10,11 +10,11 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | [`ranges`] | pieces of sequence space, in sequence order |
-//! | [`log`] | transmissions in sending order |
-//! | [`delivery`] | acknowledgments, and what they prove |
-//! | [`loss`] | what is lost, by what was proved |
-//! | [`tolerance`], [`copies`] | how far segments may overtake; our latest copies |
+//! | `ranges` | pieces of sequence space, in sequence order |
+//! | `log` | transmissions in sending order |
+//! | `delivery` | acknowledgments, and what they prove |
+//! | `loss` | what is lost, by what was proved |
+//! | `tolerance`, `copies` | how far segments may overtake; our latest copies |
 //!
 //! Memory: as many ranges as the flow allows, in proportion to what it caches, and at most `2 n + 16` transmissions of `n` ranges.
 //! Both give memory back when they need a quarter of it.
