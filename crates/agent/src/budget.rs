@@ -1,6 +1,6 @@
 //! How much memory agents may take.
 
-/// The world's word on how much an agent may remember, handed over in each call.
+/// How much an agent may remember. The world sets it, and passes it in each call.
 ///
 /// Octets are what memory really costs: allocations, not payloads. Every store that grows with traffic
 /// counts towards them (segment caches, queues, scoreboards); a connection's fixed state does not,
@@ -16,11 +16,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// No bound.
-    pub const UNLIMITED: Self =
-        Self { flows: usize::MAX, octets_per_flow: usize::MAX, octets_in_all: usize::MAX };
-
-    /// What is left for one that shares it with others, who have taken so many octets.
+    /// The budget of one agent among several, when the others have taken `taken` octets.
     #[must_use]
     pub const fn beside(self, taken: usize) -> Self {
         Self { octets_in_all: self.octets_in_all.saturating_sub(taken), ..self }
@@ -53,7 +49,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// The bound that keeps so many octets from being taken; `None` where they fit.
+    /// The bound that an allocation of `octets` would exceed; `None` if it fits.
     pub const fn lacks(self, octets: usize) -> Option<&'static str> {
         if octets > self.of_flow {
             Some("memory of a connection")

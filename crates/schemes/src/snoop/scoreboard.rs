@@ -114,8 +114,7 @@ impl Scoreboard {
     /// Octets of memory that the account takes beside itself: its log counts as what it may grow to with
     /// these ranges, so that only ranges make it cost more.
     pub fn allocated(&self) -> usize {
-        let log = if self.ranges.capacity() == 0 { 0 } else { Log::most(self.ranges.capacity()) };
-        self.ranges.allocated() + self.log.allocated().max(log)
+        cost_of(self.ranges.capacity()).max(self.ranges.allocated() + self.log.allocated())
     }
 
     /// Octets of memory that it takes more, at most, once there is one range more.
@@ -127,9 +126,7 @@ impl Scoreboard {
     /// What the next growth costs.
     pub fn cost_of_growth(&self) -> usize {
         let capacity = self.ranges.capacity();
-        let next = (2 * capacity).max(4);
-        (next - capacity) * size_of::<Range>() + Log::most(next)
-            - if capacity == 0 { 0 } else { Log::most(capacity) }
+        cost_of((2 * capacity).max(4)) - cost_of(capacity)
     }
 
     /// How many ranges there may be without taking more memory.
@@ -317,6 +314,11 @@ impl Scoreboard {
         self.trim_log();
         self.log.shrink();
     }
+}
+
+/// Octets of memory that room for so many ranges costs, with the log that they may lead to.
+const fn cost_of(ranges: usize) -> usize {
+    if ranges == 0 { 0 } else { ranges * size_of::<Range>() + Log::most(ranges) }
 }
 
 /// Gives back what a deque needs less than a quarter of, but for as much as it holds: so it is moved once in as many steps, at most.
