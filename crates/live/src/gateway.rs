@@ -37,6 +37,7 @@ pub mod packet_loop;
 pub mod plan;
 pub mod ports;
 mod presence;
+mod processor;
 pub mod punctuality;
 pub mod reaction;
 mod requests;

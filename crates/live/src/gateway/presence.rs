@@ -6,14 +6,18 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
+use super::processor::ProcessorTime;
 use crate::io::LONGEST_WAIT;
 
 /// After an absence this long the heartbeat was stale and frames already bypassed the loop.
 const MISSED: Duration = LONGEST_WAIT.saturating_mul(3);
-/// How often the time is checked that the loop's thread had to wait for a processor.
+/// How often the processor time of the loop's thread is looked at.
 const WINDOW: Duration = Duration::from_millis(100);
-/// A thread that waits for this much of a window is starved. One that shares a processor with a few others of its priority waits less.
-const STARVING: Duration = Duration::from_millis(80);
+/// Starved is a thread that waits for a processor for at least this share of a window,
+const WAITS: f64 = 0.5;
+/// and in all of it rests for less than this share. One whose work gets done rests, even if it shares a processor with others of its priority
+/// and waits a few milliseconds each time.
+const RESTS: f64 = 0.1;
 /// How long the loop has to be on time before it steps in again: the first time, and at most.
 const SHORTEST_STAY: Duration = Duration::from_millis(100);
 const LONGEST_STAY: Duration = Duration::from_secs(10);
@@ -27,33 +31,31 @@ pub(super) struct Presence {
     /// When it stepped in; while it is out, since when it has been on time.
     since: Instant,
     stay: Duration,
-    /// When the current window began, and how long the thread had waited for a processor in total by then.
-    window: (Instant, Option<Duration>),
+    /// When the current window began, and the thread's processor time by then.
+    window: (Instant, Option<ProcessorTime>),
     steps_out: u64,
 }
 
 impl Presence {
-    /// For a loop that starts now. `waited` is how long its thread has waited for a processor so far, if the kernel counts it.
-    pub(super) fn new(now: Instant, waited: Option<Duration>) -> Self {
-        Self { is_out: false, since: now, stay: SHORTEST_STAY, window: (now, waited), steps_out: 0 }
+    /// For a loop that starts now. `time` is its thread's processor time so far, if the kernel counts it.
+    pub(super) fn new(now: Instant, time: Option<ProcessorTime>) -> Self {
+        Self { is_out: false, since: now, stay: SHORTEST_STAY, window: (now, time), steps_out: 0 }
     }
 
-    /// Called when a turn begins, `late` after it was due; `waited` is only called at the end of a window. Returns whether the loop is in.
+    /// Called when a turn begins, `late` after it was due; `time` is only called at the end of a window. Returns whether the loop is in.
     pub(super) fn is_in(
         &mut self,
         now: Instant,
         late: Duration,
-        waited: impl FnOnce() -> Option<Duration>,
+        time: impl FnOnce() -> Option<ProcessorTime>,
     ) -> bool {
         let mut is_late = late >= MISSED;
         let (began, before) = self.window;
-        if now.since(began) >= WINDOW {
-            let waited = waited();
-            let of_window = waited.zip(before).map(|(now, before)| now.saturating_sub(before));
-            // A window may have lasted longer: the share counts.
-            let share = now.since(began).as_secs_f64() / WINDOW.as_secs_f64();
-            is_late |= of_window.is_some_and(|waited| waited >= STARVING.mul_f64(share));
-            self.window = (now, waited);
+        let lasted = now.since(began);
+        if lasted >= WINDOW {
+            let time = time();
+            is_late |= time.zip(before).is_some_and(|(time, before)| is_starved(time.since(before), lasted));
+            self.window = (now, time);
         }
         match (self.is_out, is_late) {
             (false, true) => self.step_out(now),
@@ -83,36 +85,48 @@ impl Presence {
     }
 }
 
+fn is_starved(time: ProcessorTime, lasted: Duration) -> bool {
+    let rested = lasted.saturating_sub(time.ran + time.waited);
+    time.waited >= lasted.mul_f64(WAITS) && rested < lasted.mul_f64(RESTS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const TURN: Duration = Duration::from_millis(1);
 
-    /// A loop that turns every millisecond, and waits for a processor for a part of each.
+    /// A loop that turns every millisecond.
     struct Loop {
         presence: Presence,
         now: Instant,
-        waited: Duration,
+        time: ProcessorTime,
     }
 
     impl Loop {
         fn new() -> Self {
-            let presence = Presence::new(Instant::ZERO, Some(Duration::ZERO));
-            Self { presence, now: Instant::ZERO, waited: Duration::ZERO }
+            let presence = Presence::new(Instant::ZERO, Some(ProcessorTime::default()));
+            Self { presence, now: Instant::ZERO, time: ProcessorTime::default() }
         }
 
-        fn turn(&mut self, late: Duration, waited: Duration) -> bool {
+        /// A turn that begins late.
+        fn turn(&mut self, late: Duration) -> bool {
             self.now = self.now + TURN + late;
-            self.waited += waited;
-            let waited = self.waited;
-            self.presence.is_in(self.now, late, || Some(waited))
+            let time = self.time;
+            self.presence.is_in(self.now, late, || Some(time))
+        }
+
+        /// A turn in which the thread waited and ran for shares of the time.
+        fn share(&mut self, waited: f64, ran: f64) -> bool {
+            self.time.waited += TURN.mul_f64(waited);
+            self.time.ran += TURN.mul_f64(ran);
+            self.turn(Duration::ZERO)
         }
 
         /// Until it is in again; how long that took.
         fn until_in(&mut self) -> Duration {
             let began = self.now;
-            while !self.turn(Duration::ZERO, Duration::ZERO) {}
+            while !self.turn(Duration::ZERO) {}
             self.now.since(began)
         }
     }
@@ -120,10 +134,10 @@ mod tests {
     #[test]
     fn a_missed_heartbeat_is_followed_by_a_stay_outside() {
         let mut one = Loop::new();
-        assert!(one.turn(MISSED.saturating_sub(TURN), Duration::ZERO), "late, but not missed");
-        assert!(!one.turn(MISSED, Duration::ZERO));
+        assert!(one.turn(MISSED.saturating_sub(TURN)), "late, but not missed");
+        assert!(!one.turn(MISSED));
         assert_eq!(one.until_in(), SHORTEST_STAY);
-        assert!((0..1000).all(|_| one.turn(Duration::ZERO, Duration::ZERO)));
+        assert!((0..1000).all(|_| one.turn(Duration::ZERO)));
     }
 
     #[test]
@@ -131,32 +145,32 @@ mod tests {
         let mut one = Loop::new();
         let mut stays = Vec::new();
         for _ in 0..9 {
-            assert!(!one.turn(MISSED, Duration::ZERO));
+            assert!(!one.turn(MISSED));
             stays.push(one.until_in().as_millis());
         }
         assert_eq!(stays, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
         for _ in 0..LONGEST_STAY.as_millis() as u64 * u64::from(FORGIVEN_AFTER) {
-            assert!(one.turn(Duration::ZERO, Duration::ZERO));
+            assert!(one.turn(Duration::ZERO));
         }
-        assert!(!one.turn(MISSED, Duration::ZERO));
+        assert!(!one.turn(MISSED));
         assert_eq!(one.until_in(), SHORTEST_STAY);
     }
 
     #[test]
     fn a_loop_that_is_late_outside_stays_outside() {
         let mut one = Loop::new();
-        assert!((0..100).all(|_| !one.turn(MISSED, Duration::ZERO)));
+        assert!((0..100).all(|_| !one.turn(MISSED)));
         assert_eq!(one.until_in(), SHORTEST_STAY);
         assert_eq!(one.presence.report(), (false, 1));
     }
 
     #[test]
-    fn who_waits_for_a_processor_most_of_the_time_steps_out_although_no_heartbeat_is_missed() {
+    fn who_never_rests_and_mostly_waits_steps_out_although_no_heartbeat_is_missed() {
         let mut one = Loop::new();
-        assert!((0..1000).all(|_| one.turn(Duration::ZERO, TURN.mul_f64(0.7))), "others have work, too");
-        let starving = TURN.mul_f64(0.9);
-        assert!((0..200).any(|_| !one.turn(Duration::ZERO, starving)));
-        assert!((0..1000).all(|_| !one.turn(Duration::ZERO, starving)));
+        assert!((0..1000).all(|_| one.share(0.7, 0.1)), "it rests: its work gets done, if later");
+        assert!((0..1000).all(|_| one.share(0.3, 0.7)), "it works most of the time");
+        assert!((0..200).any(|_| !one.share(0.7, 0.25)));
+        assert!((0..1000).all(|_| !one.share(0.7, 0.25)));
         one.until_in();
     }
 

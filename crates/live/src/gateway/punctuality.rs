@@ -4,13 +4,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 use serde::Serialize;
 
 use super::presence::Presence;
+use super::processor::ProcessorTime;
 use crate::io::LONGEST_WAIT;
 
 /// An absence so long is a stall, as it is for the emulator: half of the longest wait, and a good part of any round trip.
@@ -25,7 +25,7 @@ pub(super) struct Punctuality {
     stalled: Duration,
     longest: Duration,
     /// Before the loop started.
-    before: Option<KeptWaiting>,
+    before: Option<ProcessorTime>,
     presence: Presence,
 }
 
@@ -59,10 +59,6 @@ pub struct KeptWaiting {
 }
 
 impl KeptWaiting {
-    fn total(self) -> Duration {
-        Duration::from_secs_f64(self.total_s)
-    }
-
     /// Seconds that it waited each time, on average.
     pub fn mean_s(self) -> f64 {
         self.total_s / (self.times.max(1) as f64)
@@ -72,14 +68,14 @@ impl KeptWaiting {
 impl Punctuality {
     /// Of a loop on this thread that begins now.
     pub(super) fn new(now: Instant) -> Self {
-        let before = kept_waiting();
-        let presence = Presence::new(now, before.map(KeptWaiting::total));
+        let before = ProcessorTime::of_this_thread();
+        let presence = Presence::new(now, before);
         Self { due: now, stalls: 0, stalled: Duration::ZERO, longest: Duration::ZERO, before, presence }
     }
 
     /// A turn begins. Whether the loop is to take traffic.
     pub(super) fn is_in(&mut self, now: Instant) -> bool {
-        self.presence.is_in(now, now.since(self.due), || kept_waiting().map(KeptWaiting::total))
+        self.presence.is_in(now, now.since(self.due), ProcessorTime::of_this_thread)
     }
 
     /// A turn is over; the next one is to follow at once.
@@ -101,10 +97,7 @@ impl Punctuality {
 
     /// How it was so far. To be called on the loop's thread.
     pub(super) fn report(&self) -> PunctualityReport {
-        let kept_waiting = kept_waiting().zip(self.before).map(|(now, before)| KeptWaiting {
-            total_s: (now.total_s - before.total_s).max(0.0),
-            times: now.times.saturating_sub(before.times),
-        });
+        let time = ProcessorTime::of_this_thread().zip(self.before).map(|(now, before)| now.since(before));
         let (is_out, steps_out) = self.presence.report();
         PunctualityReport {
             is_out,
@@ -112,16 +105,8 @@ impl Punctuality {
             stalls: self.stalls,
             stalled_s: self.stalled.as_secs_f64(),
             longest_absence_s: self.longest.as_secs_f64(),
-            kept_waiting,
+            kept_waiting: time
+                .map(|time| KeptWaiting { total_s: time.waited.as_secs_f64(), times: time.times }),
         }
     }
-}
-
-/// Of this thread in its whole life: the second and third number of `/proc/PID/schedstat`, nanoseconds and timeslices (Linux,
-/// `Documentation/scheduler/sched-stats.rst`). Zeros throughout are a kernel that does not count.
-fn kept_waiting() -> Option<KeptWaiting> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());
-    let (ran, waited, times) = (numbers.next()?, numbers.next()?, numbers.next()?);
-    (ran > 0).then_some(KeptWaiting { total_s: waited as f64 / 1e9, times })
 }
