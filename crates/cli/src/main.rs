@@ -5,6 +5,7 @@
 
 mod commands;
 mod failure;
+mod leftovers;
 mod load;
 mod output;
 mod progress;

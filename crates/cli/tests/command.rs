@@ -126,6 +126,59 @@ fn run_writes_every_series_that_the_scenario_measures() {
 }
 
 #[test]
+fn what_a_command_reads_it_does_not_overwrite() {
+    let grid = "scenario = \"small.toml\"\nseeds = 1\n[vary]\n\"links.wire.delay\" = [\"5 ms\"]\n";
+    let steady = "1\n2\n3\n";
+    let traced = SMALL
+        .replacen("rate = \"2 Mbit/s\"", "rate = \"trace\"\ntrace = \"window.csv\"", 1)
+        .replacen("kind = \"stop-and-wait\"", "kind = \"stop-and-wait\"\nack-timeout = \"20 ms\"", 1);
+    let folder = Folder::new().with("small.toml", SMALL).with("grid.csv", grid).with("window.csv", steady);
+    let folder = folder.with("traced.toml", traced);
+    std::os::unix::fs::symlink("small.toml", folder.path("link.pcapng")).expect("a link");
+    for (command, lost) in [
+        (&["run", "small.toml", "--pcap", "small.toml"][..], "small.toml"),
+        (&["run", "small.toml", "--pcap", "link.pcapng"], "link.pcapng"),
+        (&["run", "traced.toml", "--pcap", "window.csv"], "window.csv"),
+        (&["run", "traced.toml", "--out", "."], "window.csv"),
+        (&["sweep", "grid.csv", "--out", "grid.csv"], "grid.csv"),
+    ] {
+        let message = folder.refuse(command);
+        assert!(message.contains(&format!("{lost}: it was read for this")), "{command:?}: {message}");
+    }
+    let read = |name: &str| fs::read_to_string(folder.path(name)).expect(name);
+    assert_eq!((read("small.toml").as_str(), read("grid.csv").as_str()), (SMALL, grid));
+    assert_eq!(read("window.csv"), steady);
+}
+
+#[test]
+fn files_of_an_earlier_run_are_told() {
+    let folder = Folder::new().with("small.toml", SMALL).with("less.toml", SMALL.replace("\"queue\", ", ""));
+    folder.succeed(&["run", "small.toml", "--out", "series"]);
+    let again = folder.run(&["run", "small.toml", "--out", "series"]);
+    assert_eq!(String::from_utf8_lossy(&again.stderr), "");
+    let less = folder.run(&["run", "less.toml", "--out", "series"]);
+    assert_eq!(String::from_utf8_lossy(&less.stderr), "note: series: not of this run: queue.csv\n");
+}
+
+#[test]
+fn a_place_where_nothing_can_be_written_is_told_before_the_work() {
+    let folder = Folder::new().with("small.toml", SMALL).with(
+        "grid.toml",
+        "scenario = \"small.toml\"\nseeds = 10000\n[vary]\n\"links.wire.delay\" = [\"5 ms\", \"50 ms\"]\n",
+    );
+    let message = folder.refuse(&["sweep", "grid.toml", "--out", "no/grid.csv"]);
+    assert!(message.contains("cannot write no/grid.csv: No such file or directory"), "{message}");
+    let message = folder.refuse(&["run", "small.toml", "--pcap", "no/run.pcapng"]);
+    assert!(message.contains("cannot write no/run.pcapng"), "{message}");
+    let full = folder.run(&["run", "small.toml", "--pcap", "/dev/full"]);
+    assert_eq!(full.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&full.stderr).contains("cannot write /dev/full: No space left"),
+        "{full:?}"
+    );
+}
+
+#[test]
 fn sweep_writes_a_line_a_flow_of_a_run() {
     let folder = Folder::new().with("small.toml", SMALL).with(
         "grid.toml",

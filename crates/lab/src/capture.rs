@@ -1,24 +1,25 @@
 //! A run as a pcapng file: what `tcpdump` would see at every interface of every link.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 use lasthop_packet::Instant;
 use lasthop_packet::pcapng::PcapngWriter;
 use lasthop_scenario::Built;
+use lasthop_scenario::results::ResultFile;
 use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
 
 /// Writes each packet as it leaves through or comes in at an interface, with real octets and checksums. What a full queue drops is
 /// seen leaving and not coming in.
-pub struct Capture<W: Write> {
-    writer: Option<PcapngWriter<W>>,
+pub struct Capture {
+    writer: Option<PcapngWriter<ResultFile>>,
     interfaces: BTreeMap<(NodeId, LinkId), u32>,
     failed: Option<io::Error>,
 }
 
-impl<W: Write> Capture<W> {
+impl Capture {
     /// Captures at both ends of each link of a world; interfaces are named `NODE:LINK`.
-    pub fn new(writer: W, built: &Built) -> io::Result<Self> {
+    pub fn new(writer: ResultFile, built: &Built) -> io::Result<Self> {
         let mut interfaces = BTreeMap::new();
         let mut names = Vec::new();
         for link in &built.links {
@@ -33,7 +34,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-impl<W: Write + Send> Observer for Capture<W> {
+impl Observer for Capture {
     fn interest(&self) -> Interest {
         Interest::INTERFACES
     }
@@ -57,7 +58,7 @@ impl<W: Write + Send> Observer for Capture<W> {
     fn finish(&mut self) -> io::Result<()> {
         match (self.failed.take(), self.writer.take()) {
             (Some(error), _) => Err(error),
-            (None, Some(writer)) => writer.finish()?.flush(),
+            (None, Some(writer)) => writer.finish()?.finish(),
             (None, None) => Ok(()),
         }
     }

@@ -1,10 +1,10 @@
 //! A run's time series as CSV: one file a measure, made only for what the scenario asks for.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use lasthop_packet::{Instant, Packet};
+use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Built, Measure, Scenario};
 use lasthop_sim::observe::End;
 use lasthop_sim::{Interest, Observer, TraceEvent};
@@ -14,7 +14,7 @@ pub fn observers(scenario: &Scenario, built: &Built, directory: &Path) -> io::Re
     let names = Names::of(scenario, built);
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     for measure in &scenario.measure {
-        observers.push(Box::new(Series::create(*measure, names.clone(), directory)?));
+        observers.push(Box::new(Series::create(*measure, names.clone(), &scenario.files, directory)?));
     }
     Ok(observers)
 }
@@ -41,7 +41,8 @@ impl Names {
 struct Series {
     measure: Measure,
     names: Names,
-    out: csv::Writer<BufWriter<File>>,
+    /// Until it is finished.
+    out: Option<csv::Writer<ResultFile>>,
     failed: Option<csv::Error>,
     /// Sequence numbers count from here, by flow: the first octet of data of each direction.
     first: Vec<[Option<u32>; 2]>,
@@ -51,7 +52,7 @@ struct Series {
 }
 
 impl Series {
-    fn create(measure: Measure, names: Names, directory: &Path) -> io::Result<Self> {
+    fn create(measure: Measure, names: Names, inputs: &[PathBuf], directory: &Path) -> io::Result<Self> {
         let (file, header): (&str, &[&str]) = match measure {
             Measure::Window => {
                 ("window.csv", &["time_s", "flow", "cwnd_octets", "ssthresh_octets", "in_flight_octets"])
@@ -66,17 +67,13 @@ impl Series {
                 ("frames.csv", &["time_s", "link", "from", "to", "frame", "transmission", "event", "octets"])
             }
         };
-        let path = directory.join(file);
-        let open = File::create(&path).map_err(|error| {
-            io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
-        })?;
-        let mut out = csv::Writer::from_writer(BufWriter::new(open));
+        let mut out = csv::Writer::from_writer(ResultFile::create(&directory.join(file), inputs)?);
         out.write_record(header)?;
         let flows = names.flows.len();
         Ok(Self {
             measure,
             names,
-            out,
+            out: Some(out),
             failed: None,
             first: vec![[None; 2]; flows],
             last_window: vec![None; flows],
@@ -85,8 +82,8 @@ impl Series {
     }
 
     fn row<const N: usize>(&mut self, fields: [String; N]) {
-        if self.failed.is_none() {
-            self.failed = self.out.write_record(fields).err();
+        if let (Some(out), None) = (&mut self.out, &self.failed) {
+            self.failed = out.write_record(fields).err();
         }
     }
 
@@ -184,7 +181,8 @@ impl Observer for Series {
         if let Some(error) = self.failed.take() {
             return Err(error.into());
         }
-        self.out.flush()
+        let Some(out) = self.out.take() else { return Ok(()) };
+        out.into_inner().map_err(csv::IntoInnerError::into_error)?.finish()
     }
 }
 

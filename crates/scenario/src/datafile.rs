@@ -108,7 +108,10 @@ pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
     let octets = octets_of(path)
         .map_err(|problem| DataFileError::unreadable(&name, &format!("{problem}; expected a data file")))?;
     let text = text_of(&octets, &name)?;
-    parse(text, &name, path.parent().unwrap_or(Path::new("")))
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let mut data = parse(text, &name, directory)?;
+    data.scenario.files.push(path.to_owned());
+    Ok(data)
 }
 
 /// Reads the text of a data file. `name` is what errors call it, `directory` where the files beside it are.

@@ -5,6 +5,7 @@
 //! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
 //! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
+//! | [`results`] | files of results: whole or not there, and never in an input's place |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`] |
 //! | [`change`] | what to tell a running world whose scenario has changed |
 //!
@@ -15,6 +16,7 @@ pub mod change;
 pub mod datafile;
 pub mod file;
 pub mod model;
+pub mod results;
 
 pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};

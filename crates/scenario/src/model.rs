@@ -3,6 +3,7 @@
 mod row;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use lasthop_schemes::catalogue::Role;
@@ -20,6 +21,8 @@ pub struct Scenario {
     pub name: String,
     /// What it is about, in a sentence or two; may be empty.
     pub description: String,
+    /// The files that it was read from.
+    pub files: Vec<PathBuf>,
     /// When a run ends at the latest.
     pub duration: Duration,
     /// Whether a run ends as soon as every flow with an end is done.

@@ -118,6 +118,7 @@ fn scenario(shape: u64, reports_fate: bool) -> Scenario {
     Scenario {
         name: "random".to_owned(),
         description: String::new(),
+        files: Vec::new(),
         duration: Duration::from_secs(5_000),
         stop_when_done: true,
         nodes,

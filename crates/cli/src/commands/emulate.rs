@@ -3,7 +3,7 @@
 mod set;
 
 use std::ffi::OsString;
-use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -15,6 +15,7 @@ use lasthop_live::emulator::command::{self, Signals};
 use lasthop_live::emulator::control::{ControlSocket, socket_of};
 use lasthop_live::emulator::masquerade::Masquerade;
 use lasthop_live::emulator::{Emulator, End, Options, Summary};
+use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Built, Scenario, SchemeChoice, Settings};
 use lasthop_sim::{NodeId, NodeKind};
 
@@ -84,8 +85,10 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
             "`lasthop emulate` makes a host behind the hop (a network namespace), which takes root: run it with sudo"
         )));
     }
+    let create = |path: &PathBuf| ResultFile::create(path, &settings.scenario().files);
+    let file = arguments.summary.as_ref().map(create).transpose().map_err(Failure::usage)?;
     let (summary, code) = run(arguments, built, settings, (far, near)).map_err(Failure::Run)?;
-    tell(arguments, &summary)?;
+    tell(arguments, &summary, file)?;
     Ok(ExitCode::from(code))
 }
 
@@ -139,12 +142,11 @@ fn run(
     Ok((running.stop()?, command::exit_code(status)))
 }
 
-fn tell(arguments: &Arguments, summary: &Summary) -> Result<(), Failure> {
+fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
-    if let Some(path) = &arguments.summary {
-        fs::write(path, json.clone() + "\n")
-            .with_context(|| format!("cannot write {}", path.display()))
-            .map_err(Failure::Run)?;
+    if let Some(mut file) = file {
+        writeln!(file, "{json}")?;
+        file.finish()?;
     }
     if arguments.json {
         output::complain(&json);

@@ -1,7 +1,7 @@
 //! `lasthop run`.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,12 @@ use lasthop_lab::capture::Capture;
 use lasthop_lab::run::{RunSummary, run_observed};
 use lasthop_lab::{series, table};
 use lasthop_scenario::datafile::{DataFile, EventKinds};
+use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Built, Scenario, SchemeChoice};
 use lasthop_sim::Observer;
 
 use crate::failure::Failure;
+use crate::leftovers::Files;
 use crate::load::{self, Choices, Loaded};
 use crate::output;
 
@@ -70,9 +72,15 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     for note in data.into_iter().flat_map(|data| &data.notes) {
         output::complain(&format!("note: {note}"));
     }
+    let before = arguments.out.as_deref().map(Files::of);
     let summary = run(scenario, &scheme, seed, data, events, arguments)?;
-    if let Some(out) = &arguments.out {
-        write_summary(out, &summary)?;
+    if let (Some(out), Some(before)) = (&arguments.out, before) {
+        write_summary(out, scenario, &summary)?;
+        let after = Files::of(out);
+        let left = after.left_from(&before);
+        if !left.is_empty() {
+            output::complain(&format!("note: {}: not of this run: {}", out.display(), left.join(", ")));
+        }
     }
     if arguments.json {
         return output::print_json(&summary);
@@ -145,7 +153,7 @@ fn observers(
             .map_err(Failure::Usage)?;
     }
     if let Some(path) = &arguments.pcap {
-        let file = create(path)?;
+        let file = ResultFile::create(path, &scenario.files).map_err(Failure::usage)?;
         observers.push(Box::new(Capture::new(file, built)?));
     }
     match (data, &arguments.out) {
@@ -153,23 +161,17 @@ fn observers(
             let screen: Box<dyn Write + Send> = Box::new(BufWriter::new(io::stdout()));
             observers.extend(data.observers(built, out.as_deref(), events, screen)?);
         }
-        (None, Some(out)) => observers.extend(series::observers(scenario, built, out)?),
+        (None, Some(out)) => {
+            observers.extend(series::observers(scenario, built, out).map_err(Failure::usage)?);
+        }
         (None, None) => {}
     }
     Ok(observers)
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create(path)
-        .with_context(|| format!("cannot write {}", path.display()))
-        .map_err(Failure::Usage)?;
-    Ok(BufWriter::new(file))
-}
-
-fn write_summary(out: &Path, summary: &RunSummary) -> Result<(), Failure> {
+fn write_summary(out: &Path, scenario: &Scenario, summary: &RunSummary) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
-    let path = out.join("summary.json");
-    fs::write(&path, text + "\n")
-        .with_context(|| format!("cannot write {}", path.display()))
-        .map_err(Failure::Run)
+    let mut file = ResultFile::create(&out.join("summary.json"), &scenario.files)?;
+    writeln!(file, "{text}")?;
+    Ok(file.finish()?)
 }

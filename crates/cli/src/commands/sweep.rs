@@ -1,13 +1,11 @@
 //! `lasthop sweep`.
 
-use std::ffi::OsString;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::sweep::{sweep, write_csv, write_parquet};
+use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Point, Sweep};
 
 use crate::failure::Failure;
@@ -36,36 +34,26 @@ enum Format {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
-    let out = arguments.out.as_deref().map(|path| Ok::<_, Failure>((path, format(path)?))).transpose()?;
+    let format = arguments.out.as_deref().map(format).transpose()?;
     let file = Sweep::read(&arguments.sweep, &arguments.choices.overrides()).map_err(Failure::usage)?;
     let points: Vec<Point> = file.points().collect::<Result<_, _>>().map_err(Failure::usage)?;
+    // Before the work: what cannot be written should not cost it.
+    let create = |path: &PathBuf| ResultFile::create(path, &file.files());
+    let out = arguments.out.as_ref().map(create).transpose().map_err(Failure::usage)?;
     let bar = Bar::new();
     let rows = sweep(&points, &bar).map_err(Failure::usage);
     bar.finish();
     let rows = rows?;
-    let Some((path, format)) = out else {
+    let (Some(path), Some(mut out), Some(format)) = (&arguments.out, out, format) else {
         return Ok(write_csv(&points, &rows, std::io::stdout().lock())?);
     };
-    // Nothing half-written: the file appears under its name when it is whole.
-    let partial = path.with_file_name(partial_name(path));
-    let written = File::create(&partial).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        match format {
-            Format::Csv => write_csv(&points, &rows, &mut file)?,
-            Format::Parquet => write_parquet(&points, &rows, &mut file)?,
-        }
-        file.flush()?;
-        std::fs::rename(&partial, path)
-    });
-    written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Run)?;
+    match format {
+        Format::Csv => write_csv(&points, &rows, &mut out)?,
+        Format::Parquet => write_parquet(&points, &rows, &mut out)?,
+    }
+    out.finish()?;
     output::complain(&format!("{} points, {} runs, in {}", points.len(), rows.len(), path.display()));
     Ok(())
-}
-
-fn partial_name(path: &Path) -> OsString {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    name
 }
 
 fn format(path: &Path) -> Result<Format, Failure> {

@@ -51,6 +51,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
     Scenario {
         name: "goel".to_owned(),
         description: String::new(),
+        files: Vec::new(),
         duration: Duration::from_secs(20_000),
         stop_when_done: true,
         nodes: vec![

@@ -80,6 +80,7 @@ impl Draft {
         let scenario = Scenario {
             name: String::new(),
             description: String::new(),
+            files: Vec::new(),
             duration,
             stop_when_done: false,
             nodes: Vec::new(),

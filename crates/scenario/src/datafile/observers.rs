@@ -34,7 +34,7 @@ impl DataFile {
         }
         if let Some(link) = self.recorded_link {
             let path = out.unwrap_or(&self.directory).join(STATES);
-            observers.push(Box::new(StateRecorder::new(built.links[link], path)));
+            observers.push(Box::new(StateRecorder::new(built.links[link], &path)));
         }
         if !events.is_empty() {
             observers.push(Box::new(EventTrace::new(built, events, self.print_interval, sink)));

@@ -63,7 +63,7 @@ impl ParameterTraces {
     /// Traces of a scenario that was just built, into files in `directory`, which exists.
     pub fn new(scenario: &Scenario, built: &Built, directory: &Path) -> Self {
         let names = Names::of(built);
-        let file = |name: String| TraceFile::new(directory.join(name));
+        let file = |name: String| TraceFile::new(&directory.join(name));
         let source = |id: &str| {
             let series = |name: &str| Series { file: file(format!("{id}-{name}")), last: None };
             SourceFiles {

@@ -1,6 +1,6 @@
 //! `read_from_trace`: link states from a trace, into a trace, or packets to lose (appendix B.3.1).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use lasthop_packet::Instant;
@@ -35,10 +35,12 @@ pub(super) fn with_traces(draft: Draft, name: &str, directory: &Path) -> Result<
     match (mode.value, wireless.next(), wireless.next()) {
         (0, Some((&link, _)), None) => {
             set_source(&mut scenario.links[link].link, StateSource::Trace(Arc::new(read_states(directory)?)));
+            scenario.files.push(directory.join(STATES));
         }
         (1, Some((&link, _)), None) => recorded_link = Some(link),
         (2, Some((&link, bad)), None) if bad.value == 0.0 => {
             set_source(&mut scenario.links[link].link, StateSource::Forced(read_drops(directory)?));
+            scenario.files.push(directory.join(DROPS));
             recorded_link = Some(link);
         }
         (2, Some((_, bad)), None) => {
@@ -128,7 +130,7 @@ pub struct StateRecorder {
 
 impl StateRecorder {
     /// A recorder of this link's states, into a file of this path.
-    pub fn new(link: LinkId, path: PathBuf) -> Self {
+    pub fn new(link: LinkId, path: &Path) -> Self {
         let mut file = TraceFile::new(path);
         file.line(format_args!("{BEGIN}"));
         Self { link, file }

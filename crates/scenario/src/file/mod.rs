@@ -71,7 +71,9 @@ pub struct Overrides {
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
     let text = read_file(path)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    parse(&text, &path.display().to_string(), base, overrides)
+    let mut scenario = parse(&text, &path.display().to_string(), base, overrides)?;
+    scenario.files.push(path.to_owned());
+    Ok(scenario)
 }
 
 /// Reads a scenario from text. `name` is what errors call the file, and without its extension the scenario's name unless it has

@@ -88,6 +88,7 @@ pub(super) fn read(
     let scenario = Scenario {
         name: reader.name(file.name)?,
         description: file.description,
+        files: traces.paths(),
         duration,
         stop_when_done: file.stop_when_done.unwrap_or(true),
         nodes,

@@ -26,7 +26,9 @@ impl Settings {
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let text = super::read_file(path)?;
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
-        Self::parse(text, path.display().to_string(), base, overrides)
+        let mut settings = Self::parse(text, path.display().to_string(), base, overrides)?;
+        settings.scenario.files.push(path.to_owned());
+        Ok(settings)
     }
 
     /// Reads a scenario from text, as [`super::parse`] does.

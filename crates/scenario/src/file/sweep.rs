@@ -111,6 +111,13 @@ impl Sweep {
         Ok(sweep)
     }
 
+    /// The files that it was read from.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files = self.traces.paths();
+        files.extend([PathBuf::from(&self.file), self.scenario.clone()]);
+        files
+    }
+
     /// The swept parameters, in the order of the file.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         self.axes.iter().map(|axis| axis.key.as_str())

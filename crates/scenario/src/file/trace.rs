@@ -29,4 +29,9 @@ impl Traces {
         known.insert(path.to_owned(), Arc::clone(&trace));
         Ok(trace)
     }
+
+    /// Where they were read.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
 }
