@@ -9,9 +9,10 @@ use crate::failure::Failure;
 /// Prints a text and a line end on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")?;
-    out.flush()?;
-    Ok(())
+    let printed = writeln!(out, "{text}").and_then(|()| out.flush());
+    // Which output it was is what a full disk does not say.
+    Ok(printed
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot write standard output: {error}")))?)
 }
 
 /// Prints one JSON document on standard output.

@@ -180,13 +180,34 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
 
 /// Writes a duration as [`parse_duration`] reads it, in the largest unit that keeps it whole.
 pub fn format_duration(duration: Duration) -> String {
+    const SECOND: u128 = 1_000_000_000;
     let nanos = duration.as_nanos();
-    for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
-        if nanos.is_multiple_of(size) {
-            return format!("{} {unit}", nanos / size);
-        }
+    if nanos == 0 {
+        return "0 s".to_owned();
     }
-    format!("{nanos} ns")
+    let units = [
+        ("h", 3600 * SECOND),
+        ("min", 60 * SECOND),
+        ("s", SECOND),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    in_largest_unit(nanos, &units)
+}
+
+/// Writes an amount of data as [`parse_octets`] reads it, in the largest unit that keeps it whole.
+pub fn format_octets(octets: u64) -> String {
+    if octets == 0 {
+        return "0 B".to_owned();
+    }
+    in_largest_unit(octets.into(), &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)])
+}
+
+/// The last unit is of size 1.
+fn in_largest_unit(number: u128, units: &[(&str, u128)]) -> String {
+    let whole = units.iter().find(|(_, size)| number.is_multiple_of(*size));
+    whole.map_or_else(|| number.to_string(), |(unit, size)| format!("{} {unit}", number / size))
 }
 
 /// A duration cut down to whole multiples of `tick`, as simulators that count ticks have it; as it is if `tick` is zero.
@@ -218,6 +239,16 @@ mod tests {
         assert_eq!(parse_duration("0.5 s"), Ok(Duration::from_millis(500)));
         assert_eq!(parse_octets("16 KiB"), Ok(16_384));
         assert_eq!(parse_octets("10 MB"), Ok(10_000_000));
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_it_was() {
+        for text in ["0 s", "1 ns", "1500 us", "5 ms", "90 s", "5 min", "168 h"] {
+            assert_eq!(parse_duration(text).map(format_duration), Ok(text.to_owned()));
+        }
+        for text in ["0 B", "1460 B", "3 KiB", "4 MiB", "1 GiB"] {
+            assert_eq!(parse_octets(text).map(format_octets), Ok(text.to_owned()));
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::icmp::{Notifier, RefinedSender, SimpleSender};
 use crate::lle::{self, Lle, Reach};
 use crate::snoop::{self, Snoop};
+use crate::words::for_writers;
 
 /// What a node is to a scheme. The scenario says which node plays which role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,7 +118,7 @@ impl Scheme {
     pub fn configure(&self, settings: toml::Table) -> Result<Box<dyn Placement>, CatalogueError> {
         (self.configure)(settings).map_err(|error| CatalogueError::Settings {
             name: self.name,
-            problem: error.message().to_owned(),
+            problem: for_writers(error.message()),
         })
     }
 

@@ -15,3 +15,4 @@ pub mod icmp;
 pub mod lle;
 pub mod settings;
 pub mod snoop;
+pub mod words;

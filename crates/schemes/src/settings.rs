@@ -18,7 +18,7 @@
 //! let settings = read("timeout = '100 ms'\ntries = 3")?;
 //! assert_eq!((settings.timeout, settings.tries), (Duration::from_millis(100), 3));
 //! let error = read("timeout = '2 h'\ntries = 3").unwrap_err();
-//! assert_eq!(error.message(), "7200 s is out of range; expected 1 ms to 3600 s");
+//! assert_eq!(error.message(), "2 h is out of range; expected 1 ms to 1 h");
 //! let error = read("timeout = '1 s'\ntries = 11").unwrap_err();
 //! assert_eq!(error.message(), "11 is out of range; expected 1 to 10");
 //! # Ok::<(), toml::de::Error>(())
@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::time::Duration;
 
-use lasthop_packet::units::format_duration;
+use lasthop_packet::units::{format_duration, format_octets};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize as _, Deserializer, Error};
 use serde::{Serialize as _, Serializer};
@@ -105,7 +105,7 @@ impl<const LEAST: u64, const MOST: u64> Octets<LEAST, MOST> {
         Err(out_of_range(format_octets(given as u64), format_octets(LEAST), format_octets(MOST)))
     }
 
-    /// Writes `"1024 B"`.
+    /// Writes `"64 MiB"`.
     pub fn serialize<S: Serializer>(octets: &usize, serializer: S) -> Result<S::Ok, S::Error> {
         octets::serialize(octets, serializer)
     }
@@ -113,13 +113,6 @@ impl<const LEAST: u64, const MOST: u64> Octets<LEAST, MOST> {
 
 fn out_of_range<E: Error>(given: impl Display, least: impl Display, most: impl Display) -> E {
     E::custom(format_args!("{given} is out of range; expected {least} to {most}"))
-}
-
-/// An amount of data in the largest unit that it is a whole number of.
-fn format_octets(octets: u64) -> String {
-    let units = [(GIB, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let unit = units.into_iter().find(|(size, _)| octets >= *size && octets.is_multiple_of(*size));
-    unit.map_or_else(|| format!("{octets} B"), |(size, unit)| format!("{} {unit}", octets / size))
 }
 
 /// Reads and writes a `Duration` of any length as `"100 ms"` ([`lasthop_packet::units::parse_duration`]); zero or more, at most 100 years.
@@ -143,7 +136,7 @@ pub mod duration {
 
 /// Reads and writes a number of octets as `"64 MiB"` ([`lasthop_packet::units::parse_octets`]).
 pub mod octets {
-    use lasthop_packet::units::parse_octets;
+    use lasthop_packet::units::{format_octets, parse_octets};
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     /// Reads `"64 MiB"`.
@@ -153,9 +146,9 @@ pub mod octets {
         usize::try_from(octets).map_err(serde::de::Error::custom)
     }
 
-    /// Writes `"1024 B"`.
+    /// Writes `"64 MiB"`.
     pub fn serialize<S: Serializer>(octets: &usize, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{octets} B"))
+        serializer.serialize_str(&format_octets(*octets as u64))
     }
 }
 

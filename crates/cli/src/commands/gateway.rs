@@ -76,16 +76,28 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     let Some(file) = &arguments.config else { return output::print(DEFAULT_FILE.trim_end()) };
     // A gateway's own radios do not tell the fate of each frame.
-    let config = config::read(file, lasthop_agent::LinkSenses::empty()).map_err(Failure::usage)?;
+    let config =
+        config::read(file, lasthop_agent::LinkSenses::empty()).map_err(|error| misread(file, error))?;
     if arguments.check {
         return check(&config, file);
     }
     run(config, file)
 }
 
+/// A question with a letter out of place is taken for a file that is not there.
+fn misread(file: &Path, error: config::ConfigError) -> Failure {
+    let is_a_word = file.to_str().is_some_and(|word| word.bytes().all(|octet| octet.is_ascii_lowercase()));
+    if is_a_word && !file.exists() {
+        let problem = "expected a configuration file, or one of status, flows, reload, drain, aside";
+        return Failure::usage(anyhow!("{}: there is no such file; {problem}", file.display()));
+    }
+    Failure::usage(error)
+}
+
 /// A file is right on any machine; what it leads to is said where it can be tried.
 fn check(config: &Config, file: &Path) -> Result<(), Failure> {
     let mut lines = vec![format!("{}: right", file.display())];
+    lines.extend(config.notes().iter().map(|note| format!("note: {note}")));
     if lasthop_live::may_change_the_network() {
         match ports::foresee(config) {
             Ok(foreseen) => lines.extend(foreseen),
@@ -104,6 +116,9 @@ fn run(config: Config, file: &Path) -> Result<(), Failure> {
         )));
     }
     start_log(&config);
+    for note in config.notes() {
+        tracing::warn!("{}: {note}", file.display());
+    }
     let start = Start { config, file: Some(file.to_owned()), owns_process: true };
     let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;
     let ports: Vec<&str> = gateway.ports().iter().map(|port| port.name.as_str()).collect();

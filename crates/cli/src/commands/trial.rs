@@ -179,6 +179,8 @@ struct Row {
     congestion: String,
     scheme: String,
     runs: usize,
+    /// Of these runs, how many are not to be trusted.
+    doubtful: usize,
     goodput_bps: f64,
     goodput_min_bps: f64,
     goodput_max_bps: f64,
@@ -237,10 +239,11 @@ impl Report {
                 value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
             };
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
+            let mark = if row.doubtful > 0 { "! " } else { "" };
             cells.push(match row.runs {
-                1 => format!("{:.2}", row.goodput_bps / 1e6),
+                1 => format!("{mark}{:.2}", row.goodput_bps / 1e6),
                 _ => format!(
-                    "{:.2} ({:.2} to {:.2})",
+                    "{mark}{:.2} ({:.2} to {:.2})",
                     row.goodput_bps / 1e6,
                     row.goodput_min_bps / 1e6,
                     row.goodput_max_bps / 1e6
@@ -291,13 +294,15 @@ impl Report {
         let doubtful: Vec<&Outcome> = self.runs.iter().filter(|run| !run.trusted).collect();
         match doubtful.first() {
             None => "emulator and gateway kept their time in every run".to_owned(),
-            Some(first) => format!(
-                "{} of {} runs are not to be trusted: the machine was too busy ({}: {})",
-                doubtful.len(),
-                self.runs.len(),
-                first.case.scheme,
-                first.because.join("; ")
-            ),
+            Some(first) => {
+                let Case { flow, congestion, scheme, .. } = &first.case;
+                format!(
+                    "not to be trusted, because the machine was too busy: {} of {} runs, marked !; the first, {flow} {congestion} {scheme}: {}",
+                    doubtful.len(),
+                    self.runs.len(),
+                    first.because.join("; ")
+                )
+            }
         }
     }
 
@@ -324,6 +329,7 @@ impl Row {
             congestion: case.congestion.clone(),
             scheme: case.scheme.clone(),
             runs: runs.len(),
+            doubtful: runs.iter().filter(|run| !run.trusted).count(),
             goodput_bps: of(|run| Some(run.goodput_bps))?,
             goodput_min_bps: goodputs().fold(f64::INFINITY, f64::min),
             goodput_max_bps: goodputs().fold(0.0, f64::max),

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lasthop_agent::{Budget, LinkSenses};
+use lasthop_packet::units::{format_duration, format_octets};
 use lasthop_scenario::file::document::Document;
 use lasthop_scenario::file::read_file;
 
@@ -125,6 +126,32 @@ impl Config {
     }
 }
 
+impl Config {
+    /// What is allowed, and is hardly meant: each a sentence.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let Budget { octets_per_flow, octets_in_all, .. } = self.plan.budget;
+        let [per_flow, in_all] = [octets_per_flow, octets_in_all].map(|octets| format_octets(octets as u64));
+        if octets_in_all == 0 {
+            notes.push(
+                "bounds.octets-in-all: 0, so that no agent keeps a packet, and none is repaired".to_owned(),
+            );
+        } else if octets_per_flow > octets_in_all {
+            notes.push(format!(
+                "bounds.octets-per-flow: {per_flow}, of which no connection gets more than octets-in-all, {in_all}"
+            ));
+        }
+        let all = self.plan.rules.iter().position(|rule| rule.traffic == Selector::default());
+        if let Some(all) = all.filter(|all| all + 1 < self.plan.rules.len()) {
+            notes.push(format!(
+                "rule[{}] and what follows it match no connection: rule[{all}] matches all, and the first that matches counts",
+                all + 1
+            ));
+        }
+        notes
+    }
+}
+
 /// What reading needs to know.
 struct Reader<'a> {
     document: &'a Document<'a>,
@@ -204,9 +231,8 @@ impl Reader<'_> {
             if (least..=LONGEST_IDLE).contains(&time) {
                 return Ok(time);
             }
-            let shown = lasthop_packet::units::format_duration;
-            let range = format!("expected {} to {}", shown(least), shown(LONGEST_IDLE));
-            Err(self.fail(&["idle", key], format!("{} is out of range; {range}", shown(time))))
+            let range = format!("expected {} to {}", format_duration(least), format_duration(LONGEST_IDLE));
+            Err(self.fail(&["idle", key], format!("{} is out of range; {range}", format_duration(time))))
         };
         let second = Duration::from_secs(1);
         Ok(IdleTimes {

@@ -4,6 +4,7 @@ mod groups;
 
 use std::ops::Range;
 
+use lasthop_schemes::words::for_writers;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -69,7 +70,8 @@ impl<'t> Document<'t> {
             let missing =
                 error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
             path.extend(missing);
-            let problem = if missing.is_some() { "it is missing" } else { error.message() };
+            let problem =
+                if missing.is_some() { "it is missing".to_owned() } else { for_writers(error.message()) };
             self.error(&path, problem)
         })
     }

@@ -28,10 +28,24 @@ fn the_packaged_file_says_what_an_empty_one_means() {
 }
 
 #[test]
+fn what_is_hardly_meant_is_noted() {
+    let notes = |text: &str| read(text).expect("it is right").notes();
+    assert_eq!(notes(""), [""; 0]);
+    let [note] = &notes("[bounds]\noctets-in-all = \"1 MiB\"")[..] else { panic!("one note") };
+    assert!(note.contains("4 MiB, of which no connection gets more than octets-in-all, 1 MiB"), "{note}");
+    let [note] = &notes("[bounds]\noctets-in-all = \"0 B\"")[..] else { panic!("one note") };
+    assert!(note.contains("no agent keeps a packet"), "{note}");
+    let rules = "[[rule]]\nscheme = \"snoop\"\n[[rule]]\nscheme = \"none\"\nports = [80]";
+    let [note] = &notes(rules)[..] else { panic!("one note") };
+    assert!(note.starts_with("rule[1] and what follows it match no connection"), "{note}");
+    assert_eq!(notes("[[rule]]\nscheme = \"none\"\nports = [80]\n[[rule]]\nscheme = \"snoop\""), [""; 0]);
+}
+
+#[test]
 fn errors_name_line_key_and_what_was_expected() {
     for (text, place, problem) in [
         ("[bounds]\nflows = 0", "gateway.toml:2: bounds.flows: ", "expected 1 to 1000000"),
-        ("[bounds]\nflow = 1", "gateway.toml:2: bounds.flow: ", "unknown field"),
+        ("[bounds]\nflow = 1", "gateway.toml:2: bounds.flow: ", "unknown key"),
         (
             "[bounds]\n\noctets-in-all = \"3 apples\"",
             "gateway.toml:3: bounds.octets-in-all: ",
@@ -56,7 +70,7 @@ fn errors_name_line_key_and_what_was_expected() {
         (
             "[[rule]]\nscheme = \"snoop\"\n[rule.settings]\nreordering = 3\nminimum-timeout = 5",
             "gateway.toml:5: rule[0].settings.minimum-timeout: ",
-            "expected a string",
+            "expected a text in quotes",
         ),
         (
             "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"refined-icmp\"",

@@ -58,7 +58,7 @@ fn schemes_exist_once_and_can_work_where_they_would_sit() {
     check(&[
         ("\"none\"", "\"nonesuch\"", "1: schemes[0]", "there are: none, snoop"),
         ("label = \"s\"", "cached-packets = -1", "1: schemes[1].cached-packets", "-1"),
-        ("label = \"s\"", "cache = 1", "1: schemes[1].cache", "unknown field"),
+        ("label = \"s\"", "cache = 1", "1: schemes[1].cache", "unknown key"),
         ("label = \"s\"", "minimum-timeout = \"5\"", "1: schemes[1].minimum-timeout", "such as \"5 ms\""),
         ("label = \"s\"", "label = \"\"", "1: schemes[1].label", "1 to 64"),
         ("label = \"s\"", "label = \"s, too\"", "1: schemes[1].label", "without commas"),

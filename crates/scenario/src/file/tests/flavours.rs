@@ -38,7 +38,7 @@ fn what_is_wrong_with_a_rows_tcp_is_told_where_the_row_stands() {
             "1: schemes[1].tcp.sack",
             "true",
         ),
-        ("scheme = \"snoop\", label = \"s\"", "tcp.colour = 1", "1: schemes[1].tcp.colour", "unknown field"),
+        ("scheme = \"snoop\", label = \"s\"", "tcp.colour = 1", "1: schemes[1].tcp.colour", "unknown key"),
         ("scheme = \"snoop\", label = \"s\"", "label = \"s\"", "1: schemes[1].scheme", "missing"),
     ]);
 }
