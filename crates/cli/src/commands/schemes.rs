@@ -45,33 +45,40 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn details(scheme: &Scheme) -> String {
-    let mut text = format!(
-        "{}: {}\n  source  {}\n  places  {}\n  needs   {}\n  advice  {}\n",
-        scheme.name,
-        scheme.title,
-        scheme.source,
-        scheme.places,
-        if scheme.needs.is_empty() { "nothing of the link layer" } else { scheme.needs },
-        scheme.advice,
-    );
+    let needs = if scheme.needs.is_empty() { "nothing of the link layer" } else { scheme.needs };
+    let mut text = format!("{}: {}\n", scheme.name, scheme.title);
+    for (label, about) in
+        [("source", scheme.source), ("places", scheme.places), ("needs", needs), ("advice", scheme.advice)]
+    {
+        text.push_str(&indented(&format!("  {label:8}"), about));
+    }
     let schema = scheme.schema();
     match schema.get("properties").and_then(Value::as_object) {
         Some(settings) if !settings.is_empty() => {
             text.push_str("  settings\n");
             for (key, setting) in settings {
-                let default = setting
-                    .get("default")
-                    .map_or_else(String::new, |default| format!(" (default {default})"));
-                let about =
-                    setting.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+                let default =
+                    setting.get("default").map_or_else(String::new, |default| format!(" = {default}"));
+                let about = setting.get("description").and_then(Value::as_str).unwrap_or_default();
                 // Writing into a string cannot fail.
-                let _ = writeln!(text, "    {key}{default}: {about}");
+                let _ = writeln!(text, "    {key}{default}");
+                text.push_str(&indented("        ", &about.replace('\n', " ")));
             }
         }
         _ => text.push_str("  settings  none\n"),
     }
     text.truncate(text.trim_end().len());
     text
+}
+
+/// A paragraph that begins with `label`, as wide as the terminal, at most 110 columns; further lines stand below the first's text.
+fn indented(label: &str, text: &str) -> String {
+    let rest = " ".repeat(label.len());
+    let options = textwrap::Options::new(textwrap::termwidth().min(110))
+        .initial_indent(label)
+        .subsequent_indent(&rest)
+        .break_words(false);
+    textwrap::fill(text, options) + "\n"
 }
 
 fn describe(scheme: &Scheme) -> Value {
