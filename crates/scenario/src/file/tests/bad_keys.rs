@@ -42,7 +42,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
             "rate = \"2 Mbit/s\"",
             "rate = \"2 Mbit/s\"\ndelay = \"2 h\"",
             "16: links.air.delay",
-            "0 s to 3600 s",
+            "0 s to 1 h",
         ),
         ("good = { mean = \"5 s\" }", "good = { mean = 5 }", "18: links.air.channel.good.mean", "a duration"),
         ("window = \"64 KiB\"", "window = \"64\"", "24: tcp.window", "42 segments"),

@@ -136,7 +136,7 @@ fn what_would_not_end_or_mean_nothing_is_refused() {
         ),
         ("window = \"64 KiB\"", "ack-delay = \"1 s\"", "24: tcp.ack-delay", "acks = \"delayed\""),
         ("window = \"64 KiB\"", "recovery = \"sack\"\nsack = false", "25: tcp.sack", "expected true"),
-        ("window = \"64 KiB\"", "rto-min = \"5 s\"\nrto-max = \"4 s\"", "25: tcp.rto-max", "5 s to 3600 s"),
+        ("window = \"64 KiB\"", "rto-min = \"5 s\"\nrto-max = \"4 s\"", "25: tcp.rto-max", "5 s to 1 h"),
         ("[nodes.phone]", "[nodes.\"../phone\"]", "7: nodes.../phone", "letters, digits"),
     ]);
 }
