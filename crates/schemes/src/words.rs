@@ -20,7 +20,10 @@ fn plain_found(found: &str) -> String {
         "sequence" => "a list".to_owned(),
         "map" => "a table".to_owned(),
         found if found.bytes().all(|octet| octet.is_ascii_digit()) => format!("a list of {found}"),
-        found => found.split_once(' ').map_or(found, |(_, value)| value).trim_matches('`').to_owned(),
+        found => {
+            let value = found.find(['`', '"']).map_or(found, |start| &found[start..]);
+            value.trim_matches('`').to_owned()
+        }
     }
 }
 

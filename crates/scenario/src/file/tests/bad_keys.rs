@@ -48,7 +48,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ("window = \"64 KiB\"", "window = \"64\"", "24: tcp.window", "42 segments"),
         ("window = \"64 KiB\"", "window = \"0 B\"", "24: tcp.window", "1 GiB"),
         ("window = \"64 KiB\"", "segment = \"70000 B\"", "24: tcp.segment", "65495 B"),
-        ("window = \"64 KiB\"", "rto-min = \"0 s\"", "24: tcp.rto-min", "1 ms to 3600 s"),
+        ("window = \"64 KiB\"", "rto-min = \"0 s\"", "24: tcp.rto-min", "1 ms to 1 h"),
         ("window = \"64 KiB\"", "initial-window = 0", "24: tcp.initial-window", "1 to 1000"),
         (
             "window = \"64 KiB\"",
