@@ -13,6 +13,9 @@ mod progress;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
 /// TCP acceleration for wireless last hops: published schemes, compared on your link.
 ///
@@ -46,7 +49,11 @@ enum Command {
 
 fn main() -> ExitCode {
     // Usage errors exit with 2 by clap's own rule, help and version with 0.
-    let outcome = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    if matches!(command, Command::Run(_) | Command::Sweep(_)) {
+        leave_nothing_when_told_to_end();
+    }
+    let outcome = match command {
         Command::Compare(arguments) => commands::compare::execute(&arguments),
         Command::Run(arguments) => commands::run::execute(&arguments),
         Command::Sweep(arguments) => commands::sweep::execute(&arguments),
@@ -62,4 +69,16 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Ctrl-C in the middle of a long run: what it has written of its files goes with it.
+fn leave_nothing_when_told_to_end() {
+    // Without this a part would stay behind, and nothing else would be wrong.
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+    std::thread::spawn(move || {
+        for signal in &mut signals {
+            lasthop_scenario::results::remove_parts();
+            let _ = emulate_default_handler(signal);
+        }
+    });
 }

@@ -151,6 +151,50 @@ fn what_a_command_reads_it_does_not_overwrite() {
 }
 
 #[test]
+fn a_data_file_of_the_name_that_its_run_produces_is_not_overwritten() {
+    let data = fs::read(repository().join("scenarios/goel/figure-5.1/datafile.dat")).expect("a data file");
+    let folder = Folder::new().with("trace.dat", &data);
+    let message = folder.refuse(&["run", "trace.dat", "--json"]);
+    assert!(message.contains("trace.dat: it was read for this"), "{message}");
+    assert_eq!(fs::read(folder.path("trace.dat")).expect("a file"), data);
+}
+
+#[test]
+fn what_goes_to_our_own_output_is_not_replaced() {
+    let folder = Folder::new().with("small.toml", SMALL).with("both.out", "before\n");
+    let both = fs::OpenOptions::new().append(true).open(folder.path("both.out")).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.args(["run", "small.toml", "--pcap", "/dev/stdout"]).current_dir(folder.0.path()).stdout(both);
+    assert!(command.status().expect("the command starts").success());
+    let text = fs::read(folder.path("both.out")).expect("a file");
+    assert!(text.starts_with(b"before\n") && String::from_utf8_lossy(&text).contains("goodput"));
+}
+
+#[test]
+fn a_run_that_is_interrupted_leaves_nothing() {
+    let folder = Folder::new().with("small.toml", SMALL.replace("size = \"200 kB\"", ""));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.args([
+        "run",
+        "small.toml",
+        "--pcap",
+        "run.pcapng",
+        "--set",
+        "duration=\"600 s\"",
+        "--out",
+        "series",
+    ]);
+    let mut child = command.current_dir(folder.0.path()).spawn().expect("the command starts");
+    let files = |at: PathBuf| fs::read_dir(at).map_or(0, Iterator::count);
+    while files(folder.path("series")) < 6 {
+        assert!(child.try_wait().expect("our child").is_none(), "it takes minutes");
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
+    assert_eq!(child.wait().expect("our child").code(), None, "it ends by the signal");
+    assert_eq!((files(folder.path("series")), files(folder.0.path().to_owned())), (0, 2));
+}
+
+#[test]
 fn files_of_an_earlier_run_are_told() {
     let folder = Folder::new().with("small.toml", SMALL).with("less.toml", SMALL.replace("\"queue\", ", ""));
     folder.succeed(&["run", "small.toml", "--out", "series"]);

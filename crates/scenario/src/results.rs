@@ -1,71 +1,84 @@
-//! Files of results. One appears under its name when it is whole, and never in the place of a file that the run was made from.
+//! Files of results. One appears under its name only when it is whole, and never in the place of a file that the run was made from.
 
-use std::fs::{self, File, OpenOptions};
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-/// Where a file of results is to be. Until it is whole it stands beside that, under the same name and `.part`.
+use tempfile::TempPath;
+
+/// Where a file of results is to be. Until it is whole it stands beside that, under a hidden name of its own.
 #[derive(Debug)]
 pub struct Place {
     /// As the user wrote it.
     name: PathBuf,
-    /// Where the file is to be, and where it stands. A pipe, a terminal or a device is written to as it is.
-    part: Option<(PathBuf, PathBuf)>,
-    state: State,
+    /// Where it is to be; `None` for a pipe, a terminal, a device, or what our own output goes to: written to as it is.
+    target: Option<PathBuf>,
+    part: Option<TempPath>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Untouched,
-    Begun,
-    Whole,
+/// What this process is writing: where it is to be, and the part once there is one.
+static UNDER_WAY: Mutex<BTreeMap<PathBuf, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
+
+/// Removes the parts of all files that are not whole: for a process that is told to end.
+pub fn remove_parts() {
+    for part in UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).values().flatten() {
+        let _ = fs::remove_file(part);
+    }
 }
 
 impl Place {
-    /// The place of this name. Nothing is written yet.
-    pub fn new(name: &Path) -> Self {
-        // A link leads to the file that is meant; what is not there yet has no other name.
-        let target = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
-        let is_regular = fs::metadata(&target).map_or(true, |metadata| metadata.is_file());
-        let mut part = target.clone().into_os_string();
-        part.push(".part");
-        Self {
-            name: name.to_owned(),
-            part: is_regular.then(|| (target, part.into())),
-            state: State::Untouched,
+    /// The place of this name. Nothing is written yet. Fails for one of `inputs`, for what this process is writing already, and for what may
+    /// not be written.
+    pub fn new(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
+        let place = Self { name: name.to_owned(), target: None, part: None };
+        let Ok(metadata) = fs::metadata(name) else {
+            return place.at(fs::canonicalize(name).unwrap_or_else(|_| name.to_owned()));
+        };
+        let file = identity(&metadata);
+        if !metadata.is_file() || our_own_output().contains(&file) {
+            return Ok(place);
         }
+        if inputs.iter().filter_map(|input| fs::metadata(input).ok()).any(|input| identity(&input) == file) {
+            let problem = "it was read for this, and would be lost; expected another name";
+            return Err(place.error(&io::Error::new(io::ErrorKind::InvalidInput, problem)));
+        }
+        OpenOptions::new().write(true).open(name).map_err(|error| place.error(&error))?;
+        place.at(fs::canonicalize(name)?)
     }
 
-    /// Refuses a name that is one of these files'.
-    fn refuse(&self, inputs: &[PathBuf]) -> io::Result<()> {
-        let Some((target, _)) = &self.part else { return Ok(()) };
-        if inputs.iter().any(|input| same_file::is_same_file(input, target).unwrap_or(false)) {
-            let problem = "it was read for this, and would be lost; expected another name";
+    fn at(mut self, target: PathBuf) -> io::Result<Self> {
+        let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+        if under_way.contains_key(&target) {
+            let problem = "this run writes something else there; expected another name";
             return Err(self.error(&io::Error::new(io::ErrorKind::InvalidInput, problem)));
         }
-        Ok(())
+        under_way.insert(target.clone(), None);
+        self.target = Some(target);
+        Ok(self)
     }
 
     /// Opens the file: empty the first time, at its end later.
     pub fn open(&mut self) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        match self.state {
-            State::Untouched => options.write(true).create(true).truncate(true),
-            State::Begun | State::Whole => options.append(true),
+        let opened = match (&self.target, &self.part) {
+            (Some(target), None) => begin(target).map(|(file, part)| {
+                self.part = Some(part);
+                file
+            }),
+            (Some(_), Some(part)) => OpenOptions::new().append(true).open(part),
+            (None, _) => OpenOptions::new().append(true).open(&self.name),
         };
-        let path = self.part.as_ref().map_or(&self.name, |(_, part)| part);
-        let file = options.open(path).map_err(|error| self.error(&error))?;
-        self.state = State::Begun;
-        Ok(file)
+        opened.map_err(|error| self.error(&error))
     }
 
     /// What was written is whole: gives it its name. Without a first [`Place::open`] there is nothing to be named.
     pub fn finish(&mut self) -> io::Result<()> {
-        if let (Some((target, part)), State::Begun) = (&self.part, self.state) {
-            fs::rename(part, target).map_err(|error| self.error(&error))?;
-        }
-        self.state = State::Whole;
-        Ok(())
+        let Some(target) = &self.target else { return Ok(()) };
+        let persisted = self.part.take().map_or(Ok(()), |part| part.persist(target));
+        persisted.map_err(|error| self.error(&error.error))
     }
 
     /// An error of this file's, with its name.
@@ -74,11 +87,50 @@ impl Place {
     }
 }
 
+/// Device and inode: what a file is by whatever name.
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Where our standard output and standard error go.
+fn our_own_output() -> Vec<(u64, u64)> {
+    let (out, error) = (io::stdout(), io::stderr());
+    let descriptors = [out.as_fd(), error.as_fd()].into_iter().flat_map(|fd| fd.try_clone_to_owned());
+    descriptors.flat_map(|fd| File::from(fd).metadata()).map(|metadata| identity(&metadata)).collect()
+}
+
+/// Makes the part of a file, with the rights of the file that it is to replace.
+fn begin(target: &Path) -> io::Result<(File, TempPath)> {
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(target.file_name().unwrap_or_default());
+    prefix.push(".");
+    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let part = tempfile::Builder::new()
+        .prefix(&prefix)
+        .suffix(".part")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)
+        .map_err(|error| {
+            // The part's own name says nothing to the user.
+            let message = error.to_string();
+            io::Error::new(error.kind(), message.split(" at path ").next().unwrap_or_default().to_owned())
+        })?;
+    if let Ok(replaced) = fs::metadata(target) {
+        part.as_file().set_permissions(replaced.permissions())?;
+        // Only root can give files away, and only root's could be somebody else's.
+        let _ = fchown(part.as_file(), Some(replaced.uid()), Some(replaced.gid()));
+    }
+    let (file, part) = part.into_parts();
+    let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+    under_way.insert(target.to_owned(), Some(part.to_path_buf()));
+    Ok((file, part))
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        if let (Some((_, part)), State::Begun) = (&self.part, self.state) {
-            // Nobody finished it. That it cannot even be removed is no news worth a panic.
-            let _ = fs::remove_file(part);
+        // A part that nobody finished is removed with its path.
+        if let Some(target) = &self.target {
+            UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).remove(target);
         }
     }
 }
@@ -91,10 +143,9 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
-    /// Begins a file of this name; `inputs` are files that it must not be. Errors name the file, here and in everything below.
+    /// Begins a file of this name, with the errors of [`Place::new`]. All errors name the file.
     pub fn create(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
-        let mut place = Place::new(name);
-        place.refuse(inputs)?;
+        let mut place = Place::new(name, inputs)?;
         Ok(Self { out: BufWriter::new(place.open()?), place })
     }
 
@@ -180,6 +231,55 @@ mod tests {
         assert!(fs::symlink_metadata(at("link")).expect("a link").is_symlink());
         assert_eq!(fs::read_to_string(at("file")).expect("a file"), "new");
         assert_eq!(names(directory.path()), ["file", "link"]);
+    }
+
+    #[test]
+    fn nothing_beside_it_is_touched_and_two_runs_do_not_meet() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("out.part"), "precious").expect("writable");
+        let mut first = ResultFile::create(&at("out"), &[]).expect("writable");
+        // Another process knows nothing of this one.
+        UNDER_WAY.lock().expect("nobody panicked").remove(&at("out"));
+        let mut second = ResultFile::create(&at("out"), &[]).expect("writable");
+        first.write_all(b"first").expect("writable");
+        second.write_all(b"second").expect("writable");
+        second.finish().expect("writable");
+        assert_eq!(fs::read_to_string(at("out")).expect("a file"), "second");
+        first.finish().expect("writable");
+        assert_eq!(fs::read_to_string(at("out")).expect("a file"), "first");
+        assert_eq!(fs::read_to_string(at("out.part")).expect("a file"), "precious");
+        assert_eq!(names(directory.path()), ["out", "out.part"]);
+    }
+
+    #[test]
+    fn one_run_does_not_write_two_things_into_one_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let name = directory.path().join("out");
+        let first = ResultFile::create(&name, &[]).expect("writable");
+        let error = ResultFile::create(&name, &[]).expect_err("under way");
+        assert!(error.to_string().contains("this run writes something else there"), "{error}");
+        drop(first);
+        write(&name, &[], "later").expect("writable");
+    }
+
+    #[test]
+    fn a_file_keeps_its_rights() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let name = directory.path().join("out");
+        fs::write(&name, "old").expect("writable");
+        fs::set_permissions(&name, Permissions::from_mode(0o600)).expect("ours");
+        write(&name, &[], "new").expect("writable");
+        assert_eq!(fs::metadata(&name).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_process_that_is_told_to_end_leaves_no_part() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let _file = ResultFile::create(&directory.path().join("out"), &[]).expect("writable");
+        assert_eq!(names(directory.path()).len(), 1);
+        remove_parts();
+        assert!(names(directory.path()).is_empty());
     }
 
     #[test]

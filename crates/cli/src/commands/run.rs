@@ -159,7 +159,8 @@ fn observers(
     match (data, &arguments.out) {
         (Some(data), out) => {
             let screen: Box<dyn Write + Send> = Box::new(BufWriter::new(io::stdout()));
-            observers.extend(data.observers(built, out.as_deref(), events, screen)?);
+            let of_data = data.observers(built, out.as_deref(), events, screen);
+            observers.extend(of_data.map_err(Failure::usage)?);
         }
         (None, Some(out)) => {
             observers.extend(series::observers(scenario, built, out).map_err(Failure::usage)?);

@@ -30,11 +30,11 @@ impl DataFile {
             let named =
                 |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", directory.display()));
             fs::create_dir_all(directory).map_err(named)?;
-            observers.push(Box::new(ParameterTraces::new(&self.scenario, built, directory)));
+            observers.push(Box::new(ParameterTraces::new(&self.scenario, built, directory)?));
         }
         if let Some(link) = self.recorded_link {
             let path = out.unwrap_or(&self.directory).join(STATES);
-            observers.push(Box::new(StateRecorder::new(built.links[link], &path)));
+            observers.push(Box::new(StateRecorder::new(built.links[link], &path, &self.scenario.files)?));
         }
         if !events.is_empty() {
             observers.push(Box::new(EventTrace::new(built, events, self.print_interval, sink)));

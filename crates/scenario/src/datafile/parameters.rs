@@ -61,32 +61,36 @@ struct StateFile {
 
 impl ParameterTraces {
     /// Traces of a scenario that was just built, into files in `directory`, which exists.
-    pub fn new(scenario: &Scenario, built: &Built, directory: &Path) -> Self {
+    pub fn new(scenario: &Scenario, built: &Built, directory: &Path) -> io::Result<Self> {
         let names = Names::of(built);
-        let file = |name: String| TraceFile::new(&directory.join(name));
+        let file = |name: String| TraceFile::new(&directory.join(name), &scenario.files);
         let source = |id: &str| {
-            let series = |name: &str| Series { file: file(format!("{id}-{name}")), last: None };
-            SourceFiles {
-                seqno: file(format!("{id}-seqno")),
-                ackno: file(format!("{id}-ackno")),
-                congestion: series("congestion"),
-                threshold: series("threshold"),
-                swnd_size: series("swnd_size"),
-            }
+            let series = |name: &str| -> io::Result<Series> {
+                Ok(Series { file: file(format!("{id}-{name}"))?, last: None })
+            };
+            Ok(SourceFiles {
+                seqno: file(format!("{id}-seqno"))?,
+                ackno: file(format!("{id}-ackno"))?,
+                congestion: series("congestion")?,
+                threshold: series("threshold")?,
+                swnd_size: series("swnd_size")?,
+            })
         };
-        let sources = names.flows().iter().map(|flow| source(names.node(flow.from))).collect();
+        let sources =
+            names.flows().iter().map(|flow| source(names.node(flow.from))).collect::<io::Result<_>>()?;
         let arrivals = scenario.nodes.iter().map(|node| {
-            (node.kind == NodeKind::Router).then(|| file(format!("{}-router_pkt_arrival", node.name)))
+            let name = || format!("{}-router_pkt_arrival", node.name);
+            (node.kind == NodeKind::Router).then(|| file(name())).transpose()
         });
         let states = scenario.links.iter().zip(&built.links).map(|(model, id)| {
             let ends = [model.ends.0, model.ends.1].map(|end| names.nodes()[end].as_str()).join("-");
-            matches!(model.link, Link::Wireless { .. }).then(|| StateFile {
-                link: *id,
-                file: file(format!("wless_state-{ends}")),
-                has_begun: false,
-            })
+            let state = |file| StateFile { link: *id, file, has_begun: false };
+            let is_wireless = matches!(model.link, Link::Wireless { .. });
+            is_wireless.then(|| file(format!("wless_state-{ends}")).map(state)).transpose()
         });
-        Self { sources, arrivals: arrivals.collect(), states: states.collect(), names }
+        let arrivals = arrivals.collect::<io::Result<_>>()?;
+        let states = states.collect::<io::Result<_>>()?;
+        Ok(Self { names, sources, arrivals, states })
     }
 
     fn files(&mut self) -> impl Iterator<Item = &mut TraceFile> {

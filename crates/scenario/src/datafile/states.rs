@@ -1,6 +1,6 @@
 //! `read_from_trace`: link states from a trace, into a trace, or packets to lose (appendix B.3.1).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lasthop_packet::Instant;
@@ -129,11 +129,11 @@ pub struct StateRecorder {
 }
 
 impl StateRecorder {
-    /// A recorder of this link's states, into a file of this path.
-    pub fn new(link: LinkId, path: &Path) -> Self {
-        let mut file = TraceFile::new(path);
+    /// A recorder of this link's states, into a file of this path; `inputs` are files that it must not be.
+    pub fn new(link: LinkId, path: &Path, inputs: &[PathBuf]) -> std::io::Result<Self> {
+        let mut file = TraceFile::new(path, inputs)?;
         file.line(format_args!("{BEGIN}"));
-        Self { link, file }
+        Ok(Self { link, file })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::results::Place;
 
@@ -19,9 +19,9 @@ pub(super) struct TraceFile {
 }
 
 impl TraceFile {
-    pub(super) fn new(path: &Path) -> Self {
-        // No data file is read under these names, except `trace.dat`, which a run reads or writes.
-        Self { place: Place::new(path), buffer: Vec::new(), error: None }
+    /// Lines for a file of this name; `inputs` are files that it must not be.
+    pub(super) fn new(path: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
+        Ok(Self { place: Place::new(path, inputs)?, buffer: Vec::new(), error: None })
     }
 
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {

@@ -38,12 +38,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nloss = \"101%\"", "16: links.air.loss", "\"1%\""),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nqueue = \"50\"", "16: links.air.queue", "50 packets"),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\ndelay = \"5\"", "16: links.air.delay", "5 ms"),
-        (
-            "rate = \"2 Mbit/s\"",
-            "rate = \"2 Mbit/s\"\ndelay = \"2 h\"",
-            "16: links.air.delay",
-            "0 s to 1 h",
-        ),
+        ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\ndelay = \"2 h\"", "16: links.air.delay", "0 s to 1 h"),
         ("good = { mean = \"5 s\" }", "good = { mean = 5 }", "18: links.air.channel.good.mean", "a duration"),
         ("window = \"64 KiB\"", "window = \"64\"", "24: tcp.window", "42 segments"),
         ("window = \"64 KiB\"", "window = \"0 B\"", "24: tcp.window", "1 GiB"),
