@@ -21,7 +21,14 @@ impl Failure {
             Self::Run(error) => (error, 1),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
-        crate::output::complain(&format!("lasthop: {error:#}"));
+        let mut message = error.to_string();
+        // Many errors say their cause themselves.
+        for cause in error.chain().skip(1).map(ToString::to_string) {
+            if !message.contains(&cause) {
+                message = format!("{message}: {cause}");
+            }
+        }
+        crate::output::complain(&format!("lasthop: {message}"));
         ExitCode::from(code)
     }
 

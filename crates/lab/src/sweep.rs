@@ -147,7 +147,13 @@ pub fn write_csv(points: &[Point], rows: &[SweepRow], out: impl Write) -> io::Re
 /// Writes the result as Parquet: one row group, uncompressed.
 pub fn write_parquet(points: &[Point], rows: &[SweepRow], out: impl Write + Send) -> io::Result<()> {
     let lines: Vec<Vec<Cell>> = lines(points, rows).collect();
-    let failed = |error: parquet::errors::ParquetError| io::Error::other(error);
+    let failed = |error: parquet::errors::ParquetError| match error {
+        parquet::errors::ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(cause) => io::Error::other(cause),
+        },
+        error => io::Error::other(error),
+    };
     let fields: String = header(points)
         .iter()
         .enumerate()

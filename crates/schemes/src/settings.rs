@@ -45,6 +45,8 @@ pub const HOUR: u64 = 60 * MINUTE;
 pub const WEEK: u64 = 7 * 24 * HOUR;
 /// Octets in a gibibyte, for [`Octets`].
 pub const GIB: u64 = 1 << 30;
+/// Octets in a tebibyte.
+pub const TIB: u64 = 1 << 40;
 
 /// A whole number from `LEAST` to `MOST`.
 #[derive(Debug)]

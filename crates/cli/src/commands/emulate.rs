@@ -114,7 +114,7 @@ fn run(
     let signals = Signals::hold();
     let (hop, near_device, far_device) = BehindHop::new()?;
     let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
-    if let Err(sentence) = &beyond {
+    if let (Err(sentence), false) = (&beyond, arguments.json) {
         output::complain(&format!("lasthop: {sentence}"));
     }
     let ends = vec![
@@ -139,7 +139,11 @@ fn run(
     let status = signals.wait_for(&mut child).context("cannot wait for the command")?;
     command::linger();
     drop(socket);
-    Ok((running.stop()?, command::exit_code(status)))
+    let mut summary = running.stop()?;
+    if let (Err(sentence), true) = (&beyond, arguments.json) {
+        summary.notes.push(sentence.clone());
+    }
+    Ok((summary, command::exit_code(status)))
 }
 
 fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
-use lasthop_live::gateway::control::{Command, ask};
+use lasthop_live::gateway::control::{AskError, Command, ask};
 use lasthop_live::gateway::engine::FlowReport;
 use lasthop_live::gateway::ports;
 use serde_json::Value;
@@ -149,7 +149,11 @@ fn put(question: &Question) -> Result<(), Failure> {
         Question::Drain(at) => (Command::Drain, at),
         Question::Aside { flow, at } => (Command::Aside { flow: flow.clone() }, at),
     };
-    let answer = ask(&at.socket, &command).map_err(|error| Failure::Run(error.into()))?;
+    let answer = ask(&at.socket, &command).map_err(|error| match error {
+        // A wrong file, or a connection that is none.
+        refused @ AskError::Refused(_) => Failure::usage(refused),
+        other => Failure::Run(other.into()),
+    })?;
     if at.json {
         return output::print_json(&answer);
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -73,9 +73,13 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         output::complain(&format!("note: {note}"));
     }
     let before = arguments.out.as_deref().map(Files::of);
-    let summary = run(scenario, &scheme, seed, data, events, arguments)?;
+    let (summary, file) = run(scenario, &scheme, seed, data, events, arguments)?;
+    if let Some(mut file) = file {
+        let text = serde_json::to_string_pretty(&summary).map_err(|error| Failure::Run(error.into()))?;
+        writeln!(file, "{text}")?;
+        file.finish()?;
+    }
     if let (Some(out), Some(before)) = (&arguments.out, before) {
-        write_summary(out, scenario, &summary)?;
         let after = Files::of(out);
         let left = after.left_from(&before);
         if !left.is_empty() {
@@ -117,11 +121,15 @@ fn run(
     data: Option<&DataFile>,
     events: EventKinds,
     arguments: &Arguments,
-) -> Result<RunSummary, Failure> {
+) -> Result<(RunSummary, Option<ResultFile>), Failure> {
     // The observers are made while the run is; what goes wrong then is told behind it.
     let failed: RefCell<Option<Failure>> = RefCell::new(None);
+    let summary_file: RefCell<Option<ResultFile>> = RefCell::new(None);
     let observers = |built: &Built| match observers(scenario, data, events, arguments, built) {
-        Ok(observers) => observers,
+        Ok((observers, file)) => {
+            *summary_file.borrow_mut() = file;
+            observers
+        }
         Err(failure) => {
             *failed.borrow_mut() = Some(failure);
             Vec::new()
@@ -135,22 +143,28 @@ fn run(
     for mut observer in observers {
         observer.finish()?;
     }
-    Ok(summary)
+    Ok((summary, summary_file.into_inner()))
 }
 
+type Observers = Vec<Box<dyn Observer>>;
+
+/// The observers of a run, and the file for its summary.
 fn observers(
     scenario: &Scenario,
     data: Option<&DataFile>,
     events: EventKinds,
     arguments: &Arguments,
     built: &Built,
-) -> Result<Vec<Box<dyn Observer>>, Failure> {
-    let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+) -> Result<(Observers, Option<ResultFile>), Failure> {
+    let mut observers: Observers = Vec::new();
+    let mut summary = None;
     // Not before the world is built: a scheme that cannot work here leaves nothing behind.
     if let Some(out) = &arguments.out {
         fs::create_dir_all(out)
             .with_context(|| format!("--out {}: cannot make the directory", out.display()))
             .map_err(Failure::Usage)?;
+        summary =
+            Some(ResultFile::create(&out.join("summary.json"), &scenario.files).map_err(Failure::usage)?);
     }
     if let Some(path) = &arguments.pcap {
         let file = ResultFile::create(path, &scenario.files).map_err(Failure::usage)?;
@@ -167,12 +181,5 @@ fn observers(
         }
         (None, None) => {}
     }
-    Ok(observers)
-}
-
-fn write_summary(out: &Path, scenario: &Scenario, summary: &RunSummary) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
-    let mut file = ResultFile::create(&out.join("summary.json"), &scenario.files)?;
-    writeln!(file, "{text}")?;
-    Ok(file.finish()?)
+    Ok((observers, summary))
 }

@@ -50,8 +50,12 @@ fn main() -> ExitCode {
             starts::gateways_on_different_ports_of_one_machine_leave_each_other_alone,
             starts::a_start_that_fails_at_any_step_is_not_announced_and_leaves_nothing,
             starts::a_start_that_runs_out_of_descriptors_at_any_step_leaves_nothing,
-            starts::auto_falls_back_to_tun_and_says_so_where_no_address_is_translated;
-        [namespaces, nft]: starts::auto_does_not_fall_back_beside_nftables;
+            starts::auto_falls_back_to_tun_and_says_so_where_no_address_is_translated,
+            starts::what_a_killed_gateway_with_tun_left_is_removed_by_a_start_with_tc,
+            starts::a_check_tells_which_doors_cannot_be_opened;
+        [namespaces, nft]:
+            starts::auto_does_not_fall_back_beside_nftables,
+            starts::a_gateway_that_fell_back_to_tun_ends_when_addresses_are_translated_later;
         [namespaces, iptables_nft]: starts::auto_does_not_fall_back_beside_iptables_over_nftables;
         [namespaces, iptables_legacy]: starts::auto_does_not_fall_back_beside_iptables;
         [namespaces, limited_real_time]:

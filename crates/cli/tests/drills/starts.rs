@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,19 @@ const NO_METRICS: &str = "[metrics]\nlisten = \"off\"\n";
 /// Starts a gateway in a directory that has this file, with at most `descriptors` open files, and waits for its end. One that starts
 /// is told to end.
 fn attempt(host: &Namespace, directory: &Path, text: &str, descriptors: u32) -> Attempt {
+    attempt_then(host, directory, text, descriptors, |child| {
+        let _ = rustix::process::kill_process(rustix::process::Pid::from_child(child), Signal::TERM);
+    })
+}
+
+/// The same; when one has started, `then` has it end.
+fn attempt_then(
+    host: &Namespace,
+    directory: &Path,
+    text: &str,
+    descriptors: u32,
+    mut then: impl FnMut(&Child),
+) -> Attempt {
     let (file, notify) = (directory.join("attempt.toml"), directory.join("notify"));
     fs::write(&file, text).expect("a file");
     let _ = fs::remove_file(&notify);
@@ -55,8 +68,7 @@ fn attempt(host: &Namespace, directory: &Path, text: &str, descriptors: u32) -> 
             told.push(String::from_utf8_lossy(&message[..len]).into_owned());
         }
         if told.iter().any(|message| message.contains("READY=1")) {
-            let pid = rustix::process::Pid::from_child(&child);
-            let _ = rustix::process::kill_process(pid, Signal::TERM);
+            then(&child);
         }
         thread::sleep(Duration::from_millis(2));
     }
@@ -241,6 +253,50 @@ pub fn auto_does_not_fall_back_beside_iptables_over_nftables() {
 
 pub fn auto_does_not_fall_back_beside_iptables() {
     does_not_fall_back("iptables-legacy", &MASQUERADE);
+}
+
+pub fn a_gateway_that_fell_back_to_tun_ends_when_addresses_are_translated_later() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().expect("a directory");
+    let (site, text) = (with_tunnel(), tunnel_only(directory.path()));
+    let mut is_translated = false;
+    let ended = attempt_then(&site.gateway, directory.path(), &text, PLENTY, |_| {
+        if !std::mem::replace(&mut is_translated, true) {
+            let chain = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }";
+            assert!(site.run("nft", &[chain]).is_some(), "nft translates addresses");
+        }
+    });
+    assert!(
+        is_translated && ended.said.contains("addresses are translated now, by the chain out"),
+        "{}",
+        ended.said
+    );
+}
+
+pub fn what_a_killed_gateway_with_tun_left_is_removed_by_a_start_with_tc() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    let mut killed = Daemon::start_with(&site.gateway, "backend = \"tun\"", "");
+    killed.end(Signal::KILL);
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = file(directory.path(), "backend = \"tc-bpf\"", PORTS, NO_METRICS);
+    let next = attempt(&site.gateway, directory.path(), &text, PLENTY);
+    assert_eq!(next.code, Some(0), "{}", next.said);
+    site.assert_no_traces();
+}
+
+pub fn a_check_tells_which_doors_cannot_be_opened() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let listener = site.gateway.enter(|| TcpListener::bind("127.0.0.1:0")).expect("enter").expect("a port");
+    let taken = format!("[metrics]\nlisten = \"{}\"\n", listener.local_addr().expect("it is bound"));
+    fs::write(at.join("gateway.sock"), "a file").expect("a file");
+    let checked = check(&site.gateway, at, &file(at, "", PORTS, &taken));
+    for note in ["a file that is no socket", "the metrics address"] {
+        assert!(checked.contains("here a start would fail: ") && checked.contains(note), "{note}: {checked}");
+    }
 }
 
 const MASQUERADE: [&str; 8] = ["-t", "nat", "-A", "POSTROUTING", "-o", "core", "-j", "MASQUERADE"];

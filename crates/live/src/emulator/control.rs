@@ -86,6 +86,11 @@ impl ControlSocket {
     }
 }
 
+/// Whether an emulation listens at this socket, or may do so.
+pub fn is_alive(socket: &Path) -> bool {
+    UnixStream::connect(socket).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
+}
+
 /// Removes the sockets of emulations that were killed: nobody listens there.
 fn remove_dead_sockets(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -94,8 +99,7 @@ fn remove_dead_sockets(directory: &Path) {
         if !(name.starts_with("emulate-") && name.ends_with(".sock")) {
             continue;
         }
-        let asked = UnixStream::connect(entry.path());
-        if asked.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+        if !is_alive(&entry.path()) {
             // Another one may have been quicker.
             let _ = fs::remove_file(entry.path());
         }

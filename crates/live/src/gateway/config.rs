@@ -7,17 +7,15 @@ mod tests;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use lasthop_agent::{Budget, LinkSenses};
-use lasthop_packet::units::{format_duration, format_octets};
+use lasthop_packet::units::format_octets;
 use lasthop_scenario::file::document::Document;
 use lasthop_scenario::file::read_file;
 
-use super::plan::{Plan, SteppingAside};
+use super::plan::Plan;
 use super::selector::Selector;
-use super::table::IdleTimes;
-use tables::{BoundsTable, GatewayFile, PortsTable, SelectorTable, SteppingAsideTable};
+use tables::{GatewayFile, PortsTable, SelectorTable};
 
 pub use lasthop_scenario::file::ScenarioError as ConfigError;
 pub use tables::{Backend, LogFormat, LogLevel};
@@ -27,10 +25,7 @@ pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 /// The example file: every key with its default and what it is for.
 pub const DEFAULT_FILE: &str = include_str!("../../../../packaging/gateway.toml");
 
-const MOST_FLOWS: usize = 1_000_000;
-const MOST_OCTETS: usize = 1 << 40;
 const MOST_RULES: usize = 64;
-const LONGEST_IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A configuration that was read and found right.
 #[derive(Clone, Debug)]
@@ -81,14 +76,17 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     let document = Document::parse_toml(text, name.to_owned())?;
     let file: GatewayFile = document.deserialize()?;
     let reader = Reader { document: &document, surroundings: surroundings.into() };
-    reader.in_range(&["rule"], file.rule.len(), 1, MOST_RULES)?;
+    let rules = file.rule.len();
+    if !(1..=MOST_RULES).contains(&rules) {
+        return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MOST_RULES}")));
+    }
     reader.check_ports(&file.ports)?;
     let plan = Plan {
         traffic: reader.selector(&["traffic"], file.traffic.selector())?,
         rules: recipe::rules(&reader, &file.rule)?,
-        budget: reader.budget(&file.bounds)?,
-        idle: reader.idle(&file.idle)?,
-        stepping_aside: reader.stepping_aside(&file.stepping_aside)?,
+        budget: file.bounds.budget(),
+        idle: file.idle.times(),
+        stepping_aside: file.stepping_aside.plan(),
         seed: 1,
     };
     Ok(Config {
@@ -110,13 +108,13 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
-    /// The keys that differ from `other`'s and that a running gateway does not take over. Of `[traffic]` it takes over all but what the
-    /// kernel was told to keep from it at start.
+    /// The keys that differ from those of `other`, the file at start, and that a running gateway does not take over. Of `[traffic]` it takes
+    /// over all but what the kernel was told to keep from it.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("backend", self.backend != other.backend),
             ("ports", self.core != other.core || self.radio != other.radio),
-            ("traffic", self.plan.traffic != other.plan.traffic),
+            ("traffic", self.plan.traffic.goes_beyond(&other.plan.traffic.selection())),
             ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
             ("process", self.realtime != other.realtime),
@@ -163,28 +161,6 @@ impl Reader<'_> {
         self.document.error(key, problem)
     }
 
-    fn in_range<T: PartialOrd + Copy + std::fmt::Display>(
-        &self,
-        key: &[&str],
-        value: T,
-        least: T,
-        most: T,
-    ) -> Result<T, ConfigError> {
-        if (&least..=&most).contains(&&value) {
-            return Ok(value);
-        }
-        Err(self.fail(key, format!("{value} is out of range; expected {least} to {most}")))
-    }
-
-    fn budget(&self, table: &BoundsTable) -> Result<Budget, ConfigError> {
-        let key = |key| ["bounds", key];
-        Ok(Budget {
-            flows: self.in_range(&key("flows"), table.flows, 1, MOST_FLOWS)?,
-            octets_per_flow: self.in_range(&key("octets-per-flow"), table.octets_per_flow, 0, MOST_OCTETS)?,
-            octets_in_all: self.in_range(&key("octets-in-all"), table.octets_in_all, 0, MOST_OCTETS)?,
-        })
-    }
-
     fn check_ports(&self, ports: &PortsTable) -> Result<(), ConfigError> {
         let lists = [("core", &ports.core), ("radio", &ports.radio)];
         let mut seen: Vec<&str> = Vec::new();
@@ -223,36 +199,6 @@ impl Reader<'_> {
             exclude_prefixes: prefixes("exclude-prefixes", &table.exclude_prefixes)?,
             ports: table.ports.into_iter().map(|entry| entry.0).collect(),
             exclude_ports: table.exclude_ports.into_iter().map(|entry| entry.0).collect(),
-        })
-    }
-
-    fn idle(&self, table: &tables::IdleTable) -> Result<IdleTimes, ConfigError> {
-        let check = |key: &str, time: Duration, least: Duration| {
-            if (least..=LONGEST_IDLE).contains(&time) {
-                return Ok(time);
-            }
-            let range = format!("expected {} to {}", format_duration(least), format_duration(LONGEST_IDLE));
-            Err(self.fail(&["idle", key], format!("{} is out of range; {range}", format_duration(time))))
-        };
-        let second = Duration::from_secs(1);
-        Ok(IdleTimes {
-            by_state: [
-                check("opening", table.opening, second)?,
-                check("established", table.established, second)?,
-                check("half-closed", table.half_closed, second)?,
-                check("closing", table.closing, second)?,
-            ],
-            grace: check("grace", table.grace, Duration::ZERO)?,
-        })
-    }
-
-    fn stepping_aside(&self, table: &SteppingAsideTable) -> Result<SteppingAside, ConfigError> {
-        let key = |key| ["stepping-aside", key];
-        let losses = self.in_range(&key("unresponsive-losses"), table.unresponsive_losses, 1, 100)?;
-        Ok(SteppingAside {
-            one_way_packets: self.in_range(&key("one-way-packets"), table.one_way_packets, 1, 1_000_000)?,
-            one_way_time: table.one_way_time,
-            unresponsive_losses: table.unresponsive.then_some(losses),
         })
     }
 

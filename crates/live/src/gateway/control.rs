@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,9 @@ pub enum AskError {
         /// What the kernel said.
         error: io::Error,
     },
+    /// It takes too long.
+    #[error("the gateway does not answer within {} s; is it stopped?", ANSWERED.as_secs())]
+    Late,
     /// It did not answer, or not to the end.
     #[error("the gateway did not answer: {0}")]
     Io(io::Error),
@@ -66,17 +70,23 @@ pub enum AskError {
     Refused(String),
 }
 
+/// An answer takes no longer, or there will be none.
+const ANSWERED: Duration = PATIENCE.saturating_mul(5);
+
 /// Asks the gateway at this socket.
 pub fn ask(socket: &Path, command: &Command) -> Result<Value, AskError> {
     let connect = UnixStream::connect(socket);
     let mut stream =
         connect.map_err(|error| AskError::Connect { path: socket.display().to_string(), error })?;
-    stream.set_read_timeout(Some(5 * PATIENCE)).map_err(AskError::Io)?;
+    stream.set_read_timeout(Some(ANSWERED)).map_err(AskError::Io)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(AskError::Io)?;
     let question = serde_json::to_string(command).map_err(AskError::NoAnswer)?;
     stream.write_all((question + "\n").as_bytes()).map_err(AskError::Io)?;
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).map_err(AskError::Io)?;
+    BufReader::new(stream).read_line(&mut line).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => AskError::Late,
+        _ => AskError::Io(error),
+    })?;
     match serde_json::from_str(&line).map_err(AskError::NoAnswer)? {
         Answer::Ok(value) => Ok(value),
         Answer::Error(why) => Err(AskError::Refused(why)),

@@ -132,7 +132,15 @@ impl Start {
         };
         let requests = Requests::new(to_loop, wake);
         let gateway_ports = ports.clone();
-        let housekeeping = Housekeeping { requests: requests.clone(), file, ports, in_force, backend, doors };
+        let housekeeping = Housekeeping {
+            requests: requests.clone(),
+            file,
+            ports,
+            in_force,
+            backend,
+            doors,
+            is_with_ports: owns_process,
+        };
         let housekeeping =
             thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run());
         match housekeeping {

@@ -38,6 +38,11 @@ pub struct Kernel<'a> {
 }
 
 impl Kernel<'_> {
+    /// Whether this interface is a bridge.
+    pub fn is_bridge(&self, name: &str) -> bool {
+        self.sys.join(name).join("brif").is_dir()
+    }
+
     /// The interfaces to the wireless hop.
     pub fn radio(&self) -> Result<Vec<String>, DetectError> {
         let radio: Vec<String> = names(self.sys).into_iter().filter(|name| self.is_wireless(name)).collect();
@@ -152,6 +157,13 @@ mod tests {
         assert_eq!(machine.radio(), Ok(own(&["wlan0", "wlan1"])));
         assert_eq!(machine.core(&["wlan0", "wlan1"]), Ok(own(&["eth0"])));
         assert_eq!(machine.core(&["wlan1"]), Ok(own(&["eth0"])));
+    }
+
+    #[test]
+    fn a_bridge_is_known_by_its_members() {
+        let machine = Machine::new(&["br-lan/brif/eth0", "eth0"]);
+        let kernel = Kernel { sys: &machine.0.path().join("sys"), proc: machine.0.path() };
+        assert_eq!(["br-lan", "eth0"].map(|name| kernel.is_bridge(name)), [true, false]);
     }
 
     #[test]

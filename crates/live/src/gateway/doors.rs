@@ -1,15 +1,22 @@
 //! The control socket, the metrics listener, and signals. All are opened before the first packet, so that an error is reported at start.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::config::Config;
+use crate::clock;
 use crate::peer::Peer;
 
 /// All doors of a gateway.
@@ -62,14 +69,26 @@ impl Doors {
     }
 }
 
+/// Why these doors could not be opened now, each a sentence. Nothing is left open, and nothing is changed.
+pub(super) fn foresee(config: &Config) -> Vec<String> {
+    let control = config.control.as_deref().and_then(|path| {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        let is_file = !metadata.file_type().is_socket();
+        is_file.then(|| format!("the control socket {}: there is a file that is no socket", path.display()))
+    });
+    let metrics = config.metrics.and_then(|at| {
+        let error = TcpListener::bind(at).err()?;
+        Some(format!("the metrics address {at} cannot be used: {error}"))
+    });
+    control.into_iter().chain(metrics).collect()
+}
+
 impl ControlDoor {
     /// Opens the control socket, where no other gateway has it. One that a dead gateway left behind is cleared away.
     fn open(path: &Path) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
-        // Serializes two starts at the same time. Released when the file is closed, also if the process dies.
-        let directory = File::open(directory)?;
-        flock(&directory, FlockOperation::LockExclusive)?;
+        let _alone = StartLock::take(path)?;
         clear_away_dead(path)?;
         let listener = UnixListener::bind(path)?;
         let door = |listener| -> io::Result<Self> {
@@ -79,6 +98,57 @@ impl ControlDoor {
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         door.listener.set_nonblocking(true)?;
         Ok(door)
+    }
+}
+
+/// Serializes starts with the same socket: a locked file beside it that only its owner can open. Released also if the process dies.
+struct StartLock {
+    path: PathBuf,
+    _file: File,
+}
+
+/// A start has the lock for far less.
+const OTHER_START: Duration = Duration::from_secs(2);
+
+impl StartLock {
+    #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+    fn take(socket: &Path) -> io::Result<Self> {
+        let mut path = socket.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        let asked = clock::now();
+        loop {
+            let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mut options = OpenOptions::new();
+            options
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .custom_flags(flags.bits().cast_signed());
+            let file = options.open(&path)?;
+            let locked = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => true,
+                Err(Errno::WOULDBLOCK) => false,
+                Err(error) => return Err(error.into()),
+            };
+            let metadata = file.metadata()?;
+            // Whoever had it before has removed the file that we have locked: there may be another by now.
+            if locked && identity(&path).is_ok_and(|there| there == (metadata.dev(), metadata.ino())) {
+                return Ok(Self { path, _file: file });
+            }
+            if clock::now().since(asked) > OTHER_START {
+                let message = format!("{} is locked; is another gateway starting?", path.display());
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
+            }
+            thread::sleep(OTHER_START / 200);
+        }
+    }
+}
+
+impl Drop for StartLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -130,4 +200,30 @@ impl Signals {
 /// Reads what there is. Whether there was anything.
 pub(super) fn empty(mut stream: &UnixStream) -> bool {
     matches!(stream.read(&mut [0; 64]), Ok(len) if len > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_somebody_has_locked_does_not_keep_a_gateway_from_starting() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let locked = File::open(directory.path()).expect("a directory");
+        flock(&locked, FlockOperation::LockExclusive).expect("anybody may");
+        let path = directory.path().join("gateway.sock");
+        let door = ControlDoor::open(&path).expect("it is free");
+        assert!(ControlDoor::open(&path).is_err(), "it is taken");
+        drop(door);
+        assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 0);
+    }
+
+    #[test]
+    fn a_start_that_has_the_lock_for_too_long_is_told() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gateway.sock");
+        let _other = StartLock::take(&path).expect("it is free");
+        let error = ControlDoor::open(&path).map(drop).expect_err("it is locked");
+        assert!(error.to_string().contains("gateway.sock.lock is locked"), "{error}");
+    }
 }

@@ -1,12 +1,14 @@
 //! The second thread: signals, the control socket, the metrics page. It asks the packet loop by message, and never touches a packet. It never blocks
 //! on a client, so that a signal is obeyed at once.
 
+use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
@@ -20,7 +22,7 @@ use super::control::{self, Command, parse_flow};
 use super::doors::{Doors, empty};
 use super::packet_loop::{LoopReport, Request};
 use super::requests::Requests;
-use super::{http, metrics};
+use super::{http, metrics, ports};
 use crate::clock;
 use crate::io::Port;
 use crate::peer::Peer;
@@ -38,7 +40,12 @@ pub(super) struct Housekeeping {
     pub(super) in_force: Config,
     pub(super) backend: Backend,
     pub(super) doors: Doors,
+    /// Whether this thread is in the network namespace of the ports.
+    pub(super) is_with_ports: bool,
 }
+
+/// How often it is asked whether addresses are translated, where that matters.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// The connected clients.
 #[derive(Default)]
@@ -61,8 +68,9 @@ impl Housekeeping {
     /// Runs until the packet loop has ended.
     pub(super) fn run(self) {
         let mut visitors = Visitors::default();
+        let mut look_at = self.may_break_translation().then(|| clock::now() + LOOK);
         loop {
-            let ready = match self.wait(&visitors) {
+            let ready = match self.wait(&visitors, look_at) {
                 Ok(ready) => ready,
                 Err(error) => {
                     error!(%error, "cannot wait for signals and questions; the gateway ends");
@@ -84,6 +92,10 @@ impl Housekeeping {
                 }
             }
             let now = clock::now();
+            if look_at.is_some_and(|at| at <= now) {
+                look_at = Some(now + LOOK);
+                self.give_way_to_translation();
+            }
             if let (true, Some(door)) = (ready.control, &self.doors.control) {
                 visitors.control.extend(let_in_control(&door.listener, now));
             }
@@ -95,8 +107,23 @@ impl Housekeeping {
         }
     }
 
-    /// Waits until something can be done, or a client's time is over.
-    fn wait(&self, visitors: &Visitors) -> io::Result<Ready> {
+    /// Whether `auto` chose tun, which it would not have done with address translation.
+    fn may_break_translation(&self) -> bool {
+        self.is_with_ports && self.in_force.backend == Backend::Auto && self.backend == Backend::Tun
+    }
+
+    /// Ends the gateway if addresses are translated by now.
+    fn give_way_to_translation(&self) {
+        if let Some(place) = ports::breaks_translation(&self.in_force, self.backend) {
+            error!(
+                "addresses are translated now, by {place}, which the backend tun would break; the gateway ends"
+            );
+            let _ = self.requests.put(Request::Stop);
+        }
+    }
+
+    /// Waits until something can be done, a client's time is over, or `at` has come.
+    fn wait(&self, visitors: &Visitors, at: Option<Instant>) -> io::Result<Ready> {
         let Doors { control, metrics, signals, ended } = &self.doors;
         let doors: [Option<BorrowedFd<'_>>; 5] = [
             Some(ended.as_fd()),
@@ -118,7 +145,7 @@ impl Housekeeping {
             .into_iter()
             .chain(clients().map(|client| PollFd::from_borrowed_fd(client.fd(), client.waits_for())))
             .collect();
-        let timeout = clients().map(Client::deadline).min().map(|deadline| {
+        let timeout = clients().map(Client::deadline).chain(at).min().map(|deadline| {
             let left = deadline.since(clock::now());
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
         });
@@ -167,6 +194,10 @@ impl Housekeeping {
     /// Reads the file again and has the packet loop follow it. A wrong one changes nothing. Returns what takes a restart.
     fn reload(&self) -> Result<Vec<String>, String> {
         let Some(file) = &self.file else { return Err("this gateway was started without a file".to_owned()) };
+        // A pipe is at its end, and an empty file would be a right one.
+        if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(format!("{}: not a regular file, and cannot be read again", file.display()));
+        }
         let config = config::read(file, LinkSenses::empty()).map_err(|error| {
             warn!(%error, "the new file is refused; the old one stays in force");
             format!("{error}; the old file stays in force")

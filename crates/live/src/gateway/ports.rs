@@ -9,11 +9,12 @@ use super::choice::{Choice, choose};
 use super::config::{Backend, Config};
 use super::daemon::GatewayError;
 use super::detect::{DetectError, Kernel};
-use super::translation;
+use super::doors;
+use super::translation::{self, Translation};
 use crate::device::Interface;
 use crate::io::claim::{self, Claims};
 use crate::io::divert::{Attachment, Divert, DivertError};
-use crate::io::policy::Policy;
+use crate::io::policy::{self, Policy};
 use crate::io::{PacketIo, Port};
 
 /// Ports that frames come from and go to.
@@ -58,6 +59,7 @@ pub fn claim(
             let ports = sides.into_iter().flat_map(of_side).collect();
             Box::new(Policy::over(claims, ports, &selection).map_err(refused)?)
         } else {
+            policy::clear_away(&claims);
             Box::new(Divert::over(claims, &radio, &selection, Attachment::Newest).map_err(refused)?)
         };
         Ok(OpenPorts { io, backend, notes })
@@ -82,6 +84,9 @@ pub fn foresee(config: &Config) -> Result<Vec<String>, String> {
     }
     lines.push(format!("backend  {}", backend.name()));
     lines.extend(notes.into_iter().map(|note| format!("note: {note}")));
+    lines.extend(
+        doors::foresee(config).into_iter().map(|why| format!("note: here a start would fail: {why}")),
+    );
     for name in &radio {
         if let Some(holder) = claim::holder(name) {
             lines.push(format!("note: a gateway has {name} now: {holder}; another would be refused"));
@@ -95,7 +100,23 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
         radio.iter().try_for_each(|name| is_ethernet(name))?;
         Divert::try_out()
     };
-    choose(config.backend, tried, || translation::look(kernel().proc))
+    let mut choice = choose(config.backend, tried, || translation::look(kernel().proc))?;
+    let bridges = radio.iter().filter(|name| kernel().is_bridge(name));
+    choice.notes.extend(bridges.map(|name| {
+        format!("{name} is a bridge: what passes from one of its members to another does not cross it; name the members that are radios")
+    }));
+    Ok(choice)
+}
+
+/// Whether `auto` chose tun and addresses are translated by now, and by what: connections break, and the gateway has to go.
+pub(super) fn breaks_translation(config: &Config, chosen: Backend) -> Option<String> {
+    if (config.backend, chosen) != (Backend::Auto, Backend::Tun) {
+        return None;
+    }
+    match translation::look(kernel().proc) {
+        Translation::Found(place) => Some(place.to_string()),
+        Translation::None | Translation::Unknown(_) => None,
+    }
 }
 
 fn is_ethernet(name: &str) -> Result<(), DivertError> {

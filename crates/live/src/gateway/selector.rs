@@ -64,6 +64,23 @@ impl Selector {
     }
 }
 
+impl Selector {
+    /// Whether it may pick what a kernel with this selection keeps to itself.
+    pub fn goes_beyond(&self, kernel: &Selection) -> bool {
+        let has_port = |ranges: &[PortRange], port: u16| ranges.iter().any(|range| range.0.contains(&port));
+        let mut ports = self.ports.iter().flat_map(|range| range.0.clone());
+        let of_ports = !kernel.ports.is_empty()
+            && (self.ports.is_empty() || ports.any(|port| !kernel.ports.contains(&port)));
+        let of_prefixes = !kernel.prefixes.is_empty()
+            && (self.prefixes.is_empty()
+                || self.prefixes.iter().any(|prefix| !kernel.prefixes.contains(prefix)));
+        of_ports
+            || of_prefixes
+            || kernel.excluded_ports.iter().any(|port| !has_port(&self.exclude_ports, *port))
+            || kernel.excluded_prefixes.iter().any(|prefix| !self.exclude_prefixes.contains(prefix))
+    }
+}
+
 impl FromStr for PortRange {
     type Err = String;
 
@@ -96,6 +113,24 @@ mod tests {
     fn key(source: &str, destination: &str) -> FlowKey {
         let end = |text: &str| text.parse::<std::net::SocketAddr>().map(|end| (end.ip(), end.port()));
         FlowKey { source: end(source).expect("an end"), destination: end(destination).expect("an end") }
+    }
+
+    #[test]
+    fn only_what_the_kernel_keeps_is_beyond_it() {
+        let of = |ports: &[&str], excluded: &[&str]| {
+            let ranges = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("a range")).collect();
+            Selector { ports: ranges(ports), exclude_ports: ranges(excluded), ..Selector::default() }
+        };
+        for (start, later, beyond) in [
+            (of(&[], &[]), of(&[], &["22"]), false),
+            (of(&[], &["22"]), of(&[], &[]), true),
+            (of(&[], &["22"]), of(&[], &["20-30"]), false),
+            (of(&["80", "443"], &[]), of(&["443"], &["80"]), false),
+            (of(&["80", "443"], &[]), of(&["443-444"], &[]), true),
+            (of(&["80"], &[]), of(&[], &[]), true),
+        ] {
+            assert_eq!(later.goes_beyond(&start.selection()), beyond, "{start:?}, then {later:?}");
+        }
     }
 
     #[test]

@@ -121,6 +121,10 @@ fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
     );
     fs::write(running.file(), format!("{text}name = \"other\"\n[traffic]\nports = [80]\n")).expect("a file");
     let notes = running.ask(&Command::Reload).expect("it is right");
+    assert_eq!(notes, serde_json::json!({ "notes": [] }), "less than the kernel gives");
+    let more = format!("{text}name = \"other\"\n[traffic]\nexclude-ports = []\n");
+    fs::write(running.file(), more).expect("a file");
+    let notes = running.ask(&Command::Reload).expect("it is right");
     assert_eq!(notes, serde_json::json!({ "notes": ["[traffic] has changed; that takes a restart"] }));
     assert_eq!(running.gateway.report().expect("it runs").engine.rules[0].name, "other");
 }

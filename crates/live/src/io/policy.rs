@@ -208,6 +208,16 @@ impl Rules {
     }
 }
 
+/// Removes what killed gateways with this backend have left, for one with another. Where there is no `ip` nothing was left.
+pub fn clear_away(claims: &Claims) {
+    match remove_rules(|port| claims.has(port) || claim::holder(port).is_none()) {
+        Ok(()) | Err(PolicyError::Start(_)) => {}
+        Err(error) => {
+            tracing::warn!(%error, "routing rules of a killed gateway may be left; they lead nowhere");
+        }
+    }
+}
+
 impl Drop for Rules {
     fn drop(&mut self) {
         if let Err(error) = remove_rules(|port| self.0.has(port)) {

@@ -102,7 +102,12 @@ impl Transfer<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::new(ErrorKind::TimedOut, "nobody opened the connection in time"))
+        let why = if self.stop.load(Ordering::Relaxed) {
+            (ErrorKind::Interrupted, "interrupted")
+        } else {
+            (ErrorKind::TimedOut, "nobody opened the connection in time")
+        };
+        Err(io::Error::new(why.0, why.1))
     }
 
     /// Sends until the size is reached or time is up; returns how many segments were sent again.

@@ -35,7 +35,7 @@ impl<'t> Document<'t> {
         if text.trim().is_empty() {
             return Err(ScenarioError::of_file(
                 name,
-                "the file is empty; expected a scenario with nodes, links and flows",
+                "the file is empty; expected a scenario, with nodes, links and flows, or a sweep",
             ));
         }
         Self::parse_toml(text, name)

@@ -353,6 +353,12 @@ impl Agent for Snoop {
     fn drain(&mut self, cx: &mut Context<'_>) {
         let holds = |key: &FlowKey| self.flows.peek(*key).is_some_and(|flow| !flow.held.is_empty());
         let holding: Vec<FlowKey> = self.flows.keys().filter(holds).collect();
+        // At once: each flush would look for its own among all.
+        for key in &holding {
+            if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+                hop.turns.clear();
+            }
+        }
         for key in holding {
             self.flush(key, cx);
         }

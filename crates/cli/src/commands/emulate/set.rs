@@ -51,6 +51,7 @@ fn only_one() -> Result<PathBuf, Failure> {
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .filter(|path| control::is_alive(path))
         .collect();
     sockets.sort();
     match sockets.as_slice() {

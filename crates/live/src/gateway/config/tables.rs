@@ -5,12 +5,14 @@ use std::fmt;
 use std::time::Duration;
 
 use lasthop_agent::Budget;
-use lasthop_schemes::settings::{DurationText, OctetsText};
+use lasthop_schemes::settings::{Count, Octets, SECOND, TIB, Time, WEEK};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::gateway::plan::SteppingAside;
 use crate::gateway::selector::{PortRange, Prefix};
+use crate::gateway::table::IdleTimes;
 
 /// A lasthop gateway. Every key has a default; an empty file is a gateway that finds its interfaces by itself and runs Snoop for
 /// all TCP but ssh.
@@ -143,15 +145,20 @@ pub struct LayerTable {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoundsTable {
     /// Connections at a time, 1 to 1,000,000; default 10,000. What comes beyond passes untouched.
+    #[serde(with = "Count::<1, 1_000_000>")]
     pub flows: usize,
     /// Memory that an agent may take for one connection; default 4 MiB. A scheme may have less by its own settings.
-    #[serde(with = "lasthop_schemes::settings::octets")]
-    #[schemars(with = "OctetsText")]
+    #[serde(with = "Octets::<0, TIB>")]
     pub octets_per_flow: usize,
     /// Memory that all agents together may take for what they keep of packets; default 64 MiB.
-    #[serde(with = "lasthop_schemes::settings::octets")]
-    #[schemars(with = "OctetsText")]
+    #[serde(with = "Octets::<0, TIB>")]
     pub octets_in_all: usize,
+}
+
+impl BoundsTable {
+    pub(super) const fn budget(&self) -> Budget {
+        Budget { flows: self.flows, octets_per_flow: self.octets_per_flow, octets_in_all: self.octets_in_all }
+    }
 }
 
 /// How long a connection may be idle until it is forgotten. It goes on all the same, and is met anew with its next packet.
@@ -159,25 +166,27 @@ pub struct BoundsTable {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleTable {
     /// After a SYN that nobody answers; default "30 s".
-    #[serde(with = "lasthop_schemes::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<SECOND, WEEK>")]
     pub opening: Duration,
     /// While data may flow; default "10 min".
-    #[serde(with = "lasthop_schemes::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<SECOND, WEEK>")]
     pub established: Duration,
     /// After one end's FIN; default "2 min".
-    #[serde(with = "lasthop_schemes::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<SECOND, WEEK>")]
     pub half_closed: Duration,
     /// After both ends' FINs, or a reset; default "10 s".
-    #[serde(with = "lasthop_schemes::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<SECOND, WEEK>")]
     pub closing: Duration,
     /// At the bound, a connection that was used within this time does not make room for a new one; default "10 s".
-    #[serde(with = "lasthop_schemes::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<0, WEEK>")]
     pub grace: Duration,
+}
+
+impl IdleTable {
+    pub(super) const fn times(&self) -> IdleTimes {
+        let by_state = [self.opening, self.established, self.half_closed, self.closing];
+        IdleTimes { by_state, grace: self.grace }
+    }
 }
 
 /// When connections are left alone that no agent does any good to.
@@ -187,13 +196,24 @@ pub struct SteppingAsideTable {
     /// Whether connections are left alone whose sender does not slow down on loss; default true.
     pub unresponsive: bool,
     /// Losses to which it did not answer, 1 to 100; default 8. A loss to which it does takes two of them away.
+    #[serde(with = "Count::<1, 100>")]
     pub unresponsive_losses: u8,
-    /// A connection of which only one direction passes here is left alone after so many packets, 1 or more; default 32,
+    /// A connection of which only one direction passes here is left alone after so many packets, 1 to 1,000,000; default 32,
+    #[serde(with = "Count::<1, 1_000_000>")]
     pub one_way_packets: u64,
     /// and so much time; default "1 s".
-    #[serde(with = "lasthop_schemes::settings::duration")]
-    #[schemars(with = "DurationText")]
+    #[serde(with = "Time::<0, WEEK>")]
     pub one_way_time: Duration,
+}
+
+impl SteppingAsideTable {
+    pub(super) fn plan(&self) -> SteppingAside {
+        SteppingAside {
+            one_way_packets: self.one_way_packets,
+            one_way_time: self.one_way_time,
+            unresponsive_losses: self.unresponsive.then_some(self.unresponsive_losses),
+        }
+    }
 }
 
 /// Figures for Prometheus.

@@ -9,7 +9,10 @@ use crate::file::{Overrides, Sweep, read as read_file};
 
 #[test]
 fn an_empty_file_is_called_empty() {
-    assert_eq!(error(""), "x.toml: the file is empty; expected a scenario with nodes, links and flows");
+    assert_eq!(
+        error(""),
+        "x.toml: the file is empty; expected a scenario, with nodes, links and flows, or a sweep"
+    );
     assert!(error(" \n\n").contains("empty"));
 }
 
