@@ -101,12 +101,10 @@ pub fn start(hop: &BehindHop, command: &mut Command, signals: &Signals) -> io::R
     command.env("LASTHOP_GATEWAY", hop.gateway.to_string());
     command.env("LASTHOP_GATEWAY_V6", hop.gateway_v6.to_string());
     let before = signals.before;
-    // SAFETY: the closure makes two calls that are safe between fork and exec.
+    // SAFETY: the closure makes one call that is safe between fork and exec.
     unsafe {
         command.pre_exec(move || {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-            // If we are killed the hop is gone, and so is what ran behind it.
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGHUP);
             Ok(())
         });
     }
