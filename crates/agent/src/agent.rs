@@ -3,6 +3,7 @@
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use crate::context::Context;
+use crate::counter::DropReason;
 use crate::link::{LinkEvent, LinkSenses};
 
 /// A transport-aware state machine at the edge of a wireless hop.
@@ -111,17 +112,6 @@ pub enum Verdict {
     Drop(DropReason),
     /// The agent keeps it: it took the packet over, to send it, or something in its place, later.
     Absorb,
-}
-
-/// Why an agent dropped a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DropReason {
-    /// A duplicate ACK that the sender must not see: the loss is repaired locally.
-    DuplicateAck,
-    /// There is no room for it.
-    Full,
-    /// An ACK of what the sender knows already from an agent nearer to it, or will.
-    Acknowledged,
 }
 
 /// When an agent wants to be called, and why.

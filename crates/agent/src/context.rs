@@ -4,6 +4,7 @@ use lasthop_packet::{Instant, Packet, Rng};
 
 use crate::agent::Side;
 use crate::budget::Budget;
+use crate::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, DropReason};
 use crate::passage::Passage;
 use crate::report::Report;
 
@@ -62,6 +63,16 @@ impl<'a> Context<'a> {
     /// Reports what happened.
     pub fn report(&mut self, report: Report) {
         self.outbox.reports.push(report);
+    }
+
+    /// Reports that data was dropped that is not the packet in hand, or only a part of it, which no verdict tells.
+    pub fn report_dropped(&mut self, packet: &Packet, octets: usize, reason: DropReason) {
+        let report = match packet.tcp() {
+            Some(tcp) => Report::of(&DROPPED_HELD).at(tcp.seq),
+            None => Report::of(&DROPPED_HELD),
+        };
+        self.report(report.which(reason.about));
+        self.report(Report { counter: &DROPPED_HELD_OCTETS, amount: octets as u64, ..report });
     }
 
     /// Lets packets of a connection pass without asking; in place of what was said of it before.

@@ -8,6 +8,7 @@
 //! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
 //! | [`passage`] | [`Passage`], what an agent lets pass without being asked |
 //! | [`report`] | [`Report`], the only telemetry |
+//! | [`counter`] | [`Counter`]: what is counted, under one name everywhere; drop reasons are counters |
 //! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
 //! | [`lookup`] | a map for single keys |
 //! | [`flow_table`] | per-connection state within a bound |
@@ -19,6 +20,7 @@
 pub mod agent;
 pub mod budget;
 pub mod context;
+pub mod counter;
 pub mod flow_table;
 pub mod link;
 pub mod lookup;
@@ -29,9 +31,10 @@ pub mod segment_cache;
 pub mod stack;
 mod timer_heap;
 
-pub use agent::{Agent, Deadline, DropReason, Side, Verdict};
+pub use agent::{Agent, Deadline, Side, Verdict};
 pub use budget::{Budget, Room};
 pub use context::{Context, Outbox};
+pub use counter::{Counter, DropReason, Tally};
 pub use flow_table::FlowTable;
 pub use link::{Fate, LinkEvent, LinkSenses};
 pub use lookup::Lookup;

@@ -1,61 +1,45 @@
-//! Telemetry: typed, counted and written by the world, never by the agent.
+//! What agents tell of what they do.
 
 use lasthop_packet::Seq;
 
-use crate::agent::DropReason;
+use crate::counter::Counter;
 
-/// What an agent did.
+/// Something that an agent did. A world counts it, and shows it in traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
-    /// It sent a segment again from its own cache.
-    LocalRetransmit {
-        /// The segment.
-        seq: Seq,
-        /// What made it do so.
-        cause: Cause,
-    },
-    /// It kept a duplicate ACK from the sender.
-    DuplicateAckSuppressed {
-        /// The acknowledgment number.
-        ack: Seq,
-    },
-    /// It sent an ACK in a receiver's name.
-    AckGenerated {
-        /// The acknowledgment number.
-        ack: Seq,
-    },
-    /// It kept an ACK back that an agent nearer to the sender makes.
-    AckSuppressed {
-        /// The acknowledgment number.
-        ack: Seq,
-    },
-    /// Data that an agent acknowledged in a receiver's name has not arrived, and nobody has it any more.
-    AcknowledgedAndLost {
-        /// Where it begins.
-        seq: Seq,
-    },
-    /// It sent a control message to a TCP sender.
-    ControlMessage {
-        /// The segment that the message is about.
-        seq: Seq,
-        /// Which message, as the scheme calls it.
-        name: &'static str,
-    },
-    /// It dropped data that was not the packet in hand, or a part of that: the tail of a super-packet that
-    /// found no room, or what had waited here.
-    Dropped {
-        /// The data's first sequence number.
-        seq: Seq,
-        /// Octets of payload.
-        octets: u32,
-        /// Why.
-        reason: DropReason,
-    },
-    /// A table or cache was full and something passed through untouched.
-    AtBound {
-        /// Which bound.
-        bound: &'static str,
-    },
+pub struct Report {
+    /// What.
+    pub counter: &'static Counter,
+    /// By how much the counter goes up: 1, unless it counts octets.
+    pub amount: u64,
+    /// The first sequence number of the data, or the acknowledgment number.
+    pub seq: Option<Seq>,
+    /// Which of its kind: a message's name, a bound, a cause; may be empty.
+    pub detail: &'static str,
+}
+
+impl Report {
+    /// It happened once.
+    pub const fn of(counter: &'static Counter) -> Self {
+        Self { counter, amount: 1, seq: None, detail: "" }
+    }
+
+    /// To the data or acknowledgment of this number.
+    #[must_use]
+    pub const fn at(self, seq: Seq) -> Self {
+        Self { seq: Some(seq), ..self }
+    }
+
+    /// Which of its kind.
+    #[must_use]
+    pub const fn which(self, detail: &'static str) -> Self {
+        Self { detail, ..self }
+    }
+
+    /// So many times, or so many octets.
+    #[must_use]
+    pub const fn times(self, amount: u64) -> Self {
+        Self { amount, ..self }
+    }
 }
 
 /// What made an agent retransmit.
@@ -65,4 +49,14 @@ pub enum Cause {
     DuplicateAck,
     /// A local timer.
     Timer,
+}
+
+impl Cause {
+    /// In a report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DuplicateAck => "duplicate ACK",
+            Self::Timer => "timer",
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Agents on top of each other are an agent.
 
-use lasthop_packet::{FlowKey, Packet, Seq};
+use lasthop_packet::{FlowKey, Packet};
 
-use crate::agent::{Agent, Deadline, DropReason, Side, Verdict};
+use crate::agent::{Agent, Deadline, Side, Verdict};
 use crate::context::{Context, Outbox};
+use crate::counter::AT_BOUND;
 use crate::link::{LinkEvent, LinkSenses};
 use crate::report::Report;
 
@@ -63,7 +64,7 @@ impl Stack {
                 continue;
             };
             if allowed == 0 {
-                cx.report(Report::AtBound { bound: "answers within a stack" });
+                cx.report(Report::of(&AT_BOUND).which("answers within a stack"));
                 cx.send(to, packet);
                 continue;
             }
@@ -73,7 +74,8 @@ impl Stack {
             match verdict {
                 // It leaves behind what the agent sent in answer to it.
                 Verdict::Forward => self.under_way.insert(behind, UnderWay { from: next, to, packet }),
-                Verdict::Drop(reason) => report_dropped(&packet, reason, cx),
+                // The world does not see this verdict.
+                Verdict::Drop(reason) => cx.report_dropped(&packet, packet.payload().len(), reason),
                 Verdict::Absorb => {}
             }
         }
@@ -105,12 +107,6 @@ impl Stack {
         let others = self.agents.iter().enumerate().filter(|(other, _)| *other != index);
         others.map(|(_, agent)| agent.octets()).sum()
     }
-}
-
-/// The world does not see the verdict on a packet that one agent sends and another drops.
-fn report_dropped(packet: &Packet, reason: DropReason, cx: &mut Context<'_>) {
-    let seq = packet.tcp().map_or(Seq(0), |tcp| tcp.seq);
-    cx.report(Report::Dropped { seq, octets: packet.payload().len() as u32, reason });
 }
 
 impl Agent for Stack {
@@ -193,9 +189,10 @@ impl Agent for Stack {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use lasthop_packet::{Instant, Ip, Payload, Rng, Tcp};
+    use lasthop_packet::{Instant, Ip, Payload, Rng, Seq, Tcp};
 
     use super::*;
+    use crate::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, FULL};
 
     /// Holds everything until it is drained.
     #[derive(Default)]
@@ -262,7 +259,7 @@ mod tests {
         let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
         let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
         assert_eq!(stack.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
-        let at_bound = Report::AtBound { bound: "answers within a stack" };
+        let at_bound = Report::of(&AT_BOUND).which("answers within a stack");
         assert!(outbox.reports.contains(&at_bound));
         // The first sends two packets that leave at once. The second is asked about the packet in hand, and
         // sends two; each answer leads to two more, and goes on.
@@ -276,7 +273,7 @@ mod tests {
 
     impl Agent for Wall {
         fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
-            Verdict::Drop(DropReason::Full)
+            Verdict::Drop(&FULL)
         }
     }
 
@@ -290,14 +287,15 @@ mod tests {
         let mut packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
         let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
         // From the radio side: the first agent asked answers back there, and the packet ends at the second.
-        assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Drop(DropReason::Full));
+        assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Drop(&FULL));
         assert_eq!((outbox.packets.len(), outbox.reports.len()), (2, 0));
         let mut stack = Stack::new(vec![Box::new(Wall), Box::<Keeper>::default()]);
         outbox = Outbox::default();
         let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
         assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Absorb);
         stack.drain(&mut cx);
-        let dropped = Report::Dropped { seq: Seq(7), octets: 100, reason: DropReason::Full };
-        assert_eq!((outbox.packets.len(), outbox.reports), (0, vec![dropped]));
+        let dropped = Report::of(&DROPPED_HELD).at(Seq(7));
+        let octets = Report { counter: &DROPPED_HELD_OCTETS, amount: 100, ..dropped };
+        assert_eq!((outbox.packets.len(), outbox.reports), (0, vec![dropped.which(FULL.about), octets]));
     }
 }

@@ -1,5 +1,7 @@
 //! Every scheme of a scenario over all its seeds.
 
+use lasthop_agent::Counter;
+use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
 use lasthop_scenario::{BuildError, Scenario};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -141,7 +143,7 @@ impl ComparisonRow {
     fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Option<Self> {
         let estimate =
             |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
-        let counter = |name: &str| estimate(&|run| run.counters.get(name).copied().unwrap_or(0) as f64);
+        let counter = |counter: &Counter| estimate(&|run| run.count(counter) as f64);
         let completions = completions(runs);
         let improvement_percent =
             baseline.and_then(|baseline| match (&completions, self::completions(baseline)) {
@@ -158,8 +160,8 @@ impl ComparisonRow {
             retransmits: estimate(&|run| run.aggregate.retransmits as f64)?,
             timeouts: estimate(&|run| run.aggregate.timeouts as f64)?,
             fast_retransmits: estimate(&|run| run.aggregate.fast_retransmits as f64)?,
-            control_messages: counter("control_messages")?,
-            local_retransmits: counter("local_retransmits")?,
+            control_messages: counter(&CONTROL_MESSAGES)?,
+            local_retransmits: counter(&LOCAL_RETRANSMITS)?,
             jain_fairness: estimate(&|run| run.aggregate.jain_fairness)?,
             datagrams: DatagramEstimates::of(runs),
             air_time_percent: runs

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_agent::Counter;
+use lasthop_agent::counter::{AT_BOUND, DROPPED_HELD};
 use lasthop_packet::Instant;
 use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice};
+use lasthop_sim::aodv::AodvCounters;
 use lasthop_sim::{Observer, UdpOutcome};
 use serde::Serialize;
 
@@ -306,50 +309,35 @@ fn aggregate(scenario: &Scenario, flows: &[FlowSummary], stations: &[StationSumm
 }
 
 fn counters(built: &Built) -> BTreeMap<String, u64> {
-    let counters = built.world.counters();
-    let accounts = built.world.accounts();
-    let mut named = BTreeMap::from(
-        [
-            ("events", counters.events),
-            ("frames_sent", counters.frames_sent),
-            ("frames_lost", counters.frames_lost),
-            ("frames_given_up", counters.frames_given_up),
-            ("link_acks_lost", counters.link_acks_lost),
-            ("duplicate_frames", counters.duplicate_frames),
-            ("control_messages", counters.control_messages),
-            ("local_retransmits", counters.local_retransmits),
-            ("duplicate_acks_suppressed", counters.duplicate_acks_suppressed),
-            ("acks_generated", counters.acks_generated),
-            ("acks_suppressed", counters.acks_suppressed),
-            ("acknowledged_and_lost", counters.acknowledged_and_lost),
-            ("dropped_by_agents", counters.dropped_by_agents),
-            ("agents_at_bound", counters.reports_at_bound),
-            ("packets_originated", accounts.originated),
-            ("packets_consumed", accounts.consumed),
-            ("packets_absorbed", accounts.absorbed),
-            ("packets_in_transit", accounts.in_transit),
-            ("packets_held_by_agents", built.world.held_by_agents()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    );
-    if let Some(aodv) = built.world.aodv_counters() {
-        let of_aodv = [
-            ("aodv_searches", aodv.searches),
-            ("aodv_searches_failed", aodv.searches_failed),
-            ("aodv_rreq_originated", aodv.requests_originated),
-            ("aodv_rreq_forwarded", aodv.requests_forwarded),
-            ("aodv_rrep_originated", aodv.replies_originated),
-            ("aodv_rrep_forwarded", aodv.replies_forwarded),
-            ("aodv_rerr_sent", aodv.errors_sent),
-            ("aodv_hello_sent", aodv.hellos_sent),
-            ("aodv_links_broken", aodv.links_broken),
-            ("packets_broadcast", accounts.broadcast),
-            ("broadcasts_heard", accounts.heard),
-        ];
-        named.extend(of_aodv.map(|(name, value)| (name.to_owned(), value)));
+    let world = &built.world;
+    let accounts = world.accounts();
+    let of_agents = |counter: &Counter| world.reported().of(counter);
+    let packets = [
+        ("packets_originated", accounts.originated),
+        ("packets_consumed", accounts.consumed),
+        ("packets_absorbed", accounts.absorbed),
+        ("packets_in_transit", accounts.in_transit),
+        ("packets_held_by_agents", world.held_by_agents()),
+        // Names that these had before agents' counters had one for all worlds.
+        ("dropped_by_agents", of_agents(&DROPPED_HELD)),
+        ("agents_at_bound", of_agents(&AT_BOUND)),
+    ];
+    let aodv = world.aodv_counters();
+    let broadcasts = [("packets_broadcast", accounts.broadcast), ("broadcasts_heard", accounts.heard)];
+    let counted = world.counters().iter().chain(world.reported().iter());
+    let counted = counted.chain(aodv.iter().flat_map(AodvCounters::iter));
+    let counted = counted.map(|(counter, count)| (counter.name, count)).chain(packets);
+    let counted = counted.chain(aodv.iter().flat_map(|_| broadcasts));
+    let dropped = accounts
+        .dropped
+        .iter()
+        .map(|(cause, count)| (format!("dropped_{}", cause.name().replace(' ', "_").to_lowercase()), *count));
+    counted.map(|(name, count)| (name.to_owned(), count)).chain(dropped).collect()
+}
+
+impl RunSummary {
+    /// How much was counted; 0 if this run has no such counter.
+    pub fn count(&self, counter: &Counter) -> u64 {
+        self.counters.get(counter.name).copied().unwrap_or(0)
     }
-    for (cause, count) in &accounts.dropped {
-        named.insert(format!("dropped_{}", cause.name().replace(' ', "_").to_lowercase()), *count);
-    }
-    named
 }

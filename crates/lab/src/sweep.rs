@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
 use lasthop_scenario::{BuildError, Point};
+use lasthop_sim::counters::{FRAMES_GIVEN_UP, FRAMES_SENT};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
@@ -54,7 +56,7 @@ enum Cell {
 }
 
 /// The columns behind those of what was varied. A row is one flow of one run; the counters are the run's.
-const COLUMNS: [&str; 27] = [
+static COLUMNS: [&str; 27] = [
     "scheme",
     "seed",
     "flow",
@@ -68,10 +70,10 @@ const COLUMNS: [&str; 27] = [
     "fast_retransmits",
     "duplicate_acks",
     "rtt_mean_s",
-    "frames_sent",
-    "frames_given_up",
-    "control_messages",
-    "local_retransmits",
+    FRAMES_SENT.name,
+    FRAMES_GIVEN_UP.name,
+    CONTROL_MESSAGES.name,
+    LOCAL_RETRANSMITS.name,
     "transport",
     "datagrams_sent",
     "datagrams_received",
@@ -92,7 +94,7 @@ fn header(points: &[Point]) -> Vec<String> {
 /// The result, a line a flow of a run, with the varied keys in front.
 fn lines<'a>(points: &'a [Point], rows: &'a [SweepRow]) -> impl Iterator<Item = Vec<Cell>> + 'a {
     rows.iter().flat_map(|row| row.summary.flows.iter().map(move |flow| (row, flow))).map(|(row, flow)| {
-        let counter = |name: &str| Cell::Count(row.summary.counters.get(name).copied().unwrap_or(0));
+        let counter = |counter| Cell::Count(row.summary.count(counter));
         let datagrams = |of: fn(Datagrams) -> u64| Cell::OptionalCount(flow.datagrams.map(of));
         let assignments = &points[row.point].assignments;
         let mut line: Vec<Cell> = assignments.iter().map(|(_, value)| Cell::Text(value.clone())).collect();
@@ -110,10 +112,10 @@ fn lines<'a>(points: &'a [Point], rows: &'a [SweepRow]) -> impl Iterator<Item = 
             Cell::OptionalCount(flow.fast_retransmits),
             Cell::OptionalCount(flow.duplicate_acks),
             Cell::Number(flow.rtt_mean_s),
-            counter("frames_sent"),
-            counter("frames_given_up"),
-            counter("control_messages"),
-            counter("local_retransmits"),
+            counter(&FRAMES_SENT),
+            counter(&FRAMES_GIVEN_UP),
+            counter(&CONTROL_MESSAGES),
+            counter(&LOCAL_RETRANSMITS),
             Cell::Text(flow.transport.to_owned()),
             datagrams(|datagrams| datagrams.sent),
             datagrams(|datagrams| datagrams.received),

@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
+use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use lasthop_scenario::{BuildError, FlowModel, RealHosts, Scenario};
 use lasthop_schemes::catalogue::Role;
 use lasthop_sim::NodeId;
@@ -214,8 +215,8 @@ pub fn run_with(
     let took = clock::now().since(began).as_secs_f64();
     let report = gateway.as_ref().map(Gateway::report).transpose()?;
     let seats = stations::seats(scenario, &built.wlans);
-    let looked = running.with_world(move |world| (stations::look(world, seats), *world.counters()));
-    let (stations, counters) = looked.map_err(|gone| failed(io::Error::other(gone)))?;
+    let looked = running.with_world(move |world| (stations::look(world, seats), world.reported().clone()));
+    let (stations, reported) = looked.map_err(|gone| failed(io::Error::other(gone)))?;
     let busy = report.as_ref().map(|report| report.cpu_s);
     // First the emulator's clock, for the same reason; what the gateway then misses is its interface.
     let summary = running.stop().map_err(failed)?;
@@ -235,8 +236,8 @@ pub fn run_with(
         gateway: report,
         intact: transferred.intact,
         stations,
-        acks_generated: counters.acks_generated,
-        acks_suppressed: counters.acks_suppressed,
+        acks_generated: reported.of(&ACKS_GENERATED),
+        acks_suppressed: reported.of(&ACKS_SUPPRESSED),
         emulator: summary,
         trusted: because.is_empty(),
         because,

@@ -54,8 +54,12 @@ fn snoop_sees_downloads(hosts: &Hosts, backend: &str) {
     assert!(flows.iter().all(|flow| flow.core.port() == 5000), "{flows:?}");
     let report = gateway.stop().expect("it ends well");
     let engine = &report.engine;
-    assert!(engine.agents.seen + engine.agents.shown > 100 && engine.held == 0, "{report:?}");
-    assert_eq!((report.lost, engine.agents.panics, engine.counters.unaddressed), (0, 0, 0), "{report:?}");
+    assert!(engine.agents.packets.seen + engine.agents.packets.shown > 100 && engine.held == 0, "{report:?}");
+    assert_eq!(
+        (report.lost, engine.agents.packets.panics, engine.counters.counts.unaddressed),
+        (0, 0, 0),
+        "{report:?}"
+    );
     assert_nothing_is_left(&hosts.gateway);
     // It was never needed.
     hosts.download(SERVER, BULK / 10);
@@ -74,7 +78,7 @@ fn snoop_sees_downloads_over_a_bridge() {
     let gateway = start(&hosts, "auto");
     hosts.download(SERVER, BULK);
     let report = gateway.stop().expect("it ends well");
-    assert!(report.engine.agents.seen + report.engine.agents.shown > 100, "{report:?}");
+    assert!(report.engine.agents.packets.seen + report.engine.agents.packets.shown > 100, "{report:?}");
 }
 
 fn snoop_sees_downloads_behind_address_translation() {
@@ -85,7 +89,7 @@ fn snoop_sees_downloads_behind_address_translation() {
     let flows = gateway.flows(10).expect("it runs");
     assert!(matches!(&flows[..], [flow] if flow.octets_from_core > BULK as u64), "{flows:?}");
     let report = gateway.stop().expect("it ends well");
-    assert!(report.engine.agents.seen + report.engine.agents.shown > 100, "{report:?}");
+    assert!(report.engine.agents.packets.seen + report.engine.agents.packets.shown > 100, "{report:?}");
     assert_eq!(report.engine.counters.passed.one_way, 0, "{report:?}");
 }
 

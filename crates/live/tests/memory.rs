@@ -1,6 +1,7 @@
 //! Memory that a gateway takes, as the kernel counts it. One test in a process of its own: others would
 //! be counted, too.
 
+use lasthop_agent::counter::AT_BOUND;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -86,7 +87,7 @@ fn a_hundred_thousand_small_segments_stay_within_the_budget() {
         }
     }
     let (taken, report) = (resident() - before, gateway.engine.report());
-    assert!(report.agents.at_bound > 0, "the budget is met: {report:?}");
+    assert!(report.agents.reported.of(&AT_BOUND) > 0, "the budget is met: {report:?}");
     assert!(report.agent_octets <= 16 << 20, "{}", report.agent_octets);
     assert!(taken <= (16 << 20) + BESIDE, "{taken} octets are resident");
 }

@@ -163,8 +163,12 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
     }
     let report = engine.report();
     let passed = report.counters.passed;
-    assert_eq!((passed.sum(), report.agents.panics, report.counters.unaddressed), (0, 0, 0), "{passed:?}");
-    assert_eq!(report.counters.aside_unresponsive, 0, "the simulator's senders slow down on loss");
+    assert_eq!(
+        (passed.sum(), report.agents.packets.panics, report.counters.counts.unaddressed),
+        (0, 0, 0),
+        "{passed:?}"
+    );
+    assert_eq!(report.counters.counts.aside_unresponsive, 0, "the simulator's senders slow down on loss");
 }
 
 /// Where a frame goes to, and its IP packet as it will be on the wire: a checksum that was left to the network card is filled in.

@@ -1,5 +1,6 @@
 //! What reaches the gateway of a trial, and the stations' own agents.
 
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED, CONTROL_MESSAGES};
 use std::net::IpAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -147,9 +148,9 @@ fn nobody_is_told_anything_where_no_agent_asks() {
 fn a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them() {
     let outcome = run(&scenario("refined-icmp"), None).expect("it runs");
     let gateway = outcome.gateway.expect("there is one");
-    let messages = gateway.engine.agents.control_messages;
+    let messages = gateway.engine.agents.reported.of(&CONTROL_MESSAGES);
     assert!(outcome.intact && messages > 100, "{messages} messages");
-    assert_eq!(gateway.engine.counters.unaddressed, 0);
+    assert_eq!(gateway.engine.counters.counts.unaddressed, 0);
 }
 
 /// A real client on an 802.11g access point, far enough behind a wire for a window of some size.
@@ -173,7 +174,14 @@ fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
     let case = plan::cases(&scenario).into_iter().find(|case| case.flow == flow).expect("it is there");
     let outcome = trial::run_with(&scenario, &case, agent, &AtomicBool::new(false)).expect("it runs");
     assert!(outcome.intact && outcome.completion_s.is_some(), "{outcome:?}");
-    assert_eq!(outcome.gateway.as_ref().map_or(0, |gateway| gateway.engine.agents.acknowledged_and_lost), 0);
+    assert_eq!(
+        outcome.gateway.as_ref().map_or(0, |gateway| gateway
+            .engine
+            .agents
+            .reported
+            .of(&ACKNOWLEDGED_AND_LOST)),
+        0
+    );
     outcome
 }
 
@@ -193,7 +201,11 @@ fn a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air() {
         frames_of_client(&lle),
         frames_of_client(&plain)
     );
-    assert!(agents.acks_generated > 1500 && lle.acks_suppressed > 500, "{agents:?} {}", lle.acks_suppressed);
+    assert!(
+        agents.reported.of(&ACKS_GENERATED) > 1500 && lle.acks_suppressed > 500,
+        "{agents:?} {}",
+        lle.acks_suppressed
+    );
     assert_eq!((plain.acks_generated, plain.acks_suppressed), (0, 0));
 }
 
@@ -250,6 +262,6 @@ fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
     let outcome = over_a_cell("\"lle-tcp\"", "download", Some(agent));
     let agents = &outcome.gateway.as_ref().expect("there is one").engine.agents;
     let frames = frames_of_client(&outcome);
-    assert!((100..1000).contains(&agents.acks_generated), "until it died: {agents:?}");
+    assert!((100..1000).contains(&agents.reported.of(&ACKS_GENERATED)), "until it died: {agents:?}");
     assert!(frames > 500, "the client's own ACKs since: {frames}");
 }

@@ -1,5 +1,6 @@
 //! Where agents sit when a scenario's links are between real hosts.
 
+use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -84,8 +85,8 @@ fn simulated_stations_have_the_schemes_agents_as_in_a_simulation() {
     for (scheme, acts) in [("none", false), ("lle-tcp", true)] {
         let mut world = build(&scenario, scheme).world;
         world.advance_to(Instant::from_secs(5));
-        let counters = world.counters();
-        assert_eq!([counters.acks_generated, counters.acks_suppressed].map(|count| count > 500), [acts; 2]);
+        let reported = world.reported();
+        assert_eq!([&ACKS_GENERATED, &ACKS_SUPPRESSED].map(|counter| reported.of(counter) > 500), [acts; 2]);
         assert!(world.accounts().balance());
     }
 }
@@ -165,9 +166,9 @@ fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
     assert_eq!(sent, [vec![(ack, 1500, 0)], vec![(ack, 100, 0)]], "made by the gateway's agent");
     // The client's own crosses the air only as evidence, which need not go on.
     assert_eq!(hosts.send(true, ack, (100, 1500), 0, 50), [vec![], vec![]]);
-    assert_eq!(hosts.built.world.counters().acks_suppressed, 1);
+    assert_eq!(hosts.built.world.reported().of(&ACKS_SUPPRESSED), 1);
     assert_eq!(hosts.send(false, ack, (1500, 100), 1000, 200)[0], [(ack, 2500, 0)]);
-    assert_eq!(hosts.built.world.counters().acks_suppressed, 2, "the evidence, at the gateway");
+    assert_eq!(hosts.built.world.reported().of(&ACKS_SUPPRESSED), 2, "the evidence, at the gateway");
     let accounts = hosts.built.world.accounts();
     assert!(accounts.balance() && !accounts.dropped.contains_key(&lasthop_sim::DropCause::NoRoute));
 }

@@ -36,9 +36,7 @@ impl DropCause {
             Self::RouteNotFound => "route not found",
             Self::RouteBufferFull => "too many waiting for routes",
             Self::NoListener => "no listener",
-            Self::Agent(DropReason::DuplicateAck) => "duplicate ACK suppressed",
-            Self::Agent(DropReason::Acknowledged) => "acknowledged by an agent",
-            Self::Agent(DropReason::Full) => "no room in an agent",
+            Self::Agent(reason) => reason.about,
         }
     }
 }

@@ -111,44 +111,28 @@ pub enum Output {
     Failed(Ipv4Addr),
 }
 
-/// What a node has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AodvCounters {
-    /// Searches for routes begun.
-    pub searches: u64,
-    /// Searches that found none.
-    pub searches_failed: u64,
-    /// RREQs of its own.
-    pub requests_originated: u64,
-    /// RREQs of others that it forwarded.
-    pub requests_forwarded: u64,
-    /// RREPs that it made, as the destination or in its place.
-    pub replies_originated: u64,
-    /// RREPs of others that it forwarded.
-    pub replies_forwarded: u64,
-    /// RERRs that it sent.
-    pub errors_sent: u64,
-    /// Hellos that it sent.
-    pub hellos_sent: u64,
-    /// Broken links to neighbours that a route led through.
-    pub links_broken: u64,
-}
-
-impl AodvCounters {
-    /// Of two nodes together.
-    #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self {
-            searches: self.searches + other.searches,
-            searches_failed: self.searches_failed + other.searches_failed,
-            requests_originated: self.requests_originated + other.requests_originated,
-            requests_forwarded: self.requests_forwarded + other.requests_forwarded,
-            replies_originated: self.replies_originated + other.replies_originated,
-            replies_forwarded: self.replies_forwarded + other.replies_forwarded,
-            errors_sent: self.errors_sent + other.errors_sent,
-            hellos_sent: self.hellos_sent + other.hellos_sent,
-            links_broken: self.links_broken + other.links_broken,
-        }
+lasthop_agent::counters! {
+    /// What a node has done so far.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct AodvCounters {
+        /// Searches for routes begun.
+        searches: SEARCHES = "aodv_searches",
+        /// Searches for routes that found none.
+        searches_failed: SEARCHES_FAILED = "aodv_searches_failed",
+        /// RREQs that nodes made.
+        requests_originated: REQUESTS_ORIGINATED = "aodv_rreq_originated",
+        /// RREQs of others that nodes forwarded.
+        requests_forwarded: REQUESTS_FORWARDED = "aodv_rreq_forwarded",
+        /// RREPs that nodes made, as the destination or in its place.
+        replies_originated: REPLIES_ORIGINATED = "aodv_rrep_originated",
+        /// RREPs of others that nodes forwarded.
+        replies_forwarded: REPLIES_FORWARDED = "aodv_rrep_forwarded",
+        /// RERRs sent.
+        errors_sent: ERRORS_SENT = "aodv_rerr_sent",
+        /// Hellos sent.
+        hellos_sent: HELLOS_SENT = "aodv_hello_sent",
+        /// Broken links to neighbours that a route led through.
+        links_broken: LINKS_BROKEN = "aodv_links_broken",
     }
 }
 

@@ -27,6 +27,7 @@ pub mod accounts;
 pub mod aodv;
 pub mod capacity;
 pub mod config;
+pub mod counters;
 pub mod datagrams;
 pub mod flow;
 pub mod id;
@@ -47,6 +48,7 @@ pub use config::{
     Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, QueueLimit, TcpConfig, TransportConfig,
     WiredConfig, WirelessConfig,
 };
+pub use counters::Counters;
 pub use datagrams::{DelayOutcome, UdpOutcome};
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};

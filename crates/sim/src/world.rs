@@ -19,11 +19,12 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::{LinkSenses, Outbox};
+use lasthop_agent::{LinkSenses, Outbox, Tally};
 use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::{Accounts, DropCause};
 use crate::config::NodeKind;
+use crate::counters::Counters;
 use crate::flow::{Carrier, Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 use crate::id::{AgentId, ConnectionId, FlowId, HopId, LinkId, NodeId, PipeId, PortId};
 use crate::observe::{Interest, Observer, TraceEvent};
@@ -72,6 +73,7 @@ pub struct World {
     interest: Interest,
     accounts: Accounts,
     counters: Counters,
+    reported: Tally,
     /// Lent to agents call by call.
     outbox: Outbox,
     /// Flows with an end that are not done yet.
@@ -126,39 +128,6 @@ struct ChannelOfLink {
     channel: Channel,
 }
 
-/// What is counted whether or not anybody observes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Events handled.
-    pub events: u64,
-    /// Transmissions of frames on wireless links.
-    pub frames_sent: u64,
-    /// Of them, lost ones.
-    pub frames_lost: u64,
-    /// Frames given up by a link layer.
-    pub frames_given_up: u64,
-    /// Link-layer acknowledgments lost.
-    pub link_acks_lost: u64,
-    /// Frames that a link layer received twice.
-    pub duplicate_frames: u64,
-    /// Control messages that agents sent.
-    pub control_messages: u64,
-    /// Segments that agents retransmitted locally.
-    pub local_retransmits: u64,
-    /// Duplicate ACKs that agents suppressed.
-    pub duplicate_acks_suppressed: u64,
-    /// ACKs that agents sent in receivers' names.
-    pub acks_generated: u64,
-    /// ACKs that agents kept back because others make them.
-    pub acks_suppressed: u64,
-    /// Times that data was lost for good that an agent had acknowledged in a receiver's name.
-    pub acknowledged_and_lost: u64,
-    /// Times that an agent dropped data that was not the packet in hand, or a part of that.
-    pub dropped_by_agents: u64,
-    /// Times that an agent let something pass untouched because a table or cache of its was full.
-    pub reports_at_bound: u64,
-}
-
 impl World {
     /// The time.
     pub const fn now(&self) -> Instant {
@@ -168,6 +137,11 @@ impl World {
     /// What was counted so far.
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What agents reported so far.
+    pub const fn reported(&self) -> &Tally {
+        &self.reported
     }
 
     /// Where every packet is or went.

@@ -7,6 +7,7 @@ mod settings;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use lasthop_agent::counter::DROPPED_HELD_OCTETS;
 use lasthop_agent::{
     Agent, Budget, Context, Fate, LinkEvent, LinkSenses, Outbox, Passage, Report, Side, Stack, Verdict,
 };
@@ -245,8 +246,9 @@ impl Bench {
         assert!(outbox.packets.len() <= most, "{} packets in one call, not {most}", outbox.packets.len());
         assert!(outbox.reports.len() <= 4 * most, "{} reports in one call", outbox.reports.len());
         for report in &outbox.reports {
-            if let Report::Dropped { seq, octets, .. } = report {
-                self.account.dropped(*seq, *octets);
+            let Report { counter, amount, seq, .. } = *report;
+            if let (true, Some(seq)) = (counter == &DROPPED_HELD_OCTETS, seq) {
+                self.account.dropped(seq, amount as u32);
             }
         }
         for (to, packet) in outbox.packets {

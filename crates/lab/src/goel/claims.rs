@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use lasthop_agent::counter::CONTROL_MESSAGES;
 use lasthop_scenario::BuildError;
+use lasthop_sim::counters::FRAMES_GIVEN_UP;
 use serde_json::Map;
 
 use super::network::{Parameters, experiment};
@@ -121,9 +123,8 @@ fn messages(cells: &[Cell]) -> Vec<Row> {
     let extremes = |better: fn(f64, f64) -> f64, start: f64| -> Option<Estimate> {
         let of_each_seed: Vec<f64> = (0..seeds)
             .map(|seed| {
-                let counts =
-                    cells.iter().filter_map(|cell| cell.refined[seed].counters.get("control_messages"));
-                counts.map(|count| *count as f64).fold(start, better)
+                let counts = cells.iter().map(|cell| cell.refined[seed].count(&CONTROL_MESSAGES));
+                counts.map(|count| count as f64).fold(start, better)
             })
             .collect();
         Estimate::of(&of_each_seed)
@@ -157,7 +158,7 @@ fn one_transfer(seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, Buil
         let estimate =
             |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
         let completion = estimate(&|run| run.aggregate.completion_s.unwrap_or(f64::NAN));
-        let given_up = estimate(&|run| run.counters.get("frames_given_up").copied().unwrap_or(0) as f64);
+        let given_up = estimate(&|run| run.count(&FRAMES_GIVEN_UP) as f64);
         let fast_retransmits = estimate(&|run| run.aggregate.fast_retransmits as f64);
         let expiries = estimate(&|run| run.aggregate.timeouts as f64);
         for (metric, unit, published, measured, tolerance) in [

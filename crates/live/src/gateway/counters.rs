@@ -1,91 +1,98 @@
 //! What the engine counts.
 
-use lasthop_agent::{DropReason, Verdict};
-use serde::Serialize;
+use lasthop_agent::counter::{DROP_REASONS, REPORTS};
+use lasthop_agent::{Counter, Tally, Verdict};
+use serde::{Serialize, Serializer};
 
-use super::rule::RuleCounters;
 use crate::frame::Untouched;
 
-/// What the engine counted since it was made. Frames unless it says otherwise; a super-packet counts once.
-///
-/// Nothing is lost between the lines: `received` is the sum of `passed` and what the agents saw, and what they saw the sum of what
-/// they forwarded, dropped and absorbed. A test holds it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counters {
-    /// Came in by a port.
-    pub received: u64,
-    /// Octets of those, link headers included.
-    pub received_octets: u64,
-    /// Of those, went out again in the same octets without an agent seeing them, by reason.
-    pub passed: Passed,
-    /// Copies of frames that went on in the kernel without asking, as their agents let them. No other count has these.
-    pub copies: u64,
-    /// Packets that an agent made and that nobody knows where to send: their connection is forgotten.
-    pub unaddressed: u64,
-    /// Packets that an agent made too large for IP.
-    pub too_large: u64,
-    /// Connections seen.
-    pub connections: u64,
-    /// Connections forgotten because they were idle.
-    pub expired: u64,
-    /// Connections forgotten to make room for others.
-    pub evicted: u64,
-    /// Connections set aside because only one direction passes here.
-    pub aside_one_way: u64,
-    /// Connections set aside because their sender does not slow down on loss.
-    pub aside_unresponsive: u64,
-    /// Connections set aside by the control socket.
-    pub aside_asked: u64,
+lasthop_agent::counters! {
+    /// What is counted beside the reasons for which frames pass.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub struct EngineCounters {
+        /// Frames that came in by a port.
+        received: RECEIVED = "received_frames",
+        /// Octets of those frames, link headers included.
+        received_octets: RECEIVED_OCTETS = "received_octets",
+        /// Copies of frames that passed in the kernel as agents let them; no other counter has these.
+        copies: COPIES = "copied_frames",
+        /// Packets that agents made for connections that are forgotten.
+        unaddressed: UNADDRESSED = "unaddressed_packets",
+        /// Packets that agents made too large for IP.
+        too_large: TOO_LARGE = "too_large_packets",
+        /// Connections seen.
+        connections: CONNECTIONS = "connections",
+        /// Connections forgotten because they were idle.
+        expired: EXPIRED = "connections_expired",
+        /// Connections forgotten to make room.
+        evicted: EVICTED = "connections_evicted",
+        /// Connections set aside because only one direction passes here.
+        aside_one_way: ASIDE_ONE_WAY = "connections_aside_one_way",
+        /// Connections set aside because their sender does not slow down on loss.
+        aside_unresponsive: ASIDE_UNRESPONSIVE = "connections_aside_unresponsive",
+        /// Connections set aside by the control socket.
+        aside_asked: ASIDE_ASKED = "connections_aside_asked",
+    }
 }
 
-/// Why frames passed without an agent seeing them.
+lasthop_agent::counters! {
+    /// Why frames passed, in the same octets, without an agent seeing them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub struct Passed {
+        /// No IP packet, a kind of packet that no agent understands, a damaged one, or a checksum or segmentation in an odd place.
+        not_understood: NOT_UNDERSTOOD = "not-understood",
+        /// A checksum was wrong.
+        wrong_checksum: WRONG_CHECKSUM = "wrong-checksum",
+        /// UDP or ICMP.
+        not_tcp: NOT_TCP = "not-tcp",
+        /// No rule wants it.
+        unwanted: UNWANTED = "unwanted",
+        /// The table was full of connections in use.
+        table_full: TABLE_FULL = "table-full",
+        /// Its connection was set aside.
+        aside: ASIDE = "aside",
+        /// Only one direction of its connection was seen so far.
+        one_way: ONE_WAY = "one-way",
+        /// The gateway was told to drain, and passes everything on.
+        drained: DRAINED = "drained",
+        /// Its rule's agent has panicked, now or too often before.
+        broken_agent: BROKEN_AGENT = "broken-agent",
+    }
+}
+
+lasthop_agent::counters! {
+    /// What became of the packets of a rule's agent; a super-packet counts once.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub struct PacketCounters {
+        /// Packets that agents saw.
+        seen: SEEN = "seen_packets",
+        /// Of those, packets that went on, edited or not.
+        forwarded: FORWARDED = "forwarded_packets",
+        /// Of those, packets that agents took over, to be sent later or in another shape.
+        absorbed: ABSORBED = "absorbed_packets",
+        /// Packets that agents let pass unasked, and saw a copy of.
+        shown: SHOWN = "shown_packets",
+        /// Packets that agents made.
+        sent: SENT = "made_packets",
+        /// Panics; after each the agent was made anew.
+        panics: PANICS = "panics",
+    }
+}
+
+/// What the engine counted since it was made; a super-packet counts once.
+///
+/// Nothing is lost between the lines: frames received are those that passed and those that agents saw, and what agents saw is
+/// what they forwarded, dropped and absorbed. A test holds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Passed {
-    /// No IP packet, a kind of packet that no agent understands, a damaged one, or a checksum or segmentation in an odd place.
-    pub not_understood: u64,
-    /// A checksum was wrong.
-    pub wrong_checksum: u64,
-    /// UDP or ICMP.
-    pub not_tcp: u64,
-    /// No rule wants it.
-    pub unwanted: u64,
-    /// The table was full of connections in use.
-    pub table_full: u64,
-    /// Its connection was set aside.
-    pub aside: u64,
-    /// The gateway was told to drain, and passes everything on.
-    pub drained: u64,
-    /// Only one direction of its connection was seen so far.
-    pub one_way: u64,
-    /// Its rule's agent has panicked, now or too often before.
-    pub broken_agent: u64,
+pub struct Counters {
+    /// All but the frames that passed.
+    #[serde(flatten)]
+    pub counts: EngineCounters,
+    /// Frames that went out again in the same octets without an agent seeing them, by reason.
+    pub passed: Passed,
 }
 
 impl Passed {
-    /// All of them.
-    pub const fn sum(&self) -> u64 {
-        let Self {
-            not_understood,
-            wrong_checksum,
-            not_tcp,
-            unwanted,
-            table_full,
-            aside,
-            drained,
-            one_way,
-            broken_agent,
-        } = self;
-        *not_understood
-            + *wrong_checksum
-            + *not_tcp
-            + *unwanted
-            + *table_full
-            + *aside
-            + *drained
-            + *one_way
-            + *broken_agent
-    }
-
     pub(super) const fn count(&mut self, why: &Untouched) {
         match why {
             Untouched::WrongChecksum => self.wrong_checksum += 1,
@@ -96,39 +103,54 @@ impl Passed {
     }
 }
 
+/// What a rule's agent did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleCounters {
+    /// Its packets.
+    #[serde(flatten)]
+    pub packets: PacketCounters,
+    /// Of those that it saw, those that ended with it, by reason.
+    #[serde(flatten, serialize_with = "by_name")]
+    pub dropped: Tally,
+    /// What it reports.
+    #[serde(flatten, serialize_with = "by_name")]
+    pub reported: Tally,
+}
+
+impl Default for RuleCounters {
+    fn default() -> Self {
+        Self {
+            packets: PacketCounters::default(),
+            dropped: Tally::of_any(&DROP_REASONS),
+            reported: Tally::of_any(&REPORTS),
+        }
+    }
+}
+
 impl RuleCounters {
-    pub(super) const fn count_verdict(&mut self, verdict: Verdict) {
-        self.seen += 1;
+    pub(super) fn count_verdict(&mut self, verdict: Verdict) {
+        self.packets.seen += 1;
         match verdict {
-            Verdict::Forward => self.forwarded += 1,
-            Verdict::Drop(DropReason::DuplicateAck) => self.dropped_duplicate_ack += 1,
-            Verdict::Drop(DropReason::Full) => self.dropped_full += 1,
-            Verdict::Drop(DropReason::Acknowledged) => self.dropped_acknowledged += 1,
-            Verdict::Absorb => self.absorbed += 1,
+            Verdict::Forward => self.packets.forwarded += 1,
+            Verdict::Drop(reason) => self.dropped.count(reason, 1),
+            Verdict::Absorb => self.packets.absorbed += 1,
         }
     }
 
-    /// Both together.
-    #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self {
-            shown: self.shown + other.shown,
-            seen: self.seen + other.seen,
-            forwarded: self.forwarded + other.forwarded,
-            dropped_duplicate_ack: self.dropped_duplicate_ack + other.dropped_duplicate_ack,
-            dropped_full: self.dropped_full + other.dropped_full,
-            dropped_acknowledged: self.dropped_acknowledged + other.dropped_acknowledged,
-            dropped_held: self.dropped_held + other.dropped_held,
-            absorbed: self.absorbed + other.absorbed,
-            sent: self.sent + other.sent,
-            local_retransmits: self.local_retransmits + other.local_retransmits,
-            duplicate_acks_suppressed: self.duplicate_acks_suppressed + other.duplicate_acks_suppressed,
-            acks_generated: self.acks_generated + other.acks_generated,
-            acks_suppressed: self.acks_suppressed + other.acks_suppressed,
-            acknowledged_and_lost: self.acknowledged_and_lost + other.acknowledged_and_lost,
-            control_messages: self.control_messages + other.control_messages,
-            at_bound: self.at_bound + other.at_bound,
-            panics: self.panics + other.panics,
-        }
+    /// How much was counted of packets, or reported.
+    pub fn of(&self, counter: &Counter) -> u64 {
+        let of_packets = self.packets.iter().find(|(known, _)| known.name == counter.name);
+        of_packets.map_or_else(|| self.reported.of(counter), |(_, count)| count)
     }
+
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.packets = self.packets.plus(other.packets);
+        self.dropped.add(&other.dropped);
+        self.reported.add(&other.reported);
+    }
+}
+
+fn by_name<S: Serializer>(tally: &Tally, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(tally.iter().map(|(counter, count)| (counter.name, count)))
 }

@@ -12,9 +12,9 @@ use lasthop_agent::{Agent, Budget, Context, LinkEvent, LinkSenses, Outbox, Passa
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use super::connection::Connection;
-use super::counters::Counters;
+use super::counters::{Counters, RuleCounters};
 use super::plan::{Plan, SteppingAside};
-use super::rule::{Rule, RuleCounters};
+use super::rule::Rule;
 use super::selector::Selector;
 use super::table::{ConnectionTable, Place};
 use crate::frame::{Frame, LinkHeader};
@@ -96,8 +96,8 @@ impl Engine {
             self.on_copy(ethernet, passed_at, &frame, now, out);
             return;
         }
-        self.counters.received += 1;
-        self.counters.received_octets += frame.octets.len() as u64;
+        self.counters.counts.received += 1;
+        self.counters.counts.received_octets += frame.octets.len() as u64;
         let Some(&Port { side, ethernet, .. }) = known else {
             self.counters.passed.not_understood += 1;
             out.frames.push((port, frame));
@@ -222,7 +222,7 @@ impl Engine {
         now: Instant,
         out: &mut Outgoing,
     ) {
-        self.counters.copies += 1;
+        self.counters.counts.copies += 1;
         let Ok((link, packet)) = frame.parse(ethernet) else { return };
         // Copies of both sides come by one port, in order. Its own link header tells on which side of its connection a packet passed.
         let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
@@ -244,7 +244,7 @@ impl Engine {
         match connection.rule.filter(|_| connection.aside.is_none() && !self.is_drained) {
             Some(rule) => {
                 let rule = usize::from(rule);
-                self.rules[rule].counters.shown += 1;
+                self.rules[rule].counters.packets.shown += 1;
                 let _ = self.call(rule, now, |agent, cx| agent.on_passed(&packet, side, cx));
                 self.send_outbox(Some(place), out);
             }
@@ -258,7 +258,7 @@ impl Engine {
             if self.connections.at(place).is_reopened_by(flags) {
                 let rule = rule_for(&self.traffic, &self.rules, key);
                 self.connections.at_mut(place).reopen(rule, now);
-                self.counters.connections += 1;
+                self.counters.counts.connections += 1;
             }
             return Some(place);
         }
@@ -271,13 +271,13 @@ impl Engine {
         if self.connections.is_full()
             && let Some(spared) = self.connections.spared(now)
         {
-            self.counters.evicted += 1;
+            self.counters.counts.evicted += 1;
             self.forget(spared, now, out);
         }
         let connection = Connection::new(key, rule, Connection::first_state(flags), now);
         let place = self.connections.insert(connection, now);
         match place {
-            Some(_) => self.counters.connections += 1,
+            Some(_) => self.counters.counts.connections += 1,
             None => self.counters.passed.table_full += 1,
         }
         place
@@ -297,7 +297,7 @@ impl Engine {
         if verdict == Verdict::Forward {
             // What an agent has made too large goes on as it came.
             let edited = Frame::of(&packet, &link, Some(&frame));
-            self.counters.too_large += u64::from(edited.is_err());
+            self.counters.counts.too_large += u64::from(edited.is_err());
             out.frames.push((port, edited.unwrap_or(frame)));
         } else {
             let connection = self.connections.at_mut(place);
@@ -319,18 +319,18 @@ impl Engine {
                 None => in_hand,
             };
             let Some(place) = place else {
-                self.counters.unaddressed += 1;
+                self.counters.counts.unaddressed += 1;
                 continue;
             };
             let connection = self.connections.at_mut(place);
             connection.sent_by_agent = connection.sent_by_agent.saturating_add(1);
             let Some(arrival) = &connection.from(to.opposite()).arrival else {
-                self.counters.unaddressed += 1;
+                self.counters.counts.unaddressed += 1;
                 continue;
             };
             match Frame::of(&packet, &arrival.link, None) {
                 Ok(frame) => out.frames.push((arrival.port, frame)),
-                Err(_) => self.counters.too_large += 1,
+                Err(_) => self.counters.counts.too_large += 1,
             }
         }
         self.outbox.packets = packets;
@@ -339,7 +339,7 @@ impl Engine {
     fn expire(&mut self, most: usize, now: Instant, out: &mut Outgoing) {
         for _ in 0..most {
             let Some(place) = self.connections.expired(now) else { return };
-            self.counters.expired += 1;
+            self.counters.counts.expired += 1;
             self.forget(place, now, out);
         }
     }

@@ -3,10 +3,12 @@
 
 use std::fmt::{self, Write as _};
 
+use lasthop_agent::Counter;
+
+use super::counters::{PacketCounters, RuleCounters};
 use super::engine::EngineReport;
 use super::packet_loop::LoopReport;
 use super::punctuality::PunctualityReport;
-use super::rule::RuleCounters;
 
 /// The page for these figures.
 pub fn page(report: &LoopReport) -> String {
@@ -27,8 +29,6 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         report.longest_turn_s,
     )?;
     write_punctuality(page, &report.punctuality)?;
-    page.counter("received_frames_total", "Frames that came in by a port.", counters.received)?;
-    page.counter("received_octets_total", "Octets of those frames.", counters.received_octets)?;
     page.counter("sent_frames_total", "Frames given back to the kernel.", report.sent)?;
     page.counter("lost_frames_total", "Frames that the kernel had no room for.", report.lost)?;
     page.family(
@@ -36,19 +36,8 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         "counter",
         "Frames that passed without an agent seeing them, by reason.",
     )?;
-    let passed = &counters.passed;
-    for (reason, count) in [
-        ("not-understood", passed.not_understood),
-        ("wrong-checksum", passed.wrong_checksum),
-        ("not-tcp", passed.not_tcp),
-        ("unwanted", passed.unwanted),
-        ("table-full", passed.table_full),
-        ("aside", passed.aside),
-        ("one-way", passed.one_way),
-        ("drained", passed.drained),
-        ("broken-agent", passed.broken_agent),
-    ] {
-        page.sample("passed_frames_total", &[("reason", reason)], count)?;
+    for (reason, count) in counters.passed.iter() {
+        page.sample("passed_frames_total", &[("reason", reason.name)], count)?;
     }
     page.gauge("held_packets", "Packets that agents hold to send on.", engine.held)?;
     page.gauge(
@@ -59,36 +48,19 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     page.gauge("connections", "Connections in the table.", engine.connections)?;
     page.gauge("connections_limit", "The most connections that fit.", engine.most_connections)?;
     write_memory(page, engine)?;
-    page.counter("connections_total", "Connections seen.", counters.connections)?;
-    page.counter(
-        "connections_expired_total",
-        "Connections forgotten because they were idle.",
-        counters.expired,
-    )?;
-    page.counter("connections_evicted_total", "Connections forgotten to make room.", counters.evicted)?;
-    page.family("connections_aside_total", "counter", "Connections set aside, by reason.")?;
-    for (reason, count) in [
-        ("one-way", counters.aside_one_way),
-        ("unresponsive", counters.aside_unresponsive),
-        ("asked", counters.aside_asked),
-    ] {
-        page.sample("connections_aside_total", &[("reason", reason)], count)?;
+    for (counter, count) in counters.counts.iter().filter(|(counter, _)| aside_reason(counter).is_none()) {
+        page.counter(&format!("{}_total", counter.name), counter.about, count)?;
     }
-    page.counter(
-        "copied_frames_total",
-        "Copies of frames that passed in the kernel as agents let them.",
-        counters.copies,
-    )?;
-    page.counter(
-        "unaddressed_packets_total",
-        "Packets of agents for connections that are gone.",
-        counters.unaddressed,
-    )?;
-    page.counter("too_large_packets_total", "Packets that agents made too large.", counters.too_large)?;
-    page.agents("agent", "all rules'", &[("", engine.agents)])?;
-    let rules: Vec<(&str, RuleCounters)> =
-        engine.rules.iter().map(|rule| (rule.name.as_str(), rule.counters)).collect();
-    page.agents("rule", "a rule's", &rules)?;
+    page.family("connections_aside_total", "counter", "Connections set aside, by reason.")?;
+    for (counter, count) in counters.counts.iter() {
+        if let Some(reason) = aside_reason(counter) {
+            page.sample("connections_aside_total", &[("reason", &reason)], count)?;
+        }
+    }
+    page.agents("agent", &[("", &engine.agents)])?;
+    let rules: Vec<(&str, &RuleCounters)> =
+        engine.rules.iter().map(|rule| (rule.name.as_str(), &rule.counters)).collect();
+    page.agents("rule", &rules)?;
     page.family("rule_given_up", "gauge", "1 if a rule's agent panicked too often and its traffic passes.")?;
     for (index, rule) in engine.rules.iter().enumerate() {
         let labels = [("rule", rule.name.as_str()), ("index", &index.to_string())];
@@ -160,49 +132,41 @@ impl Page {
         self.sample(name, &[], value)
     }
 
-    /// What agents did; `of` names rules, or is empty for all together.
-    fn agents(&mut self, prefix: &str, whose: &str, of: &[(&str, RuleCounters)]) -> fmt::Result {
-        type Figure = fn(&RuleCounters) -> u64;
-        let figures: [(&str, &str, Figure); 14] = [
-            ("seen_packets_total", "Packets seen by %'s agent.", |c| c.seen),
-            ("forwarded_packets_total", "Packets forwarded by %'s agent.", |c| c.forwarded),
-            ("dropped_packets_total", "Packets dropped by %'s agent.", |c| {
-                c.dropped_duplicate_ack + c.dropped_full + c.dropped_acknowledged
-            }),
-            (
-                "dropped_later_total",
-                "Times that %'s agent dropped data it had kept, or a super-packet's tail.",
-                |c| c.dropped_held,
-            ),
-            ("absorbed_packets_total", "Packets taken over by %'s agent.", |c| c.absorbed),
-            ("shown_packets_total", "Packets that %'s agent let pass unasked, and saw a copy of.", |c| {
-                c.shown
-            }),
-            ("made_packets_total", "Packets made by %'s agent.", |c| c.sent),
-            ("local_retransmits_total", "Segments sent again by %'s agent.", |c| c.local_retransmits),
-            ("duplicate_acks_suppressed_total", "Duplicate ACKs kept back by %'s agent.", |c| {
-                c.duplicate_acks_suppressed
-            }),
-            ("acks_generated_total", "ACKs that %'s agent sent in receivers' names.", |c| c.acks_generated),
-            ("acks_suppressed_total", "ACKs kept back by %'s agent that an agent makes.", |c| {
-                c.acks_suppressed
-            }),
-            ("acknowledged_and_lost_total", "Losses of data that %'s agent had acknowledged.", |c| {
-                c.acknowledged_and_lost
-            }),
-            ("at_bound_total", "Times that %'s agent was at a bound.", |c| c.at_bound),
-            ("panics_total", "Panics of %'s agent.", |c| c.panics),
-        ];
-        for (name, help, figure) in figures {
-            let name = format!("{prefix}_{name}");
-            self.family(&name, "counter", &help.replace("%'s", whose))?;
+    /// What agents did; `of` names rules, or is empty for all together. A family for each counter that any of them has.
+    fn agents(&mut self, prefix: &str, of: &[(&str, &RuleCounters)]) -> fmt::Result {
+        let mut families: Vec<&Counter> = PacketCounters::COUNTERS.to_vec();
+        families.push(&DROPPED);
+        for (counter, _) in of.iter().flat_map(|(_, counters)| counters.reported.iter()) {
+            if !families.iter().any(|known| known.name == counter.name) {
+                families.push(counter);
+            }
+        }
+        for family in families {
+            let name = format!("{prefix}_{}_total", family.name);
+            self.family(&name, "counter", family.about)?;
             for (index, (rule, counters)) in of.iter().enumerate() {
                 let index = index.to_string();
                 let labels = [("rule", *rule), ("index", index.as_str())];
                 let labels = if rule.is_empty() { &labels[..0] } else { &labels[..] };
-                self.sample(&name, labels, figure(counters))?;
+                if family.name != DROPPED.name {
+                    self.sample(&name, labels, counters.of(family))?;
+                    continue;
+                }
+                for (reason, count) in counters.dropped.iter() {
+                    let name_of_reason = reason.name.trim_start_matches("dropped_").replace('_', "-");
+                    self.sample(&name, &[labels, &[("reason", &name_of_reason)]].concat(), count)?;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The packets that agents drop, which are counted by reason.
+static DROPPED: Counter =
+    Counter::new("dropped_packets", "Of those, packets that ended with agents, by reason.");
+
+/// Why a connection was set aside, if a counter counts those.
+fn aside_reason(counter: &Counter) -> Option<String> {
+    counter.name.strip_prefix("connections_aside_").map(|reason| reason.replace('_', "-"))
 }

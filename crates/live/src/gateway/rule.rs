@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Budget, Context, LinkSenses, Outbox, Report};
+use lasthop_agent::{Agent, Budget, Context, LinkSenses, Outbox};
 use lasthop_packet::{FlowKey, Instant, Rng};
-use serde::Serialize;
 use tracing::{error, warn};
 
+use super::counters::RuleCounters;
 use super::plan::{AgentMaker, RulePlan};
 use super::selector::Selector;
 
@@ -34,45 +34,6 @@ pub(super) struct Rule {
     /// Octets of memory that its agent takes.
     octets: usize,
     pub(super) counters: RuleCounters,
-}
-
-/// What a rule's agent did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct RuleCounters {
-    /// Packets that it saw; a super-packet counts once.
-    pub seen: u64,
-    /// Of those, went on, edited or not.
-    pub forwarded: u64,
-    /// Of those, ended with it: duplicate ACKs for losses that it repairs.
-    pub dropped_duplicate_ack: u64,
-    /// Of those, ended with it because something was full.
-    pub dropped_full: u64,
-    /// Of those, ended with it because the sender has that ACK already from an agent.
-    pub dropped_acknowledged: u64,
-    /// Times that it dropped what it had taken over, or the tail of a super-packet, as it reports.
-    pub dropped_held: u64,
-    /// Of those, taken over, to be sent later or in another shape.
-    pub absorbed: u64,
-    /// Packets that it let pass without being asked, and that it was shown.
-    pub shown: u64,
-    /// Packets that it made.
-    pub sent: u64,
-    /// Segments that it sent again from its cache, as it reports.
-    pub local_retransmits: u64,
-    /// Duplicate ACKs that it kept from senders, as it reports.
-    pub duplicate_acks_suppressed: u64,
-    /// ACKs that it sent in receivers' names, as it reports.
-    pub acks_generated: u64,
-    /// ACKs that it kept back because an agent makes them, as it reports.
-    pub acks_suppressed: u64,
-    /// Times that data was lost that had been acknowledged in a receiver's name, as it reports.
-    pub acknowledged_and_lost: u64,
-    /// Control messages that it sent, as it reports.
-    pub control_messages: u64,
-    /// Times that something passed untouched because a bound was reached, as it reports.
-    pub at_bound: u64,
-    /// Panics; after each the agent was made anew.
-    pub panics: u64,
 }
 
 impl Rule {
@@ -164,9 +125,9 @@ impl Rule {
         self.deadline = deadline.map(|deadline| deadline.at);
         self.octets = octets;
         for report in self.outbox.reports.drain(..) {
-            self.counters.count(&report);
+            self.counters.reported.count(report.counter, report.amount);
         }
-        self.counters.sent += self.outbox.packets.len() as u64;
+        self.counters.packets.sent += self.outbox.packets.len() as u64;
         outbox.packets.append(&mut self.outbox.packets);
         outbox.passages.append(&mut self.outbox.passages);
         Some(result)
@@ -186,7 +147,7 @@ impl Rule {
     }
 
     fn after_panic(&mut self, now: Instant) {
-        self.counters.panics += 1;
+        self.counters.packets.panics += 1;
         self.panics.push_back(now);
         while self.panics.front().is_some_and(|first| now.since(*first) > PANIC_WINDOW) {
             self.panics.pop_front();
@@ -219,21 +180,6 @@ impl Rule {
             (self.agent, self.needs) = (Some(agent), needs);
         } else {
             error!(rule = self.name, "no agent can be made; its traffic passes untouched");
-        }
-    }
-}
-
-impl RuleCounters {
-    fn count(&mut self, report: &Report) {
-        match report {
-            Report::LocalRetransmit { .. } => self.local_retransmits += 1,
-            Report::DuplicateAckSuppressed { .. } => self.duplicate_acks_suppressed += 1,
-            Report::AckGenerated { .. } => self.acks_generated += 1,
-            Report::AckSuppressed { .. } => self.acks_suppressed += 1,
-            Report::AcknowledgedAndLost { .. } => self.acknowledged_and_lost += 1,
-            Report::ControlMessage { .. } => self.control_messages += 1,
-            Report::Dropped { .. } => self.dropped_held += 1,
-            Report::AtBound { .. } => self.at_bound += 1,
         }
     }
 }

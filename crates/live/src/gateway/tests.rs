@@ -105,7 +105,7 @@ fn frames_go_round_and_questions_are_answered() {
     assert_eq!(running.ask(&Command::Drain).expect("it runs"), serde_json::json!({ "held": 0 }));
     assert!(running.gateway.report().expect("it runs").engine.drained);
     let report = running.gateway.stop().expect("it ends well");
-    assert_eq!((report.sent, report.engine.counters.received), (1, 1));
+    assert_eq!((report.sent, report.engine.counters.counts.received), (1, 1));
     assert!(!running.directory.path().join("gateway.sock").exists(), "it cleans up");
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
-use lasthop_agent::Report;
+use lasthop_agent::counter::CONTROL_MESSAGES;
 use lasthop_packet::{Instant, Packet, Quotation, Transport};
 use lasthop_schemes::icmp::Message;
 use lasthop_sim::observe::{End, LossCause};
@@ -138,8 +138,8 @@ impl Observer for EventTrace {
             TraceEvent::IcmpReceived { flow, packet } => {
                 self.icmp_received(now, self.node_of(flow, End::Sender), packet);
             }
-            TraceEvent::AgentReport { node, report: Report::ControlMessage { name, .. } } => {
-                self.event_at(now, EventKinds::ICMP, node, &format!(" sent {name}"));
+            TraceEvent::AgentReport { node, report } if report.counter == &CONTROL_MESSAGES => {
+                self.event_at(now, EventKinds::ICMP, node, &format!(" sent {}", report.detail));
             }
             TraceEvent::Loss { flow, cause } => {
                 let kind = match cause {

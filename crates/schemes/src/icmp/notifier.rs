@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use lasthop_agent::counter::CONTROL_MESSAGES;
 use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Report, Side, Verdict};
 use lasthop_packet::Packet;
 
@@ -45,7 +46,7 @@ impl Agent for Notifier {
             return;
         }
         if let Some(notice) = message.about(packet, self.address) {
-            cx.report(Report::ControlMessage { seq: tcp.seq, name: message.name() });
+            cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which(message.name()));
             cx.send(Side::Core, notice);
         }
     }

@@ -4,10 +4,10 @@ mod radio_side;
 
 use std::net::IpAddr;
 
+use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_GENERATED, ACKS_SUPPRESSED, AT_BOUND, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, DropReason, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side,
-    Verdict,
+    Agent, Budget, Context, Deadline, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
@@ -114,7 +114,7 @@ impl Lle {
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
         let begun = self.flows.insert(key, Flow::new(control), most, cx.now()).is_ok();
         if !begun {
-            cx.report(Report::AtBound { bound: "connections" });
+            cx.report(Report::of(&AT_BOUND).which("connections"));
         }
         begun
     }
@@ -194,12 +194,12 @@ impl Lle {
         match decision {
             Some(Err(())) => {
                 if let Some(tcp) = packet.tcp() {
-                    cx.report(Report::AckSuppressed { ack: tcp.ack });
+                    cx.report(Report::of(&ACKS_SUPPRESSED).at(tcp.ack));
                 }
-                Verdict::Drop(DropReason::Acknowledged)
+                Verdict::Drop(&ACKNOWLEDGED)
             }
             Some(Ok(true)) => {
-                cx.report(Report::AtBound { bound: "kept octets" });
+                cx.report(Report::of(&AT_BOUND).which("kept octets"));
                 Verdict::Forward
             }
             _ => Verdict::Forward,
@@ -212,7 +212,7 @@ impl Lle {
             flow.freshen(&mut copy);
         }
         if let Some(tcp) = copy.tcp() {
-            cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+            cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
         }
         cx.send(Side::Radio, copy);
     }
@@ -221,7 +221,7 @@ impl Lle {
     pub(super) fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
         let window = on_wire_in_full(local.window, flow.radio_shift().unwrap_or(0));
-        cx.report(Report::AckGenerated { ack: local.ack });
+        cx.report(Report::of(&ACKS_GENERATED).at(local.ack));
         cx.send(Side::Core, flow.receiver.ack(key, local.ack, local.echo, window));
     }
 

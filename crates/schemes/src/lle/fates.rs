@@ -1,5 +1,6 @@
 //! What the link layer says, and what time does.
 
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Context, Report, Side};
 use lasthop_packet::{FlowKey, Instant, Packet};
@@ -31,7 +32,7 @@ impl Lle {
         match said.flatten() {
             Some(Ok(ack)) => {
                 if let Some(tcp) = ack.tcp() {
-                    cx.report(Report::AckGenerated { ack: tcp.ack });
+                    cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
                 }
                 cx.send(Side::Core, ack);
             }
@@ -64,7 +65,7 @@ impl Lle {
             Some(Ok(ack)) => {
                 for _ in 0..DUPLICATES {
                     if let Some(tcp) = ack.tcp() {
-                        cx.report(Report::AckGenerated { ack: tcp.ack });
+                        cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
                     }
                     cx.send(Side::Core, ack.clone());
                 }
@@ -104,7 +105,7 @@ impl Lle {
             self.send_again(key, copy, Cause::Timer, cx);
         }
         if let Some(seq) = lost {
-            cx.report(Report::AcknowledgedAndLost { seq });
+            cx.report(Report::of(&ACKNOWLEDGED_AND_LOST).at(seq));
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::{Context, DropReason, Lookup, Report, Side, Verdict};
+use lasthop_agent::counter::{AT_BOUND, FULL};
+use lasthop_agent::{Context, Lookup, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Snoop;
@@ -66,14 +67,14 @@ impl Snoop {
         if packet.len() > room {
             let headers = packet.len() - packet.payload().len();
             let fits = (room.saturating_sub(headers) as u32).checked_div(segment).unwrap_or(0) * segment;
-            let Some(front) = take_front(packet, fits) else { return Verdict::Drop(DropReason::Full) };
-            report_dropped(packet, octets - fits, cx);
+            let Some(front) = take_front(packet, fits) else { return Verdict::Drop(&FULL) };
+            cx.report_dropped(packet, (octets - fits) as usize, &FULL);
             *packet = front;
         }
         let memory = cx.budget().room(flow.charged, self.octets);
         if let Some(bound) = memory.lacks(flow.held.cost_of(packet)) {
             // It passes, behind what waits.
-            cx.report(Report::AtBound { bound });
+            cx.report(Report::of(&AT_BOUND).which(bound));
             self.flush(key, cx);
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
@@ -111,7 +112,7 @@ impl Snoop {
             self.held -= 1;
         }
         if let Some(dropped) = dropped {
-            report_dropped(&dropped, dropped.payload().len() as u32, cx);
+            cx.report_dropped(&dropped, dropped.payload().len(), &FULL);
         }
     }
 
@@ -162,13 +163,6 @@ impl Snoop {
         }
         self.on_leaving(&packet, key, cx);
         cx.send(Side::Radio, packet);
-    }
-}
-
-/// Says that the first `octets` of a packet are dropped.
-fn report_dropped(packet: &Packet, octets: u32, cx: &mut Context<'_>) {
-    if let Some(tcp) = packet.tcp() {
-        cx.report(Report::Dropped { seq: tcp.seq, octets, reason: DropReason::Full });
     }
 }
 

@@ -164,6 +164,7 @@ mod tests;
 mod timers;
 pub mod withholding;
 
+use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Agent, Budget, Context, Deadline, FlowTable, Passage, Report, Room, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
@@ -225,7 +226,7 @@ impl Snoop {
         self.charge(key, cx.budget());
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(bound) = effect.at_bound {
-            cx.report(Report::AtBound { bound });
+            cx.report(Report::of(&AT_BOUND).which(bound));
         }
         if effect.restart_timer || self.flows.timer(key).is_none() {
             self.restart_timer(key, now);
@@ -240,7 +241,7 @@ impl Snoop {
         }
         let admitted = self.flows.insert(key, Flow::new(&self.settings, seq), most, cx.now()).is_ok();
         if !admitted {
-            cx.report(Report::AtBound { bound: "connections" });
+            cx.report(Report::of(&AT_BOUND).which("connections"));
         } else if self.settings.local_window {
             self.hops.get_or_insert_with(key.destination.0, || Hop::new(cx.now())).flows += 1;
         }

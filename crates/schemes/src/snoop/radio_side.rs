@@ -1,7 +1,8 @@
 //! What an acknowledgment from the radio side brings about: repairs, edits, accounts.
 
+use lasthop_agent::counter::{DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Context, DropReason, Report, Side, Verdict};
+use lasthop_agent::{Context, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet};
 
 use super::duplicates::AckEffect;
@@ -42,8 +43,8 @@ impl Snoop {
             if settings.withholding { flow.withhold(packet, &heard, settings, now) } else { Telling::All };
         let verdict = match (telling, packet.tcp()) {
             (Telling::Nothing, Some(tcp)) => {
-                cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
-                Verdict::Drop(DropReason::DuplicateAck)
+                cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED).at(tcp.ack));
+                Verdict::Drop(&DUPLICATE_ACK)
             }
             _ => Verdict::Forward,
         };
@@ -54,7 +55,7 @@ impl Snoop {
     pub(super) fn repair_losses(settings: &Settings, flow: &mut Flow, cause: Cause, cx: &mut Context<'_>) {
         while let Some(copy) = flow.next_repair(settings, cx.now()) {
             if let Some(tcp) = copy.tcp() {
-                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+                cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
             }
             cx.send(Side::Radio, copy);
         }
@@ -89,8 +90,8 @@ impl Snoop {
                 }
                 match packet.tcp().filter(|_| suppress && self.settings.withholding) {
                     Some(tcp) => {
-                        cx.report(Report::DuplicateAckSuppressed { ack: tcp.ack });
-                        Verdict::Drop(DropReason::DuplicateAck)
+                        cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED).at(tcp.ack));
+                        Verdict::Drop(&DUPLICATE_ACK)
                     }
                     None => Verdict::Forward,
                 }
@@ -130,7 +131,7 @@ impl Snoop {
         self.count_in_flight(key, was_in_flight, in_flight);
         let Some(copy) = copy else { return false };
         if let Some(tcp) = copy.tcp() {
-            cx.report(Report::LocalRetransmit { seq: tcp.seq, cause });
+            cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
         }
         cx.send(Side::Radio, copy);
         self.restart_timer(key, now);

@@ -18,8 +18,9 @@ mod today;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use lasthop_agent::counter::DUPLICATE_ACK;
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Budget, DropReason, Outbox};
+use lasthop_agent::{Budget, Outbox};
 use lasthop_packet::{Ip, Payload, Rng, SackBlocks, Tcp, Timestamps, Transport, Udp};
 
 use super::duplicates::Duplicates;
@@ -139,7 +140,7 @@ impl Step {
     }
 
     fn suppressed(&self) -> bool {
-        self.verdict == Verdict::Drop(DropReason::DuplicateAck)
+        self.verdict == Verdict::Drop(&DUPLICATE_ACK)
     }
 
     /// Sequence number and length of the one copy, where the ACK was suppressed.

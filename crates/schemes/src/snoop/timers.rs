@@ -1,5 +1,6 @@
 //! The local timer of each flow: when it runs, and what is done when it expires.
 
+use lasthop_agent::counter::LOCAL_RETRANSMITS;
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Context, Report, Side};
 use lasthop_packet::{FlowKey, Instant};
@@ -40,7 +41,7 @@ impl Snoop {
         self.count_in_flight(key, was_in_flight, in_flight);
         for copy in copies.into_iter().flatten() {
             if let Some(tcp) = copy.tcp() {
-                cx.report(Report::LocalRetransmit { seq: tcp.seq, cause: Cause::Timer });
+                cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(Cause::Timer.name()));
             }
             cx.send(Side::Radio, copy);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Report, Side, Verdict};
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_packet::Rng;
 
 use super::{MOST_ADDRESSES, World};
@@ -96,7 +96,7 @@ impl World {
         // Sending may lead to further calls, which need an outbox of their own.
         let mut outbox = std::mem::take(&mut self.outbox);
         for report in outbox.reports.drain(..) {
-            self.count(&report);
+            self.reported.count(report.counter, report.amount);
             self.emit(&TraceEvent::AgentReport { node, report: &report });
         }
         for (to, packet) in outbox.packets.drain(..) {
@@ -126,19 +126,6 @@ impl World {
         let ends = &mut self.agents[id.index()].ends;
         if ends.len() < MOST_ADDRESSES || ends.contains_key(&address) {
             ends.insert(address, end);
-        }
-    }
-
-    fn count(&mut self, report: &Report) {
-        match report {
-            Report::LocalRetransmit { .. } => self.counters.local_retransmits += 1,
-            Report::DuplicateAckSuppressed { .. } => self.counters.duplicate_acks_suppressed += 1,
-            Report::AckGenerated { .. } => self.counters.acks_generated += 1,
-            Report::AckSuppressed { .. } => self.counters.acks_suppressed += 1,
-            Report::AcknowledgedAndLost { .. } => self.counters.acknowledged_and_lost += 1,
-            Report::ControlMessage { .. } => self.counters.control_messages += 1,
-            Report::Dropped { .. } => self.counters.dropped_by_agents += 1,
-            Report::AtBound { .. } => self.counters.reports_at_bound += 1,
         }
     }
 }

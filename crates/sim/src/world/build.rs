@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_agent::{Agent, LinkSenses, Outbox};
+use lasthop_agent::counter::REPORTS;
+use lasthop_agent::{Agent, LinkSenses, Outbox, Tally};
 use lasthop_packet::{Instant, Rng};
 use thiserror::Error;
 
 use super::agents::PlacedAgent;
-use super::{ChannelOfLink, Counters, Egress, Interface, Link, Node, World};
+use super::{ChannelOfLink, Egress, Interface, Link, Node, World};
 use crate::accounts::Accounts;
 use crate::config::{NodeConfig, WiredConfig, WirelessConfig};
+use crate::counters::Counters;
 use crate::id::{AgentId, HopId, LinkId, MediumId, NodeId, PipeId};
 use crate::observe::Interest;
 use crate::parcel::Parcels;
@@ -68,6 +70,7 @@ impl World {
             interest: Interest::empty(),
             accounts: Accounts::default(),
             counters: Counters::default(),
+            reported: Tally::of_any(&REPORTS),
             outbox: Outbox::default(),
             unfinished: 0,
             is_endless: true,

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Deadline, DropReason, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::counter::FULL;
+use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeKind, World};
@@ -29,7 +30,7 @@ impl Agent for Mangler {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let each = percent(self.percent);
         if cx.rng().happens(each) {
-            return Verdict::Drop(DropReason::Full);
+            return Verdict::Drop(&FULL);
         }
         if cx.rng().happens(each) {
             cx.send(from.opposite(), packet.clone());

@@ -36,9 +36,9 @@ impl Engine {
         let connection = self.connections.at_mut(place);
         connection.aside = Some(why);
         match why {
-            Aside::OneWay => self.counters.aside_one_way += 1,
-            Aside::Unresponsive => self.counters.aside_unresponsive += 1,
-            Aside::Asked => self.counters.aside_asked += 1,
+            Aside::OneWay => self.counters.counts.aside_one_way += 1,
+            Aside::Unresponsive => self.counters.counts.aside_unresponsive += 1,
+            Aside::Asked => self.counters.counts.aside_asked += 1,
         }
         out.set_aside.push(connection.key);
     }

@@ -14,7 +14,7 @@ impl Engine {
         let goes_on_as = self.successors(plan);
         for index in (0..self.rules.len()).filter(|index| goes_on_as[*index].is_none()) {
             self.drain_rule(index, now, out);
-            self.retired = self.retired.plus(self.rules[index].counters);
+            self.retired.add(&self.rules[index].counters);
         }
         // By the new rules, before the old agents are out of reach.
         let next: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
@@ -42,7 +42,7 @@ impl Engine {
         while self.connections.len() > plan.budget.flows
             && let Some(place) = self.connections.idlest()
         {
-            self.counters.evicted += 1;
+            self.counters.counts.evicted += 1;
             self.forget(place, now, out);
         }
     }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Engine;
 use crate::gateway::connection::{Aside, Connection, State};
-use crate::gateway::counters::Counters;
-use crate::gateway::rule::{Rule, RuleCounters};
+use crate::gateway::counters::{Counters, RuleCounters};
+use crate::gateway::rule::Rule;
 
 /// The state of the engine and what it counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -97,9 +97,13 @@ impl Engine {
     /// Its state and counters.
     pub fn report(&self) -> EngineReport {
         let rules: Vec<RuleReport> = self.rules.iter().map(report_rule).collect();
+        let mut agents = self.retired.clone();
+        for rule in &rules {
+            agents.add(&rule.counters);
+        }
         EngineReport {
             counters: self.counters,
-            agents: rules.iter().fold(self.retired, |sum, rule| sum.plus(rule.counters)),
+            agents,
             held: rules.iter().map(|rule| rule.held).sum(),
             drained: self.is_drained,
             connections: self.connections.len(),
@@ -145,7 +149,7 @@ fn report_rule(rule: &Rule) -> RuleReport {
         given_up: rule.is_given_up(),
         held: rule.held(),
         octets: rule.octets(),
-        counters: rule.counters,
+        counters: rule.counters.clone(),
     }
 }
 

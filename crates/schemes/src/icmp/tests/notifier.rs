@@ -1,5 +1,6 @@
 //! The node's part (thesis, sections 5.4.1 and 5.5.2).
 
+use lasthop_agent::counter::CONTROL_MESSAGES;
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Outbox, Report, Side, Verdict};
@@ -25,7 +26,10 @@ fn told(mut notifier: Notifier, packet: &Packet, fate: Fate) -> Outbox {
 /// The one message of an outbox, as its receiver reads it.
 fn message(outbox: &Outbox) -> (Packet, &'static str) {
     let [(Side::Core, packet)] = &outbox.packets[..] else { panic!("one, to the core: {outbox:?}") };
-    let [Report::ControlMessage { name, .. }] = &outbox.reports[..] else { panic!("one report: {outbox:?}") };
+    let [Report { counter, detail: name, .. }] = &outbox.reports[..] else {
+        panic!("one report: {outbox:?}")
+    };
+    assert_eq!(*counter, &CONTROL_MESSAGES);
     (parse(emit(packet)).expect("what we write is a packet"), name)
 }
 

@@ -1,7 +1,8 @@
 //! Packets from the radio side: what the receiver says, and what becomes of it.
 
+use lasthop_agent::counter::{ACKNOWLEDGED, ACKNOWLEDGED_AND_LOST, ACKS_SUPPRESSED};
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Context, DropReason, Report, Verdict};
+use lasthop_agent::{Context, Report, Verdict};
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
 use super::Lle;
@@ -90,13 +91,13 @@ impl Lle {
                 }
             }
             Hearing::Known => {
-                cx.report(Report::AckSuppressed { ack });
-                return Verdict::Drop(DropReason::Acknowledged);
+                cx.report(Report::of(&ACKS_SUPPRESSED).at(ack));
+                return Verdict::Drop(&ACKNOWLEDGED);
             }
             Hearing::Missing(Some(copy)) => {
                 self.send_again(key, *copy, Cause::DuplicateAck, cx);
             }
-            Hearing::Missing(None) => cx.report(Report::AcknowledgedAndLost { seq: ack }),
+            Hearing::Missing(None) => cx.report(Report::of(&ACKNOWLEDGED_AND_LOST).at(ack)),
         }
         Verdict::Forward
     }
@@ -123,9 +124,9 @@ impl Lle {
             }
             control::Fate::Known => {
                 if let Some(ack) = known {
-                    cx.report(Report::AckSuppressed { ack });
+                    cx.report(Report::of(&ACKS_SUPPRESSED).at(ack));
                 }
-                Verdict::Drop(DropReason::Acknowledged)
+                Verdict::Drop(&ACKNOWLEDGED)
             }
         };
         if let Some(resume) = heard.resume {

@@ -1,5 +1,6 @@
 //! SUCCESS.
 
+use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use std::num::NonZeroU16;
 
 use super::*;
@@ -15,7 +16,7 @@ fn success_releases_an_ack_in_the_receivers_name() {
     assert_eq!((tcp.source_port, tcp.destination_port), (4000, 80));
     assert_eq!(step.core[0].ip(), &Ip::new(PHONE, SERVER));
     assert!(step.core[0].payload().is_empty() && tcp.urgent_pointer == 0);
-    assert_eq!(step.reports, [Report::AckGenerated { ack: Seq(FIRST + 100) }]);
+    assert_eq!(step.reports, [Report::of(&ACKS_GENERATED).at(Seq(FIRST + 100))]);
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn the_real_one_ends_where_the_sender_has_had_its_ack() {
     bench.through(&data(FIRST, 100));
     let step = bench.radio(&evidence(FIRST + 100));
     assert!(step.passed.is_none());
-    assert_eq!(step.reports, [Report::AckSuppressed { ack: Seq(FIRST + 100) }]);
+    assert_eq!(step.reports, [Report::of(&ACKS_SUPPRESSED).at(Seq(FIRST + 100))]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::segment_cache::Cached;
 
 use super::*;
@@ -97,7 +98,7 @@ fn what_cannot_be_repaired_is_reported() {
         reports.extend(bench.wait(1000).timer().reports);
     }
     assert_eq!(reports.len(), 3);
-    assert_eq!(reports[2], Report::AcknowledgedAndLost { seq: Seq(FIRST) });
+    assert_eq!(reports[2], Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST)));
     assert_eq!(bench.core(&data(FIRST + 100, 100)).mark(), Mark::OFFER, "and nothing more is promised");
 }
 
@@ -106,7 +107,7 @@ fn as_published_it_is_lost_and_reported_once() {
     let mut bench = Bench::at_access_point(Settings::published());
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
     let complaint = accepting(ack(FIRST).sack(FIRST + 100, FIRST + 200));
-    let lost = Report::AcknowledgedAndLost { seq: Seq(FIRST) };
+    let lost = Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST));
     assert!(bench.radio(&complaint).reports.is_empty(), "it may be under way");
     bench.wait(400);
     assert_eq!(bench.radio(&complaint).reports, [lost]);

@@ -1,6 +1,7 @@
 //! What the receiver's agent keeps back, and what it never does.
 
 use super::*;
+use lasthop_agent::counter::ACKS_SUPPRESSED;
 
 const NEXT: u32 = FIRST + 100;
 
@@ -15,7 +16,7 @@ fn an_ack_of_promised_data_stays_here() {
     assert_eq!(arrived, Some(data(NEXT, 100)), "the host sees no mark");
     let step = bench.core(&ack(NEXT + 100));
     assert!(step.passed.is_none());
-    assert_eq!(step.reports, [Report::AckSuppressed { ack: Seq(NEXT + 100) }]);
+    assert_eq!(step.reports, [Report::of(&ACKS_SUPPRESSED).at(Seq(NEXT + 100))]);
 }
 
 #[test]

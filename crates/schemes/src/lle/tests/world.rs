@@ -1,6 +1,7 @@
 //! Two real TCP endpoints, a wire, a hop whose link layer gives up at times, and agents at both ends of it that may die at any time:
 //! everything arrives in the end.
 
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -132,8 +133,8 @@ impl World {
         let mut outbox = Outbox::default();
         let passed = f(lle, &mut Context::new(self.now, &mut self.rng, &mut outbox));
         for report in outbox.reports {
-            self.generated += u32::from(matches!(report, Report::AckGenerated { .. }));
-            self.lost += u32::from(matches!(report, Report::AcknowledgedAndLost { .. }));
+            self.generated += u32::from(report.counter == &ACKS_GENERATED);
+            self.lost += u32::from(report.counter == &ACKNOWLEDGED_AND_LOST);
         }
         for (to, packet) in outbox.packets.into_iter().chain(passed) {
             self.leave(is_phone, to, packet);

@@ -1,5 +1,6 @@
 //! What is not touched, bounds, and how settings are read.
 
+use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::segment_cache::Cached;
 
 use super::*;
@@ -60,7 +61,7 @@ fn at_every_bound_packets_pass_and_it_is_reported() {
     for (settings, budget, bound) in bounds {
         let mut bench = Bench::within(settings, budget);
         bench.burst(0, 2);
-        assert_eq!(bench.core(&data(200, 100)).reports, [Report::AtBound { bound }]);
+        assert_eq!(bench.core(&data(200, 100)).reports, [Report::of(&AT_BOUND).which(bound)]);
         assert_eq!(bench.cached(), [0, 100]);
         // A sender's retransmission takes no room and is noticed all the same.
         bench.core(&data(0, 100));
@@ -90,7 +91,7 @@ fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
     let other = |packet: Packet| packet.but(|tcp| tcp.source_port = 81);
     let mut bench = Bench::within(Settings::published(), Budget { flows: 1, ..Budget::default() });
     bench.burst(0, 1);
-    assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::AtBound { bound: "connections" }]);
+    assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::of(&AT_BOUND).which("connections")]);
     assert_eq!(bench.cached(), [0]);
     assert!(bench.wait(10_000).core(&other(data(0, 100))).reports.is_empty());
     assert_eq!((bench.cached().len(), bench.snoop.flows.len()), (0, 1));

@@ -1,6 +1,7 @@
 //! Which ACKs pass, which trigger a repair, and which are suppressed.
 
 use super::*;
+use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 
 #[test]
 fn the_first_duplicate_passes_the_second_repairs_and_the_expected_ones_are_suppressed() {
@@ -12,8 +13,8 @@ fn the_first_duplicate_passes_the_second_repairs_and_the_expected_ones_are_suppr
     assert_eq!(
         second.reports,
         [
-            Report::LocalRetransmit { seq: Seq(100), cause: Cause::DuplicateAck },
-            Report::DuplicateAckSuppressed { ack: Seq(100) }
+            Report::of(&LOCAL_RETRANSMITS).at(Seq(100)).which(Cause::DuplicateAck.name()),
+            Report::of(&DUPLICATE_ACKS_SUPPRESSED).at(Seq(100))
         ]
     );
     // Five packets are cached; less the two duplicates seen, three more are expected.

@@ -1,5 +1,6 @@
 //! Laws that hold on any hop: a sender, the agent, a hop that loses, doubles and swaps, a receiver with SACK and PAWS.
 
+use lasthop_agent::counter::FULL;
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
@@ -170,7 +171,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
             match step.verdict {
                 Verdict::Forward => leaving.push(packet),
                 Verdict::Absorb => {}
-                Verdict::Drop(reason) => assert_eq!(reason, DropReason::Full),
+                Verdict::Drop(reason) => assert_eq!(reason, &FULL),
             }
         }
         leaving.extend(bench.timer());

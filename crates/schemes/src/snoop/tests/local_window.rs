@@ -1,5 +1,6 @@
 //! Packets that wait for room.
 
+use lasthop_agent::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, FULL};
 use std::num::NonZeroU16;
 
 use super::*;
@@ -160,7 +161,7 @@ fn too_much_is_dropped_and_the_sender_hears_of_it() {
     let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
     assert_eq!(offer(&mut bench, 0, 30), 20);
     let step = bench.pass(&data(3000, 100), Side::Core);
-    assert_eq!(step.verdict, Verdict::Drop(DropReason::Full));
+    assert_eq!(step.verdict, Verdict::Drop(&FULL));
     bench.wait(5).radio(&ack(2000));
     bench.pass(&data(3100, 100), Side::Core);
     bench.wait(5).radio(&ack(3000));
@@ -176,7 +177,7 @@ fn the_tail_of_a_super_packet_that_finds_no_room_is_reported() {
     packet.set_segment_size(NonZeroU16::new(100));
     let step = bench.pass(&packet, Side::Core);
     assert_eq!((step.verdict, bench.snoop.held()), (Verdict::Absorb, 1));
-    let dropped = Report::Dropped { seq: Seq(3300), octets: 1700, reason: DropReason::Full };
+    let dropped = Report::of(&DROPPED_HELD_OCTETS).at(Seq(3300)).which(FULL.about).times(1700);
     assert_eq!(step.reports, [dropped], "1300 octets and their headers fit");
 }
 
@@ -189,7 +190,7 @@ fn where_memory_is_short_packets_pass_behind_what_waits() {
         let step = bench.pass(&data(seq, 100), Side::Core);
         left.extend(pieces(&step.copies));
         at_bound += step.reports.len();
-        assert_ne!(step.verdict, Verdict::Drop(DropReason::Full));
+        assert_ne!(step.verdict, Verdict::Drop(&FULL));
         if step.verdict == Verdict::Forward {
             left.push((seq, 100));
         }
@@ -212,8 +213,7 @@ fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
             bench.wait(5);
             for _ in 0..rate {
                 let step = bench.pass(&data(next, 1000), Side::Core);
-                signals +=
-                    step.reports.iter().filter(|report| matches!(report, Report::Dropped { .. })).count();
+                signals += step.reports.iter().filter(|report| report.counter == &DROPPED_HELD).count();
                 left.extend(pieces(&step.copies));
                 if step.verdict == Verdict::Forward {
                     left.push((next, 1000));

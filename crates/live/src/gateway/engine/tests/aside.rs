@@ -42,7 +42,7 @@ fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
     assert!(bench.on_core(&first).is_empty() && bench.on_core(&other).is_empty());
     assert!(bench.engine.set_aside(key(1).reversed(), bench.now, &mut bench.out), "named from either end");
     assert_eq!(bench.take().len(), 1);
-    assert_eq!((bench.engine.report().held, bench.counters().aside_asked), (1, 1));
+    assert_eq!((bench.engine.report().held, bench.counters().counts.aside_asked), (1, 1));
     assert_eq!(bench.on_core(&down(1, 101, 100, ACK)).len(), 1, "from now on it passes");
     assert!(!bench.engine.set_aside(key(3), bench.now, &mut bench.out));
     // A new connection between the same ports is a new one.
@@ -87,7 +87,10 @@ fn a_sender_that_does_not_slow_down_on_loss_is_set_aside() {
     let mut bench = Bench::with_agent(Watcher::default);
     sender(&mut bench, 250, 1.0);
     assert_eq!(aside_of(&bench), "unresponsive");
-    assert_eq!((bench.out.set_aside.as_slice(), bench.counters().aside_unresponsive), (&[key(1)][..], 1));
+    assert_eq!(
+        (bench.out.set_aside.as_slice(), bench.counters().counts.aside_unresponsive),
+        (&[key(1)][..], 1)
+    );
 }
 
 #[test]
@@ -95,7 +98,11 @@ fn a_sender_that_slows_down_is_not() {
     for left in [0.5, 0.7] {
         let mut bench = Bench::with_agent(Watcher::default);
         sender(&mut bench, 1000, left);
-        assert_eq!((aside_of(&bench), bench.counters().aside_unresponsive), (String::new(), 0), "{left}");
+        assert_eq!(
+            (aside_of(&bench), bench.counters().counts.aside_unresponsive),
+            (String::new(), 0),
+            "{left}"
+        );
     }
 }
 

@@ -35,7 +35,7 @@ fn what_is_held_leaves_after_the_clock_went_back_and_after_it_jumped_ahead() {
     assert_eq!((bench.take().len(), bench.engine.report().held), (1, 0));
     let report = bench.engine.report();
     assert_eq!(
-        (report.connections, report.counters.unaddressed, report.agents.panics),
+        (report.connections, report.counters.counts.unaddressed, report.agents.packets.panics),
         (0, 0, 0),
         "forgotten"
     );
@@ -73,9 +73,9 @@ fn snoop_lives_with_any_clock_and_holds_nothing_back_for_good() {
     bench.engine.drain(bench.now, &mut bench.out);
     let report = bench.engine.report();
     assert_eq!(
-        (report.held, report.agents.panics, report.counters.passed.broken_agent),
+        (report.held, report.agents.packets.panics, report.counters.passed.broken_agent),
         (0, 0, 0),
         "{report:?}"
     );
-    assert!(report.connections <= 5 && report.agents.seen > 10_000, "{report:?}");
+    assert!(report.connections <= 5 && report.agents.packets.seen > 10_000, "{report:?}");
 }

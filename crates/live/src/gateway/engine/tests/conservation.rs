@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Deadline, DropReason};
+use lasthop_agent::counter::{DUPLICATE_ACK, FULL};
+use lasthop_agent::{Agent, Context, Deadline};
 use proptest::prelude::*;
 
 use super::support::*;
@@ -24,8 +25,8 @@ impl Agent for Fool {
             }
             10..14 => cx.send(from, packet.clone()),
             14..16 => cx.send(from.opposite(), packet.clone()),
-            16..20 => return Verdict::Drop(DropReason::DuplicateAck),
-            20..22 => return Verdict::Drop(DropReason::Full),
+            16..20 => return Verdict::Drop(&DUPLICATE_ACK),
+            20..22 => return Verdict::Drop(&FULL),
             22..30 => {
                 self.held.push((from.opposite(), packet.clone()));
                 self.due = Some(cx.now() + Duration::from_millis(cx.rng().below(50)));
@@ -86,12 +87,12 @@ proptest! {
         }
         let report = bench.engine.report();
         let agents = report.agents;
-        prop_assert_eq!(report.counters.received, received);
-        prop_assert_eq!(report.counters.passed.sum() + agents.seen, received);
-        let dropped = agents.dropped_duplicate_ack + agents.dropped_full + agents.dropped_acknowledged;
-        prop_assert_eq!(agents.forwarded + dropped + agents.absorbed, agents.seen);
-        let lost = report.counters.unaddressed + report.counters.too_large;
-        prop_assert_eq!(sent, report.counters.passed.sum() + agents.forwarded + agents.sent - lost);
+        prop_assert_eq!(report.counters.counts.received, received);
+        prop_assert_eq!(report.counters.passed.sum() + agents.packets.seen, received);
+        let dropped = agents.dropped.sum();
+        prop_assert_eq!(agents.packets.forwarded + dropped + agents.packets.absorbed, agents.packets.seen);
+        let lost = report.counters.counts.unaddressed + report.counters.counts.too_large;
+        prop_assert_eq!(sent, report.counters.passed.sum() + agents.packets.forwarded + agents.packets.sent - lost);
 
         bench.engine.drain(bench.now, &mut bench.out);
         prop_assert_eq!(bench.engine.report().held, 0);

@@ -4,7 +4,8 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lasthop_agent::{Agent, Context, DropReason};
+use lasthop_agent::counter::FULL;
+use lasthop_agent::{Agent, Context};
 use lasthop_packet::wire::parse;
 use lasthop_packet::{Icmp, Payload, Transport, Udp};
 
@@ -94,7 +95,7 @@ fn a_frame_that_an_agent_forwards_untouched_leaves_as_it_came_offloads_and_paddi
         ..frame(&FROM_SERVER, &down(1, 1, 14_480, ACK))
     };
     assert_eq!(bench.push(CORE, large.clone()), [(CORE, large)]);
-    assert_eq!(bench.engine.report().agents.forwarded, 5);
+    assert_eq!(bench.engine.report().agents.packets.forwarded, 5);
     assert_eq!(
         bench.engine.flows(0, bench.now).flows[0].packets_from_core,
         11,
@@ -117,7 +118,7 @@ impl Agent for Echo {
         let message = Packet::new(*up(1, 0, 0, ACK).ip(), Transport::Icmp(message), Payload::EMPTY);
         cx.send(Side::Core, message);
         cx.send(Side::Radio, down(9999, 1, 100, ACK));
-        Verdict::Drop(DropReason::Full)
+        Verdict::Drop(&FULL)
     }
 }
 
@@ -137,7 +138,7 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
     // Towards the radio as if from the core, towards the core as if from the radio, with its VLAN tag.
     let out = bench.on_core(&down(1, 1, 100, ACK));
     assert_eq!(ports_and_links(&out), [core.clone(), radio.clone(), radio]);
-    assert_eq!(bench.counters().unaddressed, 1, "nobody knows the connection of the last");
+    assert_eq!(bench.counters().counts.unaddressed, 1, "nobody knows the connection of the last");
     let copy = parse(out[0].1.octets.slice(14..)).expect("an IP packet");
     assert_eq!(copy.tcp().map(|tcp| tcp.seq.0), Some(1));
 
@@ -147,7 +148,7 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
     bench.push(RADIO, frame(&roamed, &up(1, 1, 0, ACK)));
     let out = bench.on_core(&down(1, 101, 100, ACK));
     assert_eq!(ports_and_links(&out)[1], (RADIO, roamed.to_vec()));
-    assert_eq!(bench.engine.report().agents.dropped_full, 2);
+    assert_eq!(bench.engine.report().agents.dropped.of(&FULL), 2);
     assert_eq!(bench.engine.flows(0, bench.now).flows[0].sent_by_agent, 6);
 }
 
@@ -180,7 +181,7 @@ fn a_panic_costs_neither_the_packet_nor_the_connection_and_too_many_end_the_agen
         );
     }
     let report = bench.engine.report();
-    assert_eq!((report.rules[0].counters.panics, report.rules[0].given_up), (5, true));
+    assert_eq!((report.rules[0].counters.packets.panics, report.rules[0].given_up), (5, true));
     assert_eq!(report.counters.passed.broken_agent, 8);
     let ack = frame(&FROM_CLIENT, &up(1, 801, 0, ACK));
     assert_eq!(bench.push(RADIO, ack.clone()), [(RADIO, ack)]);

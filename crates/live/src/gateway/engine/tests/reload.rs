@@ -30,12 +30,12 @@ fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds(
     assert_eq!(seqs, [1, 101], "in order");
     let report = bench.engine.report();
     assert_eq!(
-        (report.held, report.connections, report.agents.absorbed),
+        (report.held, report.connections, report.agents.packets.absorbed),
         (0, 1, 2),
         "nothing that was counted is forgotten"
     );
     assert_eq!(bench.on_core(&down(1, 201, 100, ACK)).len(), 1);
-    assert_eq!(bench.engine.report().rules[0].counters.seen, 1, "the new agent has the connection");
+    assert_eq!(bench.engine.report().rules[0].counters.packets.seen, 1, "the new agent has the connection");
 }
 
 #[test]
@@ -69,5 +69,5 @@ fn smaller_bounds_hold_at_once_and_a_drained_gateway_works_again() {
         &mut bench.out,
     );
     let report = bench.engine.report();
-    assert_eq!((report.connections, report.drained, report.counters.evicted), (3, false, 6));
+    assert_eq!((report.connections, report.drained, report.counters.counts.evicted), (3, false, 6));
 }
