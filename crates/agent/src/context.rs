@@ -71,7 +71,8 @@ impl<'a> Context<'a> {
             Some(tcp) => Report::of(&DROPPED_HELD).at(tcp.seq),
             None => Report::of(&DROPPED_HELD),
         };
-        self.report(report.which(reason.about));
+        let report = report.which(reason.about);
+        self.report(report);
         self.report(Report { counter: &DROPPED_HELD_OCTETS, amount: octets as u64, ..report });
     }
 

@@ -294,8 +294,8 @@ mod tests {
         let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
         assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Absorb);
         stack.drain(&mut cx);
-        let dropped = Report::of(&DROPPED_HELD).at(Seq(7));
+        let dropped = Report::of(&DROPPED_HELD).at(Seq(7)).which(FULL.about);
         let octets = Report { counter: &DROPPED_HELD_OCTETS, amount: 100, ..dropped };
-        assert_eq!((outbox.packets.len(), outbox.reports), (0, vec![dropped.which(FULL.about), octets]));
+        assert_eq!((outbox.packets.len(), outbox.reports), (0, vec![dropped, octets]));
     }
 }
