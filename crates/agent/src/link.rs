@@ -46,6 +46,12 @@ bitflags! {
 }
 
 impl LinkSenses {
+    /// What each of these is, in words.
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [(Self::FRAME_FATE, "the fate of each frame")];
+        all.into_iter().filter(|(sense, _)| self.contains(*sense)).map(|(_, name)| name).collect()
+    }
+
     /// What is in `self` and missing in `offered`, as a sentence for the user; `None` if nothing is.
     pub fn missing_from(self, offered: Self) -> Option<&'static str> {
         if (self - offered).contains(Self::FRAME_FATE) {

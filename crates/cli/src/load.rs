@@ -6,7 +6,8 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_scenario::datafile::{self, DataFile};
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
-use lasthop_schemes::catalogue::{CATALOGUE, CatalogueError};
+use lasthop_schemes::SchemeError;
+use lasthop_schemes::catalogue::CATALOGUE;
 
 use crate::failure::Failure;
 
@@ -65,7 +66,7 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
         return Ok(choice.clone());
     }
     SchemeChoice::new(name, toml::Table::new()).map_err(|error| match error {
-        CatalogueError::Unknown { .. } => {
+        SchemeError::Unknown { .. } => {
             let mut known: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
             known.push(SchemeChoice::NO_LOSS);
             let labels = scenario.schemes.iter().map(|choice| choice.label.as_str());
@@ -73,7 +74,7 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
             known.extend(own);
             Failure::usage(anyhow!("there is no scheme {name:?}; there are: {}", known.join(", ")))
         }
-        settings @ CatalogueError::Settings { .. } => Failure::usage(settings),
+        settings @ SchemeError::Settings { .. } => Failure::usage(settings),
     })
 }
 

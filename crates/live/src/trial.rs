@@ -29,7 +29,7 @@ use std::time::Duration;
 use lasthop_agent::LinkSenses;
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use lasthop_scenario::{BuildError, FlowModel, RealHosts, Scenario};
-use lasthop_schemes::catalogue::Role;
+use lasthop_schemes::Role;
 use lasthop_sim::NodeId;
 use rustix::thread::nanosleep;
 use rustix::time::Timespec;

@@ -19,7 +19,8 @@ use lasthop_live::io::{Port, PortId};
 use lasthop_packet::wire::{checksums_are_right, emit};
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
 use lasthop_scenario::file;
-use lasthop_schemes::catalogue::{Place, Role, find};
+use lasthop_schemes::catalogue::find;
+use lasthop_schemes::{Place, Role};
 
 const PORTS: [PortId; 2] = [PortId(0), PortId(1)];
 const LINKS: [[u8; 14]; 2] =

@@ -16,7 +16,8 @@ use lasthop_live::trial::{self, Outcome, TrialError, plan};
 use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
 use lasthop_scenario::{Overrides, Scenario, file};
-use lasthop_schemes::catalogue::{Place, Role, find};
+use lasthop_schemes::catalogue::find;
+use lasthop_schemes::{Place, Role};
 
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use lasthop_packet::{Instant, Probability};
-use lasthop_schemes::catalogue::Place;
+use lasthop_schemes::Place;
 use lasthop_sim::wifi::{ErrorConfig, StationConfig, WlanConfig};
 use lasthop_sim::world::{AodvError, AttachError};
 use lasthop_sim::{

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lasthop_schemes::catalogue::Role;
+use lasthop_schemes::Role;
 use lasthop_sim::aodv::AodvConfig;
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};

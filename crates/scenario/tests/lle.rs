@@ -145,7 +145,7 @@ fn data_in_both_directions_arrives() {
 #[test]
 fn without_an_agent_at_the_phone_it_is_plain_tcp() {
     let mut scenario = scenario(&[]);
-    scenario.nodes[PHONE].role = Some(lasthop_schemes::catalogue::Role::FixedHost);
+    scenario.nodes[PHONE].role = Some(lasthop_schemes::Role::FixedHost);
     let (plain, lle) = (Run::of(&scenario, "none", ""), Run::of(&scenario, "lle-tcp", ""));
     lle.assert_everything_arrived();
     assert_eq!((plain.air, plain.counters.frames_lost), (lle.air, lle.counters.frames_lost));
@@ -155,7 +155,7 @@ fn without_an_agent_at_the_phone_it_is_plain_tcp() {
 #[test]
 fn without_an_agent_at_the_access_point_it_is_plain_tcp() {
     let mut scenario = scenario(&[]);
-    scenario.nodes[ACCESS_POINT].role = Some(lasthop_schemes::catalogue::Role::FixedHost);
+    scenario.nodes[ACCESS_POINT].role = Some(lasthop_schemes::Role::FixedHost);
     let (plain, lle) = (Run::of(&scenario, "none", ""), Run::of(&scenario, "lle-tcp", ""));
     lle.assert_everything_arrived();
     assert_eq!(plain.air, lle.air);

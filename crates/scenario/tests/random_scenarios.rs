@@ -8,7 +8,8 @@ use lasthop_packet::{Bitrate, Instant, Probability, Rng};
 use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
-use lasthop_schemes::catalogue::{Place, find};
+use lasthop_schemes::Place;
+use lasthop_schemes::catalogue::find;
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{

@@ -7,7 +7,8 @@ use std::path::Path;
 use lasthop_agent::Stack;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use lasthop_scenario::{BuiltLinks, Overrides, RealHosts, Scenario, file};
-use lasthop_schemes::catalogue::{Place, Role, find};
+use lasthop_schemes::catalogue::find;
+use lasthop_schemes::{Place, Role};
 use lasthop_sim::NodeId;
 use lasthop_sim::world::AttachError;
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
-use lasthop_schemes::catalogue::{CATALOGUE, Scheme};
+use lasthop_schemes::Scheme;
+use lasthop_schemes::catalogue::CATALOGUE;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 

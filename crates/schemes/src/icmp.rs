@@ -39,6 +39,7 @@ mod marks;
 mod message;
 mod notifier;
 mod refined;
+mod scheme;
 mod simple;
 
 #[cfg(test)]
@@ -47,4 +48,5 @@ mod tests;
 pub use message::Message;
 pub use notifier::Notifier;
 pub use refined::RefinedSender;
+pub use scheme::{REFINED, SIMPLE};
 pub use simple::SimpleSender;

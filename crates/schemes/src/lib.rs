@@ -5,7 +5,8 @@
 //! | [`snoop`] | Snoop (1995): an access point that caches, retransmits and keeps duplicate ACKs from the sender |
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
-//! | [`catalogue`] | every scheme by name: settings to agents and TCP extensions, role by role |
+//! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
+//! | [`catalogue`] | every scheme by name |
 //! | [`settings`] | how a scheme's settings write durations and amounts of data |
 //!
 //! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from and what we chose.
@@ -13,6 +14,10 @@
 pub mod catalogue;
 pub mod icmp;
 pub mod lle;
+mod none;
+pub mod scheme;
 pub mod settings;
 pub mod snoop;
 pub mod words;
+
+pub use scheme::{Place, Placement, Role, Scheme, SchemeError};

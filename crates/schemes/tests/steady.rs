@@ -11,7 +11,8 @@ use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Outbox, Side, V
 use lasthop_packet::{
     FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
 };
-use lasthop_schemes::catalogue::{CATALOGUE, Place, Placement, Role, Scheme};
+use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::{Place, Placement, Role, Scheme};
 
 const SERVER: FlowKey = FlowKey { source: (address(192, 1), 80), destination: (address(10, 2), 4000) };
 const ACCESS_POINT: IpAddr = address(10, 1);

@@ -13,7 +13,7 @@ use lasthop_agent::{
 };
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
-use lasthop_schemes::catalogue::{Place, Role};
+use lasthop_schemes::{Place, Role};
 
 use crate::octets::Octets;
 use account::Account;

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use lasthop_schemes::catalogue::{CATALOGUE, Placement};
+use lasthop_schemes::Placement;
+use lasthop_schemes::catalogue::CATALOGUE;
 use serde_json::Value;
 
 use crate::octets::Octets;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use clap::Args;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{ContentArrangement, Table};
-use lasthop_schemes::catalogue::{CATALOGUE, Scheme, find};
+use lasthop_schemes::Scheme;
+use lasthop_schemes::catalogue::{CATALOGUE, find};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -24,7 +25,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let schemes: Vec<&Scheme> = match &arguments.name {
         Some(name) => vec![find(name).map_err(Failure::usage)?],
-        None => CATALOGUE.iter().collect(),
+        None => CATALOGUE.to_vec(),
     };
     if arguments.json {
         return output::print_json(&schemes.iter().map(|scheme| describe(scheme)).collect::<Vec<_>>());
@@ -36,8 +37,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["scheme", "what it does", "what it places", "what it needs", "source"]);
     for scheme in schemes {
-        let needs = if scheme.needs.is_empty() { "-" } else { scheme.needs };
-        table.add_row([scheme.name, scheme.title, scheme.places, needs, scheme.source]);
+        table.add_row([scheme.name, scheme.title, &scheme.places(), &scheme.needs(), scheme.source]);
     }
     output::print(&format!(
         "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings"
@@ -45,10 +45,10 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn details(scheme: &Scheme) -> String {
-    let needs = if scheme.needs.is_empty() { "nothing of the link layer" } else { scheme.needs };
+    let (places, needs) = (scheme.places(), scheme.needs());
     let mut text = format!("{}: {}\n", scheme.name, scheme.title);
     for (label, about) in
-        [("source", scheme.source), ("places", scheme.places), ("needs", needs), ("advice", scheme.advice)]
+        [("source", scheme.source), ("places", &places), ("needs", &needs), ("advice", scheme.advice)]
     {
         text.push_str(&indented(&format!("  {label:8}"), about));
     }
@@ -86,8 +86,8 @@ fn describe(scheme: &Scheme) -> Value {
         "name": scheme.name,
         "title": scheme.title,
         "source": scheme.source,
-        "places": scheme.places,
-        "needs": scheme.needs,
+        "places": scheme.places(),
+        "needs": scheme.needs(),
         "advice": scheme.advice,
         "settings": scheme.schema(),
     })

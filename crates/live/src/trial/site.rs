@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_scenario::{LinkModel, Scenario};
-use lasthop_schemes::catalogue::Role;
+use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
 
 use crate::namespace::Namespace;

@@ -1,6 +1,6 @@
 //! The kinds of nodes (thesis, section 4.2, item 4).
 
-use lasthop_schemes::catalogue::Role;
+use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lasthop_schemes::catalogue::{CatalogueError, find};
+use lasthop_schemes::SchemeError;
+use lasthop_schemes::catalogue::find;
 
 use super::choice::{SchemeEntry, Seeds};
 use super::error::ScenarioError;
@@ -66,13 +67,13 @@ fn choice(
         return Err(reader.fail(&key(index, setting), "no-loss has no settings; expected a label at most"));
     }
     let choice = SchemeChoice::new(&scheme, settings.clone()).map_err(|error| match &error {
-        CatalogueError::Unknown { .. } => {
+        SchemeError::Unknown { .. } => {
             let entry = key(index, "scheme");
             // An entry that is only a name has no such key.
             let place = if reader.document.get(&entry).is_some() { &entry[..] } else { &entry[..2] };
             reader.fail(place, format!("{error}, and {}", SchemeChoice::NO_LOSS))
         }
-        CatalogueError::Settings { problem, .. } => match wrong_setting(&scheme, &settings) {
+        SchemeError::Settings { problem, .. } => match wrong_setting(&scheme, &settings) {
             Some((setting, problem)) => reader.fail(&key(index, &setting), problem),
             None => reader.fail(&["schemes", index], problem.clone()),
         },
@@ -107,7 +108,7 @@ fn wrong_setting(scheme: &str, settings: &toml::Table) -> Option<(String, String
     settings.iter().find_map(|(key, value)| {
         let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
         match scheme.configure(alone) {
-            Err(CatalogueError::Settings { problem, .. }) => Some((key.clone(), problem)),
+            Err(SchemeError::Settings { problem, .. }) => Some((key.clone(), problem)),
             _ => None,
         }
     })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lasthop_schemes::catalogue::Role;
+use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
 use lasthop_sim::wifi::Position;
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lasthop_schemes::catalogue::{CatalogueError, Placement, Role, find};
+use lasthop_schemes::catalogue::find;
+use lasthop_schemes::{Placement, Role, SchemeError};
 
 use super::TcpModel;
 
@@ -36,7 +37,7 @@ impl SchemeChoice {
     }
 
     /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
-    pub fn new(name: &str, settings: toml::Table) -> Result<Self, CatalogueError> {
+    pub fn new(name: &str, settings: toml::Table) -> Result<Self, SchemeError> {
         if name == Self::NO_LOSS && settings.is_empty() {
             return Ok(Self::no_loss());
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use lasthop_agent::{Agent, LinkSenses, Stack};
-use lasthop_schemes::catalogue::{CatalogueError, Place, Placement, Role, Scheme, find};
+use lasthop_schemes::catalogue::find;
+use lasthop_schemes::{Place, Placement, Role, Scheme, SchemeError};
 
 use super::tables::RuleTable;
 use super::{ConfigError, Reader};
@@ -110,11 +111,11 @@ fn check_needs(reader: &Reader<'_>, layer: &Layer, needs: LinkSenses) -> Result<
 }
 
 /// Which of several settings is wrong: each has a default, so the wrong one is wrong alone.
-fn wrong_setting(reader: &Reader<'_>, layer: &Layer, error: &CatalogueError) -> ConfigError {
+fn wrong_setting(reader: &Reader<'_>, layer: &Layer, error: &SchemeError) -> ConfigError {
     let mut key = strs(&layer.set_at);
     for (setting, value) in &layer.settings {
         let alone = toml::Table::from_iter([(setting.clone(), value.clone())]);
-        if let Err(CatalogueError::Settings { problem, .. }) = layer.scheme.configure(alone) {
+        if let Err(SchemeError::Settings { problem, .. }) = layer.scheme.configure(alone) {
             key.push(setting);
             return reader.fail(&key, problem);
         }

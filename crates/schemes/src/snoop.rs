@@ -157,6 +157,7 @@ pub mod passing;
 pub mod pieces;
 mod radio_side;
 pub mod rtt;
+mod scheme;
 pub mod scoreboard;
 pub mod settings;
 #[cfg(test)]
@@ -171,6 +172,7 @@ use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 use flow::Flow;
 use holding::Hops;
 use hop::Hop;
+pub use scheme::SCHEME;
 pub use settings::Settings;
 
 /// The Snoop agent, for an access point. It needs nothing of the link layer.

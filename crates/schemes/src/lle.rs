@@ -65,12 +65,14 @@ mod mark;
 mod ranges;
 mod receiver;
 mod receiving;
+mod scheme;
 mod settings;
 mod shares;
 #[cfg(test)]
 mod tests;
 
 pub use agent::{Lle, Reach};
+pub use scheme::SCHEME;
 pub use settings::{PiggybackedAcks, Preset, Settings};
 
 #[cfg(doc)]

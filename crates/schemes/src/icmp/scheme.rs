@@ -1,0 +1,52 @@
+//! Simple and Refined ICMP to the worlds.
+
+use lasthop_agent::Agent;
+use lasthop_tcp::Extension;
+
+use super::{Notifier, RefinedSender, SimpleSender};
+use crate::scheme::{NoSettings, Place, Placement, Role, Scheme, read, schema};
+
+/// DEFER alone.
+pub static SIMPLE: Scheme = Scheme {
+    name: "simple-icmp",
+    title: "The sender hears of failing local attempts and spares its window",
+    source: "Goel, thesis, IIT Kanpur 1997, section 5.4",
+    advice: "Helps a little where single segments are lost in a large window. Harmful where bursts take several segments of one \
+             window: each costs a time-out of its own.",
+    read: |settings| read(settings, |NoSettings {}| SimpleIcmp),
+    schema: schema::<NoSettings>,
+};
+
+/// DEFER and RETRANSMIT.
+pub static REFINED: Scheme = Scheme {
+    name: "refined-icmp",
+    title: "The sender hears of a segment given up and sends it again at once",
+    source: "Goel, thesis, IIT Kanpur 1997, section 5.5",
+    advice: "Helps wherever the link layer gives up. Needs a changed TCP sender, and ICMP that firewalls let through.",
+    read: |settings| read(settings, |NoSettings {}| RefinedIcmp),
+    schema: schema::<NoSettings>,
+};
+
+struct SimpleIcmp;
+
+impl Placement for SimpleIcmp {
+    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
+        (place.role != Role::FixedHost).then(|| Box::new(Notifier::simple(place.address)) as Box<dyn Agent>)
+    }
+
+    fn extension(&self, _role: Role) -> Option<Box<dyn Extension>> {
+        Some(Box::new(SimpleSender::default()))
+    }
+}
+
+struct RefinedIcmp;
+
+impl Placement for RefinedIcmp {
+    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
+        (place.role != Role::FixedHost).then(|| Box::new(Notifier::refined(place.address)) as Box<dyn Agent>)
+    }
+
+    fn extension(&self, _role: Role) -> Option<Box<dyn Extension>> {
+        Some(Box::new(RefinedSender::default()))
+    }
+}

@@ -1,0 +1,17 @@
+//! TCP as it is: what every scheme is compared with.
+
+use crate::scheme::{NoSettings, Placement, Scheme, read, schema};
+
+/// Nothing is placed anywhere.
+pub static SCHEME: Scheme = Scheme {
+    name: "none",
+    title: "TCP as it is",
+    source: "-",
+    advice: "What every other scheme is compared with.",
+    read: |settings| read(settings, |NoSettings {}| Nothing),
+    schema: schema::<NoSettings>,
+};
+
+struct Nothing;
+
+impl Placement for Nothing {}

@@ -1,0 +1,180 @@
+//! What a scheme is to the worlds: a name, what is said of it, and what it places where. Each scheme's folder has one.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_agent::{Agent, LinkSenses};
+use lasthop_tcp::Extension;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use crate::words::for_writers;
+
+/// What a node is to a scheme. The scenario says which node plays which role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// A host on the wired network.
+    FixedHost,
+    /// The node between the wired network and the wireless hop: access point, base station.
+    Edge,
+    /// A host behind the wireless hop.
+    MobileHost,
+    /// A node with wireless links on both sides.
+    Relay,
+}
+
+impl Role {
+    /// Every role with its name in scenarios.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::FixedHost, "fixed-host"),
+        (Self::Edge, "edge"),
+        (Self::MobileHost, "mobile-host"),
+        (Self::Relay, "relay"),
+    ];
+
+    /// The role of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(role, _)| *role)
+    }
+
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FixedHost => "fixed-host",
+            Self::Edge => "edge",
+            Self::MobileHost => "mobile-host",
+            Self::Relay => "relay",
+        }
+    }
+}
+
+/// Where an agent is to be placed.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The node's role.
+    pub role: Role,
+    /// The node's address.
+    pub address: IpAddr,
+    /// The address of the node at the other end of the wireless link; `None` where there are many, or they are not known.
+    pub neighbour: Option<IpAddr>,
+}
+
+impl Place {
+    /// A node in this role, with a neighbour, whatever their addresses.
+    const fn any(role: Role) -> Self {
+        const HERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        Self { role, address: HERE, neighbour: Some(HERE) }
+    }
+}
+
+/// A scheme with its settings: makes what it places.
+pub trait Placement: Send + Sync {
+    /// The agent at each wireless interface of a node in this place.
+    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
+        let _ = place;
+        None
+    }
+
+    /// The part of the TCP senders on a host in this role.
+    fn extension(&self, role: Role) -> Option<Box<dyn Extension>> {
+        let _ = role;
+        None
+    }
+}
+
+/// A scheme: what is said of it, and how its settings become what it places.
+pub struct Scheme {
+    /// Its name in scenarios and on the command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub title: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Where it helps, and where it does harm.
+    pub advice: &'static str,
+    /// Reads its settings.
+    pub(crate) read: fn(toml::Table) -> Result<Box<dyn Placement>, toml::de::Error>,
+    /// The JSON schema of its settings: of the type that `read` reads.
+    pub(crate) schema: fn() -> schemars::Schema,
+}
+
+/// Why a scheme could not be configured.
+#[derive(Clone, Debug, Error)]
+pub enum SchemeError {
+    /// There is no scheme of that name.
+    #[error("there is no scheme {name:?}; there are: {known}")]
+    Unknown {
+        /// The name asked for, cut to 40 characters.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Its settings are wrong.
+    #[error("settings of scheme {name:?}: {problem}")]
+    Settings {
+        /// The scheme.
+        name: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Scheme {
+    /// The scheme with these settings; those that are not given have their defaults.
+    pub fn configure(&self, settings: toml::Table) -> Result<Box<dyn Placement>, SchemeError> {
+        (self.read)(settings)
+            .map_err(|error| SchemeError::Settings { name: self.name, problem: for_writers(error.message()) })
+    }
+
+    /// The JSON schema of its settings.
+    pub fn schema(&self) -> schemars::Schema {
+        (self.schema)()
+    }
+
+    /// What it places where, with its default settings, as a phrase.
+    pub fn places(&self) -> String {
+        let Ok(placement) = self.configure(toml::Table::new()) else { return String::new() };
+        let names = |has: &dyn Fn(Role) -> bool| -> Vec<&str> {
+            Role::ALL.iter().filter(|(role, _)| has(*role)).map(|(_, name)| *name).collect()
+        };
+        let agents = names(&|role| placement.agent(Place::any(role)).is_some());
+        let extensions = names(&|role| placement.extension(role).is_some());
+        let mut parts = Vec::new();
+        if !agents.is_empty() {
+            parts.push(format!("an agent at {}", agents.join(", ")));
+        }
+        match extensions.len() {
+            0 => {}
+            all if all == Role::ALL.len() => parts.push("a part of every TCP sender".to_owned()),
+            _ => parts.push(format!("a part of TCP senders at {}", extensions.join(", "))),
+        }
+        if parts.is_empty() { "-".to_owned() } else { parts.join("; ") }
+    }
+
+    /// What its agents need to see of the link layer, with its default settings, as a phrase.
+    pub fn needs(&self) -> String {
+        let placement = self.configure(toml::Table::new());
+        let agents = placement.iter().flat_map(|placement| {
+            Role::ALL.iter().filter_map(|(role, _)| placement.agent(Place::any(*role)))
+        });
+        let needs = agents.fold(LinkSenses::empty(), |needs, agent| needs | agent.needs());
+        if needs.is_empty() { "-".to_owned() } else { needs.names().join(", ") }
+    }
+}
+
+/// The settings of a scheme that has none.
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoSettings {}
+
+/// Reads settings that are themselves what places the scheme, or become it.
+pub fn read<S: DeserializeOwned, P: Placement + 'static>(
+    settings: toml::Table,
+    place: impl FnOnce(S) -> P,
+) -> Result<Box<dyn Placement>, toml::de::Error> {
+    Ok(Box::new(place(settings.try_into()?)))
+}
+
+/// The JSON schema of settings.
+pub fn schema<S: schemars::JsonSchema>() -> schemars::Schema {
+    schemars::schema_for!(S)
+}

@@ -1,0 +1,25 @@
+//! Snoop to the worlds.
+
+use lasthop_agent::Agent;
+
+use super::{Settings, Snoop};
+use crate::scheme::{Place, Placement, Role, Scheme, schema};
+
+/// An agent at the edge.
+pub static SCHEME: Scheme = Scheme {
+    name: "snoop",
+    title: "Local retransmission from a cache at the edge",
+    source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995; by default with what today's TCP needs",
+    advice: "Helps where single segments are lost behind a long wired path. Little is left to gain for senders that do not slow \
+             down for loss. As published (preset = \"published\") it suits small windows; on a very short path at very high loss \
+             its local timer is no faster than the sender, and the copies cost air time.",
+    read: |settings| Ok(Box::new(Settings::read(settings)?)),
+    schema: schema::<Settings>,
+};
+
+impl Placement for Settings {
+    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
+        matches!(place.role, Role::Edge | Role::Relay)
+            .then(|| Box::new(Snoop::new(self.clone())) as Box<dyn Agent>)
+    }
+}
