@@ -74,7 +74,7 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
             known.extend(own);
             Failure::usage(anyhow!("there is no scheme {name:?}; there are: {}", known.join(", ")))
         }
-        settings @ SchemeError::Settings { .. } => Failure::usage(settings),
+        settings @ (SchemeError::Settings { .. } | SchemeError::Senders { .. }) => Failure::usage(settings),
     })
 }
 

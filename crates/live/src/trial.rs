@@ -173,10 +173,8 @@ pub fn run_with(
     }
     site.configure(scenario)?;
     // Before the emulator's clock runs: the kernel checks the gateway's programs without a break, for 20 ms and more.
-    let gateway = match scheme.scheme() {
-        Some((name, settings)) if name != "none" => {
-            Some(gateway::start(scenario, edge, &site, name, settings, agent)?)
-        }
+    let gateway = match scheme.stack() {
+        Some(stack) if !stack.is_nothing() => Some(gateway::start(scenario, edge, &site, stack, agent)?),
         _ => None,
     };
     let mut emulator = Emulator::new(built.world, emulated);

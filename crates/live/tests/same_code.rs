@@ -133,7 +133,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
         rules: vec![RulePlan {
             name: "test".into(),
             traffic: Selector::default(),
-            recipe: String::new(),
+            spec: String::new(),
             agent: Some(Arc::clone(maker)),
         }],
         budget: Budget { flows: 100, ..Budget::default() },

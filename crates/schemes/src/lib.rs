@@ -6,6 +6,7 @@
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
+//! | [`stack`] | schemes with their settings, on top of each other |
 //! | [`catalogue`] | every scheme by name |
 //! | [`settings`] | how a scheme's settings write durations and amounts of data |
 //!
@@ -18,6 +19,8 @@ mod none;
 pub mod scheme;
 pub mod settings;
 pub mod snoop;
+pub mod stack;
 pub mod words;
 
 pub use scheme::{Place, Placement, Role, Scheme, SchemeError};
+pub use stack::SchemeStack;

@@ -108,6 +108,14 @@ pub enum SchemeError {
         /// Those that there are.
         known: String,
     },
+    /// Two schemes of a stack have a part in TCP senders.
+    #[error("{first} and {second} both have a part in TCP senders; expected one such scheme in a stack")]
+    Senders {
+        /// The one nearer to the core side.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
     /// Its settings are wrong.
     #[error("settings of scheme {name:?}: {problem}")]
     Settings {
@@ -116,6 +124,16 @@ pub enum SchemeError {
         /// What is wrong.
         problem: String,
     },
+}
+
+impl SchemeError {
+    /// What is wrong with settings, without the scheme's name; `None` for any other error.
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Self::Settings { problem, .. } => Some(problem),
+            Self::Unknown { .. } | Self::Senders { .. } => None,
+        }
+    }
 }
 
 impl Scheme {

@@ -1,22 +1,23 @@
 //! The daemon's configuration file: TOML, read into what is ready to run.
 
-mod recipe;
+mod rules;
 mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use lasthop_agent::{Budget, LinkSenses};
+use lasthop_agent::Budget;
 use lasthop_packet::units::format_octets;
 use lasthop_scenario::file::document::Document;
 use lasthop_scenario::file::read_file;
 
-use super::plan::Plan;
+use super::plan::{Plan, RulePlan};
 use super::selector::Selector;
 use tables::{GatewayFile, PortsTable, SelectorTable};
 
+pub use super::plan::Surroundings;
 pub use lasthop_scenario::file::ScenarioError as ConfigError;
 pub use tables::{Backend, LogFormat, LogLevel};
 
@@ -26,6 +27,8 @@ pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 pub const DEFAULT_FILE: &str = include_str!("../../../../packaging/gateway.toml");
 
 const MOST_RULES: usize = 64;
+/// Of the agents' randomness.
+const SEED: u64 = 1;
 
 /// A configuration that was read and found right.
 #[derive(Clone, Debug)]
@@ -50,22 +53,6 @@ pub struct Config {
     pub log_format: LogFormat,
 }
 
-/// Where a gateway is to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Surroundings {
-    /// What its link layer has to offer: a scheme that needs more is refused.
-    pub senses: LinkSenses,
-    /// The address from which its agents send messages of their own; unspecified where no scheme sends any.
-    pub address: IpAddr,
-}
-
-impl From<LinkSenses> for Surroundings {
-    /// Without an address: no scheme that works without link senses sends messages in its own name.
-    fn from(senses: LinkSenses) -> Self {
-        Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
-    }
-}
-
 /// Reads a file for a gateway that is to run there.
 pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
     parse(&read_file(path)?, &path.display().to_string(), surroundings)
@@ -83,11 +70,11 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     reader.check_ports(&file.ports)?;
     let plan = Plan {
         traffic: reader.selector(&["traffic"], file.traffic.selector())?,
-        rules: recipe::rules(&reader, &file.rule)?,
+        rules: rules::rules(&reader, &file.rule)?,
         budget: file.bounds.budget(),
         idle: file.idle.times(),
         stepping_aside: file.stepping_aside.plan(),
-        seed: 1,
+        seed: SEED,
     };
     Ok(Config {
         backend: file.backend,
@@ -108,6 +95,31 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
+    /// What an empty file means, but with these rules, no control socket and no metrics page.
+    pub fn with_rules(rules: Vec<RulePlan>) -> Self {
+        let file = GatewayFile::default();
+        let traffic = Selector::default();
+        let plan = Plan {
+            traffic,
+            rules,
+            budget: file.bounds.budget(),
+            idle: file.idle.times(),
+            stepping_aside: file.stepping_aside.plan(),
+            seed: SEED,
+        };
+        Self {
+            backend: file.backend,
+            core: None,
+            radio: None,
+            plan,
+            metrics: None,
+            control: None,
+            realtime: file.process.realtime,
+            log_level: file.log.level,
+            log_format: file.log.format,
+        }
+    }
+
     /// The keys that differ from those of `other`, the file at start, and that a running gateway does not take over. Of `[traffic]` it takes
     /// over all but what the kernel was told to keep from it.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {

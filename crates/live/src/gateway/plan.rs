@@ -1,10 +1,12 @@
 //! What the engine is to do: a configuration with everything looked up and nothing left to go wrong.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Budget, LinkSenses};
+use lasthop_agent::{Agent, Budget, LinkSenses, Stack};
+use lasthop_schemes::{Place, Placement, Role, SchemeStack};
 
 use super::selector::Selector;
 use super::table::IdleTimes;
@@ -34,7 +36,7 @@ pub struct RulePlan {
     /// The traffic.
     pub traffic: Selector,
     /// Schemes and settings, written out: of two rules that say the same here, one can go on with the other's agent.
-    pub recipe: String,
+    pub spec: String,
     /// Makes the agent; `None` for a rule that leaves its traffic alone.
     pub agent: Option<AgentMaker>,
 }
@@ -61,12 +63,72 @@ impl Plan {
     }
 }
 
+/// Why a stack cannot run in a gateway.
+#[derive(Clone, Debug)]
+pub struct RuleError {
+    /// Which of its layers, from 0.
+    pub layer: usize,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl RulePlan {
+    /// A rule that runs this stack for this traffic, named by its schemes.
+    pub fn new(
+        stack: &SchemeStack,
+        traffic: Selector,
+        surroundings: Surroundings,
+    ) -> Result<Self, RuleError> {
+        let place = Place { role: Role::Edge, address: surroundings.address, neighbour: None };
+        let mut places_any = false;
+        for (layer, of_stack) in stack.layers().iter().enumerate() {
+            let name = of_stack.scheme().name;
+            let wrong = |problem| Err(RuleError { layer, problem });
+            match of_stack.placement().agent(place) {
+                Some(agent) => {
+                    if let Some(missing) = agent.needs().missing_from(surroundings.senses) {
+                        return wrong(format!("scheme {name:?} cannot work here: {missing}"));
+                    }
+                    places_any = true;
+                }
+                None if name == "none" => {}
+                None => {
+                    return wrong(format!(
+                        "scheme {name:?} places nothing at the edge; expected one that does: see `lasthop schemes`"
+                    ));
+                }
+            }
+        }
+        let (name, spec, stack) = (stack.names(), stack.to_string(), stack.clone());
+        // It places one, and then it always does.
+        let agent: AgentMaker =
+            Arc::new(move || stack.agent(place).unwrap_or_else(|| Box::new(Stack::default())));
+        Ok(Self { name, traffic, spec, agent: places_any.then_some(agent) })
+    }
+}
+
+/// Where a gateway is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// What its link layer has to offer: a scheme that needs more is refused.
+    pub senses: LinkSenses,
+    /// The address from which its agents send messages of their own; unspecified where no scheme sends any.
+    pub address: IpAddr,
+}
+
+impl From<LinkSenses> for Surroundings {
+    /// Without an address: no scheme that works without link senses sends messages in its own name.
+    fn from(senses: LinkSenses) -> Self {
+        Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
+    }
+}
+
 impl fmt::Debug for RulePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RulePlan")
             .field("name", &self.name)
             .field("traffic", &self.traffic)
-            .field("recipe", &self.recipe)
+            .field("spec", &self.spec)
             .finish_non_exhaustive()
     }
 }

@@ -23,7 +23,7 @@ const LEAST_STEP: Duration = Duration::from_millis(1);
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) traffic: Selector,
-    pub(super) recipe: String,
+    pub(super) spec: String,
     maker: Option<AgentMaker>,
     agent: Option<Box<dyn Agent>>,
     needs: LinkSenses,
@@ -41,7 +41,7 @@ impl Rule {
         let mut rule = Self {
             name: plan.name.clone(),
             traffic: plan.traffic.clone(),
-            recipe: plan.recipe.clone(),
+            spec: plan.spec.clone(),
             maker: plan.agent.clone(),
             agent: None,
             needs: LinkSenses::empty(),
@@ -56,7 +56,7 @@ impl Rule {
         rule
     }
 
-    /// Takes over the name and the traffic of a plan with the same recipe.
+    /// Takes over the name and the traffic of a plan with the same spec.
     pub(super) fn follow(&mut self, plan: &RulePlan) {
         self.name.clone_from(&plan.name);
         self.traffic = plan.traffic.clone();

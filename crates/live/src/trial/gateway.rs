@@ -1,38 +1,45 @@
 //! The gateway of a trial: the daemon itself, in the edge's namespace, and what its link layers tell it.
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::Scenario;
+use lasthop_scenario::{LinkModel, Scenario};
+use lasthop_schemes::SchemeStack;
 use lasthop_sim::{LinkId, NodeId};
-use toml::{Table, Value};
 
 use super::TrialError;
 use super::site::{End, Site, device_name, ends};
 use crate::emulator::Emulator;
-use crate::gateway::config::{self, Surroundings};
-use crate::gateway::plan::AgentMaker;
+use crate::gateway::config::Config;
+use crate::gateway::plan::{AgentMaker, RulePlan, Surroundings};
+use crate::gateway::selector::Selector;
 use crate::gateway::{Gateway, Start};
 
 /// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second: what a loop misses that is held up
 /// for 100 ms fits, and a turn that takes all of it is short.
 const FATES: usize = 1024;
 
-/// Starts a gateway with one scheme at the edge of a site, on the best backend that there is; `agent` in place of the scheme's own, if
+/// Starts a gateway with schemes at the edge of a site, on the best backend that there is; `agent` in place of their own, if
 /// there is one. Also says what the agent needs to see of the link layer.
 pub(super) fn start(
     scenario: &Scenario,
     edge: usize,
     site: &Site,
-    scheme: &str,
-    settings: &Table,
+    stack: &SchemeStack,
     agent: Option<AgentMaker>,
 ) -> Result<(Gateway, LinkSenses), TrialError> {
-    let file = file(scenario, edge, scheme, settings).to_string();
     let surroundings = Surroundings { senses: senses(scenario, edge), address: site.address(edge) };
-    let config = config::parse(&file, "the scenario's scheme", surroundings);
-    let mut config = config.map_err(|error| TrialError::Gateway(error.to_string()))?;
-    if let (Some(_), Some(rule)) = (&agent, config.plan.rules.first_mut()) {
+    let rule = RulePlan::new(stack, Selector::default(), surroundings);
+    let mut rule = rule.map_err(|error| TrialError::Gateway(error.problem))?;
+    if agent.is_some() {
         rule.agent = agent;
     }
+    let (core, radio) = ports(scenario, edge);
+    let config = Config {
+        core: Some(core),
+        radio: Some(radio),
+        // It is part of the apparatus, as the emulator is: what it is late by, the run is late by.
+        realtime: true,
+        ..Config::with_rules(vec![rule])
+    };
     let needs = config.plan.needs();
     let gateway = Start { config, file: None, owns_process: false }.inside(&site.hosts[edge])?;
     Ok((gateway, needs))
@@ -64,28 +71,13 @@ pub(super) fn listen(
     Ok(())
 }
 
-/// The file that the daemon would be given: the edge's interfaces, the wireless ones as radio, and one rule.
-fn file(scenario: &Scenario, edge: usize, scheme: &str, settings: &Table) -> Table {
-    let mut ports = Table::new();
-    for end in ends(scenario).filter(|end| end.node == edge) {
-        let link = &scenario.links[end.link];
-        let side = if link.link.is_wireless() { "radio" } else { "core" };
-        let names = ports.entry(side).or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(names) = names {
-            names.push(device_name(link, end.link).into());
-        }
-    }
-    let rule = table([("scheme", scheme.into()), ("settings", settings.clone().into())]);
-    table([
-        ("ports", ports.into()),
-        ("rule", vec![Value::from(rule)].into()),
-        ("control", table([("socket", "off".into())]).into()),
-        // It is part of the apparatus, as the emulator is: what it is late by, the run is late by.
-        ("process", table([("realtime", true.into())]).into()),
-        ("metrics", table([("listen", "off".into())]).into()),
-    ])
-}
-
-fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
-    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+/// The edge's interfaces: to the wired network, and to the wireless hop.
+fn ports(scenario: &Scenario, edge: usize) -> (Vec<String>, Vec<String>) {
+    let of_edge = ends(scenario).filter(|end| end.node == edge);
+    let named = of_edge.map(|end| (&scenario.links[end.link], end.link));
+    let (radio, core): (Vec<_>, Vec<_>) = named.partition(|(link, _)| link.link.is_wireless());
+    let names = |links: Vec<(&LinkModel, usize)>| {
+        links.into_iter().map(|(link, index)| device_name(link, index)).collect()
+    };
+    (names(core), names(radio))
 }

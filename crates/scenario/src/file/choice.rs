@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::named::Named;
 use super::quantity::{Octets, Text};
-use super::schema::scheme_schemas;
+use super::schema::{layer_schemas, row_schemas};
 use super::tables::TcpTable;
 use crate::model::SchemeChoice;
 
@@ -63,14 +63,64 @@ impl JsonSchema for Seeds {
     }
 }
 
-/// `"snoop"` or `{ scheme = "snoop", label = "...", tcp = { ... }, setting = ... }`; a table with `tcp` alone means "none".
+/// `"snoop"` or `{ scheme = "snoop", setting = ... }`.
+#[derive(Debug)]
+pub(super) struct LayerEntry {
+    pub(super) scheme: String,
+    pub(super) settings: toml::Table,
+}
+
+impl LayerEntry {
+    fn named(scheme: &str) -> Self {
+        Self { scheme: scheme.to_owned(), settings: toml::Table::new() }
+    }
+}
+
+impl<'de> Deserialize<'de> for LayerEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = LayerEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a scheme's name, or a table with the key \"scheme\" and settings")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<LayerEntry, E> {
+                Ok(LayerEntry::named(name))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<LayerEntry, A::Error> {
+                let (mut scheme, mut settings) = (None, toml::Table::new());
+                while let Some(key) = entries.next_key::<String>()? {
+                    if key == "scheme" {
+                        scheme = Some(entries.next_value()?);
+                    } else {
+                        settings.insert(key, entries.next_value()?);
+                    }
+                }
+                let scheme = scheme.ok_or_else(|| A::Error::missing_field("scheme"))?;
+                Ok(LayerEntry { scheme, settings })
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+/// `"snoop"`, `{ scheme = "snoop", label = "...", tcp = { ... }, setting = ... }`, or `{ stack = [...], label = "...", tcp = { ... } }`; a
+/// table with `tcp` alone means "none".
 #[derive(Debug)]
 pub(super) struct SchemeEntry {
-    pub(super) scheme: String,
+    pub(super) layers: Vec<LayerEntry>,
+    /// Whether the layers are written as a stack.
+    pub(super) is_stack: bool,
     pub(super) label: Option<String>,
     /// What of TCP is different in this row.
     pub(super) tcp: Option<TcpTable>,
-    pub(super) settings: toml::Table,
+}
+
+impl SchemeEntry {
+    /// A scheme with its default settings.
+    pub(super) fn named(scheme: &str) -> Self {
+        Self { layers: vec![LayerEntry::named(scheme)], is_stack: false, label: None, tcp: None }
+    }
 }
 
 impl<'de> Deserialize<'de> for SchemeEntry {
@@ -79,21 +129,18 @@ impl<'de> Deserialize<'de> for SchemeEntry {
         impl<'de> Visitor<'de> for Reading {
             type Value = SchemeEntry;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a scheme's name, or a table with the key \"scheme\" or \"tcp\"")
+                f.write_str("a scheme's name, or a table with the key \"scheme\", \"stack\" or \"tcp\"")
             }
             fn visit_str<E: Error>(self, name: &str) -> Result<SchemeEntry, E> {
-                Ok(SchemeEntry {
-                    scheme: name.to_owned(),
-                    label: None,
-                    tcp: None,
-                    settings: toml::Table::new(),
-                })
+                Ok(SchemeEntry::named(name))
             }
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<SchemeEntry, A::Error> {
-                let (mut scheme, mut label, mut tcp, mut settings) = (None, None, None, toml::Table::new());
+                let (mut scheme, mut stack, mut label, mut tcp) = (None, None, None, None);
+                let mut settings = toml::Table::new();
                 while let Some(key) = entries.next_key::<String>()? {
                     match key.as_str() {
                         "scheme" => scheme = Some(entries.next_value()?),
+                        "stack" => stack = Some(entries.next_value::<Vec<LayerEntry>>()?),
                         "label" => label = Some(entries.next_value()?),
                         "tcp" => tcp = Some(entries.next_value()?),
                         _ => {
@@ -101,15 +148,35 @@ impl<'de> Deserialize<'de> for SchemeEntry {
                         }
                     }
                 }
-                let scheme = match (scheme, &tcp) {
-                    (Some(scheme), _) => scheme,
-                    (None, Some(_)) => "none".to_owned(),
-                    (None, None) => return Err(A::Error::missing_field("scheme")),
+                let is_stack = stack.is_some();
+                let layers = match (scheme, stack, &tcp) {
+                    (Some(scheme), None, _) => vec![LayerEntry { scheme, settings }],
+                    (None, Some(stack), _) if settings.is_empty() && !stack.is_empty() => stack,
+                    (None, None, Some(_)) => vec![LayerEntry { scheme: "none".to_owned(), settings }],
+                    (None, None, None) => return Err(A::Error::missing_field("scheme")),
+                    _ => {
+                        return Err(A::Error::custom(
+                            "expected either a scheme with its settings or a stack of one or more with their own",
+                        ));
+                    }
                 };
-                Ok(SchemeEntry { scheme, label, tcp, settings })
+                Ok(SchemeEntry { layers, is_stack, label, tcp })
             }
         }
         deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for LayerEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Layer".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+        let mut alternatives = vec![json_schema!({ "enum": names }).to_value()];
+        alternatives.extend(layer_schemas(generator));
+        json_schema!({ "oneOf": alternatives })
     }
 }
 
@@ -134,7 +201,7 @@ impl JsonSchema for SchemeEntry {
             })
             .to_value(),
         );
-        alternatives.extend(scheme_schemas(generator));
+        alternatives.extend(row_schemas(generator));
         json_schema!({ "oneOf": alternatives })
     }
 }

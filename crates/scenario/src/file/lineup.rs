@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use lasthop_schemes::SchemeError;
-use lasthop_schemes::catalogue::find;
+use lasthop_schemes::stack::StackError;
+use lasthop_schemes::{SchemeError, SchemeStack};
 
-use super::choice::{SchemeEntry, Seeds};
+use super::choice::{LayerEntry, SchemeEntry, Seeds};
 use super::error::ScenarioError;
 use super::flavour;
 use super::reader::Reader;
@@ -21,13 +21,7 @@ pub(super) fn schemes(
     flows: &[(String, FlowTable)],
     tcp_of_all: &TcpTable,
 ) -> Result<Vec<SchemeChoice>, ScenarioError> {
-    let plain = |name: &str| SchemeEntry {
-        scheme: name.to_owned(),
-        label: None,
-        tcp: None,
-        settings: toml::Table::new(),
-    };
-    let entries = entries.unwrap_or_else(|| vec![plain("none")]);
+    let entries = entries.unwrap_or_else(|| vec![SchemeEntry::named("none")]);
     if !(1..=MOST_SCHEMES).contains(&entries.len()) {
         let problem = format!("{} of them; expected 1 to {MOST_SCHEMES} schemes", entries.len());
         return Err(reader.fail(&["schemes"], problem));
@@ -60,24 +54,23 @@ fn choice(
     flows: &[(String, FlowTable)],
     tcp_of_all: &TcpTable,
 ) -> Result<SchemeChoice, ScenarioError> {
-    let SchemeEntry { scheme, label, tcp, settings } = entry;
-    if scheme == SchemeChoice::NO_LOSS
-        && let Some(setting) = settings.keys().next()
-    {
-        return Err(reader.fail(&key(index, setting), "no-loss has no settings; expected a label at most"));
-    }
-    let choice = SchemeChoice::new(&scheme, settings.clone()).map_err(|error| match &error {
-        SchemeError::Unknown { .. } => {
-            let entry = key(index, "scheme");
-            // An entry that is only a name has no such key.
-            let place = if reader.document.get(&entry).is_some() { &entry[..] } else { &entry[..2] };
-            reader.fail(place, format!("{error}, and {}", SchemeChoice::NO_LOSS))
+    let SchemeEntry { layers, is_stack, label, tcp } = entry;
+    let names: Vec<&str> = layers.iter().map(|layer| layer.scheme.as_str()).collect();
+    let scheme = names.join("+");
+    let choice = match &layers[..] {
+        [LayerEntry { scheme, settings }] if !is_stack && scheme == SchemeChoice::NO_LOSS => {
+            if let Some(setting) = settings.keys().next() {
+                let problem = "no-loss has no settings; expected a label at most";
+                return Err(reader.fail(&key(index, setting), problem));
+            }
+            SchemeChoice::no_loss()
         }
-        SchemeError::Settings { problem, .. } => match wrong_setting(&scheme, &settings) {
-            Some((setting, problem)) => reader.fail(&key(index, &setting), problem),
-            None => reader.fail(&["schemes", index], problem.clone()),
-        },
-    })?;
+        _ => {
+            let stack = layers.iter().map(|layer| (layer.scheme.as_str(), layer.settings.clone()));
+            let stack = SchemeStack::new(stack).map_err(|wrong| misplaced(reader, index, is_stack, wrong))?;
+            SchemeChoice::of(stack)
+        }
+    };
     let flavour = tcp.as_ref().and_then(flavour::name);
     let choice = match &tcp {
         Some(tcp) => choice.with_tcp(flavour::read(reader, index, tcp, flows, tcp_of_all)?),
@@ -102,16 +95,26 @@ fn is_label(label: &str) -> bool {
     (1..=64).contains(&label.chars().count()) && !label.chars().any(|c| c.is_control() || c == ',')
 }
 
-/// Which of several settings is wrong: each has a default, so the wrong one is wrong alone.
-fn wrong_setting(scheme: &str, settings: &toml::Table) -> Option<(String, String)> {
-    let scheme = find(scheme).ok()?;
-    settings.iter().find_map(|(key, value)| {
-        let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
-        match scheme.configure(alone) {
-            Err(SchemeError::Settings { problem, .. }) => Some((key.clone(), problem)),
-            _ => None,
+/// An error of a stack where it stands in the file.
+fn misplaced(reader: &Reader<'_>, index: &str, is_stack: bool, wrong: StackError) -> ScenarioError {
+    let StackError { layer, setting, error } = wrong;
+    let layer = layer.to_string();
+    let entry = if is_stack { vec!["schemes", index, "stack", &layer] } else { vec!["schemes", index] };
+    match (&setting, error.problem()) {
+        (Some(setting), Some(problem)) => reader.fail(&[&entry[..], &[setting]].concat(), problem),
+        (None, Some(problem)) => reader.fail(&entry, problem),
+        (_, None) => {
+            let named = [&entry[..], &["scheme"]].concat();
+            // An entry that is only a name has no such key.
+            let place = if reader.document.get(&named).is_some() { &named } else { &entry };
+            let and_no_loss = if matches!(error, SchemeError::Unknown { .. }) && !is_stack {
+                format!(", and {}", SchemeChoice::NO_LOSS)
+            } else {
+                String::new()
+            };
+            reader.fail(place, format!("{error}{and_no_loss}"))
         }
-    })
+    }
 }
 
 pub(super) fn baseline(

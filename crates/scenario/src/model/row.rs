@@ -3,20 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lasthop_schemes::catalogue::find;
-use lasthop_schemes::{Placement, Role, SchemeError};
+use lasthop_schemes::{Placement, SchemeError, SchemeStack};
 
 use super::TcpModel;
 
-/// A scheme with its settings, as a row of a comparison.
+/// Schemes with their settings, as a row of a comparison.
 #[derive(Clone)]
 pub struct SchemeChoice {
     /// The row's name: the scheme's, unless the scenario gives another.
     pub label: String,
-    /// The scheme's name in the catalogue; `None` for the reference without loss.
-    scheme: Option<&'static str>,
-    settings: toml::Table,
-    placement: Option<Arc<dyn Placement>>,
+    /// What runs; `None` for the reference without loss.
+    stack: Option<SchemeStack>,
     /// TCP's settings of each flow, if the row has its own.
     tcp: Option<Arc<[Option<TcpModel>]>>,
 }
@@ -27,13 +24,7 @@ impl SchemeChoice {
 
     /// The reference: the same network and traffic without any scheme and without any loss on its links.
     pub fn no_loss() -> Self {
-        Self {
-            label: Self::NO_LOSS.to_owned(),
-            scheme: None,
-            settings: toml::Table::new(),
-            placement: None,
-            tcp: None,
-        }
+        Self { label: Self::NO_LOSS.to_owned(), stack: None, tcp: None }
     }
 
     /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
@@ -41,14 +32,12 @@ impl SchemeChoice {
         if name == Self::NO_LOSS && settings.is_empty() {
             return Ok(Self::no_loss());
         }
-        let scheme = find(name)?;
-        Ok(Self {
-            label: scheme.name.to_owned(),
-            scheme: Some(scheme.name),
-            settings: settings.clone(),
-            placement: Some(Arc::from(scheme.configure(settings)?)),
-            tcp: None,
-        })
+        SchemeStack::new([(name, settings)]).map(Self::of).map_err(|wrong| wrong.error)
+    }
+
+    /// Schemes on top of each other, labelled by their names.
+    pub fn of(stack: SchemeStack) -> Self {
+        Self { label: stack.names(), stack: Some(stack), tcp: None }
     }
 
     /// The same under another label.
@@ -78,22 +67,19 @@ impl SchemeChoice {
         self.tcp.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)
     }
 
-    /// The scheme's name in the catalogue, and the settings that it was given; `None` for the reference without loss.
-    pub fn scheme(&self) -> Option<(&'static str, &toml::Table)> {
-        Some((self.scheme?, &self.settings))
+    /// What runs; `None` for the reference without loss.
+    pub const fn stack(&self) -> Option<&SchemeStack> {
+        self.stack.as_ref()
     }
 
-    /// Whether the scheme is one of which TCP senders have a part.
+    /// Whether TCP senders have a part of it.
     pub fn changes_senders(&self) -> bool {
-        let extends = |placement: &dyn Placement| {
-            Role::ALL.iter().any(|(role, _)| placement.extension(*role).is_some())
-        };
-        self.placement().is_some_and(extends)
+        self.stack.as_ref().is_some_and(SchemeStack::changes_senders)
     }
 
     /// What it places; `None` for the reference without loss.
     pub(crate) fn placement(&self) -> Option<&dyn Placement> {
-        self.placement.as_deref()
+        self.stack.as_ref().map(|stack| stack as &dyn Placement)
     }
 }
 

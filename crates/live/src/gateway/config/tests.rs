@@ -23,7 +23,7 @@ fn the_packaged_file_says_what_an_empty_one_means() {
     assert_eq!(packaged, defaults);
     let packaged = read(DEFAULT_FILE).expect("it is right");
     let empty = read("").expect("every key has a default");
-    assert_eq!(packaged.plan.rules[0].recipe, empty.plan.rules[0].recipe);
+    assert_eq!(packaged.plan.rules[0].spec, empty.plan.rules[0].spec);
     assert_eq!((empty.core, empty.metrics.map(|address| address.port())), (None, Some(9477)));
 }
 
@@ -118,8 +118,8 @@ fn bounds_are_the_worlds_and_settings_are_what_the_file_gives() {
         scheme = "none"
     "#;
     let plan = read(text).expect("it is right").plan;
-    let recipes: Vec<&str> = plan.rules.iter().map(|rule| rule.recipe.as_str()).collect();
-    assert_eq!(recipes, [r#"snoop { preset = "published" }"#, "snoop", "none"]);
+    let specs: Vec<&str> = plan.rules.iter().map(|rule| rule.spec.as_str()).collect();
+    assert_eq!(specs, [r#"snoop { preset = "published" }"#, "snoop", "none"]);
     assert_eq!(plan.rules.iter().map(|rule| rule.agent.is_some()).collect::<Vec<_>>(), [true, true, false]);
     let budget = Budget { flows: 77, octets_per_flow: 2 << 10, octets_in_all: 1 << 20 };
     assert_eq!(plan.budget, budget);

@@ -51,8 +51,8 @@ impl Engine {
     fn successors(&self, plan: &Plan) -> Vec<Option<usize>> {
         let mut taken = vec![false; plan.rules.len()];
         let same = |rule: &Rule| {
-            let same = (0..plan.rules.len())
-                .find(|next| !taken[*next] && plan.rules[*next].recipe == rule.recipe)?;
+            let same =
+                (0..plan.rules.len()).find(|next| !taken[*next] && plan.rules[*next].spec == rule.spec)?;
             taken[same] = true;
             Some(same)
         };

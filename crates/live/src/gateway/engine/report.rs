@@ -39,7 +39,8 @@ pub struct RuleReport {
     /// Its name.
     pub name: String,
     /// Its schemes and their settings.
-    pub recipe: String,
+    #[serde(rename = "recipe")]
+    pub spec: String,
     /// Whether its agent has panicked too often and its traffic passes untouched.
     pub given_up: bool,
     /// Packets that its agent holds.
@@ -145,7 +146,7 @@ impl Engine {
 fn report_rule(rule: &Rule) -> RuleReport {
     RuleReport {
         name: rule.name.clone(),
-        recipe: rule.recipe.clone(),
+        spec: rule.spec.clone(),
         given_up: rule.is_given_up(),
         held: rule.held(),
         octets: rule.octets(),

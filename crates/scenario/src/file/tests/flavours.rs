@@ -1,5 +1,6 @@
 //! Rows of a comparison with a TCP of their own.
 
+use lasthop_schemes::SchemeStack;
 use lasthop_tcp::{Congestion, Recovery};
 
 use super::{GOOD, check, read};
@@ -19,7 +20,45 @@ fn a_row_may_have_a_tcp_of_its_own() {
     assert_eq!((tcp(1).congestion, tcp(1).recovery, tcp(1).sack), (Congestion::Cubic, Recovery::Sack, true));
     assert_eq!(tcp(1).window, 65_536, "what the row says nothing of is the scenario's");
     assert_eq!((tcp(3).congestion, tcp(4).window), (Congestion::Vegas, 8192));
-    assert_eq!(scenario.schemes[3].scheme().map(|(name, _)| name), Some("snoop"));
+    assert_eq!(scenario.schemes[3].stack().map(SchemeStack::names).as_deref(), Some("snoop"));
+}
+
+#[test]
+fn schemes_on_top_of_each_other_are_a_row() {
+    let rows = r#"schemes = ["none", { stack = ["snoop", { scheme = "lle-tcp", repairs = 2 }] },
+        { stack = ["snoop"], label = "alone", tcp.congestion = "vegas" }, { stack = ["simple-icmp", "snoop"], tcp.congestion = "vegas" }]
+"#;
+    let text = GOOD.replacen("schemes = [\"none\", { scheme = \"snoop\", label = \"s\" }]\n", rows, 1);
+    let scenario = read(&text).expect("a right scenario");
+    let rows = scenario.schemes.iter().map(|row| {
+        (row.label.as_str(), row.stack().map(ToString::to_string).unwrap_or_default(), row.changes_senders())
+    });
+    let expected = [
+        ("none", "none", false),
+        ("snoop+lle-tcp", "snoop + lle-tcp { repairs = 2 }", false),
+        ("alone", "snoop", false),
+        ("vegas + simple-icmp+snoop", "simple-icmp + snoop", true),
+    ];
+    assert!(rows.eq(expected.map(|(label, spec, senders)| (label, spec.to_owned(), senders))));
+}
+
+#[test]
+fn what_is_wrong_in_a_stack_is_told_where_it_stands() {
+    let right = "scheme = \"snoop\", label = \"s\"";
+    check(&[
+        (right, "stack = [\"snoop\", \"nonesuch\"]", "1: schemes[1].stack[1]", "there is no scheme"),
+        (right, "stack = [\"no-loss\"]", "1: schemes[1].stack[0]", "there is no scheme \"no-loss\""),
+        (
+            right,
+            "stack = [\"none\", { scheme = \"snoop\", reordering = 65 }]",
+            "1: schemes[1].stack[1].reordering",
+            "0 to 64",
+        ),
+        (right, "stack = []", "1: schemes[1]", "one or more"),
+        (right, "stack = [\"snoop\"], reordering = 2", "1: schemes[1]", "with their own"),
+        (right, "stack = [\"snoop\"], scheme = \"snoop\"", "1: schemes[1]", "either a scheme"),
+        (right, "stack = [\"simple-icmp\", \"refined-icmp\"]", "1: schemes[1].stack[1]", "one such scheme"),
+    ]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds(
     bench.shake_hands(1);
     bench.on_core(&down(1, 1, 100, ACK));
 
-    // The same recipe under another name, behind another rule that wants other traffic.
+    // The same spec under another name, behind another rule that wants other traffic.
     let mut other = rule("other", Watcher::default);
     other.traffic.ports = vec!["443".parse().expect("a port")];
     let renamed = RulePlan { name: "renamed".into(), ..keeper() };

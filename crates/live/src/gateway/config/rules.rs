@@ -1,0 +1,59 @@
+//! From the tables of rules to rules that are ready to run.
+
+use lasthop_schemes::SchemeStack;
+use lasthop_schemes::stack::StackError;
+
+use super::tables::RuleTable;
+use super::{ConfigError, Reader};
+use crate::gateway::plan::{RuleError, RulePlan};
+
+pub(super) fn rules(reader: &Reader<'_>, tables: &[RuleTable]) -> Result<Vec<RulePlan>, ConfigError> {
+    tables.iter().enumerate().map(|(index, table)| rule(reader, &index.to_string(), table)).collect()
+}
+
+fn rule(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<RulePlan, ConfigError> {
+    let stack = stack(reader, index, table)?;
+    let traffic = reader.selector(&["rule", index], table.selector())?;
+    let mut rule =
+        RulePlan::new(&stack, traffic, reader.surroundings).map_err(|RuleError { layer, problem }| {
+            let layer = layer.to_string();
+            reader.fail(&[&["rule", index], &layer_key(table, &layer)[..], &["scheme"]].concat(), problem)
+        })?;
+    if let Some(name) = &table.name {
+        rule.name.clone_from(name);
+    }
+    if !(1..=64).contains(&rule.name.chars().count()) || rule.name.chars().any(char::is_control) {
+        let problem = "expected a name of 1 to 64 characters on one line";
+        return Err(reader.fail(&["rule", index, "name"], problem));
+    }
+    Ok(rule)
+}
+
+/// Where a layer stands below its rule.
+fn layer_key<'a>(table: &RuleTable, layer: &'a str) -> Vec<&'a str> {
+    if table.stack.is_some() { vec!["stack", layer] } else { Vec::new() }
+}
+
+/// The schemes of a rule.
+fn stack(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<SchemeStack, ConfigError> {
+    let layers: Vec<(&str, toml::Table)> = match (&table.scheme, &table.stack) {
+        (Some(scheme), None) => vec![(scheme, table.settings.clone())],
+        (None, Some(stack)) if table.settings.is_empty() && !stack.is_empty() => {
+            stack.iter().map(|layer| (layer.scheme.as_str(), layer.settings.clone())).collect()
+        }
+        _ => {
+            let problem = "expected a scheme, such as scheme = \"snoop\", or a stack of one or more with their own settings";
+            return Err(reader.fail(&["rule", index], problem));
+        }
+    };
+    SchemeStack::new(layers).map_err(|StackError { layer, setting, error }| {
+        let layer = layer.to_string();
+        let mut key = [&["rule", index], &layer_key(table, &layer)[..]].concat();
+        match (&setting, error.problem()) {
+            (Some(setting), Some(_)) => key.extend(["settings", setting]),
+            (None, Some(_)) => key.push("settings"),
+            _ => key.push("scheme"),
+        }
+        reader.fail(&key, error.problem().map_or_else(|| error.to_string(), str::to_owned))
+    })
+}
