@@ -9,7 +9,7 @@ use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
 use lasthop_schemes::Place;
-use lasthop_schemes::catalogue::find;
+use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
@@ -18,20 +18,16 @@ use lasthop_sim::{
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
-const SCHEMES: [&str; 5] = ["none", "snoop", "simple-icmp", "refined-icmp", "lle-tcp"];
-
 #[test]
 fn every_scheme_keeps_the_laws() {
     for shape in 0..1_000 {
         let reports_fate = shape % 3 != 0;
         let scenario = scenario(shape, reports_fate);
-        for name in SCHEMES {
-            let scheme = SchemeChoice::new(name, toml::Table::new()).expect("it is in the catalogue");
-            match scenario.build(&scheme, shape) {
-                Ok(built) => run_by_the_laws(built.world, &format!("{name}, shape {shape}")),
-                Err(refusal) => {
-                    assert!(!reports_fate && !["none", "snoop"].contains(&name), "{refusal}");
-                }
+        for scheme in CATALOGUE {
+            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
+            match scenario.build(&choice, shape) {
+                Ok(built) => run_by_the_laws(built.world, &format!("{}, shape {shape}", scheme.name)),
+                Err(refusal) => assert!(!reports_fate && scheme.needs() != "-", "{refusal}"),
             }
         }
     }
@@ -56,8 +52,8 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
                     neighbour: Some(world.node_address(built.nodes[other])),
                 };
                 let agents = (0..=rng.below(3)).filter_map(|_| {
-                    let name = SCHEMES[1 + rng.below(4) as usize];
-                    let scheme = find(name).and_then(|scheme| scheme.configure(toml::Table::new()));
+                    let (_none, others) = CATALOGUE.split_first().expect("there are schemes");
+                    let scheme = others[rng.below(others.len() as u64) as usize].configure(toml::Table::new());
                     scheme.expect("it is in the catalogue").agent(place)
                 });
                 let stack = Stack::new(agents.collect());

@@ -1,0 +1,74 @@
+//! The reference in the documents is what the code says.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use lasthop_agent::Counter;
+use lasthop_agent::counter::{DROP_REASONS, REPORTS};
+use lasthop_live::gateway::counters::{EngineCounters, PacketCounters, Passed};
+use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_sim::Counters;
+use lasthop_sim::aodv::AodvCounters;
+
+const FILE: &str = "docs/src/reference.md";
+
+#[test]
+fn the_reference_is_what_the_code_says() {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(FILE);
+    let reference = reference();
+    if std::env::var_os("LASTHOP_WRITE_DOCS").is_some() {
+        fs::write(&path, &reference).expect("a writable repository");
+    }
+    let text = fs::read_to_string(&path).expect(FILE);
+    let advice = "LASTHOP_WRITE_DOCS=1 cargo test -p lasthop-cli --test reference";
+    assert!(text == reference, "{FILE} is not what the code says; {advice} writes it");
+}
+
+fn reference() -> String {
+    let mut text = "# Reference
+
+This page is written by the code (`crates/cli/tests/reference.rs`), and a test holds it to it.
+
+## Schemes
+
+\"Places\" and \"needs\" are with default settings; `lasthop schemes NAME` has the settings.
+
+| scheme | what it does | places | needs of the link layer | source |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for scheme in CATALOGUE {
+        let (places, needs) = (scheme.places(), scheme.needs());
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {places} | {needs} | {} |",
+            scheme.name, scheme.title, scheme.source
+        );
+    }
+    text.push_str(
+        "
+## Counters
+
+`lasthop run --json` has those of agents and of simulations (`counters`). A gateway has those of agents in `status --json`, and its metrics page all
+but those of simulations: `_total` stands behind each name, and `lasthop_` before it, or `lasthop_agent_` and `lasthop_rule_` for those of agents; reasons
+are labels there.
+",
+    );
+    table(&mut text, "What agents report", &REPORTS);
+    table(&mut text, "Why agents drop packets", &DROP_REASONS);
+    table(&mut text, "What a simulation counts", Counters::COUNTERS);
+    table(&mut text, "What AODV's nodes count", AodvCounters::COUNTERS);
+    table(&mut text, "What a gateway counts of an agent's packets", PacketCounters::COUNTERS);
+    table(&mut text, "What a gateway counts", EngineCounters::COUNTERS);
+    table(&mut text, "Why frames pass a gateway without an agent seeing them", Passed::COUNTERS);
+    text
+}
+
+fn table(text: &mut String, title: &str, counters: &[&Counter]) {
+    let _ = write!(text, "\n### {title}\n\n| name | what |\n|---|---|\n");
+    for Counter { name, about } in counters {
+        let _ = writeln!(text, "| `{name}` | {about} |");
+    }
+}
