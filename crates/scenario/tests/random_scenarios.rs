@@ -53,7 +53,8 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
                 };
                 let agents = (0..=rng.below(3)).filter_map(|_| {
                     let (_none, others) = CATALOGUE.split_first().expect("there are schemes");
-                    let scheme = others[rng.below(others.len() as u64) as usize].configure(toml::Table::new());
+                    let scheme =
+                        others[rng.below(others.len() as u64) as usize].configure(toml::Table::new());
                     scheme.expect("it is in the catalogue").agent(place)
                 });
                 let stack = Stack::new(agents.collect());
