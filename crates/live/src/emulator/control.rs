@@ -96,10 +96,11 @@ fn remove_dead_sockets(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if !(name.starts_with("emulate-") && name.ends_with(".sock")) {
-            continue;
-        }
-        if !is_alive(&entry.path()) {
+        let pid = name.strip_prefix("emulate-").and_then(|name| name.strip_suffix(".sock"));
+        let Some(pid) = pid.and_then(|pid| pid.parse::<u32>().ok()) else { continue };
+        // One whose process lives may be about to listen.
+        let is_left = !Path::new("/proc").join(pid.to_string()).exists();
+        if is_left && !is_alive(&entry.path()) {
             // Another one may have been quicker.
             let _ = fs::remove_file(entry.path());
         }
@@ -182,5 +183,31 @@ impl Server {
         changed.map_err(|error| error.to_string())?;
         self.settings = settings;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
+
+    use super::*;
+
+    #[test]
+    fn a_socket_whose_process_lives_is_left_alone_before_it_listens() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let of = |pid: u32| directory.path().join(format!("emulate-{pid}.sock"));
+        // Above the kernel's largest (`PID_MAX_LIMIT`, 2^22).
+        let dead = (1 << 22) + 1;
+        let bound: Vec<_> = [std::process::id(), dead]
+            .into_iter()
+            .map(|pid| {
+                let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("a socket");
+                bind(&listener, &SocketAddrUnix::new(of(pid)).expect("a short path")).expect("it is free");
+                listener
+            })
+            .collect();
+        remove_dead_sockets(directory.path());
+        assert_eq!((of(std::process::id()).exists(), of(dead).exists()), (true, false));
+        drop(bound);
     }
 }
