@@ -52,7 +52,12 @@ const LOOK: Duration = Duration::from_secs(5);
 struct Visitors {
     control: Vec<Client>,
     metrics: Vec<Client>,
+    /// Nobody is let in before this.
+    closed_until: Option<Instant>,
 }
+
+/// After a client could not be let in, for want of descriptors perhaps: it still waits, and would call us at once and for ever.
+const CLOSED: Duration = Duration::from_secs(1);
 
 /// What there is to do.
 #[derive(Default)]
@@ -96,11 +101,13 @@ impl Housekeeping {
                 look_at = Some(now + LOOK);
                 self.give_way_to_translation();
             }
+            visitors.closed_until = visitors.closed_until.filter(|until| *until > now);
             if let (true, Some(door)) = (ready.control, &self.doors.control) {
-                visitors.control.extend(let_in_control(&door.listener, now));
+                let let_in = let_in_control(&door.listener, now);
+                visitors.welcome(let_in, now, |visitors| &mut visitors.control);
             }
             if let (true, Some(listener)) = (ready.metrics, &self.doors.metrics) {
-                visitors.metrics.extend(let_in_metrics(listener, now));
+                visitors.welcome(let_in_metrics(listener, now), now, |visitors| &mut visitors.metrics);
             }
             visitors.control.retain_mut(|client| client.step(now, &ControlOffice(&self)));
             visitors.metrics.retain_mut(|client| client.step(now, &MetricsOffice(&self)));
@@ -132,8 +139,11 @@ impl Housekeeping {
             control
                 .as_ref()
                 .map(|door| door.listener.as_fd())
-                .filter(|_| visitors.control.len() < MOST_CLIENTS),
-            metrics.as_ref().map(AsFd::as_fd).filter(|_| visitors.metrics.len() < MOST_CLIENTS),
+                .filter(|_| visitors.closed_until.is_none() && visitors.control.len() < MOST_CLIENTS),
+            metrics
+                .as_ref()
+                .map(AsFd::as_fd)
+                .filter(|_| visitors.closed_until.is_none() && visitors.metrics.len() < MOST_CLIENTS),
         ];
         // A door that is not there is watched for nothing.
         let watched = doors.map(|door| match door {
@@ -145,10 +155,11 @@ impl Housekeeping {
             .into_iter()
             .chain(clients().map(|client| PollFd::from_borrowed_fd(client.fd(), client.waits_for())))
             .collect();
-        let timeout = clients().map(Client::deadline).chain(at).min().map(|deadline| {
-            let left = deadline.since(clock::now());
-            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
-        });
+        let timeout =
+            clients().map(Client::deadline).chain(at).chain(visitors.closed_until).min().map(|deadline| {
+                let left = deadline.since(clock::now());
+                Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
+            });
         loop {
             match poll(&mut watched, timeout.as_ref()) {
                 Ok(_) => break,
@@ -217,18 +228,38 @@ impl Housekeeping {
     }
 }
 
-/// Accepts a client, if it is still there: only root and our own user may ask. The socket's mode says the same, but not before it is set.
-fn let_in_control(listener: &UnixListener, now: Instant) -> Option<Client> {
-    let (stream, _) = listener.accept().ok()?;
-    stream.set_nonblocking(true).ok()?;
-    let uid = Peer::of(&stream).ok()?.uid;
-    (uid == 0 || uid == rustix::process::geteuid().as_raw()).then(|| Client::new(stream, now))
+impl Visitors {
+    /// Takes in a client, if it is still there and may come in.
+    fn welcome(
+        &mut self,
+        let_in: io::Result<Option<Client>>,
+        now: Instant,
+        room: impl FnOnce(&mut Self) -> &mut Vec<Client>,
+    ) {
+        match let_in {
+            Ok(client) => room(self).extend(client),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
+                warn!(%error, "a client cannot be let in");
+                self.closed_until = Some(now + CLOSED);
+            }
+        }
+    }
 }
 
-fn let_in_metrics(listener: &TcpListener, now: Instant) -> Option<Client> {
-    let (stream, _) = listener.accept().ok()?;
-    stream.set_nonblocking(true).ok()?;
-    Some(Client::new(stream, now))
+/// Accepts a client: only root and our own user may ask. The socket's mode says the same, but not before it is set.
+fn let_in_control(listener: &UnixListener, now: Instant) -> io::Result<Option<Client>> {
+    let (stream, _) = listener.accept()?;
+    stream.set_nonblocking(true)?;
+    let uid = Peer::of(&stream)?.uid;
+    let may = uid == 0 || uid == rustix::process::geteuid().as_raw();
+    Ok(may.then(|| Client::new(stream, now)))
+}
+
+fn let_in_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Client>> {
+    let (stream, _) = listener.accept()?;
+    stream.set_nonblocking(true)?;
+    Ok(Some(Client::new(stream, now)))
 }
 
 /// Answers at the control socket.

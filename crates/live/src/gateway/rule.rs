@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use lasthop_agent::counter::DROPPED_HELD;
 use lasthop_agent::{Agent, Budget, Context, LinkSenses, Outbox};
 use lasthop_packet::{FlowKey, Instant, Rng};
 use tracing::{error, warn};
@@ -155,7 +156,8 @@ impl Rule {
         self.outbox = Outbox::default();
         self.deadline = None;
         self.octets = 0;
-        // Dropping half-changed state may panic once more.
+        // What it held goes with it. Asking half-changed state may panic once more, and so may dropping it.
+        self.counters.reported.count(&DROPPED_HELD, self.held());
         let broken = self.agent.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
         if self.panics.len() >= MOST_PANICS {

@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lasthop_agent::counter::FULL;
+use lasthop_agent::counter::{DROPPED_HELD, FULL};
 use lasthop_agent::{Agent, Context};
 use lasthop_packet::wire::parse;
 use lasthop_packet::{Icmp, Payload, Transport, Udp};
@@ -189,6 +189,37 @@ fn a_panic_costs_neither_the_packet_nor_the_connection_and_too_many_end_the_agen
     let again = plan(vec![rule("test", || Fragile)]);
     bench.engine.reload(&again, bench.now, &mut bench.out);
     assert!(!bench.engine.report().rules[0].given_up);
+}
+
+/// Keeps data; panics at the fourth segment.
+#[derive(Default)]
+struct Hoarder(u64);
+
+impl Agent for Hoarder {
+    fn on_packet(&mut self, packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
+        if packet.payload().is_empty() {
+            return Verdict::Forward;
+        }
+        assert!(self.0 < 3, "this is what the test wants");
+        self.0 += 1;
+        Verdict::Absorb
+    }
+
+    fn held(&self) -> u64 {
+        self.0
+    }
+}
+
+#[test]
+fn what_an_agent_held_when_it_panicked_is_counted_as_dropped() {
+    let mut bench = Bench::with_agent(Hoarder::default);
+    bench.shake_hands(1);
+    for round in 0..4 {
+        bench.push(CORE, frame(&FROM_SERVER, &down(1, 1 + 100 * round, 100, ACK)));
+    }
+    let agents = bench.engine.report().agents;
+    let counts = (agents.packets.absorbed, agents.packets.panics, agents.reported.of(&DROPPED_HELD));
+    assert_eq!((counts, bench.engine.report().held), ((3, 1, 3), 0));
 }
 
 #[test]
