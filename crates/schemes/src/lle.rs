@@ -73,7 +73,7 @@ mod tests;
 
 pub use agent::{Lle, Reach};
 pub use scheme::SCHEME;
-pub use settings::{PiggybackedAcks, Preset, Settings};
+pub use settings::{PiggybackedAcks, Settings};
 
 #[cfg(doc)]
 use lasthop_agent::Report;

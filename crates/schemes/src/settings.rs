@@ -30,8 +30,8 @@ use std::time::Duration;
 
 use lasthop_packet::units::{format_duration, format_octets};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize as _, Deserializer, Error};
-use serde::{Serialize as _, Serializer};
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Microseconds in a millisecond, for [`Time`].
 pub const MS: u64 = 1_000;
@@ -110,6 +110,37 @@ impl<const LEAST: u64, const MOST: u64> Octets<LEAST, MOST> {
     /// Writes `"64 MiB"`.
     pub fn serialize<S: Serializer>(octets: &usize, serializer: S) -> Result<S::Ok, S::Error> {
         octets::serialize(octets, serializer)
+    }
+}
+
+/// Where the settings that are not given have their defaults from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// For the TCP of today, and so that nothing is lost that was acknowledged.
+    #[default]
+    Today,
+    /// As the paper has it, or its authors' own code.
+    Published,
+}
+
+/// Settings with a preset.
+pub trait Presets: Serialize + DeserializeOwned {
+    /// As the paper has it, or its authors' own code.
+    fn published() -> Self;
+
+    /// The preset that was given.
+    fn preset(&self) -> Preset;
+
+    /// Reads settings: what is not given comes from the preset.
+    fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
+        let of_today: Self = given.clone().try_into()?;
+        if of_today.preset() == Preset::Today {
+            return Ok(of_today);
+        }
+        let mut all = toml::Table::try_from(Self::published()).map_err(Error::custom)?;
+        all.extend(given);
+        all.try_into()
     }
 }
 

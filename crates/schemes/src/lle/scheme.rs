@@ -4,6 +4,7 @@ use lasthop_agent::Agent;
 
 use super::{Lle, Reach, Settings};
 use crate::scheme::{Place, Placement, Role, Scheme, schema};
+use crate::settings::Presets as _;
 
 /// An agent at both ends of the last hop.
 pub static SCHEME: Scheme = Scheme {

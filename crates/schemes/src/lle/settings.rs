@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{Count, GIB, HOUR, MS, Octets, SECOND, Time, WEEK};
+use crate::settings::{Count, GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 
 /// The settings of [`Lle`](super::Lle). The defaults are those for the TCP of today; `preset = "published"` has those of the paper
 /// instead, and every key that is given beside it counts.
@@ -63,17 +63,6 @@ pub struct Settings {
     pub eviction_grace: Duration,
 }
 
-/// A set of settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// Nothing that was acknowledged is lost.
-    #[default]
-    Today,
-    /// As the paper has it: the link layer's word is enough.
-    Published,
-}
-
 /// What becomes of an ACK in data that says no more than was acknowledged already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -84,9 +73,9 @@ pub enum PiggybackedAcks {
     Raise,
 }
 
-impl Settings {
+impl Presets for Settings {
     /// The behaviour of the paper.
-    pub fn published() -> Self {
+    fn published() -> Self {
         Self {
             preset: Preset::Published,
             keep_until_proven: false,
@@ -97,17 +86,8 @@ impl Settings {
         }
     }
 
-    /// Reads settings: what is not given comes from the preset.
-    pub fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
-        let Self { preset, .. } = given.clone().try_into()?;
-        let mut all = match preset {
-            Preset::Today => return given.try_into(),
-            Preset::Published => {
-                toml::Table::try_from(Self::published()).map_err(serde::de::Error::custom)?
-            }
-        };
-        all.extend(given);
-        all.try_into()
+    fn preset(&self) -> Preset {
+        self.preset
     }
 }
 

@@ -120,6 +120,7 @@ impl HopRtt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Presets as _;
 
     const MILLI: Duration = Duration::from_millis(1);
 

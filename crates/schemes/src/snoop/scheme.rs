@@ -4,6 +4,7 @@ use lasthop_agent::Agent;
 
 use super::{Settings, Snoop};
 use crate::scheme::{Place, Placement, Role, Scheme, schema};
+use crate::settings::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {

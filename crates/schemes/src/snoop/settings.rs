@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
+use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 
 /// The settings of [`Snoop`](super::Snoop). The defaults are those for the TCP of today; `preset = "published"` has those of the
 /// paper and of the authors' ns-2 code instead, and every key that is given beside it counts.
@@ -93,17 +93,6 @@ pub struct Settings {
     pub eviction_grace: Duration,
 }
 
-/// A set of settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// For senders and receivers with SACK, timestamps and segmentation offload.
-    #[default]
-    Today,
-    /// As the authors' ns-2 code has it.
-    Published,
-}
-
 /// How a loss on the hop shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -126,9 +115,9 @@ pub enum Timer {
     Hop,
 }
 
-impl Settings {
+impl Presets for Settings {
     /// The behaviour of the authors' ns-2 code.
-    pub fn published() -> Self {
+    fn published() -> Self {
         Self {
             preset: Preset::Published,
             cached_packets: 100,
@@ -143,17 +132,8 @@ impl Settings {
         }
     }
 
-    /// Reads settings: what is not given comes from the preset.
-    pub fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
-        let Self { preset, .. } = given.clone().try_into()?;
-        let mut all = match preset {
-            Preset::Today => return given.try_into(),
-            Preset::Published => {
-                toml::Table::try_from(Self::published()).map_err(serde::de::Error::custom)?
-            }
-        };
-        all.extend(given);
-        all.try_into()
+    fn preset(&self) -> Preset {
+        self.preset
     }
 }
 

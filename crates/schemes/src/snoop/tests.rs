@@ -15,6 +15,7 @@ mod timer;
 mod timestamps;
 mod today;
 
+use crate::settings::Presets as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 

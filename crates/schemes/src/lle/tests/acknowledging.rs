@@ -1,5 +1,6 @@
 //! SUCCESS.
 
+use crate::settings::Presets as _;
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use std::num::NonZeroU16;
 

@@ -1,6 +1,7 @@
 //! FAILURE.
 
 use super::*;
+use crate::settings::Presets as _;
 
 #[test]
 fn failure_asks_the_sender_by_three_duplicates() {

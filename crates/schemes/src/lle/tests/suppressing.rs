@@ -1,6 +1,7 @@
 //! What the receiver's agent keeps back, and what it never does.
 
 use super::*;
+use crate::settings::Presets as _;
 use lasthop_agent::counter::ACKS_SUPPRESSED;
 
 const NEXT: u32 = FIRST + 100;

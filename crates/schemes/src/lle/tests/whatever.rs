@@ -1,5 +1,6 @@
 //! Whatever comes.
 
+use crate::settings::Presets as _;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,5 +1,6 @@
 //! What is not touched, bounds, and how settings are read.
 
+use crate::settings::Presets as _;
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::segment_cache::Cached;
 

@@ -1,6 +1,7 @@
 //! Which ACKs pass, which trigger a repair, and which are suppressed.
 
 use super::*;
+use crate::settings::Presets as _;
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 
 #[test]

@@ -1,5 +1,6 @@
 //! What may pass without asking.
 
+use crate::settings::Presets as _;
 use lasthop_agent::{Limits, Passage};
 use proptest::prelude::*;
 

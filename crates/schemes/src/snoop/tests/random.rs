@@ -1,5 +1,6 @@
 //! Whatever comes.
 
+use crate::settings::Presets as _;
 use lasthop_agent::{Budget, SegmentCache};
 use proptest::prelude::*;
 
