@@ -28,7 +28,7 @@
 //!   expires, and its repetition is acknowledged as a repetition always is. Marks stay on the hop, but for what a host sends before it
 //!   notices that the access point's agent has gone: the first SYN within [`Settings::registration`], or what was under way.
 //! - *SUCCESS is no proof* that TCP has the segment: a queue in the host overflows, a driver resets, memory runs out. As published, such a
-//!   segment is lost and the stream stalls for good; [`Report::AcknowledgedAndLost`] counts those that show. By default a segment is
+//!   segment is lost and the stream stalls for good; [`ACKNOWLEDGED_AND_LOST`](lasthop_agent::counter::ACKNOWLEDGED_AND_LOST) counts those that show. By default a segment is
 //!   promised only if there is room to keep it, and it is kept until the receiver itself acknowledges it: an ACK of the receiver's passes now
 //!   and then ([`Settings::evidence_segments`], [`Settings::evidence_interval`]), and where it does not, or the receiver complains, the segment is sent
 //!   again from here, with the connection's latest TSval, or PAWS may refuse it. If the agent itself dies, what only it has is lost: what the link layer
