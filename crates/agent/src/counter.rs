@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Something that is counted. A constant of whoever counts it: a scheme that does what no other does has its own.
+/// Something that is counted. Each is a constant in the module that counts it: a scheme may have counters of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Counter {
     /// Its name in results, such as `local_retransmits`.
@@ -27,39 +27,38 @@ impl fmt::Debug for Counter {
 /// Why an agent dropped the packet in hand: worlds count it under this name.
 pub type DropReason = &'static Counter;
 
-/// Segments that an agent sent again from its own cache; the detail is what made it do so.
-pub static LOCAL_RETRANSMITS: Counter =
-    Counter::new("local_retransmits", "Segments that agents sent again from their caches.");
-/// Duplicate ACKs that an agent kept from the sender.
-pub static DUPLICATE_ACKS_SUPPRESSED: Counter =
-    Counter::new("duplicate_acks_suppressed", "Duplicate ACKs that agents kept from senders.");
-/// ACKs that an agent sent in a receiver's name.
-pub static ACKS_GENERATED: Counter =
-    Counter::new("acks_generated", "ACKs that agents sent in receivers' names.");
-/// ACKs that an agent kept back because one nearer to the sender makes them.
-pub static ACKS_SUPPRESSED: Counter = Counter::new(
-    "acks_suppressed",
-    "ACKs that agents kept back because an agent nearer to the sender makes them.",
-);
-/// Data that an agent acknowledged in a receiver's name, that has not arrived, and that nobody has any more.
-pub static ACKNOWLEDGED_AND_LOST: Counter = Counter::new(
-    "acknowledged_and_lost",
-    "Times that data was lost for good that an agent had acknowledged in a receiver's name.",
-);
-/// Control messages to TCP senders; the detail is the message's name.
-pub static CONTROL_MESSAGES: Counter =
-    Counter::new("control_messages", "Control messages that agents sent to TCP senders.");
-/// Data that was dropped and was not the packet in hand, or only a part of it: the tail of a super-packet, or what had waited.
-pub static DROPPED_HELD: Counter = Counter::new(
-    "dropped_held",
-    "Times that agents dropped data that they had taken over, or a super-packet's tail.",
-);
-/// Octets of payload of those.
-pub static DROPPED_HELD_OCTETS: Counter =
-    Counter::new("dropped_held_octets", "Octets of payload that were dropped so.");
-/// Something passed untouched because a table or cache was full; the detail is which.
-pub static AT_BOUND: Counter =
-    Counter::new("at_bound", "Times that something passed an agent untouched because a bound was reached.");
+/// Constants, and a list of them all: what is counted is said once, in the doc comment.
+macro_rules! listed {
+    ($(#[doc = $of_list:literal])+ $list:ident: $($(#[doc = $about:literal])+ $name:ident = $told:literal,)+) => {
+        $($(#[doc = $about])+ pub static $name: Counter = Counter::new($told, concat!($($about),+));)+
+
+        $(#[doc = $of_list])+
+        pub static $list: &[&Counter] = &[$(&$name),+];
+    };
+}
+
+listed! {
+    /// What most schemes do: results have these whether or not anything was counted.
+    REPORTS:
+    /// Segments that agents sent again from their caches.
+    LOCAL_RETRANSMITS = "local_retransmits",
+    /// Duplicate ACKs that agents kept from senders.
+    DUPLICATE_ACKS_SUPPRESSED = "duplicate_acks_suppressed",
+    /// ACKs that agents sent in receivers' names.
+    ACKS_GENERATED = "acks_generated",
+    /// ACKs that agents kept back because an agent nearer to the sender makes them.
+    ACKS_SUPPRESSED = "acks_suppressed",
+    /// Times that data was lost for good that an agent had acknowledged in a receiver's name.
+    ACKNOWLEDGED_AND_LOST = "acknowledged_and_lost",
+    /// Control messages that agents sent to TCP senders.
+    CONTROL_MESSAGES = "control_messages",
+    /// Times that agents dropped data that they had taken over, or a super-packet's tail.
+    DROPPED_HELD = "dropped_held",
+    /// Octets of payload that were dropped so.
+    DROPPED_HELD_OCTETS = "dropped_held_octets",
+    /// Times that something passed an agent untouched because a bound was reached.
+    AT_BOUND = "at_bound",
+}
 
 /// A duplicate ACK that the sender must not see: the loss is repaired locally.
 pub static DUPLICATE_ACK: Counter = Counter::new("dropped_duplicate_ack", "duplicate ACK suppressed");
@@ -68,21 +67,8 @@ pub static FULL: Counter = Counter::new("dropped_full", "no room in an agent");
 /// An ACK of what the sender knows already from an agent nearer to it, or will.
 pub static ACKNOWLEDGED: Counter = Counter::new("dropped_acknowledged", "acknowledged by an agent");
 
-/// What most schemes do: results have these whether or not anything was counted.
-pub static REPORTS: [&Counter; 9] = [
-    &LOCAL_RETRANSMITS,
-    &DUPLICATE_ACKS_SUPPRESSED,
-    &ACKS_GENERATED,
-    &ACKS_SUPPRESSED,
-    &ACKNOWLEDGED_AND_LOST,
-    &CONTROL_MESSAGES,
-    &DROPPED_HELD,
-    &DROPPED_HELD_OCTETS,
-    &AT_BOUND,
-];
-
 /// The reasons to drop a packet that most schemes have.
-pub static DROP_REASONS: [DropReason; 3] = [&DUPLICATE_ACK, &FULL, &ACKNOWLEDGED];
+pub static DROP_REASONS: &[DropReason] = &[&DUPLICATE_ACK, &FULL, &ACKNOWLEDGED];
 
 /// Counts by counter, of any kinds that come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_tally_takes_what_comes_and_tells_what_it_was_told_of() {
-        let mut tally = Tally::of_any(&REPORTS);
+        let mut tally = Tally::of_any(REPORTS);
         tally.count(&OWN, 2);
         tally.count(&AT_BOUND, 1);
         tally.count(&OWN, 3);
@@ -207,7 +193,7 @@ mod tests {
 
     #[test]
     fn no_name_is_used_twice() {
-        let mut names: Vec<&str> = REPORTS.iter().chain(&DROP_REASONS).map(|counter| counter.name).collect();
+        let mut names: Vec<&str> = REPORTS.iter().chain(DROP_REASONS).map(|counter| counter.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), REPORTS.len() + DROP_REASONS.len());

@@ -2,6 +2,7 @@
 
 use bitflags::bitflags;
 use lasthop_packet::Packet;
+use std::fmt;
 use std::time::Duration;
 
 /// Something that the link layer of the agent's wireless interface saw.
@@ -42,6 +43,14 @@ bitflags! {
     pub struct LinkSenses: u8 {
         /// The exact fate of each frame that this node transmits.
         const FRAME_FATE = 1;
+    }
+}
+
+/// In words: "the fate of each frame", or "nothing".
+impl fmt::Display for LinkSenses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_empty() { "nothing" } else { "" })?;
+        f.write_str(&self.names().join(", "))
     }
 }
 

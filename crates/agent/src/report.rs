@@ -34,12 +34,6 @@ impl Report {
     pub const fn which(self, detail: &'static str) -> Self {
         Self { detail, ..self }
     }
-
-    /// So many times, or so many octets.
-    #[must_use]
-    pub const fn times(self, amount: u64) -> Self {
-        Self { amount, ..self }
-    }
 }
 
 /// What made an agent retransmit.

@@ -143,7 +143,7 @@ fn what_a_command_reads_it_does_not_overwrite() {
         (&["sweep", "grid.csv", "--out", "grid.csv"], "grid.csv"),
     ] {
         let message = folder.refuse(command);
-        assert!(message.contains(&format!("{lost}: it was read for this")), "{command:?}: {message}");
+        assert!(message.contains(&format!("{lost}: it is an input of this run")), "{command:?}: {message}");
     }
     let read = |name: &str| fs::read_to_string(folder.path(name)).expect(name);
     assert_eq!((read("small.toml").as_str(), read("grid.csv").as_str()), (SMALL, grid));
@@ -155,7 +155,7 @@ fn a_data_file_of_the_name_that_its_run_produces_is_not_overwritten() {
     let data = fs::read(repository().join("scenarios/goel/figure-5.1/datafile.dat")).expect("a data file");
     let folder = Folder::new().with("trace.dat", &data);
     let message = folder.refuse(&["run", "trace.dat", "--json"]);
-    assert!(message.contains("trace.dat: it was read for this"), "{message}");
+    assert!(message.contains("trace.dat: it is an input of this run"), "{message}");
     assert_eq!(fs::read(folder.path("trace.dat")).expect("a file"), data);
 }
 
@@ -201,7 +201,10 @@ fn files_of_an_earlier_run_are_told() {
     let again = folder.run(&["run", "small.toml", "--out", "series"]);
     assert_eq!(String::from_utf8_lossy(&again.stderr), "");
     let less = folder.run(&["run", "less.toml", "--out", "series"]);
-    assert_eq!(String::from_utf8_lossy(&less.stderr), "note: series: not of this run: queue.csv\n");
+    assert_eq!(
+        String::from_utf8_lossy(&less.stderr),
+        "note: series also has files that this run did not write: queue.csv\n"
+    );
 }
 
 #[test]

@@ -56,8 +56,8 @@ but those of simulations: `_total` stands behind each name, and `lasthop_` befor
 are labels there.
 ",
     );
-    table(&mut text, "What agents report", &REPORTS);
-    table(&mut text, "Why agents drop packets", &DROP_REASONS);
+    table(&mut text, "What agents report", REPORTS);
+    table(&mut text, "Why agents drop packets", DROP_REASONS);
     table(&mut text, "What a simulation counts", Counters::COUNTERS);
     table(&mut text, "What AODV's nodes count", AodvCounters::COUNTERS);
     table(&mut text, "What a gateway counts of an agent's packets", PacketCounters::COUNTERS);

@@ -165,17 +165,16 @@ impl Scheme {
             all if all == Role::ALL.len() => parts.push("a part of every TCP sender".to_owned()),
             _ => parts.push(format!("a part of TCP senders at {}", extensions.join(", "))),
         }
-        if parts.is_empty() { "-".to_owned() } else { parts.join("; ") }
+        if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
     }
 
-    /// What its agents need to see of the link layer, with its default settings, as a phrase.
-    pub fn needs(&self) -> String {
+    /// What its agents need to see of the link layer, with its default settings.
+    pub fn needs(&self) -> LinkSenses {
         let placement = self.configure(toml::Table::new());
         let agents = placement.iter().flat_map(|placement| {
             Role::ALL.iter().filter_map(|(role, _)| placement.agent(Place::any(*role)))
         });
-        let needs = agents.fold(LinkSenses::empty(), |needs, agent| needs | agent.needs());
-        if needs.is_empty() { "-".to_owned() } else { needs.names().join(", ") }
+        agents.map(|agent| agent.needs()).collect()
     }
 }
 

@@ -69,7 +69,7 @@ impl SchemeStack {
 
     /// Whether nothing is placed anywhere.
     pub fn is_nothing(&self) -> bool {
-        self.0.iter().all(|layer| std::ptr::eq(layer.scheme, &raw const crate::none::SCHEME))
+        self.0.iter().all(Layer::is_nothing)
     }
 
     /// Whether TCP senders have a part of it.
@@ -101,6 +101,11 @@ impl Layer {
     /// What it places alone.
     pub fn placement(&self) -> &dyn Placement {
         self.placement.as_ref()
+    }
+
+    /// Whether it is there to have nothing placed.
+    pub fn is_nothing(&self) -> bool {
+        std::ptr::eq(self.scheme, &raw const crate::none::SCHEME)
     }
 
     fn changes_senders(&self) -> bool {

@@ -84,12 +84,17 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     run(config, file)
 }
 
-/// A question with a letter out of place is taken for a file that is not there.
+/// A misspelt question is taken for the name of a file.
 fn misread(file: &Path, error: config::ConfigError) -> Failure {
     let is_a_word = file.to_str().is_some_and(|word| word.bytes().all(|octet| octet.is_ascii_lowercase()));
     if is_a_word && !file.exists() {
-        let problem = "expected a configuration file, or one of status, flows, reload, drain, aside";
-        return Failure::usage(anyhow!("{}: there is no such file; {problem}", file.display()));
+        let questions = Question::augment_subcommands(clap::Command::new("gateway"));
+        let questions: Vec<&str> = questions.get_subcommands().map(clap::Command::get_name).collect();
+        return Failure::usage(anyhow!(
+            "{}: there is no such file; expected a configuration file, or one of {}",
+            file.display(),
+            questions.join(", ")
+        ));
     }
     Failure::usage(error)
 }
@@ -150,7 +155,7 @@ fn put(question: &Question) -> Result<(), Failure> {
         Question::Aside { flow, at } => (Command::Aside { flow: flow.clone() }, at),
     };
     let answer = ask(&at.socket, &command).map_err(|error| match error {
-        // A wrong file, or a connection that is none.
+        // The file is wrong, or what names a connection is.
         refused @ AskError::Refused(_) => Failure::usage(refused),
         other => Failure::Run(other.into()),
     })?;

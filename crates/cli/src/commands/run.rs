@@ -83,7 +83,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let after = Files::of(out);
         let left = after.left_from(&before);
         if !left.is_empty() {
-            output::complain(&format!("note: {}: not of this run: {}", out.display(), left.join(", ")));
+            output::complain(&format!(
+                "note: {} also has files that this run did not write: {}",
+                out.display(),
+                left.join(", ")
+            ));
         }
     }
     if arguments.json {

@@ -37,7 +37,13 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["scheme", "what it does", "what it places", "what it needs", "source"]);
     for scheme in schemes {
-        table.add_row([scheme.name, scheme.title, &scheme.places(), &scheme.needs(), scheme.source]);
+        table.add_row([
+            scheme.name,
+            scheme.title,
+            &scheme.places(),
+            &scheme.needs().to_string(),
+            scheme.source,
+        ]);
     }
     output::print(&format!(
         "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings"
@@ -45,7 +51,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn details(scheme: &Scheme) -> String {
-    let (places, needs) = (scheme.places(), scheme.needs());
+    let (places, needs) = (scheme.places(), scheme.needs().to_string());
     let mut text = format!("{}: {}\n", scheme.name, scheme.title);
     for (label, about) in
         [("source", scheme.source), ("places", &places), ("needs", &needs), ("advice", scheme.advice)]
@@ -87,7 +93,7 @@ fn describe(scheme: &Scheme) -> Value {
         "title": scheme.title,
         "source": scheme.source,
         "places": scheme.places(),
-        "needs": scheme.needs(),
+        "needs": scheme.needs().names().join(", "),
         "advice": scheme.advice,
         "settings": scheme.schema(),
     })

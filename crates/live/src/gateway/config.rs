@@ -1,5 +1,6 @@
 //! The daemon's configuration file: TOML, read into what is ready to run.
 
+mod entries;
 mod rules;
 mod tables;
 #[cfg(test)]
@@ -68,25 +69,11 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
         return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MOST_RULES}")));
     }
     reader.check_ports(&file.ports)?;
-    let plan = Plan {
-        traffic: reader.selector(&["traffic"], file.traffic.selector())?,
-        rules: rules::rules(&reader, &file.rule)?,
-        budget: file.bounds.budget(),
-        idle: file.idle.times(),
-        stepping_aside: file.stepping_aside.plan(),
-        seed: SEED,
-    };
-    Ok(Config {
-        backend: file.backend,
-        core: file.ports.core,
-        radio: file.ports.radio,
-        plan,
-        metrics: reader.listen(&file.metrics.listen)?,
-        control: reader.socket(&file.control.socket)?,
-        realtime: file.process.realtime,
-        log_level: file.log.level,
-        log_format: file.log.format,
-    })
+    let traffic = reader.selector(&["traffic"], file.traffic.selector())?;
+    let rules = rules::rules(&reader, &file.rule)?;
+    let metrics = reader.listen(&file.metrics.listen)?;
+    let control = reader.socket(&file.control.socket)?;
+    Ok(Config { metrics, control, ..Config::of(file, traffic, rules) })
 }
 
 /// The JSON schema of the file, for editors.
@@ -95,10 +82,13 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
-    /// What an empty file means, but with these rules, no control socket and no metrics page.
+    /// What an empty file means, but with these rules for all traffic, no control socket and no metrics page.
     pub fn with_rules(rules: Vec<RulePlan>) -> Self {
-        let file = GatewayFile::default();
-        let traffic = Selector::default();
+        Self::of(GatewayFile::default(), Selector::default(), rules)
+    }
+
+    /// What a file means, without control socket and metrics page; its selectors and rules have been read.
+    fn of(file: GatewayFile, traffic: Selector, rules: Vec<RulePlan>) -> Self {
         let plan = Plan {
             traffic,
             rules,
@@ -109,8 +99,8 @@ impl Config {
         };
         Self {
             backend: file.backend,
-            core: None,
-            radio: None,
+            core: file.ports.core,
+            radio: file.ports.radio,
             plan,
             metrics: None,
             control: None,
@@ -134,27 +124,25 @@ impl Config {
         ];
         differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }
-}
 
-impl Config {
-    /// What is allowed, and is hardly meant: each a sentence.
+    /// What the file allows and its writer can hardly mean; each a sentence.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let Budget { octets_per_flow, octets_in_all, .. } = self.plan.budget;
         let [per_flow, in_all] = [octets_per_flow, octets_in_all].map(|octets| format_octets(octets as u64));
         if octets_in_all == 0 {
             notes.push(
-                "bounds.octets-in-all: 0, so that no agent keeps a packet, and none is repaired".to_owned(),
+                "bounds.octets-in-all is 0: agents cannot keep packets, and retransmit none".to_owned(),
             );
         } else if octets_per_flow > octets_in_all {
             notes.push(format!(
-                "bounds.octets-per-flow: {per_flow}, of which no connection gets more than octets-in-all, {in_all}"
+                "bounds.octets-per-flow ({per_flow}) is more than bounds.octets-in-all ({in_all}), the limit for all connections together"
             ));
         }
         let all = self.plan.rules.iter().position(|rule| rule.traffic == Selector::default());
         if let Some(all) = all.filter(|all| all + 1 < self.plan.rules.len()) {
             notes.push(format!(
-                "rule[{}] and what follows it match no connection: rule[{all}] matches all, and the first that matches counts",
+                "rule[{}] and the rules after it are never used: rule[{all}] matches every connection, and the first match counts",
                 all + 1
             ));
         }
@@ -201,7 +189,7 @@ impl Reader<'_> {
 
     fn selector(&self, at: &[&str], table: SelectorTable) -> Result<Selector, ConfigError> {
         let prefixes = |key: &str, texts: &[String]| {
-            tables::prefixes(texts).map_err(|(index, problem)| {
+            entries::prefixes(texts).map_err(|(index, problem)| {
                 let index = index.to_string();
                 self.fail(&[at, &[key, &index]].concat(), problem)
             })

@@ -74,7 +74,7 @@ lasthop_agent::counters! {
         shown: SHOWN = "shown_packets",
         /// Packets that agents made.
         sent: SENT = "made_packets",
-        /// Panics; after each the agent was made anew.
+        /// Panics of agents; after each a new agent took its place.
         panics: PANICS = "panics",
     }
 }
@@ -121,8 +121,8 @@ impl Default for RuleCounters {
     fn default() -> Self {
         Self {
             packets: PacketCounters::default(),
-            dropped: Tally::of_any(&DROP_REASONS),
-            reported: Tally::of_any(&REPORTS),
+            dropped: Tally::of_any(DROP_REASONS),
+            reported: Tally::of_any(REPORTS),
         }
     }
 }

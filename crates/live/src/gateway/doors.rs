@@ -111,7 +111,7 @@ struct StartLock {
 const OTHER_START: Duration = Duration::from_secs(2);
 
 impl StartLock {
-    #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+    #[expect(clippy::disallowed_methods, reason = "no traffic is diverted yet")]
     fn take(socket: &Path) -> io::Result<Self> {
         let mut path = socket.as_os_str().to_owned();
         path.push(".lock");

@@ -121,7 +121,7 @@ impl Housekeeping {
 
     /// Ends the gateway if addresses are translated by now.
     fn give_way_to_translation(&self) {
-        if let Some(place) = ports::breaks_translation(&self.in_force, self.backend) {
+        if let Some(place) = ports::translation() {
             error!(
                 "addresses are translated now, by {place}, which the backend tun would break; the gateway ends"
             );

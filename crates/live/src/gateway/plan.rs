@@ -91,7 +91,7 @@ impl RulePlan {
                     }
                     places_any = true;
                 }
-                None if name == "none" => {}
+                None if of_stack.is_nothing() => {}
                 None => {
                     return wrong(format!(
                         "scheme {name:?} places nothing at the edge; expected one that does: see `lasthop schemes`"

@@ -108,11 +108,8 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
     Ok(choice)
 }
 
-/// Whether `auto` chose tun and addresses are translated by now, and by what: connections break, and the gateway has to go.
-pub(super) fn breaks_translation(config: &Config, chosen: Backend) -> Option<String> {
-    if (config.backend, chosen) != (Backend::Auto, Backend::Tun) {
-        return None;
-    }
+/// What translates addresses in the calling thread's network namespace; `None` if nothing does, or it cannot be told.
+pub(super) fn translation() -> Option<String> {
     match translation::look(kernel().proc) {
         Translation::Found(place) => Some(place.to_string()),
         Translation::None | Translation::Unknown(_) => None,

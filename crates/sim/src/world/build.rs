@@ -70,7 +70,7 @@ impl World {
             interest: Interest::empty(),
             accounts: Accounts::default(),
             counters: Counters::default(),
-            reported: Tally::of_any(&REPORTS),
+            reported: Tally::of_any(REPORTS),
             outbox: Outbox::default(),
             unfinished: 0,
             is_endless: true,

@@ -1,17 +1,15 @@
 //! The tables of a configuration file, as serde reads them. `packaging/gateway.toml` shows and explains each key.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use lasthop_agent::Budget;
 use lasthop_schemes::settings::{Count, Octets, SECOND, TIB, Time, WEEK};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Error, Visitor};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::entries::PortEntry;
 use crate::gateway::plan::SteppingAside;
-use crate::gateway::selector::{PortRange, Prefix};
+use crate::gateway::selector::PortRange;
 use crate::gateway::table::IdleTimes;
 
 /// A lasthop gateway. Every key has a default; an empty file is a gateway that finds its interfaces by itself and runs Snoop for
@@ -198,10 +196,10 @@ pub struct SteppingAsideTable {
     /// Losses to which it did not answer, 1 to 100; default 8. A loss to which it does takes two of them away.
     #[serde(with = "Count::<1, 100>")]
     pub unresponsive_losses: u8,
-    /// A connection of which only one direction passes here is left alone after so many packets, 1 to 1,000,000; default 32,
+    /// A connection of which only one direction passes here is left alone after this many packets, 1 to 1,000,000; default 32,
     #[serde(with = "Count::<1, 1_000_000>")]
     pub one_way_packets: u64,
-    /// and so much time; default "1 s".
+    /// and this much time; default "1 s".
     #[serde(with = "Time::<0, WEEK>")]
     pub one_way_time: Duration,
 }
@@ -276,10 +274,6 @@ pub enum LogFormat {
     /// A JSON document a line.
     Json,
 }
-
-/// `443` or `"8000-8099"`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PortEntry(pub PortRange);
 
 impl TrafficTable {
     pub(super) fn selector(&self) -> SelectorTable {
@@ -364,45 +358,4 @@ impl Default for ControlTable {
     fn default() -> Self {
         Self { socket: super::DEFAULT_SOCKET.to_owned() }
     }
-}
-
-impl<'de> Deserialize<'de> for PortEntry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading;
-        impl Visitor<'_> for Reading {
-            type Value = PortEntry;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a port such as 443, or a range such as \"8000-8099\"")
-            }
-            fn visit_i64<E: Error>(self, port: i64) -> Result<PortEntry, E> {
-                self.visit_str(&port.to_string())
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<PortEntry, E> {
-                text.parse().map(PortEntry).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(Reading)
-    }
-}
-
-impl JsonSchema for PortEntry {
-    fn schema_name() -> Cow<'static, str> {
-        "Port".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "oneOf": [
-            { "type": "integer", "minimum": 1, "maximum": 65535 },
-            { "type": "string", "pattern": r"^\s*[0-9]+\s*(-\s*[0-9]+\s*)?$" },
-        ] })
-    }
-}
-
-/// Reads prefixes; the error is the place of the wrong one and a sentence.
-pub(super) fn prefixes(texts: &[String]) -> Result<Vec<Prefix>, (usize, String)> {
-    texts
-        .iter()
-        .enumerate()
-        .map(|(index, text)| text.parse::<Prefix>().map_err(|problem| (index, problem.to_string())))
-        .collect()
 }

@@ -32,12 +32,12 @@ fn what_is_hardly_meant_is_noted() {
     let notes = |text: &str| read(text).expect("it is right").notes();
     assert_eq!(notes(""), [""; 0]);
     let [note] = &notes("[bounds]\noctets-in-all = \"1 MiB\"")[..] else { panic!("one note") };
-    assert!(note.contains("4 MiB, of which no connection gets more than octets-in-all, 1 MiB"), "{note}");
+    assert!(note.contains("(4 MiB) is more than bounds.octets-in-all (1 MiB)"), "{note}");
     let [note] = &notes("[bounds]\noctets-in-all = \"0 B\"")[..] else { panic!("one note") };
-    assert!(note.contains("no agent keeps a packet"), "{note}");
+    assert!(note.contains("agents cannot keep packets"), "{note}");
     let rules = "[[rule]]\nscheme = \"snoop\"\n[[rule]]\nscheme = \"none\"\nports = [80]";
     let [note] = &notes(rules)[..] else { panic!("one note") };
-    assert!(note.starts_with("rule[1] and what follows it match no connection"), "{note}");
+    assert!(note.starts_with("rule[1] and the rules after it are never used"), "{note}");
     assert_eq!(notes("[[rule]]\nscheme = \"none\"\nports = [80]\n[[rule]]\nscheme = \"snoop\""), [""; 0]);
 }
 
