@@ -16,15 +16,15 @@ pub trait Agent: Send {
     /// Whatever it does not understand it forwards untouched.
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict;
 
-    /// Takes note of a packet that went on without asking, under [`Context::let_pass`]. Only for agents that let something pass.
-    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+    /// Takes note of a packet that went on without asking, under [`Context::allow_bypass`]. Only for agents that let something pass.
+    fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         let _ = (packet, from, cx);
     }
 
     /// Learns whose packets come next: directions from the core side to the radio side. With very many connections, each one's state
     /// is far from the processor, and an agent that looks at all of them now waits for them at once and not one after the other. It
     /// changes nothing, and need not come true.
-    fn foresee(&self, connections: &[FlowKey]) {
+    fn prefetch(&self, connections: &[FlowKey]) {
         let _ = connections;
     }
 
@@ -68,7 +68,7 @@ pub trait Agent: Send {
 
     /// Sends on what it holds of one connection, in order, and forgets it, because it will see no more of it: a world has set the
     /// connection aside. `connection` is its direction from the core side to the radio side. One that it does not know is no matter.
-    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         let _ = (connection, cx);
     }
 }

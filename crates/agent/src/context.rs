@@ -4,8 +4,8 @@ use lasthop_packet::{Instant, Packet, Rng};
 
 use crate::agent::Side;
 use crate::budget::Budget;
+use crate::bypass::Bypass;
 use crate::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, DropReason};
-use crate::passage::Passage;
 use crate::report::Report;
 
 /// What an agent wants sent and told, in order. Owned by the world, which empties it after each call.
@@ -16,7 +16,7 @@ pub struct Outbox {
     /// Telemetry.
     pub reports: Vec<Report>,
     /// What may pass from now on without asking, once the packets above have left. A world is free to ignore it.
-    pub passages: Vec<Passage>,
+    pub bypasses: Vec<Bypass>,
 }
 
 /// The world as an agent sees it during one call.
@@ -77,8 +77,8 @@ impl<'a> Context<'a> {
     }
 
     /// Lets packets of a connection pass without asking; in place of what was said of it before.
-    pub fn let_pass(&mut self, passage: Passage) {
-        self.outbox.passages.push(passage);
+    pub fn allow_bypass(&mut self, bypass: Bypass) {
+        self.outbox.bypasses.push(bypass);
     }
 
     /// The same call, with another outbox and a budget beside others: how a stack calls one of its agents.

@@ -204,7 +204,7 @@ impl<S> FlowTable<S> {
 
     /// The states of those of the flows that are here, with a chance to look at each. What is looked at comes from memory for all
     /// of them at once, because none is looked for by way of another.
-    pub fn foresee(&self, keys: &[FlowKey], look: impl Fn(&S)) {
+    pub fn prefetch(&self, keys: &[FlowKey], look: impl Fn(&S)) {
         const AT_ONCE: usize = 32;
         for keys in keys.chunks(AT_ONCE) {
             // Two passes: the first touches the hash table alone, and takes the first place that may be the right one.
@@ -323,14 +323,14 @@ mod tests {
     }
 
     #[test]
-    fn foresight_looks_at_the_flows_that_are_there() {
+    fn prefetch_looks_at_the_flows_that_are_there() {
         let mut table = FlowTable::new(Duration::ZERO);
         for port in 0..100 {
             assert!(table.insert(key(port), port, 100, Instant::ZERO).is_ok());
         }
         let keys: Vec<FlowKey> = (0..100).map(key).collect();
         let seen = std::cell::RefCell::new(Vec::new());
-        table.foresee(&keys, |port| seen.borrow_mut().push(*port));
+        table.prefetch(&keys, |port| seen.borrow_mut().push(*port));
         // A place that may be the right one mostly is.
         let hits = seen.borrow().iter().zip(0..100).filter(|(seen, port)| *seen == port).count();
         assert!(hits > 50, "{hits}");

@@ -6,7 +6,7 @@
 //! | [`context`] | [`Context`], what a world hands to an agent in each call |
 //! | [`budget`] | [`Budget`], how much memory agents may take |
 //! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
-//! | [`passage`] | [`Passage`], what an agent lets pass without being asked |
+//! | [`bypass`] | [`Bypass`], what an agent lets pass without being asked |
 //! | [`report`] | [`Report`], the only telemetry |
 //! | [`counter`] | [`Counter`]: what is counted, under one name everywhere; drop reasons are counters |
 //! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
@@ -19,13 +19,13 @@
 
 pub mod agent;
 pub mod budget;
+pub mod bypass;
 pub mod context;
 pub mod counter;
 pub mod flow_table;
 pub mod link;
 pub mod lookup;
 pub mod packet_queue;
-pub mod passage;
 pub mod report;
 pub mod segment_cache;
 pub mod stack;
@@ -33,13 +33,13 @@ mod timer_heap;
 
 pub use agent::{Agent, Deadline, Side, Verdict};
 pub use budget::{Budget, Room};
+pub use bypass::{Bypass, Limits};
 pub use context::{Context, Outbox};
 pub use counter::{Counter, DropReason, Tally};
 pub use flow_table::FlowTable;
 pub use link::{Fate, LinkEvent, LinkSenses};
 pub use lookup::Lookup;
 pub use packet_queue::PacketQueue;
-pub use passage::{Limits, Passage};
 pub use report::Report;
 pub use segment_cache::SegmentCache;
 pub use stack::Stack;

@@ -98,7 +98,7 @@ impl Stack {
         self.under_way.extend(sent.map(|(to, packet)| UnderWay { from: index, to, packet }));
         // What one lets pass the others have not seen.
         let is_alone = self.agents.len() == 1;
-        self.sent.passages.drain(..).filter(|_| is_alone).for_each(|passage| cx.let_pass(passage));
+        self.sent.bypasses.drain(..).filter(|_| is_alone).for_each(|bypass| cx.allow_bypass(bypass));
         result
     }
 
@@ -124,14 +124,14 @@ impl Agent for Stack {
         Verdict::Forward
     }
 
-    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+    fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         for index in 0..self.agents.len() {
-            self.call(index, cx, |agent, cx| agent.on_passed(packet, from, cx));
+            self.call(index, cx, |agent, cx| agent.on_bypass(packet, from, cx));
         }
     }
 
-    fn foresee(&self, connections: &[FlowKey]) {
-        self.agents.iter().for_each(|agent| agent.foresee(connections));
+    fn prefetch(&self, connections: &[FlowKey]) {
+        self.agents.iter().for_each(|agent| agent.prefetch(connections));
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
@@ -162,11 +162,11 @@ impl Agent for Stack {
         self.agents.iter().map(|agent| agent.octets()).sum()
     }
 
-    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         // What an agent sends on passes through the others, so those nearer to its end come later. As in `drain`, what goes the
         // other way may be held once more.
         for index in (0..self.agents.len()).chain((0..self.agents.len()).rev()) {
-            self.call(index, cx, |agent, cx| agent.let_go(connection, cx));
+            self.call(index, cx, |agent, cx| agent.release(connection, cx));
         }
     }
 

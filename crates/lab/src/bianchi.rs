@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 use lasthop_sim::wifi::phy::Rate;
-use lasthop_sim::wifi::{Frame, Output, Receiver, StationConfig, Wlan, WlanConfig};
+use lasthop_sim::wifi::{MacFrame, Output, Receiver, StationConfig, Wlan, WlanConfig};
 
 /// What the model needs to know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -168,7 +168,7 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
     let mut wlan = Wlan::new(config.clone(), seed);
     let sink = wlan.add_station(&StationConfig::default());
     let senders: Vec<_> = (0..stations).map(|_| wlan.add_station(&StationConfig::default())).collect();
-    let frame = Frame { to: Receiver::Station(sink), key: 0, octets };
+    let frame = MacFrame { to: Receiver::Station(sink), key: 0, octets };
     for sender in &senders {
         for _ in 0..2 {
             wlan.enqueue(Instant::ZERO, *sender, frame);

@@ -103,7 +103,7 @@ fn engine(criterion: &mut Criterion) {
                     let mut bench = bench.borrow_mut();
                     for frames in batches {
                         bench.now = bench.now.after_nanos(32 * 20_000);
-                        bench.engine.foresee(&frames);
+                        bench.engine.prefetch(&frames);
                         for (port, frame) in frames {
                             bench.take(port, frame);
                         }

@@ -117,19 +117,19 @@ struct flow {
 struct bpf_map_def SEC("maps") aside = {MAP_LRU_HASH, sizeof(struct flow), 1, 16384, 0};
 
 // What user space lets pass of connections, each in a slot.
-struct passage {
+struct bypass {
 	// Stored by user space, without a system call: everything before `from` has gone on, and what ends at `until` or before may pass.
 	// `from` are the lower 32 bits, `until` the upper.
 	u64 from_until;
 	// Ours: where the next segment in order begins, whether the last one has passed, and the highest acknowledgment.
 	u32 next, has_passed, acknowledged, unused;
 };
-#define PASSAGES 16384
-struct bpf_map_def SEC("maps") passages = {MAP_ARRAY, 4, sizeof(struct passage), PASSAGES, MMAPABLE};
+#define BYPASSES 16384
+struct bpf_map_def SEC("maps") bypasses = {MAP_ARRAY, 4, sizeof(struct bypass), BYPASSES, MMAPABLE};
 // A direction -> its connection's slot. Between two clients of ours each direction goes down at one port and up at the other, as one of
 // two connections.
-struct bpf_map_def SEC("maps") down_slots = {MAP_HASH, sizeof(struct flow), 4, PASSAGES, NO_PREALLOC};
-struct bpf_map_def SEC("maps") up_slots = {MAP_HASH, sizeof(struct flow), 4, PASSAGES, NO_PREALLOC};
+struct bpf_map_def SEC("maps") down_slots = {MAP_HASH, sizeof(struct flow), 4, BYPASSES, NO_PREALLOC};
+struct bpf_map_def SEC("maps") up_slots = {MAP_HASH, sizeof(struct flow), 4, BYPASSES, NO_PREALLOC};
 
 struct ethernet {
 	u8 addresses[12];
@@ -301,10 +301,10 @@ INLINE int state_of_user_space(void)
 	return (s64)(now - *waiting) >= LATE_NS ? LATE : ALIVE;
 }
 
-INLINE struct passage *find_passage(void *slots, const struct flow *flow)
+INLINE struct bypass *find_bypass(void *slots, const struct flow *flow)
 {
 	u32 *slot = lookup(slots, flow);
-	return slot ? lookup(&passages, slot) : 0;
+	return slot ? lookup(&bypasses, slot) : 0;
 }
 
 // Whether a packet has no flag but ACK and PSH, and no option but timestamps.
@@ -320,36 +320,36 @@ INLINE int is_plain(struct __sk_buff *skb, u32 at, const struct tcp *tcp)
 
 // Whether a packet of the data's direction may go on: data in order, behind which nothing is still on its way through user space, within
 // what user space allows; or none. `len` is that of the data.
-INLINE int down_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain)
+INLINE int down_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, int is_plain)
 {
-	u64 from_until = *(volatile u64 *)&passage->from_until;
+	u64 from_until = *(volatile u64 *)&bypass->from_until;
 	u32 seq = BE32(tcp->seq), end = seq + len;
 
 	if (!len)
 		return is_plain;
-	if (is_plain && seq == passage->next && (passage->has_passed || seq == (u32)from_until) &&
+	if (is_plain && seq == bypass->next && (bypass->has_passed || seq == (u32)from_until) &&
 	    (int)((u32)(from_until >> 32) - end) >= 0) {
-		passage->next = end;
-		passage->has_passed = 1;
+		bypass->next = end;
+		bypass->has_passed = 1;
 		return 1;
 	}
-	if ((int)(end - passage->next) > 0) {
-		passage->next = end;
-		passage->has_passed = 0;
+	if ((int)(end - bypass->next) > 0) {
+		bypass->next = end;
+		bypass->has_passed = 0;
 	}
 	return 0;
 }
 
 // Whether a packet of the other direction may: one with data, or an acknowledgment of more than any before.
-INLINE int up_may_pass(struct passage *passage, const struct tcp *tcp, u32 len, int is_plain)
+INLINE int up_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, int is_plain)
 {
-	u32 ack = BE32(tcp->ack), until = *(volatile u64 *)&passage->from_until >> 32;
-	int is_new = (int)(ack - passage->acknowledged) > 0;
+	u32 ack = BE32(tcp->ack), until = *(volatile u64 *)&bypass->from_until >> 32;
+	int is_new = (int)(ack - bypass->acknowledged) > 0;
 
 	if ((int)(until - ack) < 0)
 		return 0;
 	if (is_new && tcp->flags & ACK)
-		passage->acknowledged = ack;
+		bypass->acknowledged = ack;
 	return is_plain && (len || is_new);
 }
 
@@ -357,7 +357,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 {
 	struct flow flow;
 	struct tcp tcp;
-	struct passage *passage;
+	struct bypass *bypass;
 	u32 ifindex = skb->ifindex, *tap, at, len = 0, headers;
 	int plain, state, passes;
 
@@ -395,10 +395,10 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	}
 	headers = (tcp.words >> 4) * 4;
 	len = len > headers ? len - headers : 0;
-	passage = down ? find_passage(&down_slots, &flow) : find_passage(&up_slots, &flow);
-	plain = passage && is_plain(skb, at, &tcp);
-	passes = passage && (down ? down_may_pass(passage, &tcp, len, plain) : up_may_pass(passage, &tcp, len, plain));
-	if (passes || (passage && state == LATE)) {
+	bypass = down ? find_bypass(&down_slots, &flow) : find_bypass(&up_slots, &flow);
+	plain = bypass && is_plain(skb, at, &tcp);
+	passes = bypass && (down ? down_may_pass(bypass, &tcp, len, plain) : up_may_pass(bypass, &tcp, len, plain));
+	if (passes || (bypass && state == LATE)) {
 		u32 *copy_tap = lookup(&copy_taps, &ifindex);
 		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
 		if (copy_tap)
@@ -459,12 +459,12 @@ const struct word SEC("layout") words[] = {
 	VALUE(ONLY_THESE_PREFIXES),
 	VALUE(INCLUDED),
 	VALUE(NOT_INCLUDED),
-	VALUE(PASSAGES),
-	SIZE(passage),
-	OFFSET(passage, from_until),
-	OFFSET(passage, next),
-	OFFSET(passage, has_passed),
-	OFFSET(passage, acknowledged),
+	VALUE(BYPASSES),
+	SIZE(bypass),
+	OFFSET(bypass, from_until),
+	OFFSET(bypass, next),
+	OFFSET(bypass, has_passed),
+	OFFSET(bypass, acknowledged),
 	SIZE(flow),
 	OFFSET(flow, source),
 	OFFSET(flow, destination),

@@ -12,7 +12,7 @@
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the packet loop |
-//! | `doors`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
+//! | `listeners`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //!
@@ -26,11 +26,11 @@ pub mod control;
 pub mod counters;
 pub mod daemon;
 pub mod detect;
-mod doors;
 pub mod engine;
 mod housekeeping;
 pub mod http;
 pub mod link;
+mod listeners;
 pub mod metrics;
 mod notify;
 pub mod packet_loop;

@@ -10,7 +10,7 @@ pub mod selection;
 use std::io;
 use std::time::Duration;
 
-use lasthop_agent::{Passage, Side};
+use lasthop_agent::{Bypass, Side};
 use lasthop_packet::{FlowKey, Instant};
 
 use crate::frame::Frame;
@@ -68,8 +68,8 @@ pub trait PacketIo {
 
     /// Says what an agent lets pass without asking, as soon as everything that was sent before has gone on. A backend that can does so,
     /// and hands in copies.
-    fn let_pass(&mut self, passage: Passage) {
-        let _ = passage;
+    fn allow_bypass(&mut self, bypass: Bypass) {
+        let _ = bypass;
     }
 
     /// Says that agents have no more use for this connection. A backend that can lets both directions pass from now on, until

@@ -50,7 +50,7 @@ impl Gateway {
         });
         let port = PortId(u16::from(from == Side::Radio));
         self.engine.on_frame(port, Frame::plain(read.expect("nothing fails")), self.now, &mut self.out);
-        (self.out.frames, self.out.passages) = (Vec::new(), Vec::new());
+        (self.out.frames, self.out.bypasses) = (Vec::new(), Vec::new());
     }
 }
 

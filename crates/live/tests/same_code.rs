@@ -99,8 +99,8 @@ impl Agent for Recorder {
         self.agent.drain(cx);
     }
 
-    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
-        self.agent.let_go(connection, cx);
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.agent.release(connection, cx);
     }
 }
 

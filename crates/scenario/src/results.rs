@@ -12,7 +12,7 @@ use tempfile::TempPath;
 
 /// Where a file of results is to be. Until it is whole it stands beside that, under a hidden name of its own.
 #[derive(Debug)]
-pub struct Place {
+pub struct ResultPath {
     /// As the user wrote it.
     name: PathBuf,
     /// Where it is to be; `None` for a pipe, a terminal, a device, or what our own output goes to: written to as it is.
@@ -30,7 +30,7 @@ pub fn remove_parts() {
     }
 }
 
-impl Place {
+impl ResultPath {
     /// The place of this name. Nothing is written yet. Fails for one of `inputs`, for what this process is writing already, and for what may
     /// not be written.
     pub fn new(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
@@ -75,7 +75,7 @@ impl Place {
         opened.map_err(|error| self.error(&error))
     }
 
-    /// What was written is whole: gives it its name. Without a first [`Place::open`] there is nothing to be named.
+    /// What was written is whole: gives it its name. Without a first [`ResultPath::open`] there is nothing to be named.
     pub fn finish(&mut self) -> io::Result<()> {
         let Some(target) = &self.target else { return Ok(()) };
         let persisted = self.part.take().map_or(Ok(()), |part| part.persist(target));
@@ -130,7 +130,7 @@ fn begin(target: &Path) -> io::Result<(File, TempPath)> {
     Ok((file, part))
 }
 
-impl Drop for Place {
+impl Drop for ResultPath {
     fn drop(&mut self) {
         // A part that nobody finished is removed with its path.
         if let Some(target) = &self.target {
@@ -143,13 +143,13 @@ impl Drop for Place {
 #[derive(Debug)]
 pub struct ResultFile {
     out: BufWriter<File>,
-    place: Place,
+    place: ResultPath,
 }
 
 impl ResultFile {
-    /// Begins a file of this name, with the errors of [`Place::new`]. All errors name the file.
+    /// Begins a file of this name, with the errors of [`ResultPath::new`]. All errors name the file.
     pub fn create(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
-        let mut place = Place::new(name, inputs)?;
+        let mut place = ResultPath::new(name, inputs)?;
         Ok(Self { out: BufWriter::new(place.open()?), place })
     }
 

@@ -14,7 +14,7 @@ use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
     Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
-    StateSource, Stay, WiredConfig, WirelessConfig, World,
+    Sojourn, StateSource, WiredConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
@@ -162,7 +162,7 @@ fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig 
     } else {
         Feedback::None
     };
-    let stay = |mean: u64, loss: f64| Stay {
+    let stay = |mean: u64, loss: f64| Sojourn {
         mean: Duration::from_millis(mean),
         loss: Probability::new(loss).expect("a probability"),
     };

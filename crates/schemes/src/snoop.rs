@@ -148,30 +148,30 @@
 //! - The local window aims at a delay. Beside a sender behind us that fills the queue it keeps its share at the time, no more.
 //! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing after a hand-off.
 
+pub mod ack_processing;
+pub mod ack_rewriting;
 pub mod duplicates;
+pub mod fast_path;
 pub mod flow;
-pub mod hearing;
-pub mod holding;
+pub mod hold_queue;
 pub mod hop;
-pub mod passing;
-pub mod pieces;
 mod radio_side;
 pub mod rtt;
 mod scheme;
 pub mod scoreboard;
+pub mod segmentation;
 pub mod settings;
 #[cfg(test)]
 mod tests;
 mod timers;
-pub mod withholding;
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Budget, Context, Deadline, FlowTable, Passage, Report, Room, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Bypass, Context, Deadline, FlowTable, Report, Room, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
-use flow::Flow;
-use holding::Hops;
-use hop::Hop;
+use flow::SnoopFlow;
+use hold_queue::Hops;
+use hop::LastHop;
 pub use scheme::SCHEME;
 pub use settings::Settings;
 
@@ -180,7 +180,7 @@ pub use settings::Settings;
 pub struct Snoop {
     settings: Settings,
     /// By the direction from the core to the radio side, each with its local timer.
-    flows: FlowTable<Flow>,
+    flows: FlowTable<SnoopFlow>,
     /// Where connections have a local window: one for each mobile host.
     hops: Hops,
     /// Octets of memory that all flows take.
@@ -241,11 +241,11 @@ impl Snoop {
         if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
             self.forget(idlest, cx);
         }
-        let admitted = self.flows.insert(key, Flow::new(&self.settings, seq), most, cx.now()).is_ok();
+        let admitted = self.flows.insert(key, SnoopFlow::new(&self.settings, seq), most, cx.now()).is_ok();
         if !admitted {
             cx.report(Report::of(&AT_BOUND).which("connections"));
         } else if self.settings.local_window {
-            self.hops.get_or_insert_with(key.destination.0, || Hop::new(cx.now())).flows += 1;
+            self.hops.get_or_insert_with(key.destination.0, || LastHop::new(cx.now())).flows += 1;
         }
         admitted
     }
@@ -273,7 +273,7 @@ impl Snoop {
         self.flush(key, cx);
         let Some(flow) = self.flows.remove(key) else { return };
         if flow.limits.is_some() {
-            cx.let_pass(Passage { flow: key, limits: None });
+            cx.allow_bypass(Bypass { flow: key, limits: None });
         }
         self.octets -= flow.charged;
         self.count_in_flight(key, flow.in_flight(), 0);
@@ -284,7 +284,7 @@ impl Snoop {
                 self.hops.remove(&host);
             }
         }
-        self.release(host, cx);
+        self.send_held(host, cx);
     }
 
     /// When the idlest flow is to be forgotten.
@@ -310,7 +310,7 @@ impl Agent for Snoop {
         verdict
     }
 
-    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+    fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
         let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
@@ -321,8 +321,8 @@ impl Agent for Snoop {
         }
     }
 
-    fn foresee(&self, connections: &[FlowKey]) {
-        self.flows.foresee(connections, Flow::look);
+    fn prefetch(&self, connections: &[FlowKey]) {
+        self.flows.prefetch(connections, SnoopFlow::look);
         for key in connections {
             self.hops.get(&key.destination.0).inspect(|hop| hop.look());
         }
@@ -367,7 +367,7 @@ impl Agent for Snoop {
         }
     }
 
-    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.forget(connection, cx);
     }
 }

@@ -310,7 +310,7 @@ impl Seat {
     ) -> R {
         let Some(agent) = &mut self.agent else { return without };
         self.outbox.reports.clear();
-        self.outbox.passages.clear();
+        self.outbox.bypasses.clear();
         f(agent.as_mut(), &mut Context::new(now, &mut self.rng, &mut self.outbox))
     }
 }

@@ -54,5 +54,5 @@ pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use traffic::Application;
-pub use wireless::{ChannelConfig, Feedback, LinkLayer, StateSource, Stay};
+pub use wireless::{ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
 pub use world::World;

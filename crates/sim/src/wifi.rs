@@ -54,7 +54,7 @@ mod tests;
 
 pub use config::{MacConfig, WlanConfig};
 pub use errors::ErrorConfig;
-pub use frame::{DataOverhead, Frame, Receiver};
+pub use frame::{DataOverhead, MacFrame, Receiver};
 pub use output::{Output, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use propagation::{Capture, Position, Propagation, TwoRayGround};

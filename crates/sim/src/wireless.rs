@@ -11,7 +11,7 @@ mod medium;
 use std::time::Duration;
 
 pub(crate) use channel::{Channel, Flip};
-pub use channel::{ChannelConfig, ForcedLoss, StateSource, StateTrace, StateTraceError, Stay};
+pub use channel::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};
 pub(crate) use hop::{Hop, InFlight, Sending};
 pub(crate) use medium::Medium;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lasthop_agent::counter::DROPPED_HELD_OCTETS;
 use lasthop_agent::{
-    Agent, Budget, Context, Fate, LinkEvent, LinkSenses, Outbox, Passage, Report, Side, Stack, Verdict,
+    Agent, Budget, Bypass, Context, Fate, LinkEvent, LinkSenses, Outbox, Report, Side, Stack, Verdict,
 };
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
@@ -103,7 +103,7 @@ impl Bench {
             29 => self.passed(octets),
             30 => {
                 let connection = self.conversation.key(octets);
-                self.agent.foresee(&[connection, connection.reversed()]);
+                self.agent.prefetch(&[connection, connection.reversed()]);
                 // Early.
                 self.call(|agent, cx| agent.on_deadline(cx));
             }
@@ -112,7 +112,7 @@ impl Bench {
                 64..=95 => self.let_all_go(),
                 _ => {
                     let connection = self.conversation.key(octets);
-                    self.call(|agent, cx| agent.let_go(connection, cx));
+                    self.call(|agent, cx| agent.release(connection, cx));
                 }
             },
         }
@@ -166,7 +166,7 @@ impl Bench {
         let connection = packet.flow_key().map(|key| from.connection(key));
         if connection.is_some_and(|key| self.passing.contains(&key)) {
             self.account.shown(&packet);
-            self.call(|agent, cx| agent.on_passed(&packet, from, cx));
+            self.call(|agent, cx| agent.on_bypass(&packet, from, cx));
         }
     }
 
@@ -223,7 +223,7 @@ impl Bench {
 
     fn let_all_go(&mut self) {
         for key in self.conversation.keys().collect::<Vec<_>>() {
-            self.call(|agent, cx| agent.let_go(key, cx));
+            self.call(|agent, cx| agent.release(key, cx));
         }
         assert!(self.layers > 1 || self.agent.held() == 0, "no connection is left");
     }
@@ -255,7 +255,7 @@ impl Bench {
             self.account.sent += 1;
             self.leaves(to, packet);
         }
-        for Passage { flow, limits } in outbox.passages {
+        for Bypass { flow, limits } in outbox.bypasses {
             assert!(self.conversation.keys().any(|key| key == flow));
             self.passing.retain(|passing| *passing != flow);
             self.passing.extend(limits.map(|_| flow));

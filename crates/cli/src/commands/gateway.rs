@@ -104,8 +104,8 @@ fn check(config: &Config, file: &Path) -> Result<(), Failure> {
     let mut lines = vec![format!("{}: right", file.display())];
     lines.extend(config.notes().iter().map(|note| format!("note: {note}")));
     if lasthop_live::may_change_the_network() {
-        match ports::foresee(config) {
-            Ok(foreseen) => lines.extend(foreseen),
+        match ports::preview(config) {
+            Ok(preview) => lines.extend(preview),
             Err(why) => lines.push(format!("note: here a start would fail: {why}")),
         }
     } else {

@@ -26,8 +26,8 @@ pub(super) fn choose(
     match wanted {
         Backend::TcBpf => tried().map(|()| by_tc()).map_err(|error| error.to_string()),
         Backend::Tun => Ok(by_tun(match translation() {
-            Translation::Found(place) => vec![format!(
-                "addresses are translated here, by {place}: connections that this concerns do not work with the backend tun"
+            Translation::Found(rule) => vec![format!(
+                "addresses are translated here, by {rule}: connections that this concerns do not work with the backend tun"
             )],
             Translation::None | Translation::Unknown(_) => Vec::new(),
         })),
@@ -38,8 +38,8 @@ pub(super) fn choose(
                 Translation::None => Ok(by_tun(vec![format!(
                     "tc-bpf does not work here: {error}; with the backend tun {LIMITS}"
                 )])),
-                Translation::Found(place) => Err(format!(
-                    "tc-bpf does not work here: {error}; and tun would break the address translation of {place}. If nothing of that \
+                Translation::Found(rule) => Err(format!(
+                    "tc-bpf does not work here: {error}; and tun would break the address translation of {rule}. If nothing of that \
                      passes these interfaces, write backend = \"tun\""
                 )),
                 Translation::Unknown(why) => Err(format!(
@@ -64,14 +64,14 @@ fn is_for_want_of_something(error: &DivertError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::translation::Place;
+    use super::super::translation::NatRule;
     use super::*;
     use crate::io::claim::ClaimError;
 
     const LACK: fn() -> Result<(), DivertError> = || Err(DivertError::NotEthernet { name: "ppp0".into() });
 
     fn found() -> Translation {
-        Translation::Found(Place::Chain { table: "home".into(), chain: "out".into() })
+        Translation::Found(NatRule::Chain { table: "home".into(), chain: "out".into() })
     }
 
     #[test]

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_away_is_let_go() {
+    fn a_connection_that_ends_is_released() {
         let (stream, mut client) = pair();
         drop(stream);
         assert!(!client.step(at(0), &Echo) || !client.step(at(1), &Echo));

@@ -12,7 +12,7 @@ use crate::io::PortId;
 
 /// A TCP connection that crosses the gateway.
 #[derive(Debug)]
-pub struct Connection {
+pub struct TrackedConnection {
     /// The direction from the core side to the radio side.
     pub key: FlowKey,
     /// When its first packet came.
@@ -107,7 +107,7 @@ impl Aside {
     }
 }
 
-impl Connection {
+impl TrackedConnection {
     /// A connection whose first packet comes now.
     pub fn new(key: FlowKey, rule: Option<u16>, state: State, now: Instant) -> Self {
         Self {

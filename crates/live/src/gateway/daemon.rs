@@ -12,10 +12,10 @@ use thiserror::Error;
 use tracing::{error, info, warn};
 
 use super::config::Config;
-use super::doors::Doors;
 use super::engine::{EngineReport, FlowReport};
 use super::housekeeping::Housekeeping;
 use super::link::{self, LinkTeller};
+use super::listeners::Listeners;
 use super::notify::Notifier;
 use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
@@ -33,7 +33,7 @@ pub enum GatewayError {
     Ports(String),
     /// A socket, a signal, or a namespace.
     #[error("{0}")]
-    Doors(io::Error),
+    Listeners(io::Error),
     /// A thread.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
@@ -71,9 +71,9 @@ impl Start {
 
     /// Starts a gateway over the ports that the configuration names, in another network namespace.
     pub fn inside(self, namespace: &Namespace) -> Result<Gateway, GatewayError> {
-        let namespace = namespace.try_clone().map_err(GatewayError::Doors)?;
+        let namespace = namespace.try_clone().map_err(GatewayError::Listeners)?;
         self.run(move |config| {
-            namespace.move_into().map_err(GatewayError::Doors)?;
+            namespace.move_into().map_err(GatewayError::Listeners)?;
             ports::claim(config)
         })
     }
@@ -92,21 +92,22 @@ impl Start {
         let (to_loop, inbox) = channel();
         let (opened, all_open) = channel();
         let (go, gate) = channel();
-        let (ended, end) = UnixStream::pair().map_err(GatewayError::Doors)?;
+        let (ended, end) = UnixStream::pair().map_err(GatewayError::Listeners)?;
         let in_force = config.clone();
         let packets = thread::Builder::new().name("packets".into()).spawn(move || {
             let _tell_housekeeping_at_the_end = end;
             // Sockets, too, belong to the namespace that the thread is in once it has claimed its ports.
             let open = || {
                 let open_ports = claim(&config)?;
-                let doors = Doors::open(config.control.as_deref(), config.metrics, owns_process, ended)
-                    .map_err(GatewayError::Doors)?;
-                Ok((doors, open_ports()?))
+                let listeners =
+                    Listeners::open(config.control.as_deref(), config.metrics, owns_process, ended)
+                        .map_err(GatewayError::Listeners)?;
+                Ok((listeners, open_ports()?))
             };
             let OpenPorts { mut io, mut notes, .. } = match open() {
-                Ok((doors, ports)) => {
+                Ok((listeners, ports)) => {
                     let names = ports.io.ports().to_vec();
-                    let _ = opened.send(Ok((doors, names, ports.backend, ports.io.waker())));
+                    let _ = opened.send(Ok((listeners, names, ports.backend, ports.io.waker())));
                     ports
                 }
                 Err(error) => {
@@ -123,7 +124,7 @@ impl Start {
         });
         let packets = packets.map_err(GatewayError::Thread)?;
         // From here on its thread is waited for, whatever happens.
-        let (doors, ports, backend, wake) = match all_open.recv().unwrap_or(Err(GatewayError::Ended)) {
+        let (listeners, ports, backend, wake) = match all_open.recv().unwrap_or(Err(GatewayError::Ended)) {
             Ok(opened) => opened,
             Err(error) => {
                 let _ = packets.join();
@@ -138,7 +139,7 @@ impl Start {
             ports,
             in_force,
             backend,
-            doors,
+            listeners,
             is_with_ports: owns_process,
         };
         let housekeeping =

@@ -1,22 +1,22 @@
 //! The engine: frames in, agents, frames out. It reads no clock and touches no device.
 
 mod aside;
-mod foresight;
+mod prefetch;
 mod reload;
 mod report;
 #[cfg(test)]
 mod tests;
 
-use foresight::Foresight;
-use lasthop_agent::{Agent, Budget, Context, LinkEvent, LinkSenses, Outbox, Passage, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Bypass, Context, LinkEvent, LinkSenses, Outbox, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
+use prefetch::Prefetch;
 
-use super::connection::Connection;
+use super::connection::TrackedConnection;
 use super::counters::{Counters, RuleCounters};
 use super::plan::{Plan, SteppingAside};
 use super::rule::Rule;
 use super::selector::Selector;
-use super::table::{ConnectionTable, Place};
+use super::table::{ConnectionTable, Slot};
 use crate::frame::{Frame, LinkHeader};
 use crate::io::{Port, PortId};
 
@@ -41,7 +41,7 @@ pub struct Engine {
     /// What all agents together may take.
     budget: Budget,
     stepping_aside: SteppingAside,
-    foresight: Foresight,
+    prefetch: Prefetch,
     outbox: Outbox,
     counters: Counters,
     /// What rules counted that are there no more.
@@ -56,7 +56,7 @@ pub struct Outgoing {
     /// Frames to send, each with its port.
     pub frames: Vec<(PortId, Frame)>,
     /// What may pass from now on without coming here, but for a copy.
-    pub passages: Vec<Passage>,
+    pub bypasses: Vec<Bypass>,
     /// Connections that need not come here any more, from core to radio.
     pub set_aside: Vec<FlowKey>,
 }
@@ -80,7 +80,7 @@ impl Engine {
             connections: ConnectionTable::new(plan.budget.flows, plan.idle),
             budget: plan.budget,
             stepping_aside: plan.stepping_aside,
-            foresight: Foresight::default(),
+            prefetch: Prefetch::default(),
             outbox: Outbox::default(),
             counters: Counters::default(),
             retired: RuleCounters::default(),
@@ -116,14 +116,14 @@ impl Engine {
     pub fn on_link(&mut self, event: &LinkEvent<'_>, now: Instant, out: &mut Outgoing) {
         let LinkEvent::Frame { packet, .. } = event;
         // What this node transmits came from the core side.
-        let place = packet.flow_key().and_then(|key| self.connections.find(Side::Core.connection(key)));
-        let Some(place) = place else { return };
-        let connection = self.connections.at(place);
+        let slot = packet.flow_key().and_then(|key| self.connections.find(Side::Core.connection(key)));
+        let Some(slot) = slot else { return };
+        let connection = self.connections.at(slot);
         let (Some(rule), None, false) = (connection.rule, connection.aside, self.is_drained) else { return };
         let rule = usize::from(rule);
         if self.rules[rule].needs().contains(LinkSenses::FRAME_FATE) {
             let _ = self.call(rule, now, |agent, cx| agent.on_link(event, cx));
-            self.send_outbox(Some(place), out);
+            self.send_outbox(Some(slot), out);
         }
     }
 
@@ -193,22 +193,22 @@ impl Engine {
             return;
         };
         let flags = tcp.flags;
-        let Some(place) = self.meet(side.connection(key), flags, now, out) else {
+        let Some(slot) = self.meet(side.connection(key), flags, now, out) else {
             out.frames.push((port, in_hand.frame));
             return;
         };
-        let connection = self.connections.at_mut(place);
+        let connection = self.connections.at_mut(slot);
         connection.note(packet, side, port, link, now);
         let (rule, is_two_way) = (connection.rule, connection.is_two_way());
-        self.connections.used(place, now);
-        self.watch(place, now, out);
+        self.connections.used(slot, now);
+        self.watch(slot, now, out);
         let passed = &mut self.counters.passed;
         match rule {
             None => passed.unwanted += 1,
-            Some(_) if self.connections.at(place).aside.is_some() => passed.aside += 1,
+            Some(_) if self.connections.at(slot).aside.is_some() => passed.aside += 1,
             Some(_) if self.is_drained => passed.drained += 1,
             Some(_) if !is_two_way && !flags.has(TcpFlags::SYN) => passed.one_way += 1,
-            Some(rule) => return self.ask(usize::from(rule), in_hand, place, now, out),
+            Some(rule) => return self.ask(usize::from(rule), in_hand, slot, now, out),
         }
         out.frames.push((port, in_hand.frame));
     }
@@ -227,40 +227,40 @@ impl Engine {
         // Copies of both sides come by one port, in order. Its own link header tells on which side of its connection a packet passed.
         let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
             let key = side.connection(packet.flow_key()?);
-            let place = self.connections.find(key)?;
-            let arrival = self.connections.at(place).from(side).arrival.as_ref()?;
-            (arrival.link == link).then_some((side, port, key, place))
+            let slot = self.connections.find(key)?;
+            let arrival = self.connections.at(slot).from(side).arrival.as_ref()?;
+            (arrival.link == link).then_some((side, port, key, slot))
         });
-        let Some((side, port, key, place)) = passed else {
+        let Some((side, port, key, slot)) = passed else {
             // Forgotten, or it comes another way now, and is to be learned anew.
             let both = packet.flow_key().into_iter().flat_map(|flow| [flow, flow.reversed()]);
-            out.passages.extend(both.map(|flow| Passage { flow, limits: None }));
+            out.bypasses.extend(both.map(|flow| Bypass { flow, limits: None }));
             return;
         };
-        self.connections.at_mut(place).note(&packet, side, port, &link, now);
-        self.connections.used(place, now);
-        self.watch(place, now, out);
-        let connection = self.connections.at(place);
+        self.connections.at_mut(slot).note(&packet, side, port, &link, now);
+        self.connections.used(slot, now);
+        self.watch(slot, now, out);
+        let connection = self.connections.at(slot);
         match connection.rule.filter(|_| connection.aside.is_none() && !self.is_drained) {
             Some(rule) => {
                 let rule = usize::from(rule);
                 self.rules[rule].counters.packets.shown += 1;
-                let _ = self.call(rule, now, |agent, cx| agent.on_passed(&packet, side, cx));
-                self.send_outbox(Some(place), out);
+                let _ = self.call(rule, now, |agent, cx| agent.on_bypass(&packet, side, cx));
+                self.send_outbox(Some(slot), out);
             }
-            None => out.passages.push(Passage { flow: key, limits: None }),
+            None => out.bypasses.push(Bypass { flow: key, limits: None }),
         }
     }
 
     /// Finds the connection of a packet, or makes one. `None` if the packet is to pass without.
-    fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Place> {
-        if let Some(place) = self.connections.find(key) {
-            if self.connections.at(place).is_reopened_by(flags) {
+    fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Slot> {
+        if let Some(slot) = self.connections.find(key) {
+            if self.connections.at(slot).is_reopened_by(flags) {
                 let rule = rule_for(&self.traffic, &self.rules, key);
-                self.connections.at_mut(place).reopen(rule, now);
+                self.connections.at_mut(slot).reopen(rule, now);
                 self.counters.counts.connections += 1;
             }
-            return Some(place);
+            return Some(slot);
         }
         let rule = rule_for(&self.traffic, &self.rules, key);
         // What ends a connection that we do not know begins none.
@@ -274,17 +274,17 @@ impl Engine {
             self.counters.counts.evicted += 1;
             self.forget(spared, now, out);
         }
-        let connection = Connection::new(key, rule, Connection::first_state(flags), now);
-        let place = self.connections.insert(connection, now);
-        match place {
+        let connection = TrackedConnection::new(key, rule, TrackedConnection::first_state(flags), now);
+        let slot = self.connections.insert(connection, now);
+        match slot {
             Some(_) => self.counters.counts.connections += 1,
             None => self.counters.passed.table_full += 1,
         }
-        place
+        slot
     }
 
     /// Asks a rule's agent what becomes of the packet in hand, and does it.
-    fn ask(&mut self, rule: usize, in_hand: InHand, place: Place, now: Instant, out: &mut Outgoing) {
+    fn ask(&mut self, rule: usize, in_hand: InHand, slot: Slot, now: Instant, out: &mut Outgoing) {
         let InHand { port, side, link, frame, mut packet } = in_hand;
         let verdict = self.call(rule, now, |agent, cx| agent.on_packet(&mut packet, side, cx));
         let Some(verdict) = verdict else {
@@ -293,36 +293,36 @@ impl Engine {
             return;
         };
         self.rules[rule].counters.count_verdict(verdict);
-        self.send_outbox(Some(place), out);
+        self.send_outbox(Some(slot), out);
         if verdict == Verdict::Forward {
             // What an agent has made too large goes on as it came.
             let edited = Frame::of(&packet, &link, Some(&frame));
             self.counters.counts.too_large += u64::from(edited.is_err());
             out.frames.push((port, edited.unwrap_or(frame)));
         } else {
-            let connection = self.connections.at_mut(place);
+            let connection = self.connections.at_mut(slot);
             connection.kept_by_agent = connection.kept_by_agent.saturating_add(1);
         }
     }
 
     /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from the other: by the port and with the
     /// link header of its connection's own packets. One of no connection, such as an ICMP message, goes with `in_hand`'s.
-    fn send_outbox(&mut self, in_hand: Option<Place>, out: &mut Outgoing) {
-        out.passages.append(&mut self.outbox.passages);
+    fn send_outbox(&mut self, in_hand: Option<Slot>, out: &mut Outgoing) {
+        out.bypasses.append(&mut self.outbox.bypasses);
         if self.outbox.packets.is_empty() {
             return;
         }
         let mut packets = std::mem::take(&mut self.outbox.packets);
         for (to, packet) in packets.drain(..) {
-            let place = match packet.flow_key() {
+            let slot = match packet.flow_key() {
                 Some(key) => self.connections.find(to.opposite().connection(key)),
                 None => in_hand,
             };
-            let Some(place) = place else {
+            let Some(slot) = slot else {
                 self.counters.counts.unaddressed += 1;
                 continue;
             };
-            let connection = self.connections.at_mut(place);
+            let connection = self.connections.at_mut(slot);
             connection.sent_by_agent = connection.sent_by_agent.saturating_add(1);
             let Some(arrival) = &connection.from(to.opposite()).arrival else {
                 self.counters.counts.unaddressed += 1;
@@ -338,25 +338,25 @@ impl Engine {
 
     fn expire(&mut self, most: usize, now: Instant, out: &mut Outgoing) {
         for _ in 0..most {
-            let Some(place) = self.connections.expired(now) else { return };
+            let Some(slot) = self.connections.expired(now) else { return };
             self.counters.counts.expired += 1;
-            self.forget(place, now, out);
+            self.forget(slot, now, out);
         }
     }
 
-    fn forget(&mut self, place: Place, now: Instant, out: &mut Outgoing) {
-        self.let_go(place, now, out);
-        self.connections.forget(place);
+    fn forget(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
+        self.release(slot, now, out);
+        self.connections.forget(slot);
     }
 
     /// Has the agent of a connection send on what it holds of it. It will see no more of it.
-    fn let_go(&mut self, place: Place, now: Instant, out: &mut Outgoing) {
-        let connection = self.connections.at(place);
+    fn release(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
+        let connection = self.connections.at(slot);
         // Also what an agent has let pass that is there no more.
-        out.passages.push(Passage { flow: connection.key, limits: None });
+        out.bypasses.push(Bypass { flow: connection.key, limits: None });
         let (Some(rule), key) = (connection.rule, connection.key) else { return };
-        let _ = self.call(usize::from(rule), now, |agent, cx| agent.let_go(key, cx));
-        self.send_outbox(Some(place), out);
+        let _ = self.call(usize::from(rule), now, |agent, cx| agent.release(key, cx));
+        self.send_outbox(Some(slot), out);
     }
 }
 

@@ -19,7 +19,7 @@ use tracing::{error, info, warn};
 use super::client::{Answers, Client, Cursor, Part};
 use super::config::{self, Backend, Config};
 use super::control::{self, Command, parse_flow};
-use super::doors::{Doors, empty};
+use super::listeners::{Listeners, empty};
 use super::packet_loop::{LoopReport, Request};
 use super::requests::Requests;
 use super::{http, metrics, ports};
@@ -39,7 +39,7 @@ pub(super) struct Housekeeping {
     /// The configuration that the daemon was started with.
     pub(super) in_force: Config,
     pub(super) backend: Backend,
-    pub(super) doors: Doors,
+    pub(super) listeners: Listeners,
     /// Whether this thread is in the network namespace of the ports.
     pub(super) is_with_ports: bool,
 }
@@ -86,7 +86,7 @@ impl Housekeeping {
             if ready.ended {
                 return;
             }
-            if let Some(signals) = &self.doors.signals {
+            if let Some(signals) = &self.listeners.signals {
                 if ready.stop && empty(&signals.stop) {
                     info!("asked to stop");
                     let _ = self.requests.put(Request::Stop);
@@ -102,11 +102,11 @@ impl Housekeeping {
                 self.give_way_to_translation();
             }
             visitors.closed_until = visitors.closed_until.filter(|until| *until > now);
-            if let (true, Some(door)) = (ready.control, &self.doors.control) {
-                let let_in = let_in_control(&door.listener, now);
+            if let (true, Some(listener)) = (ready.control, &self.listeners.control) {
+                let let_in = let_in_control(&listener.listener, now);
                 visitors.welcome(let_in, now, |visitors| &mut visitors.control);
             }
-            if let (true, Some(listener)) = (ready.metrics, &self.doors.metrics) {
+            if let (true, Some(listener)) = (ready.metrics, &self.listeners.metrics) {
                 visitors.welcome(let_in_metrics(listener, now), now, |visitors| &mut visitors.metrics);
             }
             visitors.control.retain_mut(|client| client.step(now, &ControlOffice(&self)));
@@ -131,23 +131,23 @@ impl Housekeeping {
 
     /// Waits until something can be done, a client's time is over, or `at` has come.
     fn wait(&self, visitors: &Visitors, at: Option<Instant>) -> io::Result<Ready> {
-        let Doors { control, metrics, signals, ended } = &self.doors;
-        let doors: [Option<BorrowedFd<'_>>; 5] = [
+        let Listeners { control, metrics, signals, ended } = &self.listeners;
+        let listeners: [Option<BorrowedFd<'_>>; 5] = [
             Some(ended.as_fd()),
             signals.as_ref().map(|signals| signals.stop.as_fd()),
             signals.as_ref().map(|signals| signals.reload.as_fd()),
             control
                 .as_ref()
-                .map(|door| door.listener.as_fd())
+                .map(|listener| listener.listener.as_fd())
                 .filter(|_| visitors.closed_until.is_none() && visitors.control.len() < MOST_CLIENTS),
             metrics
                 .as_ref()
                 .map(AsFd::as_fd)
                 .filter(|_| visitors.closed_until.is_none() && visitors.metrics.len() < MOST_CLIENTS),
         ];
-        // A door that is not there is watched for nothing.
-        let watched = doors.map(|door| match door {
-            Some(door) => PollFd::from_borrowed_fd(door, PollFlags::IN),
+        // A listener that is not there is watched for nothing.
+        let watched = listeners.map(|listener| match listener {
+            Some(listener) => PollFd::from_borrowed_fd(listener, PollFlags::IN),
             None => PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::empty()),
         });
         let clients = || visitors.control.iter().chain(&visitors.metrics);
@@ -167,7 +167,7 @@ impl Housekeeping {
                 Err(error) => return Err(error.into()),
             }
         }
-        let ready = |index: usize| doors[index].is_some() && !watched[index].revents().is_empty();
+        let ready = |index: usize| listeners[index].is_some() && !watched[index].revents().is_empty();
         Ok(Ready { ended: ready(0), stop: ready(1), reload: ready(2), control: ready(3), metrics: ready(4) })
     }
 

@@ -141,7 +141,7 @@ impl<'a> PacketLoop<'a> {
         if let Some(link) = &mut self.link {
             link.hear(now, |event| self.engine.on_link(event, now, &mut self.out));
         }
-        self.engine.foresee(&self.frames);
+        self.engine.prefetch(&self.frames);
         for (port, frame) in self.frames.drain(..) {
             self.engine.on_frame(port, frame, now, &mut self.out);
         }
@@ -171,8 +171,8 @@ impl<'a> PacketLoop<'a> {
                 Sent::Lost => self.report.lost += 1,
             }
         }
-        for passage in self.out.passages.drain(..) {
-            self.io.let_pass(passage);
+        for bypass in self.out.bypasses.drain(..) {
+            self.io.allow_bypass(bypass);
         }
         for flow in self.out.set_aside.drain(..) {
             debug!(from = ?flow.source, to = ?flow.destination, "set aside");

@@ -9,7 +9,7 @@ use super::choice::{Choice, choose};
 use super::config::{Backend, Config};
 use super::daemon::GatewayError;
 use super::detect::{DetectError, Kernel};
-use super::doors;
+use super::listeners;
 use super::translation::{self, Translation};
 use crate::device::Interface;
 use crate::io::claim::{self, Claims};
@@ -68,7 +68,7 @@ pub fn claim(
 
 /// What a start would do in the calling thread's network namespace: the radio interfaces and the backend, each a line; or why there would be no
 /// start. Nothing is changed by asking.
-pub fn foresee(config: &Config) -> Result<Vec<String>, String> {
+pub fn preview(config: &Config) -> Result<Vec<String>, String> {
     let radio = match &config.radio {
         Some(named) => named.clone(),
         None => kernel().radio().map_err(|error| error.to_string())?,
@@ -85,7 +85,7 @@ pub fn foresee(config: &Config) -> Result<Vec<String>, String> {
     lines.push(format!("backend  {}", backend.name()));
     lines.extend(notes.into_iter().map(|note| format!("note: {note}")));
     lines.extend(
-        doors::foresee(config).into_iter().map(|why| format!("note: here a start would fail: {why}")),
+        listeners::problems(config).into_iter().map(|why| format!("note: here a start would fail: {why}")),
     );
     for name in &radio {
         if let Some(holder) = claim::holder(name) {

@@ -97,9 +97,9 @@ impl Rule {
     }
 
     /// Tells the agent whose packets come next. One that panics here will do so again where it counts.
-    pub(super) fn foresee(&self, connections: &[FlowKey]) {
+    pub(super) fn prefetch(&self, connections: &[FlowKey]) {
         if let Some(agent) = &self.agent {
-            let _ = catch_unwind(AssertUnwindSafe(|| agent.foresee(connections)));
+            let _ = catch_unwind(AssertUnwindSafe(|| agent.prefetch(connections)));
         }
     }
 
@@ -130,7 +130,7 @@ impl Rule {
         }
         self.counters.packets.sent += self.outbox.packets.len() as u64;
         outbox.packets.append(&mut self.outbox.packets);
-        outbox.passages.append(&mut self.outbox.passages);
+        outbox.bypasses.append(&mut self.outbox.bypasses);
         Some(result)
     }
 

@@ -7,18 +7,18 @@ use ahash::RandomState;
 use hashbrown::HashTable;
 use lasthop_packet::{FlowKey, Instant};
 
-use super::connection::{Connection, State};
+use super::connection::{State, TrackedConnection};
 
 const NONE: u32 = u32::MAX;
 
 /// At most so many connections, and how long each may be idle.
 ///
-/// Connections lie in one array; a hash table holds their places, and one list a state has them in order of use: the idlest is
+/// Connections lie in one array; a hash table holds their slots, and one list a state has them in order of use: the idlest is
 /// found, and forgotten, without a search. The hash is `ahash` with keys drawn at start: quick on short keys with and without AES
 /// instructions, and nobody outside can make connections collide on purpose.
 #[derive(Debug)]
 pub struct ConnectionTable {
-    places: HashTable<u32>,
+    slots: HashTable<u32>,
     hasher: RandomState,
     entries: Vec<Entry>,
     /// Places in `entries` that are free.
@@ -40,10 +40,10 @@ pub struct IdleTimes {
 
 #[derive(Debug)]
 struct Entry {
-    connection: Connection,
+    connection: TrackedConnection,
     /// When it last moved to the end of its list.
     moved: Instant,
-    /// The list that it is in; `None` where the place is free.
+    /// The list that it is in; `None` where the slot is free.
     listed: Option<State>,
     older: u32,
     newer: u32,
@@ -55,16 +55,16 @@ struct List {
     newest: u32,
 }
 
-/// A connection's place in the table, good until something is inserted or forgotten.
+/// A connection's slot in the table, good until something is inserted or forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u32);
+pub struct Slot(u32);
 
 impl ConnectionTable {
     /// An empty table. All its memory is reserved here, and becomes resident as it is used.
     pub fn new(capacity: usize, idle: IdleTimes) -> Self {
         Self {
             // A table that is at most half full clears up after removals in place, and never grows.
-            places: HashTable::with_capacity(2 * capacity),
+            slots: HashTable::with_capacity(2 * capacity),
             hasher: RandomState::new(),
             entries: Vec::with_capacity(capacity),
             free: Vec::new(),
@@ -76,24 +76,24 @@ impl ConnectionTable {
 
     /// Octets of memory that a connection takes here.
     pub const fn octets_per_connection() -> usize {
-        // At most 4.6 places of 5 octets in the hash table, and one in the list of free places.
+        // At most 4.6 slots of 5 octets in the hash table, and one in the list of free slots.
         size_of::<Entry>() + 24 + 4
     }
 
     /// The number of connections.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.slots.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.slots.is_empty()
     }
 
     /// Connections that there is memory for.
     #[cfg(test)]
     pub(super) fn reserved(&self) -> (usize, usize) {
-        (self.entries.capacity(), self.places.allocation_size())
+        (self.entries.capacity(), self.slots.allocation_size())
     }
 
     /// Whether no more fit.
@@ -107,74 +107,71 @@ impl ConnectionTable {
     }
 
     /// Where this connection is.
-    pub fn find(&self, key: FlowKey) -> Option<Place> {
+    pub fn find(&self, key: FlowKey) -> Option<Slot> {
         let hash = self.hasher.hash_one(key);
-        self.places
-            .find(hash, |place| self.entries[*place as usize].connection.key == key)
-            .copied()
-            .map(Place)
+        self.slots.find(hash, |slot| self.entries[*slot as usize].connection.key == key).copied().map(Slot)
     }
 
-    /// Looks at the connections of these keys, so that their memory comes for all of them at once; the places of most of them.
-    pub fn foresee(&self, keys: &[FlowKey], places: &mut Vec<Place>) {
-        // Two passes: the first touches the hash table alone, and takes the first place that may be the right one.
-        let may_be = |key: &FlowKey| self.places.iter_hash(self.hasher.hash_one(key)).next();
-        places.clear();
-        places.extend(keys.iter().filter_map(may_be).copied().map(Place));
-        for place in &*places {
-            let entry = &self.entries[place.0 as usize];
+    /// Looks at the connections of these keys, so that their memory comes for all of them at once; the slots of most of them.
+    pub fn prefetch(&self, keys: &[FlowKey], slots: &mut Vec<Slot>) {
+        // Two passes: the first touches the hash table alone, and takes the first slot that may be the right one.
+        let may_be = |key: &FlowKey| self.slots.iter_hash(self.hasher.hash_one(key)).next();
+        slots.clear();
+        slots.extend(keys.iter().filter_map(may_be).copied().map(Slot));
+        for slot in &*slots {
+            let entry = &self.entries[slot.0 as usize];
             entry.connection.look();
             black_box((entry.moved, entry.listed, entry.older));
         }
     }
 
     /// The connection there.
-    pub fn at(&self, place: Place) -> &Connection {
-        &self.entries[place.0 as usize].connection
+    pub fn at(&self, slot: Slot) -> &TrackedConnection {
+        &self.entries[slot.0 as usize].connection
     }
 
     /// The connection there, to change.
-    pub fn at_mut(&mut self, place: Place) -> &mut Connection {
-        &mut self.entries[place.0 as usize].connection
+    pub fn at_mut(&mut self, slot: Slot) -> &mut TrackedConnection {
+        &mut self.entries[slot.0 as usize].connection
     }
 
     /// Puts the connection there, which was just used, where it belongs in order of idleness.
-    pub fn used(&mut self, place: Place, now: Instant) {
-        let entry = &mut self.entries[place.0 as usize];
+    pub fn used(&mut self, slot: Slot, now: Instant) {
+        let entry = &mut self.entries[slot.0 as usize];
         // Order to the second will do, and spares the neighbours' cache lines.
         let is_in_order = now.since(entry.moved) < Duration::from_secs(1);
         if is_in_order && entry.listed == Some(entry.connection.state) {
             return;
         }
-        self.unlink(place.0);
-        self.link(place.0, now);
+        self.unlink(slot.0);
+        self.link(slot.0, now);
     }
 
     /// Adds a connection that is not there yet. `None` where the table is full: see [`ConnectionTable::spared`].
-    pub fn insert(&mut self, connection: Connection, now: Instant) -> Option<Place> {
+    pub fn insert(&mut self, connection: TrackedConnection, now: Instant) -> Option<Slot> {
         if self.is_full() {
             return None;
         }
         let hash = self.hasher.hash_one(connection.key);
         let entry = Entry { connection, moved: now, listed: None, older: NONE, newer: NONE };
-        let place = if let Some(place) = self.free.pop() {
-            self.entries[place as usize] = entry;
-            place
+        let slot = if let Some(slot) = self.free.pop() {
+            self.entries[slot as usize] = entry;
+            slot
         } else {
             self.entries.push(entry);
             (self.entries.len() - 1) as u32
         };
-        let Self { places, entries, hasher, .. } = self;
-        places.insert_unique(hash, place, |place| hasher.hash_one(entries[*place as usize].connection.key));
-        self.link(place, now);
-        Some(Place(place))
+        let Self { slots, entries, hasher, .. } = self;
+        slots.insert_unique(hash, slot, |slot| hasher.hash_one(entries[*slot as usize].connection.key));
+        self.link(slot, now);
+        Some(Slot(slot))
     }
 
     /// A connection that has been idle for too long, and is to be forgotten.
-    pub fn expired(&self, now: Instant) -> Option<Place> {
+    pub fn expired(&self, now: Instant) -> Option<Slot> {
         let due = |state: &State| self.expiry(*state).is_some_and(|at| at <= now);
         let state = State::ALL.into_iter().find(due)?;
-        Some(Place(self.lists[state.index()].oldest))
+        Some(Slot(self.lists[state.index()].oldest))
     }
 
     /// When [`ConnectionTable::expired`] next finds one.
@@ -182,19 +179,23 @@ impl ConnectionTable {
         State::ALL.into_iter().filter_map(|state| self.expiry(state)).min()
     }
 
-    /// The connections in at most so many places from one on, in the order of the array, and the place behind them; `None` at the end.
-    pub fn page(&self, from: usize, places: usize) -> (impl Iterator<Item = &Connection>, Option<usize>) {
-        let until = from.saturating_add(places).min(self.entries.len());
+    /// The connections in at most so many slots from one on, in the order of the array, and the slot behind them; `None` at the end.
+    pub fn page(
+        &self,
+        from: usize,
+        slots: usize,
+    ) -> (impl Iterator<Item = &TrackedConnection>, Option<usize>) {
+        let until = from.saturating_add(slots).min(self.entries.len());
         let entries = self.entries.get(from..until).unwrap_or_default();
         let connections =
             entries.iter().filter(|entry| entry.listed.is_some()).map(|entry| &entry.connection);
         (connections, (until < self.entries.len()).then_some(until))
     }
 
-    /// The place of every connection.
-    pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
+    /// The slot of every connection.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
         let listed = self.entries.iter().map(|entry| entry.listed.is_some()).collect::<Vec<_>>();
-        (0..).zip(listed).filter(|(_, listed)| *listed).map(|(place, _)| Place(place))
+        (0..).zip(listed).filter(|(_, listed)| *listed).map(|(slot, _)| Slot(slot))
     }
 
     /// Sets new bounds. More connections than fit stay until they are forgotten.
@@ -203,14 +204,14 @@ impl ConnectionTable {
         self.capacity = capacity;
         let more = capacity.saturating_sub(self.len());
         let places_more = (2 * capacity).saturating_sub(self.len());
-        let Self { places, entries, hasher, .. } = self;
-        places.reserve(places_more, |place| hasher.hash_one(entries[*place as usize].connection.key));
+        let Self { slots, entries, hasher, .. } = self;
+        slots.reserve(places_more, |slot| hasher.hash_one(entries[*slot as usize].connection.key));
         entries.reserve(more);
     }
 
     /// The connection that is most easily spared: one that is closing, one that nobody answered for a second, or the
     /// one that has been idle longest, if that is past its grace.
-    pub fn spared(&self, now: Instant) -> Option<Place> {
+    pub fn spared(&self, now: Instant) -> Option<Slot> {
         let spared = [
             (State::Closing, Duration::ZERO),
             (State::Opening, Duration::from_secs(1)),
@@ -220,23 +221,23 @@ impl ConnectionTable {
         spared.into_iter().find_map(|(state, grace)| {
             let oldest = self.lists[state.index()].oldest;
             let entry = self.entries.get(oldest as usize)?;
-            (now.since(entry.connection.last_used) >= grace).then_some(Place(oldest))
+            (now.since(entry.connection.last_used) >= grace).then_some(Slot(oldest))
         })
     }
 
     /// The connection that has been idle longest, to the second.
-    pub fn idlest(&self) -> Option<Place> {
+    pub fn idlest(&self) -> Option<Slot> {
         let oldest = self.lists.iter().filter(|list| list.oldest != NONE).map(|list| list.oldest);
-        oldest.min_by_key(|place| self.entries[*place as usize].moved).map(Place)
+        oldest.min_by_key(|slot| self.entries[*slot as usize].moved).map(Slot)
     }
 
     /// Forgets the connection there.
-    pub fn forget(&mut self, place: Place) {
-        let hash = self.hasher.hash_one(self.at(place).key);
-        self.unlink(place.0);
-        if let Ok(entry) = self.places.find_entry(hash, |other| *other == place.0) {
+    pub fn forget(&mut self, slot: Slot) {
+        let hash = self.hasher.hash_one(self.at(slot).key);
+        self.unlink(slot.0);
+        if let Ok(entry) = self.slots.find_entry(hash, |other| *other == slot.0) {
             entry.remove();
-            self.free.push(place.0);
+            self.free.push(slot.0);
         }
     }
 
@@ -245,23 +246,23 @@ impl ConnectionTable {
         Some(oldest.connection.last_used + self.idle.by_state[state.index()])
     }
 
-    fn link(&mut self, place: u32, now: Instant) {
-        let entry = &mut self.entries[place as usize];
+    fn link(&mut self, slot: u32, now: Instant) {
+        let entry = &mut self.entries[slot as usize];
         let state = entry.connection.state;
         let list = &mut self.lists[state.index()];
         entry.moved = now;
         entry.listed = Some(state);
         entry.newer = NONE;
         entry.older = list.newest;
-        let older = std::mem::replace(&mut list.newest, place);
+        let older = std::mem::replace(&mut list.newest, slot);
         match older {
-            NONE => list.oldest = place,
-            older => self.entries[older as usize].newer = place,
+            NONE => list.oldest = slot,
+            older => self.entries[older as usize].newer = slot,
         }
     }
 
-    fn unlink(&mut self, place: u32) {
-        let entry = &mut self.entries[place as usize];
+    fn unlink(&mut self, slot: u32) {
+        let entry = &mut self.entries[slot as usize];
         let Some(state) = entry.listed.take() else { return };
         let (older, newer) = (entry.older, entry.newer);
         let list = &mut self.lists[state.index()];

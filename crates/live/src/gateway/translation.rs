@@ -15,14 +15,14 @@ pub(super) enum Translation {
     /// There is none.
     None,
     /// There is a chain or a table for it, whatever its rules are.
-    Found(Place),
+    Found(NatRule),
     /// It cannot be determined, for this reason.
     Unknown(String),
 }
 
 /// Where rules that translate addresses are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NatRule {
     /// A chain of nftables, which is where `iptables-nft` puts its own.
     Chain {
         /// Its table.
@@ -34,7 +34,7 @@ pub(super) enum Place {
     Table,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for NatRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Chain { table, chain } => write!(f, "the chain {chain} of the nftables table {table}"),
@@ -47,13 +47,13 @@ impl fmt::Display for Place {
 pub(super) fn look(proc: &Path) -> Translation {
     for names in ["ip_tables_names", "ip6_tables_names"] {
         match has_nat(&proc.join(names)) {
-            Ok(true) => return Translation::Found(Place::Table),
+            Ok(true) => return Translation::Found(NatRule::Table),
             Ok(false) => {}
             Err(error) => return Translation::Unknown(format!("{names} cannot be read: {error}")),
         }
     }
     match ask_nftables() {
-        Ok(Some(place)) => Translation::Found(place),
+        Ok(Some(rule)) => Translation::Found(rule),
         Ok(None) => Translation::None,
         Err(error) => Translation::Unknown(format!("nftables cannot be asked: {error}")),
     }
@@ -73,7 +73,7 @@ fn has_nat(names: &Path) -> io::Result<bool> {
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// Has nftables list its chains (`linux/netfilter/nf_tables.h`); returns one that translates.
-fn ask_nftables() -> io::Result<Option<Place>> {
+fn ask_nftables() -> io::Result<Option<NatRule>> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = match socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::NETFILTER)) {
         Err(Errno::PROTONOSUPPORT) => return Ok(None),
@@ -85,7 +85,7 @@ fn ask_nftables() -> io::Result<Option<Place>> {
         poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&PATIENCE))?;
         let len = read(&socket, &mut answer)?;
         match read_answer(&answer[..len])? {
-            Answer::Found(place) => return Ok(Some(place)),
+            Answer::Found(rule) => return Ok(Some(rule)),
             Answer::End => return Ok(None),
             Answer::More => {}
         }
@@ -118,7 +118,7 @@ fn request() -> [u8; HEADER + FAMILY] {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
-    Found(Place),
+    Found(NatRule),
     End,
     More,
 }
@@ -137,8 +137,8 @@ fn read_answer(mut octets: &[u8]) -> io::Result<Answer> {
                 return if is_absent { Ok(Answer::End) } else { Err(io::Error::from_raw_os_error(error)) };
             }
             NEW_CHAIN => {
-                if let Some(place) = message.get(HEADER + FAMILY..).and_then(place_of) {
-                    return Ok(Answer::Found(place));
+                if let Some(rule) = message.get(HEADER + FAMILY..).and_then(rule_of) {
+                    return Ok(Answer::Found(rule));
                 }
             }
             _ => {}
@@ -148,7 +148,7 @@ fn read_answer(mut octets: &[u8]) -> io::Result<Answer> {
 }
 
 /// The chain that these attributes describe, if it translates.
-fn place_of(mut attributes: &[u8]) -> Option<Place> {
+fn rule_of(mut attributes: &[u8]) -> Option<NatRule> {
     let (mut table, mut chain, mut translates) = (String::new(), String::new(), false);
     while let Some((attribute, rest)) = attribute(attributes) {
         attributes = rest;
@@ -161,7 +161,7 @@ fn place_of(mut attributes: &[u8]) -> Option<Place> {
             _ => {}
         }
     }
-    translates.then_some(Place::Chain { table, chain })
+    translates.then_some(NatRule::Chain { table, chain })
 }
 
 /// Splits what netlink puts one after the other, each piece aligned to four octets: a piece of `len` octets that has a header, and the rest.
@@ -207,9 +207,9 @@ mod tests {
 
     #[test]
     fn a_chain_that_translates_is_found_among_others() {
-        let place = Place::Chain { table: "home".into(), chain: "out".into() };
+        let rule = NatRule::Chain { table: "home".into(), chain: "out".into() };
         let read = |messages: &[Vec<u8>]| read_answer(&messages.concat()).expect("it is no error");
-        assert_eq!(read(&[chain("filter"), chain("nat")]), Answer::Found(place));
+        assert_eq!(read(&[chain("filter"), chain("nat")]), Answer::Found(rule));
         assert_eq!(read(&[chain("filter")]), Answer::More);
         assert_eq!(read(&[chain("route"), message_of(NLMSG_DONE, &[0; 4])]), Answer::End);
     }
@@ -227,16 +227,16 @@ mod tests {
         let write = |text| fs::write(proc.path().join("ip6_tables_names"), text).expect("a file");
         assert!(!has_nat(&proc.path().join("ip6_tables_names")).expect("it need not be there"));
         write("filter\nmangle\n");
-        assert_ne!(look(proc.path()), Translation::Found(Place::Table));
+        assert_ne!(look(proc.path()), Translation::Found(NatRule::Table));
         write("filter\nnat\n");
-        assert_eq!(look(proc.path()), Translation::Found(Place::Table));
+        assert_eq!(look(proc.path()), Translation::Found(NatRule::Table));
     }
 
     proptest! {
         #[test]
         fn garbage_is_read_without_harm(garbage in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = read_answer(&garbage);
-            let _ = place_of(&garbage);
+            let _ = rule_of(&garbage);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. So both directions
 //! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, or address
 //! translation (MASQUERADE). The core's interfaces are not touched. A third port has copies of what agents let
-//! pass at the other two ([`Passage`]): that goes on in the kernel, as if we were not there.
+//! pass at the other two ([`Bypass`]): that goes on in the kernel, as if we were not there.
 //!
 //! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation are as without us, because the kernel's stack
 //! sees each frame once: a frame goes back to the very hook that it was taken at. Down to the client that is the queueing discipline of the
@@ -28,17 +28,17 @@
 //! client for its core.
 
 mod attach;
+mod bypasses;
 mod error;
 mod layout;
 mod mapped;
 mod maps;
-mod passages;
 mod program;
 mod tryout;
 
 use std::io;
 
-use lasthop_agent::{Passage, Side};
+use lasthop_agent::{Bypass, Side};
 use lasthop_packet::{FlowKey, Instant};
 
 use super::claim::Claims;
@@ -46,8 +46,8 @@ use super::devices::Devices;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::{Device, Interface, Kind, LARGEST_MTU};
 use crate::frame::Frame;
+use bypasses::Bypasses;
 use mapped::Mapped;
-use passages::Passages;
 use program::Programs;
 
 pub use attach::Attachment;
@@ -59,7 +59,7 @@ pub use maps::Counters;
 pub struct Divert {
     /// When the packet loop was last alive.
     heartbeat: Mapped,
-    passages: Passages,
+    bypasses: Bypasses,
     programs: Programs,
     devices: Devices,
     /// The radio interfaces; free again behind all the rest.
@@ -113,9 +113,9 @@ impl Divert {
             programs.divert(port.side, &port.name, how)?;
         }
         let heartbeat = programs.maps.share_heartbeat()?;
-        let passages = Passages::new(&programs.maps)?;
+        let bypasses = Bypasses::new(&programs.maps)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
-        Ok(Self { heartbeat, passages, programs, devices, _claims: claims })
+        Ok(Self { heartbeat, bypasses, programs, devices, _claims: claims })
     }
 
     /// What the programs have counted.
@@ -161,8 +161,8 @@ impl PacketIo for Divert {
         self.heartbeat.store(0, 0);
     }
 
-    fn let_pass(&mut self, passage: Passage) {
-        if let Err(error) = self.passages.follow(passage, &mut self.programs.maps) {
+    fn allow_bypass(&mut self, bypass: Bypass) {
+        if let Err(error) = self.bypasses.follow(bypass, &mut self.programs.maps) {
             tracing::debug!(%error, "what may pass could not be said");
         }
     }

@@ -66,24 +66,24 @@ pub enum ParseError {
 ///
 /// A payload of octets shares the memory of `octets`.
 pub fn parse(octets: Bytes) -> Result<Packet, ParseError> {
-    let frame = match octets.first().ok_or(ParseError::Empty)? >> 4 {
-        4 => Frame::v4(&octets)?,
-        6 => Frame::v6(&octets)?,
+    let header = match octets.first().ok_or(ParseError::Empty)? >> 4 {
+        4 => IpHeader::v4(&octets)?,
+        6 => IpHeader::v6(&octets)?,
         version => return Err(ParseError::Version(version)),
     };
     let mut octets = octets;
-    octets.truncate(frame.total_len);
-    let body = octets.slice(frame.header_len..);
+    octets.truncate(header.total_len);
+    let body = octets.slice(header.header_len..);
 
-    let mut carried = frame.carried;
-    let understood = if frame.is_plain { read_transport(&frame, &body, &mut carried) } else { None };
-    let (transport, header_len) = understood.unwrap_or((Transport::Opaque { protocol: frame.protocol }, 0));
+    let mut carried = header.carried;
+    let understood = if header.is_plain { read_transport(&header, &body, &mut carried) } else { None };
+    let (transport, header_len) = understood.unwrap_or((Transport::Opaque { protocol: header.protocol }, 0));
     let payload = Payload::Bytes(body.slice(header_len..));
-    Ok(Packet::parsed(frame.ip, transport, payload, carried, octets))
+    Ok(Packet::parsed(header.ip, transport, payload, carried, octets))
 }
 
 /// What the IP header says.
-struct Frame {
+struct IpHeader {
     ip: Ip,
     /// Octets of the IP header, options included.
     header_len: usize,
@@ -96,7 +96,7 @@ struct Frame {
     carried: Carried,
 }
 
-impl Frame {
+impl IpHeader {
     fn v4(octets: &[u8]) -> Result<Self, ParseError> {
         let have = octets.len();
         let truncated = |need| ParseError::HeaderTruncated { version: 4, need, have };
@@ -169,8 +169,8 @@ impl Frame {
 }
 
 /// The transport header of `body` and its length in octets; `None` if anything about it is not understood.
-fn read_transport(frame: &Frame, body: &[u8], carried: &mut Carried) -> Option<(Transport, usize)> {
-    match (frame.protocol, frame.ip.source.is_ipv4()) {
+fn read_transport(header: &IpHeader, body: &[u8], carried: &mut Carried) -> Option<(Transport, usize)> {
+    match (header.protocol, header.ip.source.is_ipv4()) {
         (PROTOCOL_TCP, _) => read_tcp(body, carried),
         (PROTOCOL_UDP, _) => read_udp(body),
         (PROTOCOL_ICMP, true) | (PROTOCOL_ICMPV6, false) => read_icmp(body),

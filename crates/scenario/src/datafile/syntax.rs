@@ -39,18 +39,18 @@ pub(super) fn line_count(text: &str) -> usize {
 
 pub(super) fn blocks(text: &str) -> Result<Vec<Block<'_>>, Problem> {
     let mut blocks = Vec::new();
-    let mut place = Place::Outside;
+    let mut state = ParseState::Outside;
     for (index, row) in text.lines().enumerate() {
         let row = row.split('#').next().unwrap_or_default().trim();
         // The manual's examples have a `;` behind some values.
         let row = row.trim_end_matches(';').trim_end();
         if !row.is_empty() {
-            place = place.after(row, index + 1, &mut blocks)?;
+            state = state.after(row, index + 1, &mut blocks)?;
         }
     }
-    match place {
-        Place::Outside => Ok(blocks),
-        Place::BeforeBrace(block) | Place::Inside(block) => Err(Problem::new(
+    match state {
+        ParseState::Outside => Ok(blocks),
+        ParseState::BeforeBrace(block) | ParseState::Inside(block) => Err(Problem::new(
             line_count(text),
             block.component,
             format!(
@@ -62,33 +62,33 @@ pub(super) fn blocks(text: &str) -> Result<Vec<Block<'_>>, Problem> {
 }
 
 /// Where in the file a line stands.
-enum Place<'a> {
+enum ParseState<'a> {
     Outside,
     BeforeBrace(Block<'a>),
     Inside(Block<'a>),
 }
 
-impl<'a> Place<'a> {
+impl<'a> ParseState<'a> {
     fn after(self, row: &'a str, line: usize, blocks: &mut Vec<Block<'a>>) -> Result<Self, Problem> {
         match self {
-            Place::Outside => begin(row, line),
-            Place::BeforeBrace(block) if row == "{" => Ok(Place::Inside(block)),
-            Place::BeforeBrace(block) => {
+            ParseState::Outside => begin(row, line),
+            ParseState::BeforeBrace(block) if row == "{" => Ok(ParseState::Inside(block)),
+            ParseState::BeforeBrace(block) => {
                 Err(Problem::new(line, block.component, format!("{}: expected {{", quoted(row))))
             }
-            Place::Inside(block) if row == "}" => {
+            ParseState::Inside(block) if row == "}" => {
                 blocks.push(block);
-                Ok(Place::Outside)
+                Ok(ParseState::Outside)
             }
-            Place::Inside(mut block) => {
+            ParseState::Inside(mut block) => {
                 block.attributes.push(attribute(row, line, &block)?);
-                Ok(Place::Inside(block))
+                Ok(ParseState::Inside(block))
             }
         }
     }
 }
 
-fn begin(row: &str, line: usize) -> Result<Place<'_>, Problem> {
+fn begin(row: &str, line: usize) -> Result<ParseState<'_>, Problem> {
     let (component, has_brace) = match row.strip_suffix('{') {
         Some(component) => (component.trim_end(), true),
         None => (row, false),
@@ -98,7 +98,7 @@ fn begin(row: &str, line: usize) -> Result<Place<'_>, Problem> {
         return Err(Problem::new(line, "", problem));
     }
     let block = Block { component, line, attributes: Vec::new() };
-    Ok(if has_brace { Place::Inside(block) } else { Place::BeforeBrace(block) })
+    Ok(if has_brace { ParseState::Inside(block) } else { ParseState::BeforeBrace(block) })
 }
 
 fn attribute<'a>(row: &'a str, line: usize, block: &Block<'_>) -> Result<Attribute<'a>, Problem> {

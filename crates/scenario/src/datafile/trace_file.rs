@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::results::Place;
+use crate::results::ResultPath;
 
 /// What is held back before it is written.
 const BUFFER: usize = 16 * 1024;
@@ -13,7 +13,7 @@ const BUFFER: usize = 16 * 1024;
 /// nodes. Without a line there is no file.
 #[derive(Debug)]
 pub(super) struct TraceFile {
-    place: Place,
+    place: ResultPath,
     buffer: Vec<u8>,
     error: Option<io::Error>,
 }
@@ -21,7 +21,7 @@ pub(super) struct TraceFile {
 impl TraceFile {
     /// Lines for a file of this name; `inputs` are files that it must not be.
     pub(super) fn new(path: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
-        Ok(Self { place: Place::new(path, inputs)?, buffer: Vec::new(), error: None })
+        Ok(Self { place: ResultPath::new(path, inputs)?, buffer: Vec::new(), error: None })
     }
 
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {

@@ -7,7 +7,7 @@ use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, Feedback, Jitter, LinkLayer, QueueLimit, StateSource, Stay,
+    Capacity, ChannelConfig, Direction, Feedback, Jitter, LinkLayer, QueueLimit, Sojourn, StateSource,
     WiredConfig, WirelessConfig,
 };
 
@@ -242,7 +242,7 @@ pub(super) fn channel(
             (Some(Text(mean)), None) if mean >= SHORTEST_STAY || (mean.is_zero() && state == "bad") => mean,
             (Some(_), None) => return Err(reader.fail(key, "expected a mean of \"10 us\" or more")),
         };
-        Ok(Stay { mean, loss })
+        Ok(Sojourn { mean, loss })
     };
     Ok(ChannelConfig {
         good: stay("good", &table.good, Probability::ZERO)?,

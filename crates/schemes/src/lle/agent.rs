@@ -13,7 +13,7 @@ use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use super::confirming::Promise;
 use super::control::{Control, LocalAck};
-use super::flow::{Flow, opens};
+use super::flow::{LleFlow, opens};
 use super::mark::Mark;
 use super::receiving::Decision;
 use super::settings::Settings;
@@ -37,7 +37,7 @@ pub struct Lle {
     pub(super) settings: Settings,
     reach: Reach,
     /// By the direction from the core to the radio side, each with its timer.
-    pub(super) flows: FlowTable<Flow>,
+    pub(super) flows: FlowTable<LleFlow>,
     /// When the agent at the other end of the hop was heard last.
     heard_at: Option<Instant>,
     /// Octets of memory that all flows take.
@@ -71,7 +71,7 @@ impl Lle {
         &mut self,
         key: FlowKey,
         budget: Budget,
-        f: impl FnOnce(&mut Flow, &Settings, Shares) -> R,
+        f: impl FnOnce(&mut LleFlow, &Settings, Shares) -> R,
     ) -> Option<R> {
         let flow = self.flows.peek_mut(key)?;
         let before = Account::of(flow);
@@ -112,7 +112,7 @@ impl Lle {
         let wants_control = self.reach.receives && self.settings.sender_buffer > 0;
         let control = wants_control && !self.is_last_hop(key.destination.0);
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
-        let begun = self.flows.insert(key, Flow::new(control), most, cx.now()).is_ok();
+        let begun = self.flows.insert(key, LleFlow::new(control), most, cx.now()).is_ok();
         if !begun {
             cx.report(Report::of(&AT_BOUND).which("connections"));
         }
@@ -128,7 +128,7 @@ impl Lle {
         if !self.settings.join_unscaled || !is_under_way || !self.begin(key, cx) {
             return false;
         }
-        self.flows.peek_mut(key).map(|flow| *flow = Flow::unscaled()).is_some()
+        self.flows.peek_mut(key).map(|flow| *flow = LleFlow::unscaled()).is_some()
     }
 
     /// Forgets a flow. What it owes passes: the host has sent it.
@@ -254,8 +254,8 @@ impl Agent for Lle {
         }
     }
 
-    fn foresee(&self, connections: &[FlowKey]) {
-        self.flows.foresee(connections, |_| {});
+    fn prefetch(&self, connections: &[FlowKey]) {
+        self.flows.prefetch(connections, |_| {});
     }
 
     fn deadline(&self) -> Option<Deadline> {
@@ -296,7 +296,7 @@ impl Agent for Lle {
         }
     }
 
-    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.forget(connection, cx);
     }
 }

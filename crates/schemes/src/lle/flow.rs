@@ -10,7 +10,7 @@ use super::settings::Settings;
 
 /// A connection, from its handshake on: without the handshake nobody knows how windows are scaled (RFC 7323, section 2).
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(super) struct LleFlow {
     core_scale: Scale,
     radio_scale: Scale,
     /// The agent behind the hop keeps ACKs back for which it has a promise.
@@ -56,7 +56,7 @@ impl Scale {
     }
 }
 
-impl Flow {
+impl LleFlow {
     pub(super) fn new(control: Option<Box<Control>>) -> Self {
         Self {
             core_scale: Scale::Unknown,

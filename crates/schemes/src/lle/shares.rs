@@ -3,7 +3,7 @@
 use lasthop_agent::Room;
 use lasthop_packet::{FlowKey, Instant, Packet};
 
-use super::flow::Flow;
+use super::flow::LleFlow;
 use super::settings::Settings;
 
 /// What a flow has a share of.
@@ -34,14 +34,14 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn of(flow: &Flow) -> Self {
+    pub(super) fn of(flow: &LleFlow) -> Self {
         Self { octets: flow.allocated(), queued: flow.confirming.queued(), owes: flow.receiving.owes() }
     }
 }
 
 /// An ACK of everything that the link layer delivered, in the receiver's name.
 pub(super) fn acknowledgment(
-    flow: &mut Flow,
+    flow: &mut LleFlow,
     key: FlowKey,
     settings: &Settings,
     shares: Shares,
@@ -54,7 +54,7 @@ pub(super) fn acknowledgment(
 }
 
 /// Has a packet of the receiver's say what was acknowledged, and the window from there.
-pub(super) fn restate(packet: &mut Packet, flow: &mut Flow, settings: &Settings, shares: Shares) {
+pub(super) fn restate(packet: &mut Packet, flow: &mut LleFlow, settings: &Settings, shares: Shares) {
     let (Some(shift), Some(told)) = (flow.radio_shift(), flow.confirming.told) else { return };
     let window = flow.confirming.window(&flow.receiver, settings, shares.of_queue());
     if let Some(tcp) = packet.tcp_mut() {

@@ -2,8 +2,8 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::flow::Flow;
-use super::hearing::reports_duplicate_data;
+use super::ack_processing::reports_duplicate_data;
+use super::flow::SnoopFlow;
 use super::settings::Settings;
 
 /// What is to be done with duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
@@ -49,7 +49,7 @@ enum Remedy {
     Repair,
 }
 
-impl Flow {
+impl SnoopFlow {
     /// Takes note of the acknowledgment in a packet from the radio side (`snoop_ack`).
     pub fn on_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckEffect {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else {

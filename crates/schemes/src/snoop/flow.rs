@@ -7,9 +7,9 @@ use lasthop_agent::{Limits, PacketQueue, Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::duplicates::Duplicates;
-use super::pieces::{cut, is_repairable, stamp};
 use super::rtt::HopRtt;
 use super::scoreboard::Scoreboard;
+use super::segmentation::{cut, is_repairable, stamp};
 use super::settings::{LossDetection, Settings};
 
 /// Further apart than this, two numbers cannot belong to the same window (RFC 7323, section 2.2).
@@ -17,7 +17,7 @@ const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]
-pub struct Flow {
+pub struct SnoopFlow {
     /// Data that passed and is not acknowledged.
     pub(super) cache: SegmentCache<Notes>,
     /// The highest acknowledgment number that passed; `None` until one did.
@@ -96,7 +96,7 @@ pub struct DataEffect {
     pub at_bound: Option<&'static str>,
 }
 
-impl Flow {
+impl SnoopFlow {
     /// A flow whose first packet seen starts at `seq`.
     pub fn new(settings: &Settings, seq: Seq) -> Self {
         Self {
@@ -309,7 +309,7 @@ impl Flow {
         if is_short { allowed.min(board.spare_ranges()) } else { allowed }
     }
 
-    /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
     pub fn look(&self) {
         black_box((
             self.cache.octets(),

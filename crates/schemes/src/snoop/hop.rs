@@ -45,7 +45,7 @@ const LARGEST_WINDOW: u64 = 1 << 40;
 
 /// The hop to one mobile host.
 #[derive(Debug)]
-pub struct Hop {
+pub struct LastHop {
     /// Octets of payload that may be on the hop.
     window: u64,
     /// Octets that are taken to be there.
@@ -94,7 +94,7 @@ struct Shrinking {
     queueing: Duration,
 }
 
-impl Hop {
+impl LastHop {
     /// A hop that nothing is known of. It starts with twice the least window, and that doubles with each round trip.
     pub fn new(now: Instant) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl Hop {
         }
     }
 
-    /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
     pub fn look(&self) {
         black_box((
             self.window,

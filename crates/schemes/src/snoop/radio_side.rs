@@ -5,10 +5,10 @@ use lasthop_agent::report::Cause;
 use lasthop_agent::{Context, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet};
 
+use super::ack_rewriting::AckRewrite;
 use super::duplicates::AckEffect;
-use super::flow::Flow;
+use super::flow::SnoopFlow;
 use super::scoreboard::Progress;
-use super::withholding::Telling;
 use super::{Settings, Snoop};
 
 impl Snoop {
@@ -32,27 +32,35 @@ impl Snoop {
     /// Repairs what an ACK shows to be lost, and edits the ACK.
     fn on_radio_by_sack(
         settings: &Settings,
-        flow: &mut Flow,
+        flow: &mut SnoopFlow,
         packet: &mut Packet,
         cx: &mut Context<'_>,
     ) -> (Verdict, Progress) {
         let now = cx.now();
-        let heard = flow.hear(packet, settings, now);
+        let summary = flow.process_ack(packet, settings, now);
         Self::repair_losses(settings, flow, Cause::DuplicateAck, cx);
-        let telling =
-            if settings.withholding { flow.withhold(packet, &heard, settings, now) } else { Telling::All };
-        let verdict = match (telling, packet.tcp()) {
-            (Telling::Nothing, Some(tcp)) => {
+        let rewrite = if settings.withholding {
+            flow.rewrite_ack(packet, &summary, settings, now)
+        } else {
+            AckRewrite::Unchanged
+        };
+        let verdict = match (rewrite, packet.tcp()) {
+            (AckRewrite::Suppressed, Some(tcp)) => {
                 cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED).at(tcp.ack));
                 Verdict::Drop(&DUPLICATE_ACK)
             }
             _ => Verdict::Forward,
         };
-        (verdict, heard.progress)
+        (verdict, summary.progress)
     }
 
     /// Sends copies of all that is known to be lost and can be repaired.
-    pub(super) fn repair_losses(settings: &Settings, flow: &mut Flow, cause: Cause, cx: &mut Context<'_>) {
+    pub(super) fn repair_losses(
+        settings: &Settings,
+        flow: &mut SnoopFlow,
+        cause: Cause,
+        cx: &mut Context<'_>,
+    ) {
         while let Some(copy) = flow.next_repair(settings, cx.now()) {
             if let Some(tcp) = copy.tcp() {
                 cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
@@ -113,7 +121,7 @@ impl Snoop {
         } else if self.flows.peek(key).is_some_and(|flow| flow.board.is_some()) {
             self.follow_timer(key);
         }
-        self.release(key.destination.0, cx);
+        self.send_held(key.destination.0, cx);
     }
 
     /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is not to be done.

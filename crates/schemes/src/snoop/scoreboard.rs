@@ -97,7 +97,7 @@ impl Scoreboard {
         }
     }
 
-    /// Reads something of every cache line: see [`lasthop_agent::Agent::foresee`].
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
     pub fn look(&self) {
         black_box((
             self.ranges.len(),

@@ -3,13 +3,13 @@
 mod bounds;
 mod doubt;
 mod duplicate_acks;
+mod fast_path;
 mod laws;
 mod lifetime;
 mod local_window;
 mod memory;
 mod needless;
 mod octets;
-mod passing;
 mod random;
 mod timer;
 mod timestamps;
@@ -130,7 +130,7 @@ impl Bench {
         self.flow().map_or(Vec::new(), |flow| flow.cache.iter().map(|cached| cached.seq.0).collect())
     }
 
-    fn flow(&self) -> Option<&Flow> {
+    fn flow(&self) -> Option<&SnoopFlow> {
         self.snoop.flows.peek(data(0, 1).flow_key()?)
     }
 }

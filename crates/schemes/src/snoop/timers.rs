@@ -18,7 +18,7 @@ impl Snoop {
                 self.set_stalled(key);
                 self.flush(key, cx);
             }
-            self.release(key.destination.0, cx);
+            self.send_held(key.destination.0, cx);
             return;
         }
         // Timers are lazy: progress only moves what they wait for.
@@ -48,7 +48,7 @@ impl Snoop {
         if has_given_up {
             self.flush(key, cx);
         } else {
-            self.release(key.destination.0, cx);
+            self.send_held(key.destination.0, cx);
             self.follow_timer(key);
         }
     }
@@ -61,7 +61,7 @@ impl Snoop {
         Self::repair_losses(&self.settings, flow, Cause::Timer, cx);
         let in_flight = flow.in_flight();
         self.count_in_flight(key, was_in_flight, in_flight);
-        self.release(key.destination.0, cx);
+        self.send_held(key.destination.0, cx);
         self.follow_timer(key);
     }
 

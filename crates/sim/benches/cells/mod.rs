@@ -2,13 +2,13 @@
 
 use lasthop_agent::Fate;
 use lasthop_packet::Instant;
-use lasthop_sim::wifi::{Frame, Output, Position, Receiver, StationConfig, Wlan, WlanConfig};
+use lasthop_sim::wifi::{MacFrame, Output, Position, Receiver, StationConfig, Wlan, WlanConfig};
 
 /// So many stations that send packets of 1,500 octets, a metre apart.
-pub fn cell(stations: u32, config: WlanConfig) -> (Wlan, Frame) {
+pub fn cell(stations: u32, config: WlanConfig) -> (Wlan, MacFrame) {
     let mut wlan = Wlan::new(config, 1);
     let sink = wlan.add_station(&StationConfig::default());
-    let frame = Frame { to: Receiver::Station(sink), key: 0, octets: 1500 };
+    let frame = MacFrame { to: Receiver::Station(sink), key: 0, octets: 1500 };
     let senders: Vec<_> = (0..stations)
         .map(|number| {
             let position = Position::new(f64::from(number), 0.0);
@@ -23,7 +23,7 @@ pub fn cell(stations: u32, config: WlanConfig) -> (Wlan, Frame) {
 }
 
 /// Exchanges begun within so many simulated seconds.
-pub fn run((mut wlan, frame): (Wlan, Frame), seconds: u64) -> u64 {
+pub fn run((mut wlan, frame): (Wlan, MacFrame), seconds: u64) -> u64 {
     let end = Instant::from_secs(seconds);
     while let Some(now) = wlan.next_event_at().filter(|now| *now <= end) {
         wlan.on_event(now);

@@ -18,7 +18,7 @@ pub struct ErrorConfig {
     pub packet: Probability,
     /// Bit error rate by rate, in the order of [`Rate::ALL`], each from 0 to 1; frames are lost by their length. `None` for none.
     pub bit: Option<[f64; 12]>,
-    /// Two states, by exponential stays or by a trace ([`ChannelConfig`]). Forced losses mean nothing here.
+    /// Two states, by exponential sojourn times or by a trace ([`ChannelConfig`]). Forced losses mean nothing here.
     pub channel: Option<ChannelConfig>,
     /// Whether RTS, CTS and ACK frames are lost, too.
     pub control: bool,

@@ -41,7 +41,7 @@ pub enum Receiver {
 
 /// A packet for the radio. The key is the caller's and means nothing here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct MacFrame {
     /// Whom it is for: in an infrastructure network the access point, or, from there, a station.
     pub to: Receiver,
     /// The caller's name for it.

@@ -3,7 +3,7 @@
 use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
-use super::frame::{Frame, Kind, Receiver};
+use super::frame::{Kind, MacFrame, Receiver};
 use super::output::Output;
 use super::plan::Guard;
 use super::station::{AfterFailure, BackOff, Station};
@@ -235,8 +235,8 @@ impl Wlan {
     /// The addressee of the frame at the head of a station's queue; `None` for a broadcast.
     pub(crate) fn addressee(&self, index: u32) -> Option<u32> {
         match self.stations[index as usize].queue.front()?.frame {
-            Frame { to: Receiver::Station(to), .. } => Some(to.0),
-            Frame { to: Receiver::Broadcast, .. } => None,
+            MacFrame { to: Receiver::Station(to), .. } => Some(to.0),
+            MacFrame { to: Receiver::Broadcast, .. } => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
 use super::StationId;
-use super::frame::Frame;
+use super::frame::MacFrame;
 
 /// Something that happened, at the time of the call in which it came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub enum Output {
         /// Who sent it.
         from: StationId,
         /// The frame. A broadcast arrives at several stations.
-        frame: Frame,
+        frame: MacFrame,
     },
     /// The sender has learned what became of a transmission.
     Attempt {
         /// The sender.
         from: StationId,
         /// The frame.
-        frame: Frame,
+        frame: MacFrame,
         /// When the exchange began.
         began: Instant,
         /// Which transmission of the frame, from 1.
@@ -39,7 +39,7 @@ pub enum Output {
         /// The sender.
         from: StationId,
         /// The frame.
-        frame: Frame,
+        frame: MacFrame,
         /// What became of it. A broadcast counts as delivered once it is sent.
         fate: Fate,
         /// Transmissions so far.

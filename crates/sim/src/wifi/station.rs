@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
-use super::frame::{Frame, Kind, Receiver};
+use super::frame::{Kind, MacFrame, Receiver};
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
@@ -49,7 +49,7 @@ pub(crate) enum BackOff {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
-    pub(crate) frame: Frame,
+    pub(crate) frame: MacFrame,
     pub(crate) arrived: Instant,
 }
 
@@ -134,7 +134,7 @@ impl Station {
     }
 
     /// Puts a frame into the queue, if there is room.
-    pub(crate) fn push(&mut self, frame: Frame, now: Instant) -> bool {
+    pub(crate) fn push(&mut self, frame: MacFrame, now: Instant) -> bool {
         // The frame at the head is in the hands of the MAC.
         let waiting = self.waiting();
         if !self.queue.is_empty() && !self.limit.has_room(waiting.0, waiting.1, frame.octets as usize) {
@@ -157,12 +157,12 @@ impl Station {
     }
 
     /// Takes out the frames for a station, but for the one at the head.
-    pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<Frame> {
+    pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<MacFrame> {
         let head = self.queue.pop_front();
         let (gone, left) =
             self.queue.drain(..).partition::<Vec<_>, _>(|queued| queued.frame.to == Receiver::Station(to));
         self.queue.extend(head.into_iter().chain(left));
-        let gone: Vec<Frame> = gone.into_iter().map(|queued| queued.frame).collect();
+        let gone: Vec<MacFrame> = gone.into_iter().map(|queued| queued.frame).collect();
         self.queued_octets -= gone.iter().map(|frame| u64::from(frame.octets)).sum::<u64>();
         gone
     }

@@ -6,7 +6,7 @@ use super::config::{MacConfig, WlanConfig};
 use super::contention::Due;
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
-use super::frame::{CTS_OCTETS, Frame};
+use super::frame::{CTS_OCTETS, MacFrame};
 use super::medium::{self, Domain, Transmission};
 use super::output::{Output, WlanCounters};
 use super::phy::PhyConfig;
@@ -137,7 +137,7 @@ impl Wlan {
     }
 
     /// A packet for a station to send. `false`: its queue is full.
-    pub fn enqueue(&mut self, now: Instant, station: StationId, frame: Frame) -> bool {
+    pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
         if self.domains.is_empty() {
             self.divide();
         }
@@ -152,7 +152,7 @@ impl Wlan {
     }
 
     /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
-    pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<Frame> {
+    pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
         self.stations[station.index()].withdraw(to)
     }
 
@@ -162,7 +162,7 @@ impl Wlan {
     }
 
     /// The frame in the hands of a station's MAC: no longer one that waits.
-    pub fn head(&self, station: StationId) -> Option<Frame> {
+    pub fn head(&self, station: StationId) -> Option<MacFrame> {
         self.stations[station.index()].queue.front().map(|queued| queued.frame)
     }
 

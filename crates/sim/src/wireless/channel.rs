@@ -1,4 +1,4 @@
-//! The error process of a wireless link: two states with exponential stays, or a trace of states.
+//! The error process of a wireless link: two states with exponential sojourn times, or a trace of states.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use crate::id::HopId;
 
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stay {
-    /// Mean of the exponential distribution of how long a stay lasts. A bad state with a mean of zero is never entered.
+pub struct Sojourn {
+    /// Mean of the exponential distribution of how long a sojourn lasts. A bad state with a mean of zero is never entered.
     pub mean: Duration,
     /// The probability that a transmission within this state is lost; of one that meets both states the greater counts.
     pub loss: Probability,
@@ -21,9 +21,9 @@ pub struct Stay {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelConfig {
     /// The good state, in which a channel begins.
-    pub good: Stay,
+    pub good: Sojourn,
     /// The bad state.
-    pub bad: Stay,
+    pub bad: Sojourn,
     /// What moves it between the two.
     pub source: StateSource,
 }
@@ -31,16 +31,16 @@ pub struct ChannelConfig {
 impl ChannelConfig {
     /// No errors at all.
     pub const PERFECT: Self = Self {
-        good: Stay { mean: Duration::MAX, loss: Probability::ZERO },
-        bad: Stay { mean: Duration::ZERO, loss: Probability::ZERO },
+        good: Sojourn { mean: Duration::MAX, loss: Probability::ZERO },
+        bad: Sojourn { mean: Duration::ZERO, loss: Probability::ZERO },
         source: StateSource::Markov,
     };
 
-    /// Stays of these means; perfect in the good state, perfectly lossy in the bad one (thesis, section 4.2).
+    /// Sojourn times of these means; perfect in the good state, perfectly lossy in the bad one (thesis, section 4.2).
     pub const fn bursty(mean_good: Duration, mean_bad: Duration) -> Self {
         Self {
-            good: Stay { mean: mean_good, loss: Probability::ZERO },
-            bad: Stay { mean: mean_bad, loss: Probability::ONE },
+            good: Sojourn { mean: mean_good, loss: Probability::ZERO },
+            bad: Sojourn { mean: mean_bad, loss: Probability::ONE },
             source: StateSource::Markov,
         }
     }
@@ -49,7 +49,7 @@ impl ChannelConfig {
 /// What moves a channel between its states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateSource {
-    /// Exponential stays.
+    /// Exponential sojourn times.
     Markov,
     /// A recorded trace of states.
     Trace(Arc<StateTrace>),
@@ -145,16 +145,16 @@ pub(crate) struct Channel {
     passings: Vec<u32>,
     /// The transmitter of the packet for whose sake it is bad.
     forced_by: Option<HopId>,
-    stays: Rng,
+    sojourns: Rng,
     losses: Rng,
 }
 
 impl Channel {
     /// One that begins good, at `start`. A trace's times count from the start of the run.
-    pub(crate) fn new(config: ChannelConfig, start: Instant, mut stays: Rng, losses: Rng) -> Self {
+    pub(crate) fn new(config: ChannelConfig, start: Instant, mut sojourns: Rng, losses: Rng) -> Self {
         let next_flip = match &config.source {
             StateSource::Markov if config.bad.mean.is_zero() => Instant::MAX,
-            StateSource::Markov => start + stays.exponential(config.good.mean),
+            StateSource::Markov => start + sojourns.exponential(config.good.mean),
             StateSource::Trace(trace) => trace.flips.first().map_or(Instant::MAX, |(at, _)| *at),
             StateSource::Forced(_) => Instant::MAX,
         };
@@ -162,12 +162,12 @@ impl Channel {
             StateSource::Forced(losses) => vec![0; losses.len()],
             _ => Vec::new(),
         };
-        Self { config, good: true, next_flip, position: 0, passings, forced_by: None, stays, losses }
+        Self { config, good: true, next_flip, position: 0, passings, forced_by: None, sojourns, losses }
     }
 
     /// Another one in its place, good from `start` on, which draws where this one left off.
     pub(crate) fn replaced(&self, config: ChannelConfig, start: Instant) -> Self {
-        Self::new(config, start, self.stays.clone(), self.losses.clone())
+        Self::new(config, start, self.sojourns.clone(), self.losses.clone())
     }
 
     /// Whether it was good when somebody last looked.
@@ -192,7 +192,7 @@ impl Channel {
             } else {
                 self.good = !self.good;
                 let mean = if self.good { self.config.good.mean } else { self.config.bad.mean };
-                self.next_flip = at + self.stays.exponential(mean);
+                self.next_flip = at + self.sojourns.exponential(mean);
             }
             if self.good != was {
                 tell(Flip { at, good: self.good });

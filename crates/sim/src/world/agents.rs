@@ -89,7 +89,7 @@ impl World {
         let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.now));
         placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.schedule);
         // Asking costs nothing here.
-        self.outbox.passages.clear();
+        self.outbox.bypasses.clear();
         if self.outbox.packets.is_empty() && self.outbox.reports.is_empty() {
             return;
         }

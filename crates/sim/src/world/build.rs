@@ -130,12 +130,12 @@ impl World {
         let senses =
             if config.link_layer.reports_fate() { LinkSenses::FRAME_FATE } else { LinkSenses::empty() };
         let link = self.add_link(&config.name, (first, second), Some(senses));
-        let stays = self.link_stream(config.seed, &format!("link {} stays", config.name));
+        let sojourns = self.link_stream(config.seed, &format!("link {} stays", config.name));
         let losses = self.link_stream(config.seed, &format!("link {} losses", config.name));
         let channel = self.channels.len();
         self.channels.push(ChannelOfLink {
             link,
-            channel: Channel::new(config.channel.clone(), Instant::ZERO, stays, losses),
+            channel: Channel::new(config.channel.clone(), Instant::ZERO, sojourns, losses),
         });
         for (from, to, direction, name) in
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]

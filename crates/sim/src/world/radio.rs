@@ -16,7 +16,7 @@ use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
 use crate::observe::Interest;
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
-use crate::wifi::{ErrorConfig, Frame, Position, Receiver, StationConfig, Wlan, WlanConfig, WlanCounters};
+use crate::wifi::{ErrorConfig, MacFrame, Position, Receiver, StationConfig, Wlan, WlanConfig, WlanCounters};
 
 /// A cell, and which nodes its stations belong to.
 pub(super) struct Cell {
@@ -177,7 +177,7 @@ impl World {
     }
 
     fn enqueue_frame(&mut self, node: NodeId, (id, from): (WlanId, StationId), to: Receiver, key: ParcelKey) {
-        let frame = Frame { to, key: key.0, octets: self.parcels[key].len() as u32 };
+        let frame = MacFrame { to, key: key.0, octets: self.parcels[key].len() as u32 };
         let cell = &mut self.cells[id.index()];
         if cell.wlan.enqueue(self.now, from, frame) {
             cell.timer.follow(cell.wlan.next_event_at(), Event::Radio(id), &mut self.schedule);
@@ -213,7 +213,7 @@ impl World {
     }
 
     /// The port through which a frame went.
-    fn port_of(&self, id: WlanId, from: StationId, frame: Frame) -> Option<Port> {
+    fn port_of(&self, id: WlanId, from: StationId, frame: MacFrame) -> Option<Port> {
         match frame.to {
             Receiver::Station(to) => self.port(id, from, to),
             Receiver::Broadcast => None,

@@ -8,7 +8,7 @@ use lasthop_packet::{Bitrate, Instant, Probability, Rng};
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
     Application, Capacity, CapacityTrace, ChannelConfig, Direction, Feedback, FlowConfig, LinkId, LinkLayer,
-    MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueLimit, StateSource, Stay, TcpConfig,
+    MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueLimit, Sojourn, StateSource, TcpConfig,
     TransportConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, RtoConfig};
@@ -105,7 +105,7 @@ fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessCon
     let acknowledged =
         Feedback::Acknowledged { timeout: 2 * delay + Duration::from_millis(2), ack_octets: 14 };
     let feedback = [Feedback::None, Feedback::Immediate, acknowledged, acknowledged][rng.below(4) as usize];
-    let stay = |mean: u64, loss: f64| Stay { mean: Duration::from_millis(mean), loss: percent(loss) };
+    let stay = |mean: u64, loss: f64| Sojourn { mean: Duration::from_millis(mean), loss: percent(loss) };
     let channel = if rng.below(3) == 0 {
         ChannelConfig::PERFECT
     } else {

@@ -3,27 +3,27 @@
 use lasthop_packet::{FlowKey, Instant};
 
 use super::{Engine, Outgoing};
-use crate::gateway::connection::{Aside, Connection};
-use crate::gateway::table::Place;
+use crate::gateway::connection::{Aside, TrackedConnection};
+use crate::gateway::table::Slot;
 
 impl Engine {
     /// Sets a connection aside, named from either of its ends. `false` if there is none.
     pub fn set_aside(&mut self, flow: FlowKey, now: Instant, out: &mut Outgoing) -> bool {
-        let place = self.connections.find(flow).or_else(|| self.connections.find(flow.reversed()));
-        let Some(place) = place else { return false };
-        self.step_aside(place, Aside::Asked, now, out);
+        let slot = self.connections.find(flow).or_else(|| self.connections.find(flow.reversed()));
+        let Some(slot) = slot else { return false };
+        self.step_aside(slot, Aside::Asked, now, out);
         true
     }
 
     /// Looks whether a connection that was just used is one to set aside, or one to take back.
-    pub(super) fn watch(&mut self, place: Place, now: Instant, out: &mut Outgoing) {
-        let connection = self.connections.at_mut(place);
+    pub(super) fn watch(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
+        let connection = self.connections.at_mut(slot);
         match connection.aside {
             None if self.stepping_aside.is_one_way(connection, now) => {
-                self.step_aside(place, Aside::OneWay, now, out);
+                self.step_aside(slot, Aside::OneWay, now, out);
             }
             None if self.stepping_aside.is_unresponsive(connection) => {
-                self.step_aside(place, Aside::Unresponsive, now, out);
+                self.step_aside(slot, Aside::Unresponsive, now, out);
             }
             // The other direction has come after all.
             Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
@@ -31,9 +31,9 @@ impl Engine {
         }
     }
 
-    fn step_aside(&mut self, place: Place, why: Aside, now: Instant, out: &mut Outgoing) {
-        self.let_go(place, now, out);
-        let connection = self.connections.at_mut(place);
+    fn step_aside(&mut self, slot: Slot, why: Aside, now: Instant, out: &mut Outgoing) {
+        self.release(slot, now, out);
+        let connection = self.connections.at_mut(slot);
         connection.aside = Some(why);
         match why {
             Aside::OneWay => self.counters.counts.aside_one_way += 1,
@@ -45,14 +45,14 @@ impl Engine {
 }
 
 impl super::SteppingAside {
-    fn is_one_way(&self, connection: &Connection, now: Instant) -> bool {
+    fn is_one_way(&self, connection: &TrackedConnection, now: Instant) -> bool {
         let packets = connection.from_core.packets + connection.from_radio.packets;
         !connection.is_two_way()
             && packets >= self.one_way_packets
             && now.since(connection.opened) >= self.one_way_time
     }
 
-    fn is_unresponsive(&self, connection: &Connection) -> bool {
+    fn is_unresponsive(&self, connection: &TrackedConnection) -> bool {
         self.unresponsive_losses.is_some_and(|losses| connection.reaction.points() >= losses)
     }
 }

@@ -18,14 +18,14 @@ impl Engine {
         }
         // By the new rules, before the old agents are out of reach.
         let next: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
-        for place in self.connections.places() {
-            let connection = self.connections.at(place);
+        for slot in self.connections.slots() {
+            let connection = self.connections.at(slot);
             let wanted_by = rule_for(&plan.traffic, &next, connection.key);
             let goes_to = connection.rule.and_then(|rule| goes_on_as[usize::from(rule)]);
             if goes_to.is_some() && goes_to != wanted_by.map(usize::from) {
-                self.let_go(place, now, out);
+                self.release(slot, now, out);
             }
-            self.connections.at_mut(place).rule = wanted_by;
+            self.connections.at_mut(slot).rule = wanted_by;
         }
         let old = std::mem::replace(&mut self.rules, next);
         for (mut rule, next) in old.into_iter().zip(goes_on_as) {
@@ -40,10 +40,10 @@ impl Engine {
         self.budget = plan.budget;
         self.connections.set_bounds(plan.budget.flows, plan.idle);
         while self.connections.len() > plan.budget.flows
-            && let Some(place) = self.connections.idlest()
+            && let Some(slot) = self.connections.idlest()
         {
             self.counters.counts.evicted += 1;
-            self.forget(place, now, out);
+            self.forget(slot, now, out);
         }
     }
 

@@ -6,7 +6,7 @@ use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
-use crate::gateway::connection::{Aside, Connection, State};
+use crate::gateway::connection::{Aside, State, TrackedConnection};
 use crate::gateway::counters::{Counters, RuleCounters};
 use crate::gateway::rule::Rule;
 
@@ -59,7 +59,7 @@ const PLACES_PER_PAGE: usize = 256;
 pub struct FlowPage {
     /// At most 256.
     pub flows: Vec<FlowReport>,
-    /// The place at which the next page begins; `None` for the last page.
+    /// The slot at which the next page begins; `None` for the last page.
     pub next: Option<usize>,
 }
 
@@ -115,15 +115,15 @@ impl Engine {
         }
     }
 
-    /// A page of its connections, from a place of the table on. A connection keeps its place, so that pages taken one after the other have every
+    /// A page of its connections, from a place of the table on. A connection keeps its slot, so that pages taken one after the other have every
     /// connection that is there all the time, once.
     pub fn flows(&self, from: usize, now: Instant) -> FlowPage {
         let (connections, next) = self.connections.page(from, PLACES_PER_PAGE);
         FlowPage { flows: connections.map(|connection| self.report_flow(connection, now)).collect(), next }
     }
 
-    fn report_flow(&self, connection: &Connection, now: Instant) -> FlowReport {
-        let Connection { key, from_core, from_radio, .. } = connection;
+    fn report_flow(&self, connection: &TrackedConnection, now: Instant) -> FlowReport {
+        let TrackedConnection { key, from_core, from_radio, .. } = connection;
         let rule = connection.rule.and_then(|rule| self.rules.get(usize::from(rule)));
         FlowReport {
             core: key.source.into(),

@@ -1,10 +1,10 @@
 mod aside;
 mod bounds;
+mod bypasses;
 mod clock;
 mod conservation;
-mod foresight;
 mod link;
-mod passages;
 mod passing;
+mod prefetch;
 mod reload;
 mod support;

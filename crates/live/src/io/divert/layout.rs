@@ -15,7 +15,7 @@ use crate::io::selection::mapped;
 /// `struct flow`: a direction of a connection, in network order.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Flow {
+pub(super) struct BpfFlow {
     source: [u8; 16],
     destination: [u8; 16],
     source_port: [u8; 2],
@@ -23,9 +23,9 @@ pub(super) struct Flow {
 }
 
 // SAFETY: octets without padding.
-unsafe impl aya::Pod for Flow {}
+unsafe impl aya::Pod for BpfFlow {}
 
-impl From<FlowKey> for Flow {
+impl From<FlowKey> for BpfFlow {
     fn from(flow: FlowKey) -> Self {
         Self {
             source: mapped(flow.source.0),
@@ -51,7 +51,7 @@ unsafe impl aya::Pod for Home {}
 /// `BPF_F_INGRESS`: where it comes in.
 pub(super) const INTO_INGRESS: u32 = 1;
 
-/// `struct passage`: what may pass of a connection. Its fields are stored as words of 64 bits.
+/// `struct bypass`: what may pass of a connection. Its fields are stored as words of 64 bits.
 #[repr(C)]
 pub(super) struct Slot {
     from_until: u64,
@@ -119,17 +119,17 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("ONLY_THESE_PREFIXES", ONLY_THESE_PREFIXES as usize),
         ("INCLUDED", INCLUDED.into()),
         ("NOT_INCLUDED", NOT_INCLUDED.into()),
-        ("PASSAGES", SLOTS as usize),
-        ("passage", size_of::<Slot>()),
-        ("passage.from_until", offset_of!(Slot, from_until)),
-        ("passage.next", offset_of!(Slot, next)),
-        ("passage.has_passed", offset_of!(Slot, has_passed)),
-        ("passage.acknowledged", offset_of!(Slot, acknowledged)),
-        ("flow", size_of::<Flow>()),
-        ("flow.source", offset_of!(Flow, source)),
-        ("flow.destination", offset_of!(Flow, destination)),
-        ("flow.source_port", offset_of!(Flow, source_port)),
-        ("flow.destination_port", offset_of!(Flow, destination_port)),
+        ("BYPASSES", SLOTS as usize),
+        ("bypass", size_of::<Slot>()),
+        ("bypass.from_until", offset_of!(Slot, from_until)),
+        ("bypass.next", offset_of!(Slot, next)),
+        ("bypass.has_passed", offset_of!(Slot, has_passed)),
+        ("bypass.acknowledged", offset_of!(Slot, acknowledged)),
+        ("flow", size_of::<BpfFlow>()),
+        ("flow.source", offset_of!(BpfFlow, source)),
+        ("flow.destination", offset_of!(BpfFlow, destination)),
+        ("flow.source_port", offset_of!(BpfFlow, source_port)),
+        ("flow.destination_port", offset_of!(BpfFlow, destination_port)),
         ("home", size_of::<Home>()),
         ("home.ifindex", offset_of!(Home, ifindex)),
         ("home.flags", offset_of!(Home, flags)),

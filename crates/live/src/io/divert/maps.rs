@@ -12,7 +12,7 @@ use lasthop_packet::FlowKey;
 
 use super::error::ProgramError;
 use super::layout::{
-    Counter, Flow, Home, INCLUDED, INTO_INGRESS, NOT_INCLUDED, NOT_THESE_PREFIXES, ONLY_THESE_PORTS,
+    BpfFlow, Counter, Home, INCLUDED, INTO_INGRESS, NOT_INCLUDED, NOT_THESE_PREFIXES, ONLY_THESE_PORTS,
     ONLY_THESE_PREFIXES, SLOT_WORDS, SLOTS, SOME_PORTS,
 };
 use super::mapped::Mapped;
@@ -39,7 +39,7 @@ pub struct Counters {
     pub late: u64,
 }
 
-type Slots = HashMap<MapData, Flow, u32>;
+type Slots = HashMap<MapData, BpfFlow, u32>;
 type Taps = HashMap<MapData, u32, u32>;
 type Prefixes = LpmTrie<MapData, [u8; 16], u8>;
 
@@ -47,7 +47,7 @@ type Prefixes = LpmTrie<MapData, [u8; 16], u8>;
 pub(super) struct Maps {
     counters: PerCpuArray<MapData, u64>,
     heartbeat: Array<MapData, u64>,
-    passages: Array<MapData, [u64; SLOT_WORDS]>,
+    bypasses: Array<MapData, [u64; SLOT_WORDS]>,
     down_slots: Slots,
     up_slots: Slots,
     down_taps: Taps,
@@ -58,7 +58,7 @@ pub(super) struct Maps {
     tcp_ports: HashMap<MapData, [u8; 2], u8>,
     included: Prefixes,
     excluded: Prefixes,
-    aside: HashMap<MapData, Flow, u8>,
+    aside: HashMap<MapData, BpfFlow, u8>,
 }
 
 impl Maps {
@@ -67,7 +67,7 @@ impl Maps {
         Ok(Self {
             counters: take(bpf, "counters")?,
             heartbeat: take(bpf, "heartbeat")?,
-            passages: take(bpf, "passages")?,
+            bypasses: take(bpf, "bypasses")?,
             down_slots: take(bpf, "down_slots")?,
             up_slots: take(bpf, "up_slots")?,
             down_taps: take(bpf, "down_taps")?,
@@ -127,27 +127,27 @@ impl Maps {
     }
 
     /// The words of all slots.
-    pub(super) fn share_passages(&self) -> Result<Mapped, ProgramError> {
-        shared("passages", &self.passages, SLOTS as usize * SLOT_WORDS)
+    pub(super) fn share_bypasses(&self) -> Result<Mapped, ProgramError> {
+        shared("bypasses", &self.bypasses, SLOTS as usize * SLOT_WORDS)
     }
 
     /// Has both directions of a connection go by what its slot says.
-    pub(super) fn open_passage(&mut self, flow: FlowKey, slot: u32) -> Result<(), ProgramError> {
-        self.down_slots.insert(Flow::from(flow), slot, 0).map_err(refused("down_slots"))?;
-        self.up_slots.insert(Flow::from(flow.reversed()), slot, 0).map_err(refused("up_slots"))
+    pub(super) fn open_bypass(&mut self, flow: FlowKey, slot: u32) -> Result<(), ProgramError> {
+        self.down_slots.insert(BpfFlow::from(flow), slot, 0).map_err(refused("down_slots"))?;
+        self.up_slots.insert(BpfFlow::from(flow.reversed()), slot, 0).map_err(refused("up_slots"))
     }
 
     /// Has nothing of a connection pass any more. Both directions are tried.
-    pub(super) fn close_passage(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
-        let down = self.down_slots.remove(&Flow::from(flow)).map_err(refused("down_slots"));
-        let up = self.up_slots.remove(&Flow::from(flow.reversed())).map_err(refused("up_slots"));
+    pub(super) fn close_bypass(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+        let down = self.down_slots.remove(&BpfFlow::from(flow)).map_err(refused("down_slots"));
+        let up = self.up_slots.remove(&BpfFlow::from(flow.reversed())).map_err(refused("up_slots"));
         down.and(up)
     }
 
     /// Lets both directions of a flow pass from now on.
     pub(super) fn set_aside(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
         for direction in [flow, flow.reversed()] {
-            self.aside.insert(Flow::from(direction), 1, 0).map_err(refused("aside"))?;
+            self.aside.insert(BpfFlow::from(direction), 1, 0).map_err(refused("aside"))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 use super::Lle;
 use crate::lle::confirming::{Hearing, Manner};
 use crate::lle::control;
-use crate::lle::flow::{Flow, opens};
+use crate::lle::flow::{LleFlow, opens};
 use crate::lle::mark::Mark;
 use crate::lle::receiving::is_plain;
 use crate::lle::shares::{on_wire_in_full, restate};
@@ -112,7 +112,7 @@ impl Lle {
         if let Some(copy) = heard.repair {
             self.send_again(key, copy, Cause::DuplicateAck, cx);
         }
-        let shift = self.flows.peek(key).and_then(Flow::radio_shift).unwrap_or(0);
+        let shift = self.flows.peek(key).and_then(LleFlow::radio_shift).unwrap_or(0);
         let known = packet.tcp().map(|tcp| tcp.ack);
         let verdict = match heard.fate {
             control::Fate::Pass => Verdict::Forward,

@@ -159,7 +159,7 @@ fn a_segment_that_asks_is_answered_and_ends_no_promise() {
 fn an_agent_that_is_drained_or_lets_go_owes_nothing() {
     let key = data(0, 0).flow_key().expect("TCP").reversed();
     let ends: [fn(&mut Lle, &mut Context<'_>); 2] =
-        [Lle::drain, |lle, cx| lle.let_go(ack(0).flow_key().expect("TCP"), cx)];
+        [Lle::drain, |lle, cx| lle.release(ack(0).flow_key().expect("TCP"), cx)];
     assert_eq!(ack(0).flow_key(), Some(key));
     for end in ends {
         let mut bench = Bench::at_phone(Settings::default());

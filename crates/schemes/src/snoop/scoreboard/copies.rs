@@ -49,7 +49,7 @@ impl Copies {
         self.latest.iter().find(is_in).map(|copy| copy.is_repair)
     }
 
-    /// The first and the last: see [`lasthop_agent::Agent::foresee`].
+    /// The first and the last: see [`lasthop_agent::Agent::prefetch`].
     pub(super) const fn edges(&self) -> (bool, u8) {
         (self.latest[0].is_repair, self.next)
     }

@@ -77,10 +77,10 @@ impl Receiver {
 }
 
 /// Packets by the millisecond that they arrive in.
-type Hop = VecDeque<(u64, Packet)>;
+type Wire = VecDeque<(u64, Packet)>;
 
 /// Puts packets on the hop: a segment each, after 4 ms, ten in a millisecond.
-fn send(hop: &mut Hop, packets: Vec<Packet>, clock: u64, mishaps: &mut impl Iterator<Item = Mishap>) {
+fn send(hop: &mut Wire, packets: Vec<Packet>, clock: u64, mishaps: &mut impl Iterator<Item = Mishap>) {
     for packet in packets {
         let (seq, value) = (packet.tcp().map_or(0, |tcp| tcp.seq.0), tsval(&packet).unwrap_or(0));
         for piece in 0..(packet.payload().len() as u32).div_ceil(SEGMENT) {
@@ -140,7 +140,7 @@ fn is_under_repair(bench: &Bench) -> bool {
 /// Carries 60 packets over; panics where a law is broken. How many segments PAWS refused.
 fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[bool]) -> u32 {
     let mut bench = Bench::with(settings);
-    let (mut receiver, mut hop) = (Receiver::default(), Hop::new());
+    let (mut receiver, mut hop) = (Receiver::default(), Wire::new());
     let mut mishaps = mishaps.into_iter();
     let mut acks_lost = acks_lost.iter().copied().chain(std::iter::repeat(false));
     let mut sizes = sizes.iter().copied();
@@ -206,7 +206,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
         }
         let hop = data(0, 1).flow_key().and_then(|key| bench.snoop.hops.get(&key.destination.0));
         let hops = hop.map_or(0, |hop| hop.in_flight);
-        let flows = bench.flow().map_or(0, Flow::in_flight);
+        let flows = bench.flow().map_or(0, SnoopFlow::in_flight);
         assert!(hops == flows || !bench.snoop.settings.local_window, "{hops} {flows}");
         if packets == total && told == offered {
             break;
@@ -255,7 +255,7 @@ proptest! {
             prop_assert!(from == Side::Core || verdict != Verdict::Absorb);
             bench.timer();
             let keys = [packet.flow_key(), packet.flow_key().map(FlowKey::reversed)];
-            let flows: Vec<&Flow> = keys.into_iter().flatten().filter_map(|key| bench.snoop.flows.peek(key)).collect();
+            let flows: Vec<&SnoopFlow> = keys.into_iter().flatten().filter_map(|key| bench.snoop.flows.peek(key)).collect();
             prop_assert_eq!(flows.iter().map(|flow| flow.allocated()).sum::<usize>(), bench.snoop.octets);
             prop_assert!(bench.snoop.octets <= budget.octets_in_all);
             prop_assert!(flows.iter().all(|flow| flow.allocated() <= budget.octets_per_flow));

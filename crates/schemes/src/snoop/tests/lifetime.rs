@@ -60,7 +60,7 @@ fn numbers_out_of_reach_are_another_connection() {
     bench.burst(0, 6);
     bench.burst(1 << 31, 2);
     assert_eq!(bench.cached(), [1 << 31, (1 << 31) + 100]);
-    assert_eq!(Some(bench.snoop.octets), bench.flow().map(Flow::allocated));
+    assert_eq!(Some(bench.snoop.octets), bench.flow().map(SnoopFlow::allocated));
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Lossless {
         let verdict = snoop.on_packet(&mut packet, from, &mut Context::new(*now, rng, &mut self.outbox));
         assert_eq!(verdict, Verdict::Forward);
         assert!(self.outbox.packets.is_empty() && self.outbox.reports.is_empty());
-        self.outbox.passages.clear();
+        self.outbox.bypasses.clear();
     }
 
     fn send(&mut self) {

@@ -310,7 +310,7 @@ fn a_receiver_that_acknowledges_single_octets_gets_no_more_memory_than_data() {
 
 #[test]
 fn an_idle_flow_costs_less_than_a_kilobyte() {
-    assert!(size_of::<Flow>() + size_of::<scoreboard::Scoreboard>() <= 1024);
+    assert!(size_of::<SnoopFlow>() + size_of::<scoreboard::Scoreboard>() <= 1024);
     let mut bench = bench();
     bench.burst(0, 200);
     bench.hear(&ack(20_000));

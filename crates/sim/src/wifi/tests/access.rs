@@ -5,7 +5,7 @@ use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
 use super::support::{Cell, RANGES, config, us};
-use crate::wifi::{Frame, Output, Receiver, Standard, WlanConfig};
+use crate::wifi::{MacFrame, Output, Receiver, Standard, WlanConfig};
 
 const SLOT: u64 = 20_000;
 
@@ -205,7 +205,7 @@ fn after_a_collision_bystanders_wait_for_eifs_and_the_colliders_for_their_time_o
 fn a_broadcast_reaches_everybody_once_at_a_basic_rate_and_is_not_acknowledged() {
     for settle in [true, false] {
         let mut cell = Cell::new(WlanConfig { settle, ..config(Standard::HrDsss) }, &[0.0, 1.0, 2.0, 3.0]);
-        let frame = Frame { to: Receiver::Broadcast, key: 9, octets: 100 };
+        let frame = MacFrame { to: Receiver::Broadcast, key: 9, octets: 100 };
         cell.wlan.enqueue(us(1_000), cell.stations[1], frame);
         cell.run(us(100_000));
         // 136 octets at 1 Mbit/s.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_agent::Fate;
 
 use super::support::{Cell, config, us};
-use crate::wifi::{Frame, Output, PhyConfig, Rate, Receiver, Standard, WlanConfig};
+use crate::wifi::{MacFrame, Output, PhyConfig, Rate, Receiver, Standard, WlanConfig};
 
 /// Octets of a packet; microseconds of its data frame, with 36 octets of headers and FCS.
 fn check_data(phy: &PhyConfig, rate: Rate, octets: u32, micros: u64) {
@@ -162,7 +162,7 @@ fn an_exchange_takes_the_sum_of_its_frames_and_spaces() {
             }
             config.mac.cts_to_self = case.cts_to_self;
             let mut cell = Cell::new(config, &[0.0, 1.0]);
-            let frame = Frame { to: Receiver::Station(cell.stations[1]), key: 7, octets: case.octets };
+            let frame = MacFrame { to: Receiver::Station(cell.stations[1]), key: 7, octets: case.octets };
             // An idle medium: it goes at once.
             cell.wlan.enqueue(us(1_000), cell.stations[0], frame);
             cell.run(us(1_000_000));
@@ -195,7 +195,7 @@ fn a_frame_goes_at_the_lower_of_its_ends_rates() {
         crate::wifi::StationConfig { rate: Some(Rate::Dsss1), ..crate::wifi::StationConfig::default() };
     let slow = wlan.add_station(&slow);
     for (from, to, start) in [(fast, slow, us(100_000)), (slow, fast, us(200_000))] {
-        wlan.enqueue(start, from, Frame { to: Receiver::Station(to), key: 0, octets: 1500 });
+        wlan.enqueue(start, from, MacFrame { to: Receiver::Station(to), key: 0, octets: 1500 });
         while let Some(now) = wlan.next_event_at() {
             wlan.on_event(now);
             for output in wlan.take_outputs() {

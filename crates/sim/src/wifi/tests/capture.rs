@@ -5,7 +5,7 @@ use lasthop_packet::Instant;
 
 use super::support::{Cell, RANGES, us};
 use super::topologies::{SHORT, b};
-use crate::wifi::{Capture, Frame, Output, Receiver, WlanConfig};
+use crate::wifi::{Capture, MacFrame, Output, Receiver, WlanConfig};
 
 #[test]
 fn a_frame_ten_times_as_strong_as_others_is_captured() {
@@ -52,7 +52,7 @@ fn a_bystander_that_captures_one_of_two_frames_that_end_together_keeps_difs() {
         let capture = Some(Capture { threshold: 10.0, later_frames: false });
         let mut cell = Cell::new(WlanConfig { capture, ..b(RANGES) }, &metres);
         for sender in [1, 2] {
-            let frame = Frame { to: Receiver::Broadcast, ..cell.frame(0, sender) };
+            let frame = MacFrame { to: Receiver::Broadcast, ..cell.frame(0, sender) };
             cell.wlan.enqueue(us(1_000), cell.stations[sender as usize], frame);
         }
         cell.run(us(1_100));

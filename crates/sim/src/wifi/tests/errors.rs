@@ -6,8 +6,8 @@ use lasthop_agent::Fate;
 use lasthop_packet::{Instant, Probability};
 
 use super::support::{Cell, config, us};
-use crate::wifi::{ErrorConfig, Frame, Output, Receiver, Standard, WlanConfig};
-use crate::wireless::{ChannelConfig, StateSource, StateTrace, Stay};
+use crate::wifi::{ErrorConfig, MacFrame, Output, Receiver, Standard, WlanConfig};
+use crate::wireless::{ChannelConfig, Sojourn, StateSource, StateTrace};
 
 fn probability(value: f64) -> Probability {
     Probability::new(value).expect("0 to 1")
@@ -70,7 +70,7 @@ fn bit_errors_lose_frames_by_their_length_at_the_rate_of_the_frame() {
     for octets in [100, 1500] {
         let errors = ErrorConfig { bit: Some(rates), ..ErrorConfig::none() };
         let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);
-        let frame = Frame { octets, ..cell.frame(1, 0) };
+        let frame = MacFrame { octets, ..cell.frame(1, 0) };
         cell.saturated.push((cell.stations[0], frame));
         cell.wlan.enqueue(us(0), cell.stations[0], frame);
         cell.run(Instant::from_secs(200));
@@ -117,7 +117,7 @@ fn an_addressee_that_a_frame_did_not_reach_intact_waits_for_eifs_and_bystanders_
 #[test]
 fn states_follow_a_trace() {
     let trace = StateTrace::parse("100 0\n300 1\n").expect("a good trace");
-    let always = |loss| Stay { mean: std::time::Duration::MAX, loss };
+    let always = |loss| Sojourn { mean: std::time::Duration::MAX, loss };
     let channel = ChannelConfig {
         good: always(Probability::ZERO),
         bad: always(Probability::ONE),
@@ -141,7 +141,7 @@ fn two_states_lose_their_share() {
     let errors = ErrorConfig { channel: Some(channel), ..ErrorConfig::none() };
     let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);
     // A broadcast each two milliseconds, 800 us long: the share of bad time, and a little for frames that meet both states.
-    let frame = Frame { to: Receiver::Broadcast, key: 0, octets: 40 };
+    let frame = MacFrame { to: Receiver::Broadcast, key: 0, octets: 40 };
     for number in 0..300_000 {
         let now = us(number * 2_000);
         cell.run(now);

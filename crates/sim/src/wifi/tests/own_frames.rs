@@ -5,7 +5,7 @@ use lasthop_packet::Probability;
 
 use super::support::{Cell, RANGES, config, us};
 use super::topologies::{SHORT, b};
-use crate::wifi::{Capture, ErrorConfig, Frame, Standard};
+use crate::wifi::{Capture, ErrorConfig, MacFrame, Standard};
 
 #[test]
 fn after_two_rts_have_collided_the_next_one_is_answered() {
@@ -75,7 +75,7 @@ fn after_an_acknowledgment_of_its_own_that_was_overlapped_a_station_keeps_difs()
             cell.send(us(1_000), 0, 1, 0);
             cell.send(us(1_500), 1, 0, 1);
             cell.run(us(data_end + 5));
-            let short = Frame { octets: 1, ..cell.frame(3, 2) };
+            let short = MacFrame { octets: 1, ..cell.frame(3, 2) };
             cell.wlan.enqueue(us(data_end + 5), cell.stations[2], short);
             cell.run(us(100_000));
             assert_eq!(cell.begins(2)[0], (data_end + 5) * 1000);

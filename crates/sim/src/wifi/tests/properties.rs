@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::support::Entry;
 use crate::QueueLimit;
 use crate::wifi::{
-    Capture, ErrorConfig, Frame, Output, Position, Propagation, Receiver, Standard, StationConfig, Wlan,
+    Capture, ErrorConfig, MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, Wlan,
     WlanConfig,
 };
 
@@ -121,7 +121,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         } else {
             Receiver::Broadcast
         };
-        if wlan.enqueue(now, stations[from], Frame { to, key: key as u32, octets }) {
+        if wlan.enqueue(now, stations[from], MacFrame { to, key: key as u32, octets }) {
             accepted.push(key as u32);
         }
     }

@@ -4,7 +4,7 @@ use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
 use crate::wifi::{
-    Frame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 /// An output with its time in nanoseconds.
@@ -15,7 +15,7 @@ pub(super) struct Cell {
     pub(super) stations: Vec<StationId>,
     pub(super) log: Vec<Entry>,
     /// Stations that get another frame for each that is done with.
-    pub(super) saturated: Vec<(StationId, Frame)>,
+    pub(super) saturated: Vec<(StationId, MacFrame)>,
 }
 
 pub(super) fn us(micros: u64) -> Instant {
@@ -43,8 +43,8 @@ impl Cell {
         Self { wlan, stations, log: Vec::new(), saturated: Vec::new() }
     }
 
-    pub(super) fn frame(&self, to: usize, key: u32) -> Frame {
-        Frame { to: Receiver::Station(self.stations[to]), key, octets: 1500 }
+    pub(super) fn frame(&self, to: usize, key: u32) -> MacFrame {
+        MacFrame { to: Receiver::Station(self.stations[to]), key, octets: 1500 }
     }
 
     /// A packet of 1,500 octets from one station to another.

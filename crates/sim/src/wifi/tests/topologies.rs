@@ -208,7 +208,7 @@ fn a_nav_does_not_bind_the_station_that_has_set_it() {
     for seed in 0..3_000 {
         let mut cell = Cell::seeded(config.clone(), &[0.0, 300.0, 500.0, 2_000.0], seed);
         cell.send(us(1_000), 0, 3, 0);
-        let short = crate::wifi::Frame { octets: 40, ..cell.frame(2, 1) };
+        let short = crate::wifi::MacFrame { octets: 40, ..cell.frame(2, 1) };
         cell.run(us(1_100));
         let station = cell.stations[1];
         cell.wlan.enqueue(us(1_100), station, short);

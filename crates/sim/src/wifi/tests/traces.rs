@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, Entry, config};
-use crate::wifi::{Capture, ErrorConfig, Frame, Receiver, Standard, WlanConfig};
+use crate::wifi::{Capture, ErrorConfig, MacFrame, Receiver, Standard, WlanConfig};
 use crate::wireless::ChannelConfig;
 
 /// A clique with saturated stations and others that send now and then, to each other and to all.
@@ -35,7 +35,7 @@ fn trace(mut config: WlanConfig, rts: bool, seed: u64) -> Vec<Entry> {
             to if to == from => continue,
             to => Receiver::Station(cell.stations[to]),
         };
-        let frame = Frame { to, key, octets: 40 + rng.below(1461) as u32 };
+        let frame = MacFrame { to, key, octets: 40 + rng.below(1461) as u32 };
         let station = cell.stations[from];
         cell.wlan.enqueue(now, station, frame);
     }
@@ -77,7 +77,7 @@ fn with_errors_too() {
     check_settling(|config| config.errors = ErrorConfig::packets(probability(0.2), true));
     let bits = ErrorConfig { bit: Some([2e-5; 12]), control: true, ..ErrorConfig::none() };
     check_settling(|config| config.errors = bits.clone());
-    // Stays shorter than a frame, and longer.
+    // Sojourns shorter than a frame, and longer.
     for (good, bad) in [(ms(20), ms(5)), (us(700), us(300))] {
         let channel = Some(ChannelConfig::bursty(good, bad));
         let errors = ErrorConfig { channel, control: true, ..ErrorConfig::none() };
@@ -115,7 +115,7 @@ fn stations_that_share_a_domain_do_as_each_in_its_own() {
         for key in 0..300 {
             at = at.after_nanos(rng.below(6_000_000));
             cell.run(at);
-            let frame = Frame { octets: 40 + rng.below(1461) as u32, ..cell.frame(key as usize % 3, key) };
+            let frame = MacFrame { octets: 40 + rng.below(1461) as u32, ..cell.frame(key as usize % 3, key) };
             let station = cell.stations[3 + key as usize % 2];
             cell.wlan.enqueue(at, station, frame);
         }

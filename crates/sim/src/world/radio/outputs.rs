@@ -11,7 +11,7 @@ use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-use crate::wifi::{Frame, Output, Receiver};
+use crate::wifi::{MacFrame, Output, Receiver};
 use crate::world::{World, tell};
 
 impl World {
@@ -81,7 +81,7 @@ impl World {
         counters.duplicate_frames += now.duplicates - before.duplicates;
     }
 
-    fn on_frame_delivered(&mut self, id: WlanId, (from, at): (StationId, StationId), frame: Frame) {
+    fn on_frame_delivered(&mut self, id: WlanId, (from, at): (StationId, StationId), frame: MacFrame) {
         if frame.to == Receiver::Broadcast {
             let node = self.cells[id.index()].stations[at.index()].node;
             let link = self.port(id, at, from).map(|back| back.link);
@@ -105,7 +105,7 @@ impl World {
         &mut self,
         id: WlanId,
         from: StationId,
-        frame: Frame,
+        frame: MacFrame,
         transmission: u32,
         (lost, acknowledged): (bool, bool),
     ) {
@@ -128,7 +128,7 @@ impl World {
         &mut self,
         id: WlanId,
         from: StationId,
-        frame: Frame,
+        frame: MacFrame,
         event: impl Fn(&Packet) -> LinkEvent<'_>,
     ) {
         let Some(port) = self.port_of(id, from, frame) else { return };
@@ -145,7 +145,7 @@ impl World {
         self.tell_agent(node, port.link, key, event);
     }
 
-    fn on_frame_given_up(&mut self, id: WlanId, from: StationId, frame: Frame, transmissions: u32) {
+    fn on_frame_given_up(&mut self, id: WlanId, from: StationId, frame: MacFrame, transmissions: u32) {
         let Some(port) = self.port_of(id, from, frame) else { return };
         let stations = &self.cells[id.index()].stations;
         let radio = &stations[from.index()];
@@ -164,7 +164,7 @@ impl World {
     }
 
     /// AODV at a station's node learns that a neighbour is out of reach. What it has to say waits until the frame is done with.
-    fn tell_routing(&mut self, id: WlanId, from: StationId, frame: Frame) {
+    fn tell_routing(&mut self, id: WlanId, from: StationId, frame: MacFrame) {
         let Some(port) = self.port_of(id, from, frame) else { return };
         let stations = &self.cells[id.index()].stations;
         let (radio, neighbour) = (&stations[from.index()], stations[port.to.index()].node);
@@ -173,7 +173,7 @@ impl World {
     }
 
     /// What still waits at a station for a neighbour out of reach looks for another way, if AODV does the looking.
-    fn route_anew(&mut self, id: WlanId, from: StationId, frame: Frame) {
+    fn route_anew(&mut self, id: WlanId, from: StationId, frame: MacFrame) {
         let Some(port) = self.port_of(id, from, frame) else { return };
         let node = self.cells[id.index()].stations[from.index()].node;
         if !self.hears_of_broken_links(node) {
@@ -186,7 +186,7 @@ impl World {
     }
 
     /// A station is through with a frame.
-    fn end_radio_frame(&mut self, id: WlanId, from: StationId, frame: Frame) {
+    fn end_radio_frame(&mut self, id: WlanId, from: StationId, frame: MacFrame) {
         let radio = &mut self.cells[id.index()].stations[from.index()];
         radio.number = radio.number.wrapping_add(1);
         let (node, arrival) = (radio.node, std::mem::replace(&mut radio.arrival, Arrival::NotYet));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::support::*;
-use crate::gateway::connection::Connection;
+use crate::gateway::connection::TrackedConnection;
 use crate::gateway::engine::*;
 use crate::gateway::plan::RulePlan;
 use crate::gateway::selector::PortRange;
@@ -12,7 +12,7 @@ use lasthop_packet::Ip;
 #[test]
 fn a_connection_takes_less_than_four_hundred_octets() {
     assert!(ConnectionTable::octets_per_connection() <= 400, "{}", ConnectionTable::octets_per_connection());
-    assert!(size_of::<Connection>() <= 360, "{}", size_of::<Connection>());
+    assert!(size_of::<TrackedConnection>() <= 360, "{}", size_of::<TrackedConnection>());
 }
 
 #[test]

@@ -194,7 +194,7 @@ impl Agent for Keeper {
         self.send_all(cx, |_| true);
     }
 
-    fn let_go(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.send_all(cx, |packet| packet.flow_key() == Some(connection));
     }
 }

@@ -9,8 +9,8 @@ use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Snoop;
 use super::flow::Signal;
-use super::hop::Hop;
-use super::pieces::{size_of_segments, take_front};
+use super::hop::LastHop;
+use super::segmentation::{size_of_segments, take_front};
 
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as long as the answer took, no other
 /// is dropped: a sender takes a round trip to come down to half of its window. A second signal before that would halve it again.
@@ -24,7 +24,7 @@ const WITHOUT_ANSWER: Duration = Duration::from_secs(1);
 const AT_MOST: usize = 4;
 
 /// The hops by the mobile host's address.
-pub type Hops = Lookup<IpAddr, Hop>;
+pub type Hops = Lookup<IpAddr, LastHop>;
 
 impl Snoop {
     /// Lets a packet with sequence space pass, or takes it over until there is room.
@@ -91,7 +91,7 @@ impl Snoop {
             self.signal(key, cx);
         }
         self.charge(key, cx.budget());
-        self.release(key.destination.0, cx);
+        self.send_held(key.destination.0, cx);
         self.follow_timer(key);
         Verdict::Absorb
     }
@@ -117,7 +117,7 @@ impl Snoop {
     }
 
     /// Sends what waits for a host, connection by connection, as long as there is room.
-    pub(super) fn release(&mut self, host: IpAddr, cx: &mut Context<'_>) {
+    pub(super) fn send_held(&mut self, host: IpAddr, cx: &mut Context<'_>) {
         loop {
             let Some(hop) = self.hops.get_mut(&host) else { return };
             let Some(key) = hop.turns.front().copied() else { return };

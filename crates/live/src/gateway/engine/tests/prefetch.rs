@@ -15,7 +15,7 @@ impl Agent for Prophet {
         Verdict::Forward
     }
 
-    fn foresee(&self, connections: &[FlowKey]) {
+    fn prefetch(&self, connections: &[FlowKey]) {
         assert!(!connections.is_empty(), "nothing comes");
         self.0.lock().expect("nobody else failed").extend(connections);
     }
@@ -37,14 +37,14 @@ fn an_agent_of_many_connections_is_told_which_come_and_nothing_changes() {
         (PortId(9), frame(&FROM_SERVER, &down(8, 1, 100, ACK))),
     ];
     for client in 1..=MANY {
-        bench.engine.foresee(&coming);
+        bench.engine.prefetch(&coming);
         assert!(told.lock().expect("it did not fail").is_empty(), "with few it is not worth it");
         bench.on_radio(&up(client, 0, 0, TcpFlags::SYN));
     }
     let before = bench.engine.report();
-    bench.engine.foresee(&coming);
+    bench.engine.prefetch(&coming);
     // Now nothing comes that is known, at which the agent fails.
-    bench.engine.foresee(&coming[3..]);
+    bench.engine.prefetch(&coming[3..]);
     assert_eq!(*told.lock().expect("it did not fail"), [key(7), key(MANY)]);
     assert_eq!(bench.engine.report(), before);
     assert!(bench.take().is_empty());

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use lasthop_needs::{namespaces, tests};
 
 use hosts::{Hosts, Loop, SERVER, SERVER_V6, radio};
-use lasthop_agent::{Limits, Passage, Side};
+use lasthop_agent::{Bypass, Limits, Side};
 use lasthop_live::frame::Frame;
 use lasthop_live::io::divert::{Counters, Divert};
 use lasthop_live::io::{PacketIo, Port, PortId, Selection, Sent, Wake};
@@ -98,7 +98,7 @@ impl Passing {
         if let Some(flow) = self.flow {
             self.until = self.known + STEP;
             let limits = Limits { acknowledged: self.acknowledged, from: self.known, until: self.until };
-            self.divert.let_pass(Passage { flow, limits: Some(limits) });
+            self.divert.allow_bypass(Bypass { flow, limits: Some(limits) });
         }
     }
 }
@@ -135,7 +135,7 @@ impl PacketIo for Passing {
             let end = tcp.seq + packet.segment_len();
             if tcp.flags.has(TcpFlags::SYN) {
                 if let Some(flow) = self.flow.take() {
-                    self.divert.let_pass(Passage { flow, limits: None });
+                    self.divert.allow_bypass(Bypass { flow, limits: None });
                 }
                 (self.flow, self.known, self.acknowledged) = (packet.flow_key(), end, end);
             }

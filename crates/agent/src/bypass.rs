@@ -3,7 +3,7 @@
 use lasthop_packet::{FlowKey, Seq};
 
 /// What may go on at once of a connection, by what is known of its data in one direction; the agent is shown it afterwards, by
-/// [`crate::Agent::on_passed`].
+/// [`crate::Agent::on_bypass`].
 ///
 /// It is an offer to worlds in which asking is dear: a gateway has the kernel forward such packets, and reads copies of them. A world that
 /// takes it up lets a packet pass only if it has ACK set, no other flag but PSH, no option but timestamps, and,
@@ -16,7 +16,7 @@ use lasthop_packet::{FlowKey, Seq};
 /// It shows the agent every packet that passed, of both directions in the order in which they went on. One that it cannot show is to the
 /// agent as if it had taken another way. A world that always asks is as right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct Bypass {
     /// The direction of the data.
     pub flow: FlowKey,
     /// What may pass; `None`: from now on nothing.

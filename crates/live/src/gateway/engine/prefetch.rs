@@ -1,4 +1,4 @@
-//! Foresight: what the frames of a batch will need is fetched from memory for all of them at once.
+//! Prefetch: what the frames of a batch will need is fetched from memory for all of them at once.
 //!
 //! With many connections hardly any one's state is in the processor's cache when its packet comes, and it lies in several places, each
 //! found by way of another. A frame after the other would wait for each of them; here the waits of all frames pass together.
@@ -7,7 +7,7 @@ use lasthop_packet::FlowKey;
 
 use super::Engine;
 use crate::frame::Frame;
-use crate::gateway::table::Place;
+use crate::gateway::table::Slot;
 use crate::io::PortId;
 
 /// What so few connections need, some 2 MB, lies in a near cache anyway.
@@ -15,18 +15,18 @@ const FEW: usize = 2000;
 
 /// Lists that are used again and again.
 #[derive(Debug, Default)]
-pub(super) struct Foresight {
+pub(super) struct Prefetch {
     keys: Vec<FlowKey>,
-    places: Vec<Place>,
+    slots: Vec<Slot>,
 }
 
 impl Engine {
     /// Looks ahead at frames that [`Engine::on_frame`] is about to get. Changes nothing that can be seen.
-    pub fn foresee(&mut self, frames: &[(PortId, Frame)]) {
+    pub fn prefetch(&mut self, frames: &[(PortId, Frame)]) {
         if frames.len() < 2 || self.connections.len() < FEW || self.is_drained {
             return;
         }
-        let Foresight { keys, places } = &mut self.foresight;
+        let Prefetch { keys, slots } = &mut self.prefetch;
         keys.clear();
         for (port, frame) in frames {
             let Some(port) = self.ports.get(usize::from(port.0)) else { continue };
@@ -36,12 +36,12 @@ impl Engine {
                 keys.push(key);
             }
         }
-        self.connections.foresee(keys, places);
+        self.connections.prefetch(keys, slots);
         for (index, rule) in self.rules.iter().enumerate() {
-            let connections = places.iter().map(|place| self.connections.at(*place));
+            let connections = slots.iter().map(|slot| self.connections.at(*slot));
             keys.clear();
             keys.extend(connections.filter(|one| one.rule == Some(index as u16)).map(|one| one.key));
-            rule.foresee(keys);
+            rule.prefetch(keys);
         }
     }
 }

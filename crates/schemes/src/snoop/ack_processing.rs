@@ -2,14 +2,14 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::flow::Flow;
-use super::pieces::cut;
+use super::flow::SnoopFlow;
 use super::scoreboard::{Progress, Range};
+use super::segmentation::cut;
 use super::settings::Settings;
 
 /// What an ACK said.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Heard {
+pub struct AckSummary {
     /// What it showed to be delivered.
     pub progress: Progress,
     /// It acknowledges more than the one before.
@@ -20,10 +20,10 @@ pub struct Heard {
     pub understood: bool,
 }
 
-impl Flow {
+impl SnoopFlow {
     /// Takes note of the acknowledgment in a packet from the radio side.
-    pub fn hear(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> Heard {
-        let nothing = Heard::default();
+    pub fn process_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckSummary {
+        let nothing = AckSummary::default();
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return nothing };
         if self.last_ack.is_some_and(|last| tcp.ack.before(last)) {
             return nothing;
@@ -82,7 +82,7 @@ impl Flow {
         if !board.sack_seen {
             self.infer_from_duplicates(ack, advanced, duplicate, settings, now);
         }
-        Heard { progress, advanced, duplicate, understood }
+        AckSummary { progress, advanced, duplicate, understood }
     }
 
     /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and so does an ACK of a copy that

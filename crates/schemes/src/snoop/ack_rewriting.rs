@@ -5,28 +5,34 @@
 
 use lasthop_packet::{Instant, Packet, SackBlocks};
 
-use super::flow::Flow;
-use super::hearing::{Heard, reports_duplicate_data};
+use super::ack_processing::{AckSummary, reports_duplicate_data};
+use super::flow::SnoopFlow;
 use super::settings::Settings;
 
 /// What becomes of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Telling {
+pub enum AckRewrite {
     /// It goes on as it came.
-    All,
-    /// It went through our hands: it tells less.
-    Less,
-    /// It would tell nothing: it is dropped.
-    Nothing,
+    Unchanged,
+    /// SACK blocks about holes that are repaired here were taken out.
+    Stripped,
+    /// It would then report nothing: it is dropped.
+    Suppressed,
 }
 
-impl Flow {
-    /// Takes out of an ACK what would tell the sender of a hole of ours.
-    pub fn withhold(&self, packet: &mut Packet, heard: &Heard, settings: &Settings, now: Instant) -> Telling {
-        let Some((tcp, board)) = packet.tcp().zip(self.board.as_ref()) else { return Telling::All };
+impl SnoopFlow {
+    /// Takes out of an ACK what reports a hole that is repaired here.
+    pub fn rewrite_ack(
+        &self,
+        packet: &mut Packet,
+        summary: &AckSummary,
+        settings: &Settings,
+        now: Instant,
+    ) -> AckRewrite {
+        let Some((tcp, board)) = packet.tcp().zip(self.board.as_ref()) else { return AckRewrite::Unchanged };
         let blocks = tcp.options.sack;
-        if !heard.understood || (blocks.is_empty() && !heard.duplicate) {
-            return Telling::All;
+        if !summary.understood || (blocks.is_empty() && !summary.duplicate) {
+            return AckRewrite::Unchanged;
         }
         // The sender's own timer knows the hop's round-trip time too.
         let longest = settings.longest_withholding.saturating_add(self.rtt.smoothed().saturating_mul(2));
@@ -34,7 +40,7 @@ impl Flow {
         if blocks.is_empty() {
             // A receiver without SACK: a duplicate ACK speaks of the hole at its number.
             let is_ours = !board.sack_seen && hole == Some(tcp.ack);
-            return if is_ours { Telling::Nothing } else { Telling::All };
+            return if is_ours { AckRewrite::Suppressed } else { AckRewrite::Unchanged };
         }
         let mut told = SackBlocks::NONE;
         let mut rest = blocks.as_slice();
@@ -54,16 +60,16 @@ impl Flow {
             }
         }
         if told == blocks {
-            return Telling::All;
+            return AckRewrite::Unchanged;
         }
         // Where the first hole of all is the sender's, its duplicate ACKs count.
         let says_nothing = hole == Some(tcp.ack) || rest.is_empty();
-        if told.is_empty() && heard.duplicate && says_nothing {
-            return Telling::Nothing;
+        if told.is_empty() && summary.duplicate && says_nothing {
+            return AckRewrite::Suppressed;
         }
         if let Some(tcp) = packet.tcp_mut() {
             tcp.options.sack = told;
         }
-        Telling::Less
+        AckRewrite::Stripped
     }
 }

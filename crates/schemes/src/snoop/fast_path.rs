@@ -5,13 +5,13 @@
 //! fate is decided here as ever. Late news has two small costs: a round-trip time is measured from when a packet was shown, and a
 //! copy that left behind a packet not yet shown counts as having left before it.
 
-use lasthop_agent::{Context, Limits, Passage, Side, Verdict};
+use lasthop_agent::{Bypass, Context, Limits, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet};
 
 use super::Snoop;
 use super::duplicates::Duplicates;
-use super::flow::Flow;
-use super::pieces::size_of_segments;
+use super::flow::SnoopFlow;
+use super::segmentation::size_of_segments;
 
 /// Less than half of the sequence space, so that before and behind stay apart.
 const LONGEST: u64 = 1 << 30;
@@ -24,7 +24,7 @@ impl Snoop {
         if flow.limits == limits {
             return;
         }
-        cx.let_pass(Passage { flow: key, limits });
+        cx.allow_bypass(Bypass { flow: key, limits });
         if let Some(flow) = self.flows.peek_mut(key) {
             flow.limits = limits;
         }
@@ -32,7 +32,7 @@ impl Snoop {
 
     /// An even share of the window's room. Shares that others have not used yet are not taken off, so that connections which come to life at
     /// once exceed the window by as much again at most, for one round trip.
-    fn limits(&self, flow: &Flow, key: FlowKey) -> Option<Limits> {
+    fn limits(&self, flow: &SnoopFlow, key: FlowKey) -> Option<Limits> {
         let acknowledged = flow.last_ack.filter(|_| flow.is_whole())?;
         let room = match self.hops.get(&key.destination.0) {
             Some(hop) => hop.room(&self.settings) / hop.flows.max(1) as u64,
@@ -45,7 +45,7 @@ impl Snoop {
     pub(super) fn note_passed(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         if self.flows.touch(key, cx.now()).is_none() {
             // Forgotten since.
-            cx.let_pass(Passage { flow: key, limits: None });
+            cx.allow_bypass(Bypass { flow: key, limits: None });
             return;
         }
         match from {
@@ -80,7 +80,7 @@ impl Snoop {
     }
 }
 
-impl Flow {
+impl SnoopFlow {
     /// Whether nothing waits here, the receiver answers, and it has not told of anything missing.
     fn is_whole(&self) -> bool {
         let is_complete = match &self.board {

@@ -19,9 +19,9 @@ use super::config::Config;
 use crate::clock;
 use crate::peer::Peer;
 
-/// All doors of a gateway.
-pub(super) struct Doors {
-    pub(super) control: Option<ControlDoor>,
+/// All listeners of a gateway.
+pub(super) struct Listeners {
+    pub(super) control: Option<ControlListener>,
     pub(super) metrics: Option<TcpListener>,
     pub(super) signals: Option<Signals>,
     /// Readable when the packet loop has ended.
@@ -29,7 +29,7 @@ pub(super) struct Doors {
 }
 
 /// The control socket. It is removed with this value.
-pub(super) struct ControlDoor {
+pub(super) struct ControlListener {
     pub(super) listener: UnixListener,
     path: PathBuf,
     /// Device and inode.
@@ -42,7 +42,7 @@ pub(super) struct Signals {
     pub(super) stop: UnixStream,
 }
 
-impl Doors {
+impl Listeners {
     /// Opens these; a failure closes those that were open already.
     pub(super) fn open(
         control: Option<&Path>,
@@ -55,7 +55,7 @@ impl Doors {
         let control = control
             .map(|path| {
                 let what = format!("the control socket {} cannot be opened", path.display());
-                ControlDoor::open(path).map_err(explain(what))
+                ControlListener::open(path).map_err(explain(what))
             })
             .transpose()?;
         let metrics = metrics
@@ -69,8 +69,8 @@ impl Doors {
     }
 }
 
-/// Why these doors could not be opened now, each a sentence. Nothing is left open, and nothing is changed.
-pub(super) fn foresee(config: &Config) -> Vec<String> {
+/// Why these listeners could not be opened now, each a sentence. Nothing is left open, and nothing is changed.
+pub(super) fn problems(config: &Config) -> Vec<String> {
     let control = config.control.as_deref().and_then(|path| {
         let metadata = fs::symlink_metadata(path).ok()?;
         let is_file = !metadata.file_type().is_socket();
@@ -83,7 +83,7 @@ pub(super) fn foresee(config: &Config) -> Vec<String> {
     control.into_iter().chain(metrics).collect()
 }
 
-impl ControlDoor {
+impl ControlListener {
     /// Opens the control socket, where no other gateway has it. One that a dead gateway left behind is cleared away.
     fn open(path: &Path) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/"));
@@ -91,13 +91,11 @@ impl ControlDoor {
         let _alone = StartLock::take(path)?;
         clear_away_dead(path)?;
         let listener = UnixListener::bind(path)?;
-        let door = |listener| -> io::Result<Self> {
-            Ok(Self { listener, path: path.to_owned(), identity: identity(path)? })
-        };
-        let door = door(listener).inspect_err(|_| drop(fs::remove_file(path)))?;
+        let identity = identity(path).inspect_err(|_| drop(fs::remove_file(path)))?;
+        let control = Self { listener, path: path.to_owned(), identity };
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-        door.listener.set_nonblocking(true)?;
-        Ok(door)
+        control.listener.set_nonblocking(true)?;
+        Ok(control)
     }
 }
 
@@ -152,7 +150,7 @@ impl Drop for StartLock {
     }
 }
 
-impl Drop for ControlDoor {
+impl Drop for ControlListener {
     fn drop(&mut self) {
         // Ours may have been removed, and another gateway's socket created in its place.
         if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
@@ -212,9 +210,9 @@ mod tests {
         let locked = File::open(directory.path()).expect("a directory");
         flock(&locked, FlockOperation::LockExclusive).expect("anybody may");
         let path = directory.path().join("gateway.sock");
-        let door = ControlDoor::open(&path).expect("it is free");
-        assert!(ControlDoor::open(&path).is_err(), "it is taken");
-        drop(door);
+        let listener = ControlListener::open(&path).expect("it is free");
+        assert!(ControlListener::open(&path).is_err(), "it is taken");
+        drop(listener);
         assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 0);
     }
 
@@ -223,7 +221,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("gateway.sock");
         let _other = StartLock::take(&path).expect("it is free");
-        let error = ControlDoor::open(&path).map(drop).expect_err("it is locked");
+        let error = ControlListener::open(&path).map(drop).expect_err("it is locked");
         assert!(error.to_string().contains("gateway.sock.lock is locked"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! What may pass without asking.
 
 use crate::settings::Presets as _;
-use lasthop_agent::{Limits, Passage};
+use lasthop_agent::{Bypass, Limits};
 use proptest::prelude::*;
 
 use super::*;
@@ -36,7 +36,7 @@ impl World {
         let mut outbox = Outbox::default();
         let Bench { snoop, now, rng, .. } = &mut self.bench;
         let result = f(snoop, &mut Context::new(*now, rng, &mut outbox));
-        for Passage { flow, limits } in outbox.passages {
+        for Bypass { flow, limits } in outbox.bypasses {
             assert_eq!(Some(flow), data(0, 1).flow_key());
             if let Some(Limits { acknowledged, from, until }) = limits {
                 assert!(!until.before(from) && !from.before(acknowledged));
@@ -62,7 +62,7 @@ impl World {
     fn core(&mut self, packet: &Packet) -> Vec<Packet> {
         if self.may_pass(packet) {
             self.passed += 1;
-            let ((), mut leaving) = self.call(|snoop, cx| snoop.on_passed(packet, Side::Core, cx));
+            let ((), mut leaving) = self.call(|snoop, cx| snoop.on_bypass(packet, Side::Core, cx));
             assert!(leaving.is_empty(), "what passed calls for nothing");
             if !packet.payload().is_empty() {
                 self.next = packet.tcp().map(|tcp| tcp.seq + packet.segment_len());
@@ -85,7 +85,7 @@ impl World {
         if self.takes_up && (is_new || !packet.payload().is_empty()) && is_plain && is_within {
             self.acks_passed += 1;
             self.acknowledged = self.acknowledged.map(|last| last.later(tcp.ack));
-            let ((), copies) = self.call(|snoop, cx| snoop.on_passed(packet, Side::Radio, cx));
+            let ((), copies) = self.call(|snoop, cx| snoop.on_bypass(packet, Side::Radio, cx));
             return (Some(packet.clone()), copies);
         }
         let mut passing = packet.clone();
@@ -237,10 +237,10 @@ fn nothing_passes_of_a_flow_that_is_forgotten() {
     }
     let mut world = passing();
     let flow = data(0, 1).flow_key().expect("it is TCP");
-    world.call(|snoop, cx| snoop.let_go(flow, cx));
+    world.call(|snoop, cx| snoop.release(flow, cx));
     assert_eq!(world.limits, None);
     // A copy of what passed just before.
     world.limits = Some(Limits { acknowledged: Seq(101), from: Seq(101), until: Seq(501) });
-    world.call(|snoop, cx| snoop.on_passed(&data(101, 100), Side::Core, cx));
+    world.call(|snoop, cx| snoop.on_bypass(&data(101, 100), Side::Core, cx));
     assert_eq!(world.limits, None, "it says so again");
 }

@@ -1,6 +1,6 @@
 //! What the programs may let pass of connections: a slot each, in memory that we share with them.
 
-use lasthop_agent::{Limits, Lookup, Passage};
+use lasthop_agent::{Bypass, Limits, Lookup};
 use lasthop_packet::FlowKey;
 
 use super::error::ProgramError;
@@ -10,7 +10,7 @@ use super::maps::Maps;
 
 /// The slots. Connections for which there is none are served as well, only more slowly.
 #[derive(Debug)]
-pub(super) struct Passages {
+pub(super) struct Bypasses {
     shared: Mapped,
     slots: Lookup<FlowKey, u32>,
     free: Vec<u32>,
@@ -18,16 +18,16 @@ pub(super) struct Passages {
     touched: u32,
 }
 
-impl Passages {
+impl Bypasses {
     pub(super) fn new(maps: &Maps) -> Result<Self, ProgramError> {
-        let shared = maps.share_passages()?;
+        let shared = maps.share_bypasses()?;
         Ok(Self { shared, slots: Lookup::default(), free: Vec::new(), touched: 0 })
     }
 
     /// Does what an agent says.
-    pub(super) fn follow(&mut self, passage: Passage, maps: &mut Maps) -> Result<(), ProgramError> {
-        let flow = passage.flow;
-        match (passage.limits, self.slots.get(&flow).copied()) {
+    pub(super) fn follow(&mut self, bypass: Bypass, maps: &mut Maps) -> Result<(), ProgramError> {
+        let flow = bypass.flow;
+        match (bypass.limits, self.slots.get(&flow).copied()) {
             (Some(limits), Some(slot)) => self.store(slot, FROM_UNTIL, words_of(limits)),
             (Some(limits), None) => {
                 let Some(slot) = self.take_slot() else { return Ok(()) };
@@ -35,9 +35,9 @@ impl Passages {
                 // Nothing has passed yet, and `from` is next.
                 self.store(slot, NEXT_AND_HAS_PASSED, pair(limits.from.0, 0));
                 self.store(slot, ACKNOWLEDGED, pair(limits.acknowledged.0, 0));
-                if let Err(error) = maps.open_passage(flow, slot) {
+                if let Err(error) = maps.open_bypass(flow, slot) {
                     // Half open, it would lead to whoever has the slot next.
-                    let _ = maps.close_passage(flow);
+                    let _ = maps.close_bypass(flow);
                     self.free.push(slot);
                     return Err(error);
                 }
@@ -46,7 +46,7 @@ impl Passages {
             (None, Some(slot)) => {
                 self.slots.remove(&flow);
                 self.free.push(slot);
-                return maps.close_passage(flow);
+                return maps.close_bypass(flow);
             }
             (None, None) => {}
         }

@@ -17,12 +17,12 @@ impl Agent for Generous {
         if let (Side::Core, Some(flow), Some(tcp)) = (from, packet.flow_key(), packet.tcp()) {
             let next = tcp.seq + packet.segment_len();
             let limits = Limits { acknowledged: Seq(1), from: next, until: next + 1000 };
-            cx.let_pass(Passage { flow, limits: Some(limits) });
+            cx.allow_bypass(Bypass { flow, limits: Some(limits) });
         }
         Verdict::Forward
     }
 
-    fn on_passed(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+    fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         if from == Side::Radio {
             return;
         }
@@ -40,17 +40,17 @@ fn bench() -> Bench {
     bench
 }
 
-fn passages(bench: &mut Bench) -> Vec<Passage> {
-    std::mem::take(&mut bench.out.passages)
+fn bypasses(bench: &mut Bench) -> Vec<Bypass> {
+    std::mem::take(&mut bench.out.bypasses)
 }
 
 #[test]
 fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
     let mut bench = bench();
-    passages(&mut bench);
+    bypasses(&mut bench);
     bench.on_core(&down(1, 1, 100, ACK));
     let limits = Some(Limits { acknowledged: Seq(1), from: Seq(101), until: Seq(1101) });
-    assert_eq!(passages(&mut bench), [Passage { flow: key(1), limits }]);
+    assert_eq!(bypasses(&mut bench), [Bypass { flow: key(1), limits }]);
     let before = bench.counters();
     let out = bench.push(COPIES, frame(&FROM_SERVER, &down(1, 101, 100, ACK)));
     assert_eq!(out.len(), 1, "a copy does not go on, what the agent makes of it does");
@@ -69,9 +69,9 @@ fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
 fn a_copy_that_is_no_use_to_anybody_is_the_last_of_its_direction() {
     let copy = frame(&FROM_SERVER, &down(1, 101, 100, ACK));
     let assert_taken_back = |bench: &mut Bench| {
-        passages(bench);
+        bypasses(bench);
         assert_eq!(bench.push(COPIES, copy.clone()), []);
-        assert!(passages(bench).contains(&Passage { flow: key(1), limits: None }));
+        assert!(bypasses(bench).contains(&Bypass { flow: key(1), limits: None }));
     };
     let mut unknown = bench();
     unknown.engine = Engine::new(&unknown.engine.ports, &plan(vec![]));
