@@ -8,8 +8,13 @@ use crate::link::{LinkEvent, LinkSenses};
 
 /// A transport-aware state machine at the edge of a wireless hop.
 ///
-/// It sits between a node and one of the node's wireless interfaces and sees every packet that crosses. It reads no clock,
-/// draws from no randomness but [`Context::rng`], and does nothing but what its return value and its context say.
+/// It has a seat: a node, with the interfaces that it watches there. These are its radio side, all others
+/// and the node itself its core side, and it sees every packet that crosses from one to the other. A packet
+/// between two watched interfaces crosses twice: in from the radio side, and out again. What the agent
+/// sends takes the node's route to its destination, and is not shown to it again.
+///
+/// It reads no clock, draws from no randomness but [`Context::rng`], and does nothing but what its return
+/// value and its context say.
 pub trait Agent: Send {
     /// Decides the fate of a packet that came in from `from`.
     ///
@@ -78,7 +83,7 @@ pub trait Agent: Send {
 pub enum Side {
     /// On an access point: the wired network. On a host: its own TCP stack.
     Core,
-    /// On an access point: the wireless hop. On a host: its network interface.
+    /// On an access point: the wireless hops. On a host: its network interfaces.
     Radio,
 }
 

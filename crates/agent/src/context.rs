@@ -1,5 +1,7 @@
 //! What a world hands to an agent in each call.
 
+use std::net::IpAddr;
+
 use lasthop_packet::{Instant, Packet, Rng};
 
 use crate::agent::Side;
@@ -26,18 +28,32 @@ pub struct Context<'a> {
     rng: &'a mut Rng,
     outbox: &'a mut Outbox,
     budget: Budget,
+    neighbour: Option<IpAddr>,
 }
 
 impl<'a> Context<'a> {
     /// A context for one call, with the default budget.
     pub fn new(now: Instant, rng: &'a mut Rng, outbox: &'a mut Outbox) -> Self {
-        Self { now, rng, outbox, budget: Budget::default() }
+        Self { now, rng, outbox, budget: Budget::default(), neighbour: None }
     }
 
     /// The same with another budget.
     #[must_use]
     pub const fn within(self, budget: Budget) -> Self {
         Self { budget, ..self }
+    }
+
+    /// The same for a packet or a link event at the interface to this neighbour.
+    #[must_use]
+    pub const fn with_neighbour(self, neighbour: Option<IpAddr>) -> Self {
+        Self { neighbour, ..self }
+    }
+
+    /// The node at the other end of the radio link that the packet or the link event of this call is on:
+    /// where a packet from the core side goes next, where one from the radio side comes from. `None` in a
+    /// call that is about no link, and where the world does not know.
+    pub const fn neighbour(&self) -> Option<IpAddr> {
+        self.neighbour
     }
 
     /// How much memory the agent may take; see [`Agent::octets`](crate::Agent::octets).
@@ -83,6 +99,7 @@ impl<'a> Context<'a> {
 
     /// The same call, with another outbox and a budget beside others: how a stack calls one of its agents.
     pub(crate) fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
-        Context { now: self.now, rng: self.rng, outbox, budget: self.budget.beside(taken) }
+        let budget = self.budget.beside(taken);
+        Context { now: self.now, rng: self.rng, outbox, budget, neighbour: self.neighbour }
     }
 }

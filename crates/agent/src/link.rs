@@ -5,7 +5,7 @@ use lasthop_packet::Packet;
 use std::fmt;
 use std::time::Duration;
 
-/// Something that the link layer of the agent's wireless interface saw.
+/// Something that the link layer of a watched interface saw; [`crate::Context::neighbour`] says which one.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkEvent<'a> {
     /// The fate of one frame that this node transmitted. Needs [`LinkSenses::FRAME_FATE`].

@@ -20,7 +20,7 @@ use lasthop_packet::wire::{checksums_are_right, emit};
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
 use lasthop_scenario::file;
 use lasthop_schemes::catalogue::find;
-use lasthop_schemes::{Place, Role};
+use lasthop_schemes::{Role, Seat};
 
 const PORTS: [PortId; 2] = [PortId(0), PortId(1)];
 const LINKS: [[u8; 14]; 2] =
@@ -107,8 +107,8 @@ impl Agent for Recorder {
 fn agent(scheme: &str, settings: &str) -> AgentMaker {
     let settings: toml::Table = settings.parse().expect("settings");
     let placement = find(scheme).and_then(|scheme| scheme.configure(settings)).expect("the catalogue has it");
-    let place = Place { role: Role::Edge, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), neighbour: None };
-    Arc::new(move || placement.agent(place).expect("it sits at the edge"))
+    let seat = Seat { role: Role::Edge, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
+    Arc::new(move || placement.agent(seat).expect("it sits at the edge"))
 }
 
 /// What the agent does in the simulator.
@@ -119,7 +119,7 @@ fn record(scenario: &str, maker: &AgentMaker) -> Vec<Call> {
     let tape = Arc::new(Mutex::new(Vec::new()));
     let recorder = Recorder { agent: maker(), tape: Arc::clone(&tape) };
     let (edge, air) = (built.nodes[1], built.links[1]);
-    built.world.attach(edge, air, Box::new(recorder)).expect("it needs nothing");
+    built.world.attach(edge, &[air], Box::new(recorder)).expect("it needs nothing");
     built.world.run(Instant::from_secs(600), true);
     drop(built);
     let mut tape = tape.lock().expect("nobody panics");

@@ -17,7 +17,7 @@ use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
 use lasthop_scenario::{Overrides, Scenario, file};
 use lasthop_schemes::catalogue::find;
-use lasthop_schemes::{Place, Role};
+use lasthop_schemes::{Role, Seat};
 
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
@@ -254,8 +254,8 @@ fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
     let born = AtomicU32::new(0);
     let agent: AgentMaker = Arc::new(move || {
         let scheme = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new()));
-        let place = Place { role: Role::Edge, address: IpAddr::from([10, 77, 0, 2]), neighbour: None };
-        let agent = scheme.expect("it is in the catalogue").agent(place).expect("it has one");
+        let seat = Seat { role: Role::Edge, address: IpAddr::from([10, 77, 0, 2]) };
+        let agent = scheme.expect("it is in the catalogue").agent(seat).expect("it has one");
         // The plan asks a first one what it needs.
         let left = if born.fetch_add(1, Ordering::Relaxed) < 2 { 500 } else { u32::MAX };
         Box::new(Mortal { agent, left })

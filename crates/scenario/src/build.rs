@@ -2,12 +2,11 @@
 
 mod links;
 mod places;
+mod seats;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use lasthop_packet::{Instant, Probability};
-use lasthop_schemes::Place;
 use lasthop_sim::wifi::{ErrorConfig, StationConfig, WlanConfig};
 use lasthop_sim::world::{AodvError, AttachError};
 use lasthop_sim::{
@@ -17,10 +16,9 @@ use lasthop_sim::{
 use thiserror::Error;
 
 pub use links::{BuiltLinks, RealHosts};
+use seats::Seats;
 
-use crate::model::{
-    FlowModel, Link, LinkModel, Mobility, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel,
-};
+use crate::model::{FlowModel, Link, Mobility, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -130,12 +128,15 @@ impl Scenario {
         let wlans = self.add_wlans(&mut world, &at, without_loss, seed)?;
         let links = self.add_links(&mut world, &ends, &wlans, without_loss);
         self.set_routes(&mut world, &nodes, &links, &wlans)?;
-        for (index, link) in self.links.iter().enumerate() {
-            let [first, second] = [link.ends.0, link.ends.1].map(|node| world.node_address(nodes[node]));
-            for seat in self.seats((index, link), ends[index], links[index], (first, second)) {
-                self.attach_agent(&mut world, &seat, scheme)?;
+        let mut seats = Seats::default();
+        for (link, id) in self.links.iter().zip(&links).filter(|(link, _)| link.link.is_wireless()) {
+            for end in [link.ends.0, link.ends.1] {
+                seats.watch((end, self.role(end)), nodes[end], world.node_address(nodes[end]), *id);
             }
         }
+        let at: Vec<Option<NodeId>> = nodes.iter().copied().map(Some).collect();
+        self.watch_at_routers(&mut seats, &mut world, &at);
+        self.place_agents(&mut world, &seats, scheme)?;
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)
@@ -287,55 +288,6 @@ impl Scenario {
             })
             .collect()
     }
-
-    /// The two seats for agents at a wireless link, whose ends are these nodes with these addresses; none at a wire.
-    fn seats(
-        &self,
-        (index, link): (usize, &LinkModel),
-        nodes: (NodeId, NodeId),
-        id: LinkId,
-        addresses: (IpAddr, IpAddr),
-    ) -> Vec<Seat> {
-        let seat = |end: usize, node: NodeId, address: IpAddr, neighbour: IpAddr| Seat {
-            end,
-            node,
-            link: index,
-            id,
-            place: Place { role: self.role(end), address, neighbour: Some(neighbour) },
-        };
-        if !link.link.is_wireless() {
-            return Vec::new();
-        }
-        vec![
-            seat(link.ends.0, nodes.0, addresses.0, addresses.1),
-            seat(link.ends.1, nodes.1, addresses.1, addresses.0),
-        ]
-    }
-
-    /// Puts a scheme's agent at a seat, if it has one for it.
-    fn attach_agent(&self, world: &mut World, seat: &Seat, scheme: &SchemeChoice) -> Result<(), BuildError> {
-        let Some(agent) = scheme.placement().and_then(|placement| placement.agent(seat.place)) else {
-            return Ok(());
-        };
-        world.attach(seat.node, seat.id, agent).map_err(|problem| BuildError::Agent {
-            scheme: scheme.label.clone(),
-            node: self.nodes[seat.end].name.clone(),
-            link: self.links[seat.link].name().to_owned(),
-            problem,
-        })
-    }
-}
-
-/// An end of a wireless link, where an agent may sit.
-struct Seat {
-    /// Index of the scenario's node.
-    end: usize,
-    /// The node that transmits there.
-    node: NodeId,
-    /// Index of the scenario's link.
-    link: usize,
-    id: LinkId,
-    place: Place,
 }
 
 fn lossless(direction: &Direction) -> Direction {

@@ -299,7 +299,8 @@ impl Scenario {
             (NodeKind::Host | NodeKind::External, true, _) => Role::MobileHost,
             (NodeKind::Host | NodeKind::External, false, _) => Role::FixedHost,
             (NodeKind::Router, true, false) => Role::Relay,
-            (NodeKind::Router, _, _) => Role::Edge,
+            (NodeKind::Router, true, true) => Role::Edge,
+            (NodeKind::Router, false, _) => Role::Router,
         }
     }
 

@@ -8,13 +8,13 @@ use lasthop_packet::{Bitrate, Instant, Probability, Rng};
 use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
-use lasthop_schemes::Place;
+use lasthop_schemes::Seat;
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
-    Sojourn, StateSource, WiredConfig, WirelessConfig, World,
+    Application, Capacity, ChannelConfig, Direction, Feedback, LinkId, LinkLayer, NodeKind, Opening,
+    QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
@@ -41,27 +41,20 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
         let built = built.expect("nothing is needed");
         let mut world = built.world;
         let mut rng = Rng::named(shape, "stacks");
-        for (model, link) in scenario.links.iter().zip(&built.links) {
-            if matches!(model.link, Link::Wired(_)) {
-                continue;
-            }
-            for (end, other) in [model.ends, (model.ends.1, model.ends.0)] {
-                let place = Place {
-                    role: scenario.role(end),
-                    address: world.node_address(built.nodes[end]),
-                    neighbour: Some(world.node_address(built.nodes[other])),
-                };
-                let agents = (0..=rng.below(3)).filter_map(|_| {
-                    let (_none, others) = CATALOGUE.split_first().expect("there are schemes");
-                    let scheme =
-                        others[rng.below(others.len() as u64) as usize].configure(toml::Table::new());
-                    scheme.expect("it is in the catalogue").agent(place)
-                });
-                let stack = Stack::new(agents.collect());
-                match world.attach(built.nodes[end], *link, Box::new(stack)) {
-                    Ok(()) => {}
-                    Err(refusal) => assert!(matches!(refusal, AttachError::Missing(_)), "{refusal}"),
-                }
+        for (index, node) in built.nodes.iter().enumerate() {
+            let of_node = scenario.links.iter().zip(&built.links).filter(|(model, _)| {
+                model.link.is_wireless() && [model.ends.0, model.ends.1].contains(&index)
+            });
+            let watched: Vec<LinkId> = of_node.map(|(_, link)| *link).collect();
+            let seat = Seat { role: scenario.role(index), address: world.node_address(*node) };
+            let agents = (0..=rng.below(3)).filter_map(|_| {
+                let (_none, others) = CATALOGUE.split_first().expect("there are schemes");
+                let scheme = others[rng.below(others.len() as u64) as usize].configure(toml::Table::new());
+                scheme.expect("it is in the catalogue").agent(seat)
+            });
+            match world.attach(*node, &watched, Box::new(Stack::new(agents.collect()))) {
+                Ok(()) => {}
+                Err(refusal) => assert!(matches!(refusal, AttachError::Missing(..)), "{refusal}"),
             }
         }
         assert_eq!(LinkSenses::all(), LinkSenses::FRAME_FATE, "a new sense: cover it here");

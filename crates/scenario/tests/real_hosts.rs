@@ -8,7 +8,7 @@ use lasthop_agent::Stack;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use lasthop_scenario::{BuiltLinks, Overrides, RealHosts, Scenario, file};
 use lasthop_schemes::catalogue::find;
-use lasthop_schemes::{Place, Role};
+use lasthop_schemes::{Role, Seat};
 use lasthop_sim::NodeId;
 use lasthop_sim::world::AttachError;
 
@@ -53,14 +53,14 @@ fn build(scenario: &Scenario, scheme: &str) -> BuiltLinks {
     scenario.build_links(scheme, 1, hosts).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether there is an agent at each end of each link; `None` where none can be.
-fn seats(mut built: BuiltLinks) -> Vec<[Option<bool>; 2]> {
+/// Whether there is an agent at each end of each link.
+fn seats(mut built: BuiltLinks) -> Vec<[bool; 2]> {
     let links: Vec<_> =
         built.links.iter().zip(&built.transmitters).map(|(link, ends)| (*link, *ends)).collect();
-    let mut is_taken = |node, link| match built.world.attach(node, link, Box::new(Stack::new(Vec::new()))) {
-        Ok(()) => Some(false),
-        Err(AttachError::Occupied) => Some(true),
-        Err(AttachError::NotWireless) => None,
+    let mut is_taken = |node, link| match built.world.attach(node, &[link], Box::new(Stack::new(Vec::new())))
+    {
+        Ok(()) => false,
+        Err(AttachError::Occupied(_)) => true,
         Err(refusal) => panic!("{refusal}"),
     };
     links.into_iter().map(|(link, (first, second))| [is_taken(first, link), is_taken(second, link)]).collect()
@@ -69,7 +69,7 @@ fn seats(mut built: BuiltLinks) -> Vec<[Option<bool>; 2]> {
 #[test]
 fn agents_sit_at_every_radio_but_the_gateways_own_towards_real_hosts() {
     let scenario = scenario();
-    let (wire, gateway_and_client) = ([None; 2], |gateway, client| [Some(gateway), Some(client)]);
+    let (wire, gateway_and_client) = ([false; 2], |gateway, client| [gateway, client]);
     let seats = |scheme| seats(build(&scenario, scheme));
     let nobody = gateway_and_client(false, false);
     assert_eq!(seats("none"), [wire, wire, nobody, nobody]);
@@ -150,9 +150,9 @@ fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
     let mut built = build(&scenario, "lle-tcp");
     let (link, (gateway, _)) = (built.links[2], built.transmitters[2]);
     // In a trial this one is the gateway's on its own host.
-    let place = Place { role: Role::Edge, address: address(GATEWAY), neighbour: None };
+    let seat = Seat { role: Role::Edge, address: address(GATEWAY) };
     let lle = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new())).expect("it is there");
-    built.world.attach(gateway, link, lle.agent(place).expect("it has one")).expect("nobody sits there");
+    built.world.attach(gateway, &[link], lle.agent(seat).expect("it has one")).expect("nobody sits there");
     let ends = built.ends[2];
     let mut hosts = Hosts { built, ends };
     let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);

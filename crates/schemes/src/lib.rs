@@ -22,5 +22,5 @@ pub mod snoop;
 pub mod stack;
 pub mod words;
 
-pub use scheme::{Place, Placement, Role, Scheme, SchemeError};
+pub use scheme::{Placement, Role, Scheme, SchemeError, Seat};
 pub use stack::SchemeStack;

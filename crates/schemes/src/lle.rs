@@ -15,7 +15,7 @@
 //! | the window in them is what is free in the base station's queue | 3.3 | [`Settings::queue`] |
 //! | ACKs that tell an exhausted window pass | 3.3 | `receiving` |
 //! | off where the base station does not have it | 3.3 | `mark` |
-//! | only at the node whose next hop is the receiver itself | 3.4 | [`Reach`] |
+//! | only at the node whose next hop is the receiver itself | 3.4 | [`Lle`] |
 //! | `LLE-TCP_CC`: a multi-hop sender's TCP gets an ACK for each segment that its first hop took over, with a window of one segment or none; the agent keeps the segment until the other end has it; a duplicate ACK resumes | 3.4 | `control` |
 //!
 //! What the paper leaves open, what we chose, and why:
@@ -71,7 +71,7 @@ mod shares;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{Lle, Reach};
+pub use agent::Lle;
 pub use scheme::SCHEME;
 pub use settings::{PiggybackedAcks, Settings};
 

@@ -20,15 +20,18 @@ pub enum Role {
     MobileHost,
     /// A node with wireless links on both sides.
     Relay,
+    /// A router of the wired network. What it watches are its links on the way to mobile hosts.
+    Router,
 }
 
 impl Role {
     /// Every role with its name in scenarios.
-    pub const ALL: [(Self, &'static str); 4] = [
+    pub const ALL: [(Self, &'static str); 5] = [
         (Self::FixedHost, "fixed-host"),
         (Self::Edge, "edge"),
         (Self::MobileHost, "mobile-host"),
         (Self::Relay, "relay"),
+        (Self::Router, "router"),
     ];
 
     /// The role of this name.
@@ -43,34 +46,40 @@ impl Role {
             Self::Edge => "edge",
             Self::MobileHost => "mobile-host",
             Self::Relay => "relay",
+            Self::Router => "router",
+        }
+    }
+
+    /// Whether it has a wireless link.
+    pub const fn has_radio(self) -> bool {
+        match self {
+            Self::FixedHost | Self::Router => false,
+            Self::Edge | Self::MobileHost | Self::Relay => true,
         }
     }
 }
 
-/// Where an agent is to be placed.
+/// Where an agent is to sit: a node with all its wireless interfaces.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct Seat {
     /// The node's role.
     pub role: Role,
-    /// The node's address.
+    /// The node's address, for messages of the agent's own.
     pub address: IpAddr,
-    /// The address of the node at the other end of the wireless link; `None` where there are many, or they are not known.
-    pub neighbour: Option<IpAddr>,
 }
 
-impl Place {
-    /// A node in this role, with a neighbour, whatever their addresses.
+impl Seat {
+    /// At a node in this role, whatever its address.
     const fn any(role: Role) -> Self {
-        const HERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        Self { role, address: HERE, neighbour: Some(HERE) }
+        Self { role, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
     }
 }
 
 /// A scheme with its settings: makes what it places.
 pub trait Placement: Send + Sync {
-    /// The agent at each wireless interface of a node in this place.
-    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
-        let _ = place;
+    /// The agent in this seat.
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        let _ = seat;
         None
     }
 
@@ -154,7 +163,7 @@ impl Scheme {
         let names = |has: &dyn Fn(Role) -> bool| -> Vec<&str> {
             Role::ALL.iter().filter(|(role, _)| has(*role)).map(|(_, name)| *name).collect()
         };
-        let agents = names(&|role| placement.agent(Place::any(role)).is_some());
+        let agents = names(&|role| placement.agent(Seat::any(role)).is_some());
         let extensions = names(&|role| placement.extension(role).is_some());
         let mut parts = Vec::new();
         if !agents.is_empty() {
@@ -171,9 +180,9 @@ impl Scheme {
     /// What its agents need to see of the link layer, with its default settings.
     pub fn needs(&self) -> LinkSenses {
         let placement = self.configure(toml::Table::new());
-        let agents = placement.iter().flat_map(|placement| {
-            Role::ALL.iter().filter_map(|(role, _)| placement.agent(Place::any(*role)))
-        });
+        let agents = placement
+            .iter()
+            .flat_map(|placement| Role::ALL.iter().filter_map(|(role, _)| placement.agent(Seat::any(*role))));
         agents.map(|agent| agent.needs()).collect()
     }
 }

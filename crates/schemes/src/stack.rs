@@ -7,7 +7,7 @@ use lasthop_agent::{Agent, Stack};
 use lasthop_tcp::Extension;
 
 use crate::catalogue::find;
-use crate::scheme::{Place, Placement, Role, Scheme, SchemeError};
+use crate::scheme::{Placement, Role, Scheme, SchemeError, Seat};
 
 /// One scheme or more, the one nearest to the core side first.
 #[derive(Clone)]
@@ -79,8 +79,8 @@ impl SchemeStack {
 }
 
 impl Placement for SchemeStack {
-    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
-        let mut agents: Vec<_> = self.0.iter().filter_map(|layer| layer.placement.agent(place)).collect();
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        let mut agents: Vec<_> = self.0.iter().filter_map(|layer| layer.placement.agent(seat)).collect();
         if agents.len() > 1 {
             return Some(Box::new(Stack::new(agents)));
         }

@@ -12,7 +12,7 @@ use lasthop_packet::{
     FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
 };
 use lasthop_schemes::catalogue::CATALOGUE;
-use lasthop_schemes::{Place, Placement, Role, Scheme};
+use lasthop_schemes::{Placement, Role, Scheme, Seat};
 
 const SERVER: FlowKey = FlowKey { source: (address(192, 1), 80), destination: (address(10, 2), 4000) };
 const ACCESS_POINT: IpAddr = address(10, 1);
@@ -84,8 +84,8 @@ enum Way {
 
 /// A server, the access point's agent, the air, the phone's agent, the phone.
 struct Path {
-    near: Seat,
-    far: Seat,
+    near: SeatedAgent,
+    far: SeatedAgent,
     way: Way,
     now: Instant,
     tick: u64,
@@ -99,8 +99,9 @@ struct Path {
 }
 
 /// A place for an agent, with one or without.
-struct Seat {
+struct SeatedAgent {
     agent: Option<Box<dyn Agent>>,
+    neighbour: Option<IpAddr>,
     rng: Rng,
     outbox: Outbox,
 }
@@ -117,12 +118,12 @@ impl Path {
     fn new(placement: &dyn Placement, role: Role, way: Way, window: u32) -> Self {
         let phone = SERVER.destination.0;
         let neighbour = (role != Role::Edge).then_some(phone);
-        let near = Place { role, address: ACCESS_POINT, neighbour };
-        let far = Place { role: Role::MobileHost, address: phone, neighbour: Some(ACCESS_POINT) };
+        let near = Seat { role, address: ACCESS_POINT };
+        let far = Seat { role: Role::MobileHost, address: phone };
         let queue = || VecDeque::with_capacity(2048);
         let mut path = Self {
-            near: Seat::new(placement.agent(near)),
-            far: Seat::new(placement.agent(far)),
+            near: SeatedAgent::new(placement.agent(near), neighbour),
+            far: SeatedAgent::new(placement.agent(far), Some(ACCESS_POINT)),
             way,
             now: Instant::from_secs(1),
             tick: 0,
@@ -285,7 +286,7 @@ impl Path {
         Tcp { seq: START, ack, flags: TcpFlags::ACK, window: 10_000, options, ..Tcp::default() }
     }
 
-    fn seat(&mut self, end: End) -> &mut Seat {
+    fn seat(&mut self, end: End) -> &mut SeatedAgent {
         if end == End::Near { &mut self.near } else { &mut self.far }
     }
 }
@@ -297,9 +298,9 @@ enum End {
     Far,
 }
 
-impl Seat {
-    fn new(agent: Option<Box<dyn Agent>>) -> Self {
-        Self { agent, rng: Rng::named(1, "steady"), outbox: Outbox::default() }
+impl SeatedAgent {
+    fn new(agent: Option<Box<dyn Agent>>, neighbour: Option<IpAddr>) -> Self {
+        Self { agent, neighbour, rng: Rng::named(1, "steady"), outbox: Outbox::default() }
     }
 
     fn call<R>(
@@ -311,7 +312,8 @@ impl Seat {
         let Some(agent) = &mut self.agent else { return without };
         self.outbox.reports.clear();
         self.outbox.bypasses.clear();
-        f(agent.as_mut(), &mut Context::new(now, &mut self.rng, &mut self.outbox))
+        let cx = Context::new(now, &mut self.rng, &mut self.outbox);
+        f(agent.as_mut(), &mut cx.with_neighbour(self.neighbour))
     }
 }
 

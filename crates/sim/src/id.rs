@@ -66,6 +66,10 @@ id!(
     ConnectionId
 );
 id!(
-    /// An agent at an interface.
+    /// An agent.
     AgentId
 );
+impl AgentId {
+    /// No agent has this number.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}

@@ -15,7 +15,8 @@ use crate::parcel::ParcelKey;
 #[derive(Debug)]
 pub(crate) struct Pipe {
     pub(crate) link: LinkId,
-    pub(crate) to: NodeId,
+    /// The receiver, with the index of its interface there.
+    pub(crate) to: (NodeId, usize),
     pace: Pace,
     /// Propagation, in nanoseconds.
     delay: u64,
@@ -59,7 +60,7 @@ pub(crate) enum Admission {
 impl Pipe {
     pub(crate) fn new(
         link: LinkId,
-        to: NodeId,
+        to: (NodeId, usize),
         direction: &Direction,
         (delay, jitter): (Duration, Jitter),
         clock: Duration,
@@ -226,7 +227,7 @@ mod tests {
             Direction { capacity: Capacity::Fixed(Bitrate::mbps(8)), queue, loss: Probability::ZERO };
         Pipe::new(
             LinkId(0),
-            NodeId(1),
+            (NodeId(1), 0),
             &direction,
             (Duration::from_millis(5), Jitter::None),
             Duration::ZERO,

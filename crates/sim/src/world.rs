@@ -119,8 +119,10 @@ enum Egress {
 struct Link {
     name: String,
     ends: (NodeId, NodeId),
-    /// What an agent at its ends can see of it; `None` for a wired link.
-    senses: Option<LinkSenses>,
+    /// By what its two interfaces are known to agents at the other end.
+    addresses: (IpAddr, IpAddr),
+    /// What an agent at its ends can see of it.
+    senses: LinkSenses,
 }
 
 struct ChannelOfLink {

@@ -13,7 +13,7 @@ use lasthop_agent::{
 };
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
-use lasthop_schemes::{Place, Role};
+use lasthop_schemes::{Role, Seat};
 
 use crate::octets::Octets;
 use account::Account;
@@ -27,17 +27,18 @@ const ON_THE_AIR: usize = 16;
 pub fn agents(data: &[u8]) {
     let mut octets = Octets(data);
     let (role, _) = octets.pick(&Role::ALL);
-    let place = Place { role, address: ADDRESS, neighbour: octets.flag().then_some(PHONE) };
+    let seat = Seat { role, address: ADDRESS };
+    let neighbour = octets.flag().then_some(PHONE);
     let mut agents: Vec<Box<dyn Agent>> = Vec::new();
     for _ in 0..octets.pick(&[1, 1, 2, 3]) {
-        agents.extend(settings::placement(&mut octets).agent(place));
+        agents.extend(settings::placement(&mut octets).agent(seat));
     }
     let budget = Budget {
         flows: octets.pick(&[10_000, 1, 2]),
         octets_per_flow: octets.pick(&[4 << 20, 3_000, 60_000]),
         octets_in_all: octets.pick(&[64 << 20, 5_000, 80_000]),
     };
-    let mut bench = Bench::new(agents, budget);
+    let mut bench = Bench::new(agents, budget, neighbour);
     while !octets.is_empty() {
         bench.step(&mut octets);
     }
@@ -50,6 +51,8 @@ struct Bench {
     /// How many agents there are.
     layers: usize,
     budget: Budget,
+    /// Who is at the other end of the link, where the world knows.
+    neighbour: Option<IpAddr>,
     conversation: Conversation,
     now: Instant,
     rng: Rng,
@@ -60,13 +63,14 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(mut agents: Vec<Box<dyn Agent>>, budget: Budget) -> Self {
+    fn new(mut agents: Vec<Box<dyn Agent>>, budget: Budget, neighbour: Option<IpAddr>) -> Self {
         let layers = agents.len();
         let agent = if layers == 1 { agents.remove(0) } else { Box::new(Stack::new(agents)) };
         Self {
             agent,
             layers,
             budget,
+            neighbour,
             conversation: Conversation::new(),
             now: Instant::from_secs(1),
             rng: Rng::named(1, "agents"),
@@ -232,10 +236,8 @@ impl Bench {
     fn call<R>(&mut self, f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
         let held = self.agent.held();
         let mut outbox = Outbox::default();
-        let result = f(
-            self.agent.as_mut(),
-            &mut Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget),
-        );
+        let cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let result = f(self.agent.as_mut(), &mut cx.with_neighbour(self.neighbour));
         let taken = self.agent.octets();
         assert!(taken <= self.budget.octets_in_all, "{taken} octets taken, and there are {:?}", self.budget);
         if self.layers == 1 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Budget, LinkSenses, Stack};
-use lasthop_schemes::{Place, Placement, Role, SchemeStack};
+use lasthop_schemes::{Placement, Role, SchemeStack, Seat};
 
 use super::selector::Selector;
 use super::table::IdleTimes;
@@ -79,12 +79,12 @@ impl RulePlan {
         traffic: Selector,
         surroundings: Surroundings,
     ) -> Result<Self, RuleError> {
-        let place = Place { role: Role::Edge, address: surroundings.address, neighbour: None };
+        let seat = Seat { role: Role::Edge, address: surroundings.address };
         let mut places_any = false;
         for (layer, of_stack) in stack.layers().iter().enumerate() {
             let name = of_stack.scheme().name;
             let wrong = |problem| Err(RuleError { layer, problem });
-            match of_stack.placement().agent(place) {
+            match of_stack.placement().agent(seat) {
                 Some(agent) => {
                     if let Some(missing) = agent.needs().missing_from(surroundings.senses) {
                         return wrong(format!("scheme {name:?} cannot work here: {missing}"));
@@ -102,7 +102,7 @@ impl RulePlan {
         let (name, spec, stack) = (stack.names(), stack.to_string(), stack.clone());
         // It places one, and then it always does.
         let agent: AgentMaker =
-            Arc::new(move || stack.agent(place).unwrap_or_else(|| Box::new(Stack::default())));
+            Arc::new(move || stack.agent(seat).unwrap_or_else(|| Box::new(Stack::default())));
         Ok(Self { name, traffic, spec, agent: places_any.then_some(agent) })
     }
 }

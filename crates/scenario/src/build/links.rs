@@ -9,7 +9,7 @@ use lasthop_sim::{
     Capacity, Direction, Jitter, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
 };
 
-use super::{BuildError, BuiltWlan};
+use super::{BuildError, BuiltWlan, Seats};
 use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 
 /// A world of links between external nodes.
@@ -65,18 +65,25 @@ impl Scenario {
         let links = self.add_links(&mut site.world, &transmitters, &wlans, without_loss);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends = ends.collect();
-        for (index, link) in self.links.iter().enumerate() {
+        let mut seats = Seats::default();
+        for (index, link) in self.links.iter().enumerate().filter(|(_, link)| link.link.is_wireless()) {
             let (joints, is_real) = (transmitters[index], self.joins_real_hosts(link));
-            let address = |end: usize, joint: NodeId| {
-                if is_real { hosts.addresses[end] } else { site.world.node_address(joint) }
-            };
-            let addresses = (address(link.ends.0, joints.0), address(link.ends.1, joints.1));
-            let is_callers = |end: usize| is_real && end == hosts.gateway;
-            let seats = self.seats((index, link), joints, links[index], addresses);
-            for seat in seats.iter().filter(|seat| !is_callers(seat.end)) {
-                self.attach_agent(&mut site.world, seat, scheme)?;
+            for (end, joint) in [(link.ends.0, joints.0), (link.ends.1, joints.1)] {
+                let mut address = site.world.node_address(joint);
+                if is_real {
+                    address = hosts.addresses[end];
+                    site.world.set_interface_address(joint, links[index], address);
+                }
+                if !(is_real && end == hosts.gateway) {
+                    seats.watch((end, self.role(end)), joint, address, links[index]);
+                }
             }
         }
+        let simulated =
+            |index| self.trial.simulated.contains(&index).then(|| site.nodes.get(&index).copied());
+        let at: Vec<Option<NodeId>> = (0..self.nodes.len()).map(|index| simulated(index).flatten()).collect();
+        self.watch_at_routers(&mut seats, &mut site.world, &at);
+        self.place_agents(&mut site.world, &seats, scheme)?;
         for (index, flow) in self.flows.iter().enumerate() {
             if self.is_background(flow) {
                 let between = (site.node(flow.from), site.node(flow.to));

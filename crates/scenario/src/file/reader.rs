@@ -233,6 +233,7 @@ impl Reader<'_> {
                 RoleName::Edge => Role::Edge,
                 RoleName::MobileHost => Role::MobileHost,
                 RoleName::Relay => Role::Relay,
+                RoleName::Router => Role::Router,
             });
             let processing_delay = self.duration_in(
                 &["nodes", &name, "processing-delay"],

@@ -119,6 +119,7 @@ pub(super) enum RoleName {
     Edge,
     MobileHost,
     Relay,
+    Router,
 }
 
 /// A link between two nodes, full duplex unless it is in a cell. "Forward" is from the first node to the second.

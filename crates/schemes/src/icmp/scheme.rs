@@ -4,7 +4,7 @@ use lasthop_agent::Agent;
 use lasthop_tcp::Extension;
 
 use super::{Notifier, RefinedSender, SimpleSender};
-use crate::scheme::{NoSettings, Place, Placement, Role, Scheme, read, schema};
+use crate::scheme::{NoSettings, Placement, Role, Scheme, Seat, read, schema};
 
 /// DEFER alone.
 pub static SIMPLE: Scheme = Scheme {
@@ -30,8 +30,8 @@ pub static REFINED: Scheme = Scheme {
 struct SimpleIcmp;
 
 impl Placement for SimpleIcmp {
-    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
-        (place.role != Role::FixedHost).then(|| Box::new(Notifier::simple(place.address)) as Box<dyn Agent>)
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        seat.role.has_radio().then(|| Box::new(Notifier::simple(seat.address)) as Box<dyn Agent>)
     }
 
     fn extension(&self, _role: Role) -> Option<Box<dyn Extension>> {
@@ -42,8 +42,8 @@ impl Placement for SimpleIcmp {
 struct RefinedIcmp;
 
 impl Placement for RefinedIcmp {
-    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
-        (place.role != Role::FixedHost).then(|| Box::new(Notifier::refined(place.address)) as Box<dyn Agent>)
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        seat.role.has_radio().then(|| Box::new(Notifier::refined(seat.address)) as Box<dyn Agent>)
     }
 
     fn extension(&self, _role: Role) -> Option<Box<dyn Extension>> {

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_GENERATED, ACKS_SUPPRESSED, AT_BOUND, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, Fate, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict,
+    Agent, Budget, Context, Deadline, Fate, FlowTable, LinkEvent, LinkSenses, Lookup, Report, Side, Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
@@ -18,28 +18,20 @@ use super::mark::Mark;
 use super::receiving::Decision;
 use super::settings::Settings;
 use super::shares::{Account, Shares, on_wire_in_full};
+use crate::scheme::Role;
 
-/// Whom the hop of an agent leads to, and who sits on its core side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reach {
-    /// The receiver at the other end of the hop: data to nobody else is acknowledged here. `None` where every host behind the hop is one
-    /// hop away, as behind an access point.
-    pub neighbour: Option<IpAddr>,
-    /// Whether data is acknowledged here at all.
-    pub confirms: bool,
-    /// Whether what comes from the core side is a host's own: then its ACKs are kept back.
-    pub receives: bool,
-}
+/// Neighbours of which it is remembered at most whether they have an agent.
+const MOST_NEIGHBOURS: usize = 1024;
 
 /// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to know each frame's fate.
 #[derive(Debug)]
 pub struct Lle {
     pub(super) settings: Settings,
-    reach: Reach,
+    role: Role,
     /// By the direction from the core to the radio side, each with its timer.
     pub(super) flows: FlowTable<LleFlow>,
-    /// When the agent at the other end of the hop was heard last.
-    heard_at: Option<Instant>,
+    /// On a mobile host: when each neighbour's agent was heard last.
+    heard: Lookup<IpAddr, Instant>,
     /// Octets of memory that all flows take.
     octets: usize,
     /// Octets of all flows that the link layer has, and the number of those flows.
@@ -51,9 +43,9 @@ pub struct Lle {
 
 impl Lle {
     /// An agent that has seen nothing yet.
-    pub fn new(settings: Settings, reach: Reach) -> Self {
+    pub fn new(settings: Settings, role: Role) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
-        Self { settings, reach, flows, heard_at: None, octets: 0, queued: 0, queueing: 0, owed: 0 }
+        Self { settings, role, flows, heard: Lookup::new(), octets: 0, queued: 0, queueing: 0, owed: 0 }
     }
 
     /// Octets that senders take for arrived on this agent's word alone: what would be lost with it if the receivers had not got it.
@@ -61,9 +53,33 @@ impl Lle {
         self.flows.keys().filter_map(|key| self.flows.peek(key)).map(|flow| u64::from(flow.unproven())).sum()
     }
 
-    /// Whether data to a host is acknowledged here.
-    fn is_last_hop(&self, host: IpAddr) -> bool {
-        self.reach.confirms && self.reach.neighbour.is_none_or(|neighbour| neighbour == host)
+    /// Whether data to a host is acknowledged here: one hop before it. Behind an access point every host is
+    /// one hop away, where the world does not know the neighbour.
+    fn is_last_hop(&self, host: IpAddr, cx: &Context<'_>) -> bool {
+        cx.neighbour().map_or(self.role == Role::Edge, |neighbour| neighbour == host)
+    }
+
+    /// Whether what comes from the core side is a host's own: then its ACKs are kept back.
+    fn receives(&self) -> bool {
+        self.role == Role::MobileHost
+    }
+
+    /// Notes whether the neighbour of this call has an agent.
+    fn note_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
+        let Some(neighbour) = cx.neighbour().filter(|_| self.receives()) else { return };
+        if !has_agent {
+            self.heard.remove(&neighbour);
+        } else if let Some(heard) = self.heard.get_mut(&neighbour) {
+            *heard = cx.now();
+        } else if self.heard.len() < MOST_NEIGHBOURS {
+            self.heard.insert(neighbour, cx.now());
+        }
+    }
+
+    /// Whether the neighbour of this call had an agent not long ago.
+    fn has_registered(&self, cx: &Context<'_>) -> bool {
+        let heard = cx.neighbour().and_then(|neighbour| self.heard.get(&neighbour));
+        heard.is_some_and(|at| cx.now().since(*at) < self.settings.registration)
     }
 
     /// Calls `f` on a flow's state, and keeps the accounts and its timer.
@@ -109,8 +125,8 @@ impl Lle {
         if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
             self.forget(idlest, cx);
         }
-        let wants_control = self.reach.receives && self.settings.sender_buffer > 0;
-        let control = wants_control && !self.is_last_hop(key.destination.0);
+        let wants_control = self.receives() && self.settings.sender_buffer > 0;
+        let control = wants_control && !self.is_last_hop(key.destination.0, cx);
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
         let begun = self.flows.insert(key, LleFlow::new(control), most, cx.now()).is_ok();
         if !begun {
@@ -154,8 +170,8 @@ impl Lle {
             Mark::NONE.put(packet);
             return Verdict::Forward;
         }
-        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
-        let registered = self.heard_at.is_some_and(|at| now.since(at) < self.settings.registration);
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
+        let registered = self.has_registered(cx);
         let decision = self.with(key, cx.budget(), |flow, settings, shares| {
             flow.on_leaving(packet);
             let mut mark = Mark::NONE;

@@ -2,8 +2,8 @@
 
 use lasthop_agent::Agent;
 
-use super::{Lle, Reach, Settings};
-use crate::scheme::{Place, Placement, Role, Scheme, schema};
+use super::{Lle, Settings};
+use crate::scheme::{Placement, Role, Scheme, Seat, schema};
 use crate::settings::Presets as _;
 
 /// An agent at both ends of the last hop.
@@ -20,14 +20,8 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 impl Placement for Settings {
-    /// Data is acknowledged only by the node before its receiver: that is any host behind an access point, and the neighbour elsewhere.
-    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
-        let confirms = match place.role {
-            Role::FixedHost => return None,
-            Role::Edge => true,
-            Role::Relay | Role::MobileHost => place.neighbour.is_some(),
-        };
-        let reach = Reach { neighbour: place.neighbour, confirms, receives: place.role == Role::MobileHost };
-        Some(Box::new(Lle::new(self.clone(), reach)))
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        matches!(seat.role, Role::Edge | Role::Relay | Role::MobileHost)
+            .then(|| Box::new(Lle::new(self.clone(), seat.role)) as Box<dyn Agent>)
     }
 }

@@ -18,6 +18,7 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, Tc
 
 use super::mark::Mark;
 use super::*;
+use crate::scheme::Role;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const PHONE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -32,6 +33,7 @@ const SHIFT: u8 = 2;
 /// An agent with a clock in milliseconds.
 struct Bench {
     lle: Lle,
+    neighbour: Option<IpAddr>,
     now: Instant,
     rng: Rng,
     budget: Budget,
@@ -47,18 +49,12 @@ struct Step {
     reports: Vec<Report>,
 }
 
-fn access_point() -> Reach {
-    Reach { neighbour: None, confirms: true, receives: false }
-}
-
-fn phone() -> Reach {
-    Reach { neighbour: Some(ACCESS_POINT), confirms: true, receives: true }
-}
-
 impl Bench {
-    fn new(settings: Settings, reach: Reach) -> Self {
+    /// In this role. An access point in the kernel's path does not know its neighbours.
+    fn new(settings: Settings, role: Role) -> Self {
         Self {
-            lle: Lle::new(settings, reach),
+            lle: Lle::new(settings, role),
+            neighbour: (role != Role::Edge).then_some(ACCESS_POINT),
             now: Instant::from_secs(1),
             rng: Rng::named(1, "lle"),
             budget: Budget::default(),
@@ -67,7 +63,7 @@ impl Bench {
 
     /// An access point through a handshake that the server opened, with an agent at the phone.
     fn at_access_point(settings: Settings) -> Self {
-        let mut bench = Self::new(settings, access_point());
+        let mut bench = Self::new(settings, Role::Edge);
         bench.core(&syn());
         bench.radio(&accepting(syn_ack()));
         bench.core(&data(FIRST, 0));
@@ -76,7 +72,7 @@ impl Bench {
 
     /// A phone through a handshake that the server opened, with an agent at the access point.
     fn at_phone(settings: Settings) -> Self {
-        let mut bench = Self::new(settings, phone());
+        let mut bench = Self::new(settings, Role::MobileHost);
         bench.radio(&marked(syn(), Mark::OFFER));
         bench.core(&syn_ack());
         // What passed before any promise tells the window.
@@ -92,7 +88,8 @@ impl Bench {
 
     fn call<R>(&mut self, f: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> (R, Step) {
         let mut outbox = Outbox::default();
-        let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let mut cx = cx.with_neighbour(self.neighbour);
         let result = f(&mut self.lle, &mut cx);
         let (core, radio) = outbox.packets.into_iter().partition::<Vec<_>, _>(|(to, _)| *to == Side::Core);
         let packets = |sent: Vec<(Side, Packet)>| sent.into_iter().map(|(_, packet)| packet).collect();

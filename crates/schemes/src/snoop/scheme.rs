@@ -3,7 +3,7 @@
 use lasthop_agent::Agent;
 
 use super::{Settings, Snoop};
-use crate::scheme::{Place, Placement, Role, Scheme, schema};
+use crate::scheme::{Placement, Role, Scheme, Seat, schema};
 use crate::settings::Presets as _;
 
 /// An agent at the edge.
@@ -19,8 +19,8 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 impl Placement for Settings {
-    fn agent(&self, place: Place) -> Option<Box<dyn Agent>> {
-        matches!(place.role, Role::Edge | Role::Relay)
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        matches!(seat.role, Role::Edge | Role::Relay)
             .then(|| Box::new(Snoop::new(self.clone())) as Box<dyn Agent>)
     }
 }

@@ -14,8 +14,10 @@ use crate::parcel::ParcelKey;
 #[derive(Debug)]
 pub(crate) struct Hop {
     pub(crate) link: LinkId,
-    pub(crate) from: NodeId,
-    pub(crate) to: NodeId,
+    /// The transmitter, with the index of its interface there.
+    pub(crate) from: (NodeId, usize),
+    /// The receiver, with the index of its interface there.
+    pub(crate) to: (NodeId, usize),
     pub(crate) medium: MediumId,
     pub(crate) channel: usize,
     pub(crate) pace: Pace,
@@ -74,7 +76,7 @@ impl Hop {
     )]
     pub(crate) fn new(
         link: LinkId,
-        (from, to): (NodeId, NodeId),
+        (from, to): ((NodeId, usize), (NodeId, usize)),
         medium: MediumId,
         channel: usize,
         direction: &Direction,

@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::{Egress, World};
 use crate::accounts::DropCause;
 use crate::aodv::{Aodv, AodvConfig, AodvCounters, Output, Way};
-use crate::id::{NodeId, WlanId};
+use crate::id::{AgentId, NodeId, WlanId};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 
@@ -23,9 +23,17 @@ pub(super) struct AdHocNode {
     wlan: WlanId,
     /// The interface to each other station of the cell.
     interfaces: BTreeMap<Ipv4Addr, usize>,
-    /// What waits for a route, by destination, the oldest first.
-    waiting: VecDeque<(Ipv4Addr, ParcelKey)>,
+    /// What waits for a route, the oldest first.
+    waiting: VecDeque<Waiting>,
     timer: LazyTimer,
+}
+
+/// A parcel that waits for a route.
+struct Waiting {
+    destination: Ipv4Addr,
+    key: ParcelKey,
+    /// As in [`World::route`].
+    sender: AgentId,
 }
 
 /// Why a node cannot have AODV.
@@ -93,7 +101,7 @@ impl World {
     }
 
     /// A parcel takes the way that AODV knows, or waits for it to know one.
-    pub(super) fn route_on_demand(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
+    pub(super) fn route_on_demand(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
         let destination = self.node_address(self.parcels[key].destination);
         let source = self.parcels[key].packet().ip().source;
         let now = self.now;
@@ -105,17 +113,17 @@ impl World {
         match at.aodv.route(source, destination, now) {
             Way::Next(next_hop) => {
                 if let Some(interface) = at.interfaces.get(&next_hop).copied() {
-                    self.leave_by(node, interface, key, through_agent);
+                    self.leave_by(node, interface, key, sender);
                 } else {
                     self.drop_parcel(node, key, DropCause::NoRoute);
                 }
             }
             Way::Wait => {
-                at.waiting.push_back((destination, key));
+                at.waiting.push_back(Waiting { destination, key, sender });
                 let is_over = at.waiting.len() > at.aodv.config().buffer;
                 let oldest = if is_over { at.waiting.pop_front() } else { None };
-                if let Some((_, oldest)) = oldest {
-                    self.drop_waiting(node, oldest, DropCause::RouteBufferFull);
+                if let Some(oldest) = oldest {
+                    self.drop_waiting(node, oldest.key, DropCause::RouteBufferFull);
                 }
                 self.follow_routing(node);
             }
@@ -180,12 +188,13 @@ impl World {
         at.aodv.on_given_up(neighbour, packet, self.now);
     }
 
-    /// A parcel comes back from a radio's queue: it was on a broken link.
-    pub(super) fn reroute(&mut self, node: NodeId, key: ParcelKey) {
+    /// A parcel comes back from a radio's queue: it was on a broken link, and had passed the agent that
+    /// watches it.
+    pub(super) fn reroute(&mut self, node: NodeId, key: ParcelKey, passed: AgentId) {
         if Aodv::is_message(self.parcels[key].packet()) {
             self.drop_parcel(node, key, DropCause::WirelessLoss);
         } else {
-            self.route(node, key, false);
+            self.route(node, key, passed);
         }
     }
 
@@ -200,13 +209,13 @@ impl World {
                     }
                 }
                 Output::Found(destination) => {
-                    for key in self.take_waiting(node, destination) {
-                        self.route(node, key, true);
+                    for waiting in self.take_waiting(node, destination) {
+                        self.route(node, waiting.key, waiting.sender);
                     }
                 }
                 Output::Failed(destination) => {
-                    for key in self.take_waiting(node, destination) {
-                        self.drop_waiting(node, key, DropCause::RouteNotFound);
+                    for waiting in self.take_waiting(node, destination) {
+                        self.drop_waiting(node, waiting.key, DropCause::RouteNotFound);
                     }
                 }
             }
@@ -231,10 +240,10 @@ impl World {
         }
     }
 
-    fn take_waiting(&mut self, node: NodeId, destination: Ipv4Addr) -> Vec<ParcelKey> {
-        let Some(at) = self.at_ad_hoc(node) else { return Vec::new() };
-        let (taken, left) = at.waiting.drain(..).partition::<VecDeque<_>, _>(|(to, _)| *to == destination);
+    fn take_waiting(&mut self, node: NodeId, destination: Ipv4Addr) -> VecDeque<Waiting> {
+        let Some(at) = self.at_ad_hoc(node) else { return VecDeque::new() };
+        let (taken, left) = at.waiting.drain(..).partition(|waiting| waiting.destination == destination);
         at.waiting = left;
-        taken.into_iter().map(|(_, key)| key).collect()
+        taken
     }
 }

@@ -1,10 +1,10 @@
-//! Agents at interfaces.
+//! Agents in their seats: a node, with the interfaces that each watches.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
-use lasthop_packet::Rng;
+use lasthop_packet::{Packet, Rng};
 
 use super::{MOST_ADDRESSES, World};
 use crate::accounts::DropCause;
@@ -17,21 +17,27 @@ pub(super) struct PlacedAgent {
     pub(super) agent: Box<dyn Agent>,
     pub(super) needs: LinkSenses,
     pub(super) node: NodeId,
-    /// Index of its interface at the node.
-    pub(super) interface: usize,
     pub(super) rng: Rng,
     pub(super) timer: LazyTimer,
-    /// Where packets went that passed here, by addresses that are not the model's: what the agent sends to one of them goes there, too.
-    pub(super) ends: BTreeMap<IpAddr, NodeId>,
+    /// Where packets went that passed here, by destination and source, where these are not the model's:
+    /// what the agent sends between them goes there, too.
+    pub(super) ends: BTreeMap<(IpAddr, IpAddr), NodeId>,
 }
 
 impl World {
-    /// A parcel crosses an interface with an agent.
-    pub(super) fn ask_agent(&mut self, node: NodeId, interface: usize, key: ParcelKey, from: Side) {
-        let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
+    /// A parcel crosses an interface that an agent watches.
+    pub(super) fn ask_agent(
+        &mut self,
+        id: AgentId,
+        (node, interface): (NodeId, usize),
+        key: ParcelKey,
+        from: Side,
+    ) {
         self.learn_end(id, key);
+        let neighbour = self.neighbour(node, interface);
         let placed = &mut self.agents[id.index()];
-        let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+        let cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+        let mut cx = cx.with_neighbour(Some(neighbour));
         let verdict = self.parcels[key].edit(|packet| placed.agent.on_packet(packet, from, &mut cx));
         self.after_call(id);
         match verdict {
@@ -48,25 +54,21 @@ impl World {
         }
     }
 
-    /// An agent learns of a frame's fate, if it wants to and there is one.
+    /// The agent that watches an interface learns of a frame's fate there, if it wants to and there is one.
     pub(super) fn tell_agent(
         &mut self,
-        node: NodeId,
-        link: crate::LinkId,
+        (node, interface): (NodeId, usize),
         key: ParcelKey,
-        event: impl Fn(&lasthop_packet::Packet) -> LinkEvent<'_>,
+        event: impl Fn(&Packet) -> LinkEvent<'_>,
     ) {
-        let interfaces = &self.nodes[node.index()].interfaces;
-        let Some(id) = interfaces.iter().find(|interface| interface.link == link).and_then(|i| i.agent)
-        else {
-            return;
-        };
-        let placed = &mut self.agents[id.index()];
-        if !placed.needs.contains(LinkSenses::FRAME_FATE) {
+        let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
+        if !self.agents[id.index()].needs.contains(LinkSenses::FRAME_FATE) {
             return;
         }
-        let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-        placed.agent.on_link(&event(self.parcels[key].packet()), &mut cx);
+        let neighbour = self.neighbour(node, interface);
+        let placed = &mut self.agents[id.index()];
+        let cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+        placed.agent.on_link(&event(self.parcels[key].packet()), &mut cx.with_neighbour(Some(neighbour)));
         self.after_call(id);
     }
 
@@ -85,7 +87,7 @@ impl World {
     /// Sends what the agent put into its outbox, passes its reports on, and follows its deadline.
     fn after_call(&mut self, id: AgentId) {
         let placed = &mut self.agents[id.index()];
-        let (node, interface) = (placed.node, placed.interface);
+        let node = placed.node;
         let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.now));
         placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.schedule);
         // Asking costs nothing here.
@@ -99,33 +101,50 @@ impl World {
             self.reported.count(report.counter, report.amount);
             self.emit(&TraceEvent::AgentReport { node, report: &report });
         }
-        for (to, packet) in outbox.packets.drain(..) {
+        // The route to a packet's destination tells the side, and the interface, too.
+        for (_, packet) in outbox.packets.drain(..) {
             self.datagram_added(&packet);
-            let end = self.agents[id.index()].ends.get(&packet.ip().destination).copied();
+            let end = self.agents[id.index()].end(&packet);
             let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
             match end {
                 Some(end) => self.originate_to(end, key),
                 None if self.originate(node, key) => {}
                 None => continue,
             }
-            match to {
-                Side::Core => self.route(node, key, false),
-                Side::Radio => self.transmit(node, interface, key),
-            }
+            self.route(node, key, id);
         }
         self.outbox = outbox;
+    }
+
+    /// By what the node at the other end of an interface's link is known.
+    fn neighbour(&self, node: NodeId, interface: usize) -> IpAddr {
+        let link = &self.links[self.nodes[node.index()].interfaces[interface].link.index()];
+        if link.ends.0 == node { link.addresses.1 } else { link.addresses.0 }
     }
 
     /// Real hosts' addresses are not the model's, and the same one may be behind different ends, seen from different links.
     fn learn_end(&mut self, id: AgentId, key: ParcelKey) {
         let parcel = &self.parcels[key];
-        let (address, end) = (parcel.packet().ip().destination, parcel.destination);
-        if self.resolve(address) == Some(end) {
+        let (ip, end) = (parcel.packet().ip(), parcel.destination);
+        if self.resolve(ip.destination) == Some(end) {
             return;
         }
+        let between = (ip.destination, ip.source);
         let ends = &mut self.agents[id.index()].ends;
-        if ends.len() < MOST_ADDRESSES || ends.contains_key(&address) {
-            ends.insert(address, end);
+        if ends.len() < MOST_ADDRESSES || ends.contains_key(&between) {
+            ends.insert(between, end);
         }
+    }
+}
+
+impl PlacedAgent {
+    /// Where a packet of the agent's goes, by those that went between the same addresses, or to the same one.
+    fn end(&self, packet: &Packet) -> Option<NodeId> {
+        let (destination, source) = (packet.ip().destination, packet.ip().source);
+        let first = || {
+            let mut to_it = self.ends.range((destination, IpAddr::V4(Ipv4Addr::UNSPECIFIED))..);
+            to_it.next().filter(|((to, _), _)| *to == destination)
+        };
+        self.ends.get(&(destination, source)).or_else(|| first().map(|(_, end)| end)).copied()
     }
 }

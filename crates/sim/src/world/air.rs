@@ -1,11 +1,11 @@
 //! Wireless links at work: exchanges on a medium.
 
-use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
+use lasthop_agent::{Fate, LinkEvent, LinkSenses};
 use lasthop_packet::{Instant, Packet, Seq};
 
 use super::{ChannelOfLink, World};
 use crate::accounts::DropCause;
-use crate::id::{HopId, LinkId, MediumId};
+use crate::id::{HopId, LinkId, MediumId, NodeId};
 use crate::observe::TraceEvent;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -39,12 +39,12 @@ impl World {
         if is_first {
             self.force_channel(channel, id, sending.key);
             let hop = &self.hops[id.index()];
-            let (from, time) = (hop.from, hop.pace.exact_time(sending.len as usize));
+            let (from, time) = (hop.from.0, hop.pace.exact_time(sending.len as usize));
             self.left_queue(from, sending.key, time);
         }
         let hop = &mut self.hops[id.index()];
         let lost = self.channels[channel].channel.loses(finish) | hop.losses.happens(hop.loss);
-        let (from, to, feedback) = (hop.from, hop.to, hop.layer.feedback);
+        let (from, to, feedback) = (hop.from.0, hop.to.0, hop.layer.feedback);
         hop.sending = Some(sending);
         self.counters.frames_sent += 1;
         self.counters.frames_lost += u64::from(lost);
@@ -104,7 +104,7 @@ impl World {
             self.schedule.push(at, Event::FrameArrival(id));
         }
         let hop = &mut self.hops[id.index()];
-        let (node, link) = (hop.to, hop.link);
+        let (at, link) = (hop.to, hop.link);
         let is_new = hop.is_new(number);
         if is_new {
             hop.expected = number.wrapping_add(1);
@@ -116,35 +116,14 @@ impl World {
             self.parcels.remove(key);
             return;
         }
-        let interfaces = &self.nodes[node.index()].interfaces;
-        let interface = interfaces.iter().position(|interface| interface.link == link);
-        self.receive_frame(node, link, interface, key);
-    }
-
-    /// The packet of a frame goes up, past an agent if there is one.
-    pub(super) fn receive_frame(
-        &mut self,
-        node: crate::NodeId,
-        link: LinkId,
-        interface: Option<usize>,
-        key: ParcelKey,
-    ) {
-        if self.wants(crate::Interest::INTERFACES) {
-            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
-            super::tell(&mut self.observers, self.now, &event);
-        }
-        let interfaces = &self.nodes[node.index()].interfaces;
-        match interface.filter(|&interface| interfaces[interface].agent.is_some()) {
-            Some(interface) => self.ask_agent(node, interface, key, Side::Radio),
-            None => self.process(node, key),
-        }
+        self.arrive(at, link, key);
     }
 
     /// The receiver's link layer acknowledges a frame, through the same channel.
     fn acknowledge_frame(&mut self, id: HopId, number: u32, now: Instant) {
         let hop = &mut self.hops[id.index()];
         let Feedback::Acknowledged { timeout, ack_octets } = hop.layer.feedback else { return };
-        let (link, channel, medium, delay, to) = (hop.link, hop.channel, hop.medium, hop.delay, hop.to);
+        let (link, channel, medium, delay, to) = (hop.link, hop.channel, hop.medium, hop.delay, hop.to.0);
         // An acknowledgment takes its time at the hop's own pace; it does not wait behind data.
         let ack_time = hop.pace.clone().finish(now, ack_octets as usize).since(now);
         self.look_at_channel(channel);
@@ -197,7 +176,7 @@ impl World {
 
     fn give_up(&mut self, id: HopId, sending: Sending, channel: usize) {
         let hop = &self.hops[id.index()];
-        let (link, from, to) = (hop.link, hop.from, hop.to);
+        let (link, from, to) = (hop.link, hop.from.0, hop.to.0);
         self.end_frame(id, channel);
         if self.wants(crate::Interest::FRAMES) && self.hops[id.index()].layer.reports_fate() {
             let event = TraceEvent::FrameGivenUp {
@@ -224,20 +203,20 @@ impl World {
         self.tell_flip(channel, flip);
     }
 
-    fn report_fate(&mut self, node: crate::NodeId, link: LinkId, sending: Sending, fate: Fate) {
+    fn report_fate(&mut self, at: (NodeId, usize), link: LinkId, sending: Sending, fate: Fate) {
         if self.wants(crate::Interest::FATES) && self.reports_fate(link) {
             let event = TraceEvent::FrameFate {
                 link,
-                from: node,
+                from: at.0,
                 event: frame(self.parcels[sending.key].packet(), sending, fate),
             };
             super::tell(&mut self.observers, self.now, &event);
         }
-        self.tell_agent(node, link, sending.key, |packet| frame(packet, sending, fate));
+        self.tell_agent(at, sending.key, |packet| frame(packet, sending, fate));
     }
 
     fn reports_fate(&self, link: LinkId) -> bool {
-        self.links[link.index()].senses.is_some_and(|senses| senses.contains(LinkSenses::FRAME_FATE))
+        self.links[link.index()].senses.contains(LinkSenses::FRAME_FATE)
     }
 
     /// Turns the channel bad if this is a packet that it is to lose.

@@ -24,15 +24,24 @@ use crate::wireless::{Channel, Hop, Medium};
 /// Why an agent cannot sit where it was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AttachError {
-    /// The link is wired or has no end at that node.
-    #[error("the node has no wireless interface to that link")]
-    NotWireless,
+    /// The link has no end at that node.
+    #[error("the link has no end at that node")]
+    NotItsLink(LinkId),
     /// The link layer does not show what the agent needs to see.
-    #[error("{0}")]
-    Missing(&'static str),
+    #[error("{1}")]
+    Missing(LinkId, &'static str),
     /// There is an agent already; stack them.
     #[error("there is an agent at that interface already")]
-    Occupied,
+    Occupied(LinkId),
+}
+
+impl AttachError {
+    /// The link in question.
+    pub const fn link(self) -> LinkId {
+        match self {
+            Self::NotItsLink(link) | Self::Missing(link, _) | Self::Occupied(link) => link,
+        }
+    }
 }
 
 /// Why packets cannot take a way that was given by hand.
@@ -105,7 +114,8 @@ impl World {
 
     /// Joins two nodes by a wired link.
     pub fn add_wired_link(&mut self, first: NodeId, second: NodeId, config: &WiredConfig) -> LinkId {
-        let link = self.add_link(&config.name, (first, second), None);
+        let link = self.add_link(&config.name, (first, second), LinkSenses::empty());
+        let [first, second] = self.next_interfaces([first, second]);
         for (from, to, direction, name) in
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
         {
@@ -114,7 +124,7 @@ impl World {
             let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
             let delay = (config.delay, config.jitter);
             self.pipes.push(Pipe::new(link, to, direction, delay, config.clock, [rng, jitter]));
-            self.add_interface(from, link, Egress::Pipe(pipe));
+            self.add_interface(from.0, link, Egress::Pipe(pipe));
         }
         link
     }
@@ -129,7 +139,8 @@ impl World {
     pub fn add_wireless_link(&mut self, first: NodeId, second: NodeId, config: &WirelessConfig) -> LinkId {
         let senses =
             if config.link_layer.reports_fate() { LinkSenses::FRAME_FATE } else { LinkSenses::empty() };
-        let link = self.add_link(&config.name, (first, second), Some(senses));
+        let link = self.add_link(&config.name, (first, second), senses);
+        let [first, second] = self.next_interfaces([first, second]);
         let sojourns = self.link_stream(config.seed, &format!("link {} stays", config.name));
         let losses = self.link_stream(config.seed, &format!("link {} losses", config.name));
         let channel = self.channels.len();
@@ -155,21 +166,23 @@ impl World {
                 config.link_layer,
                 [losses, jitter],
             ));
-            self.media[medium.index()].add(from, hop);
-            self.add_interface(from, link, Egress::Hop(hop));
+            self.media[medium.index()].add(from.0, hop);
+            self.add_interface(from.0, link, Egress::Hop(hop));
         }
         link
     }
 
-    pub(super) fn add_link(
-        &mut self,
-        name: &str,
-        ends: (NodeId, NodeId),
-        senses: Option<LinkSenses>,
-    ) -> LinkId {
-        self.links.push(Link { name: name.to_owned(), ends, senses });
+    pub(super) fn add_link(&mut self, name: &str, ends: (NodeId, NodeId), senses: LinkSenses) -> LinkId {
+        let addresses = (self.node_address(ends.0), self.node_address(ends.1));
+        self.links.push(Link { name: name.to_owned(), ends, addresses, senses });
         self.routes = None;
         LinkId::of(self.links.len() - 1)
+    }
+
+    /// The interfaces that these nodes get next.
+    fn next_interfaces(&self, nodes: [NodeId; 2]) -> [(NodeId, usize); 2] {
+        let [first, second] = nodes.map(|node| self.nodes[node.index()].interfaces.len());
+        [(nodes[0], first), (nodes[1], second + usize::from(nodes[0] == nodes[1]))]
     }
 
     pub(super) fn add_interface(&mut self, node: NodeId, link: LinkId, egress: Egress) {
@@ -185,33 +198,55 @@ impl World {
         Rng::named(own_seed.unwrap_or(self.seed), name)
     }
 
-    /// Puts an agent between a node and its interface to a wireless link.
-    pub fn attach(&mut self, node: NodeId, link: LinkId, agent: Box<dyn Agent>) -> Result<(), AttachError> {
-        let offered = self.links[link.index()].senses.ok_or(AttachError::NotWireless)?;
-        if let Some(missing) = agent.needs().missing_from(offered) {
-            return Err(AttachError::Missing(missing));
+    /// Gives a node an agent that watches its interfaces to these links: its radio side.
+    ///
+    /// A node may have several agents, each for other interfaces. A wired link offers no senses.
+    pub fn attach(
+        &mut self,
+        node: NodeId,
+        links: &[LinkId],
+        agent: Box<dyn Agent>,
+    ) -> Result<(), AttachError> {
+        let (id, needs) = (AgentId::of(self.agents.len()), agent.needs());
+        let mut watched = Vec::with_capacity(links.len());
+        for &link in links {
+            let interfaces = &self.nodes[node.index()].interfaces;
+            let index = interfaces.iter().position(|interface| interface.link == link);
+            let index = index.ok_or(AttachError::NotItsLink(link))?;
+            if interfaces[index].agent.is_some() {
+                return Err(AttachError::Occupied(link));
+            }
+            if let Some(missing) = needs.missing_from(self.links[link.index()].senses) {
+                return Err(AttachError::Missing(link, missing));
+            }
+            watched.push(index);
         }
-        let rng = self.stream(&format!("agent {} {}", self.node_name(node), self.link_name(link)));
-        let id = AgentId::of(self.agents.len());
-        let interfaces = &mut self.nodes[node.index()].interfaces;
-        let Some(index) = interfaces.iter().position(|interface| interface.link == link) else {
-            return Err(AttachError::NotWireless);
-        };
-        if interfaces[index].agent.is_some() {
-            return Err(AttachError::Occupied);
+        for index in watched {
+            self.nodes[node.index()].interfaces[index].agent = Some(id);
         }
-        interfaces[index].agent = Some(id);
-        let needs = agent.needs();
+        let links = links.iter().map(|link| self.link_name(*link)).collect::<Vec<_>>().join(" ");
+        let rng = self.stream(&format!("agent {} {links}", self.node_name(node)));
         self.agents.push(PlacedAgent {
             agent,
             needs,
             node,
-            interface: index,
             rng,
             timer: LazyTimer::default(),
             ends: BTreeMap::new(),
         });
         Ok(())
+    }
+
+    /// Agents at the other end of a link know this end of it by this address, and not by the node's: by
+    /// that of a real host which the node stands for.
+    pub fn set_interface_address(&mut self, node: NodeId, link: LinkId, address: IpAddr) {
+        let Link { ends, addresses, .. } = &mut self.links[link.index()];
+        if ends.0 == node {
+            addresses.0 = address;
+        }
+        if ends.1 == node {
+            addresses.1 = address;
+        }
     }
 
     /// Whether there is a way from one node to another.
@@ -230,6 +265,13 @@ impl World {
         self.given_routes.push((node, destination, interface.ok_or(RouteError::NotItsLink)?));
         self.routes = None;
         Ok(())
+    }
+
+    /// The link by which packets at a node leave for a destination; `None` where it is the node itself,
+    /// where there is no way, and where ways are looked for on demand.
+    pub fn next_link(&mut self, node: NodeId, destination: NodeId) -> Option<LinkId> {
+        let interface = self.routes().interface(node.index(), destination.index())?;
+        Some(self.nodes[node.index()].interfaces[interface].link)
     }
 
     /// Whether packets at a node for a destination come back to it for ever.

@@ -6,7 +6,7 @@ use lasthop_packet::{Packet, Transport, Udp};
 
 use super::flows::flow_of_ports;
 use super::{Egress, World};
-use crate::id::{FlowId, NodeId, PipeId};
+use crate::id::{AgentId, FlowId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 
@@ -34,7 +34,7 @@ impl World {
             super::tell(&mut self.observers, now, &event);
         }
         if self.originate(from, key) {
-            self.route(from, key, true);
+            self.route(from, key, AgentId::NONE);
         }
         if !saturates {
             return;

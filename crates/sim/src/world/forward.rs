@@ -7,7 +7,7 @@ use lasthop_agent::Side;
 use super::broadcast::is_broadcast;
 use super::{Egress, Interface, World};
 use crate::accounts::DropCause;
-use crate::id::{HopId, NodeId, PipeId};
+use crate::id::{AgentId, HopId, LinkId, NodeId, PipeId};
 use crate::observe::TraceEvent;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -56,11 +56,11 @@ impl World {
         self.addresses.get(&address).copied()
     }
 
-    /// A parcel at a node goes to its destination: here, or through the interface on the way. `through_agent` is false for what
-    /// the interface's own agent sent.
+    /// A parcel at a node goes to its destination: here, or through the interface on the way. `sender` is
+    /// the agent that sent it, which is not asked about it; [`AgentId::NONE`] for any other parcel.
     #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
     #[inline(always)]
-    pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
+    pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
         let destination = self.parcels[key].destination;
         if destination == node {
             self.deliver(node, key);
@@ -72,30 +72,29 @@ impl World {
         let interface =
             self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
         let Some(interface) = interface else {
-            self.route_otherwise(node, key, through_agent);
+            self.route_otherwise(node, key, sender);
             return;
         };
-        self.leave_by(node, interface, key, through_agent);
+        self.leave_by(node, interface, key, sender);
     }
 
-    /// A parcel leaves through an interface, past its agent if there is one and it did not send it.
+    /// A parcel leaves through an interface, past the agent that watches it unless that is its sender.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
-    pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, through_agent: bool) {
-        if through_agent && self.nodes[node.index()].interfaces[interface].agent.is_some() {
-            self.ask_agent(node, interface, key, Side::Core);
-        } else {
-            self.transmit(node, interface, key);
+    pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, sender: AgentId) {
+        match self.nodes[node.index()].interfaces[interface].agent {
+            Some(agent) if agent != sender => self.ask_agent(agent, (node, interface), key, Side::Core),
+            _ => self.transmit(node, interface, key),
         }
     }
 
     /// A parcel at a node goes where no table has a way.
     #[cold]
-    fn route_otherwise(&mut self, node: NodeId, key: ParcelKey, through_agent: bool) {
+    fn route_otherwise(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
         if self.parcels[key].destination == NodeId::EVERYBODY {
             self.broadcast(node, key);
         } else if self.is_ad_hoc(node) {
-            self.route_on_demand(node, key, through_agent);
+            self.route_on_demand(node, key, sender);
         } else {
             self.drop_parcel(node, key, DropCause::NoRoute);
         }
@@ -198,7 +197,7 @@ impl World {
     #[inline]
     pub(super) fn on_pipe_arrival(&mut self, id: PipeId) {
         let pipe = &mut self.pipes[id.index()];
-        let (node, link) = (pipe.to, pipe.link);
+        let (at, link) = (pipe.to, pipe.link);
         // The link was changed, and the packet comes later than was planned; there is an event for that, too.
         if pipe.next_arrival().is_none_or(|arrival| arrival > self.now) {
             return;
@@ -207,20 +206,30 @@ impl World {
         if let Some(next) = next {
             self.schedule.push(next, Event::PipeArrival(id));
         }
+        self.arrive(at, link, key);
+    }
+
+    /// A parcel comes in at a node by an interface to this link, past the agent that watches it.
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, (node, interface): (NodeId, usize), link: LinkId, key: ParcelKey) {
         if self.wants(crate::Interest::INTERFACES) {
             let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
             super::tell(&mut self.observers, self.now, &event);
         }
-        self.process(node, key);
+        match self.nodes[node.index()].interfaces[interface].agent {
+            Some(agent) => self.ask_agent(agent, (node, interface), key, Side::Radio),
+            None => self.process(node, key),
+        }
     }
 
-    /// A parcel has come in at a node, and past its agent: it takes the node's processing delay unless this is its destination.
+    /// A parcel has come in at a node, and past its agents: it takes the node's processing delay unless this is its destination.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {
         let node = &mut self.nodes[id.index()];
         if node.processing_delay.is_zero() || self.parcels[key].destination == id {
-            self.route(id, key, true);
+            self.route(id, key, AgentId::NONE);
             return;
         }
         let done = self.now + node.processing_delay;
@@ -236,6 +245,6 @@ impl World {
         if let Some((next, _)) = node.processing.front() {
             self.schedule.push(*next, Event::Processed(id));
         }
-        self.route(id, key, true);
+        self.route(id, key, AgentId::NONE);
     }
 }

@@ -5,7 +5,7 @@ use lasthop_tcp::Connection;
 
 use super::{EndpointKey, Node, World};
 use crate::accounts::DropCause;
-use crate::id::{ConnectionId, FlowId, NodeId};
+use crate::id::{AgentId, ConnectionId, FlowId, NodeId};
 use crate::observe::{End, Interest, LossCause, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
@@ -101,7 +101,7 @@ impl World {
                 super::tell(&mut self.observers, self.now, &event);
             }
             if self.originate(node, key) {
-                self.route(node, key, true);
+                self.route(node, key, AgentId::NONE);
             }
         }
         if self.wants(Interest::WINDOW) {

@@ -126,7 +126,7 @@ impl World {
         let node =
             |world: &Self, station: StationId| world.cells[wlan.index()].stations[station.index()].node;
         let ends = (node(self, first), node(self, second));
-        let link = self.add_link(name, ends, Some(LinkSenses::FRAME_FATE));
+        let link = self.add_link(name, ends, LinkSenses::FRAME_FATE);
         for (from, to) in [(first, second), (second, first)] {
             let node = node(self, from);
             let port = PortId::of(self.ports.len());

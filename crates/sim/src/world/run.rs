@@ -6,7 +6,7 @@ use lasthop_packet::{Instant, Packet};
 
 use super::{MOST_ADDRESSES, World};
 use crate::config::NodeKind;
-use crate::id::NodeId;
+use crate::id::{AgentId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 
@@ -44,7 +44,7 @@ impl World {
         if let Some(key) = self.parcels.insert(|| Some(packet))
             && self.originate(node, key)
         {
-            self.route(node, key, true);
+            self.route(node, key, AgentId::NONE);
         }
     }
 
@@ -57,7 +57,7 @@ impl World {
         }
         if let Some(key) = self.parcels.insert(|| Some(packet)) {
             self.originate_to(destination, key);
-            self.route(node, key, true);
+            self.route(node, key, AgentId::NONE);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Toy agents, and what the world shows to agents.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use lasthop_sim::world::AttachError;
 use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeKind, World};
 
 use crate::radio::STOP_AND_WAIT;
-use crate::support::{arrived, direction, ms, node, packet, percent, wired, wireless};
+use crate::support::{arrived, direction, ms, node, number, packet, percent, wired, wireless};
 
 /// Drops, duplicates and delays at random, and so reorders.
 pub struct Mangler {
@@ -99,7 +100,7 @@ fn fates(link_layer: LinkLayer, loss_percent: f64) -> Vec<(Fate, u32)> {
     let link = world.add_wireless_link(ends[0], ends[1], &config);
     let fates = Fates::default();
     let agent = Recorder { fates: Arc::clone(&fates), echo: Vec::new() };
-    world.attach(ends[0], link, Box::new(agent)).expect("the link layer shows fates");
+    world.attach(ends[0], &[link], Box::new(agent)).expect("the link layer shows fates");
     world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
     world.advance_to(ms(1000));
     assert!(world.accounts().balance());
@@ -125,13 +126,21 @@ fn an_agent_that_needs_fates_is_refused_where_there_are_none() {
     let link =
         world.add_wireless_link(ends[0], ends[1], &wireless("air", &direction(1000), LinkLayer::UNRELIABLE));
     let agent = || Box::new(Recorder { fates: Fates::default(), echo: Vec::new() });
-    let refusal = world.attach(ends[0], link, agent()).expect_err("there are no fates");
-    assert!(matches!(refusal, AttachError::Missing(_)));
+    let refusal = world.attach(ends[0], &[link], agent()).expect_err("there are no fates");
+    assert!(matches!(refusal, AttachError::Missing(..)));
     assert!(refusal.to_string().contains("fate of each frame"), "{refusal}");
-    assert_eq!(world.attach(ends[0], link, Box::new(Mangler::new(0.0))), Ok(()), "it needs none");
-    assert_eq!(world.attach(ends[0], link, Box::new(Mangler::new(0.0))), Err(AttachError::Occupied));
+    assert_eq!(world.attach(ends[0], &[link], Box::new(Mangler::new(0.0))), Ok(()), "it needs none");
+    assert_eq!(world.attach(ends[0], &[link], Box::new(Mangler::new(0.0))), Err(AttachError::Occupied(link)));
     let wire = world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(1000), 1));
-    assert_eq!(world.attach(ends[0], wire, Box::new(Mangler::new(0.0))), Err(AttachError::NotWireless));
+    assert!(
+        matches!(world.attach(ends[0], &[wire], agent()), Err(AttachError::Missing(..))),
+        "nor on a wire"
+    );
+    assert_eq!(world.attach(ends[0], &[wire], Box::new(Mangler::new(0.0))), Ok(()), "a wire will do");
+    let [other, third] = ["c", "d"].map(|name| node(&mut world, name, NodeKind::External));
+    let elsewhere = world.add_wired_link(other, third, &wired("elsewhere", &direction(1000), 1));
+    let refusal = world.attach(ends[0], &[elsewhere], Box::new(Mangler::new(0.0)));
+    assert_eq!(refusal, Err(AttachError::NotItsLink(elsewhere)));
 }
 
 #[test]
@@ -147,7 +156,7 @@ fn what_an_agent_sends_on_hearing_of_a_frame_waits_for_its_turn() {
             let link = world.add_wireless_link(ends[0], ends[1], &config);
             let echo = (100..150).map(|number| packet(&world, ends[0], ends[1], number)).collect();
             world
-                .attach(ends[0], link, Box::new(Recorder { fates: Fates::default(), echo }))
+                .attach(ends[0], &[link], Box::new(Recorder { fates: Fates::default(), echo }))
                 .expect("the link layer shows fates");
             for number in 0..50 {
                 world.inject(ends[0], packet(&world, ends[0], ends[1], number));
@@ -185,7 +194,7 @@ fn what_an_agent_sends_to_an_address_of_the_outside_goes_where_packets_to_it_wen
         ["server", "wire end", "gateway", "client"].map(|name| node(&mut world, name, NodeKind::External));
     world.add_wired_link(server, wire_end, &wired("wire", &direction(8000), 1));
     let air = world.add_wireless_link(gateway, client, &wireless("air", &direction(8000), STOP_AND_WAIT));
-    world.attach(client, air, Box::new(Parrot)).expect("it needs nothing");
+    world.attach(client, &[air], Box::new(Parrot)).expect("it needs nothing");
     let between = |source: &str, destination: &str, number: u32| {
         let ip = Ip::new(source.parse().expect("one"), destination.parse().expect("one"));
         let tcp = Tcp { seq: Seq(number), ..Tcp::default() };
@@ -201,4 +210,88 @@ fn what_an_agent_sends_to_an_address_of_the_outside_goes_where_packets_to_it_wen
     assert_eq!(arrived(&mut world, gateway), [3, 3]);
     assert_eq!(arrived(&mut world, server), []);
     assert!(world.accounts().balance() && world.accounts().dropped.is_empty());
+}
+
+/// Writes down what it is asked about: from which side, at the interface to whom.
+#[derive(Default)]
+struct Clerk {
+    asked: Arc<Mutex<Vec<(u32, Side, IpAddr)>>>,
+    /// What it sends when it is next asked.
+    sends: Option<(Side, Packet)>,
+}
+
+impl Agent for Clerk {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let neighbour = cx.neighbour().expect("it is about a link");
+        self.asked.lock().expect("no panic elsewhere").push((number(packet), from, neighbour));
+        if let Some((to, packet)) = self.sends.take() {
+            cx.send(to, packet);
+        }
+        Verdict::Forward
+    }
+}
+
+#[test]
+fn a_seat_has_all_its_interfaces_and_what_it_sends_takes_the_route() {
+    let mut world = World::new(1);
+    let server = node(&mut world, "server", NodeKind::External);
+    let [router, access_point] = ["router", "ap"].map(|name| node(&mut world, name, NodeKind::Router));
+    let [phone, tablet] = ["phone", "tablet"].map(|name| node(&mut world, name, NodeKind::External));
+    let trunk = world.add_wired_link(server, router, &wired("trunk", &direction(8000), 1));
+    let _ = world.add_wired_link(router, access_point, &wired("wire", &direction(8000), 1));
+    let air = [phone, tablet].map(|station| {
+        let config = wireless("air", &direction(8000), STOP_AND_WAIT);
+        world.add_wireless_link(access_point, station, &config)
+    });
+    let here = Clerk { sends: Some((Side::Radio, packet(&world, server, tablet, 2))), ..Clerk::default() };
+    let (asked, on_the_wire) = (Arc::clone(&here.asked), Clerk::default());
+    let asked_upstream = Arc::clone(&on_the_wire.asked);
+    world.attach(access_point, &air, Box::new(here)).expect("it needs nothing");
+    world.attach(router, &[trunk], Box::new(on_the_wire)).expect("it needs nothing");
+
+    world.inject(server, packet(&world, server, phone, 1));
+    world.advance_to(ms(100));
+    assert_eq!(arrived(&mut world, phone), [1]);
+    assert_eq!(arrived(&mut world, tablet), [2], "by the link that leads there");
+    world.inject(phone, packet(&world, phone, tablet, 3));
+    world.inject(phone, packet(&world, phone, server, 4));
+    world.advance_to(ms(200));
+    assert_eq!(arrived(&mut world, tablet), [3]);
+    assert_eq!(arrived(&mut world, server), [4]);
+
+    let address = |node| world.node_address(node);
+    let asked = asked.lock().expect("no panic elsewhere").clone();
+    let expected = [
+        (1, Side::Core, address(phone)),
+        (3, Side::Radio, address(phone)),
+        (4, Side::Radio, address(phone)),
+        (3, Side::Core, address(tablet)),
+    ];
+    assert_eq!(asked.len(), expected.len(), "not about its own: {asked:?}");
+    assert!(expected.iter().all(|one| asked.contains(one)), "{asked:?}");
+    // The trunk is the router's radio side.
+    let upstream = asked_upstream.lock().expect("no panic elsewhere").clone();
+    assert_eq!(upstream, [(1, Side::Radio, address(server)), (4, Side::Core, address(server))]);
+}
+
+#[test]
+fn what_an_agent_sends_is_shown_to_the_agents_of_other_seats_on_its_way() {
+    let mut world = World::new(1);
+    let server = node(&mut world, "server", NodeKind::External);
+    let access_point = node(&mut world, "ap", NodeKind::Router);
+    let phone = node(&mut world, "phone", NodeKind::External);
+    let wire = world.add_wired_link(server, access_point, &wired("wire", &direction(8000), 1));
+    let air = world.add_wireless_link(access_point, phone, &wireless("air", &direction(8000), STOP_AND_WAIT));
+    let answer = packet(&world, phone, server, 2);
+    let sender = Clerk { sends: Some((Side::Core, answer)), ..Clerk::default() };
+    let other = Clerk::default();
+    let asked = Arc::clone(&other.asked);
+    world.attach(access_point, &[air], Box::new(sender)).expect("it needs nothing");
+    world.attach(access_point, &[wire], Box::new(other)).expect("it needs nothing");
+    world.inject(server, packet(&world, server, phone, 1));
+    world.advance_to(ms(100));
+    assert_eq!(arrived(&mut world, server), [2]);
+    let server = world.node_address(server);
+    let asked = asked.lock().expect("no panic elsewhere").clone();
+    assert_eq!(asked, [(1, Side::Radio, server), (2, Side::Core, server)]);
 }

@@ -52,7 +52,7 @@ fn busy_world() -> World {
     let mut config = wireless("air", &direction(1000), STOP_AND_WAIT);
     config.channel = ChannelConfig::bursty(Duration::from_millis(500), Duration::from_millis(60));
     let link = world.add_wireless_link(base, sink, &config);
-    world.attach(base, link, Box::new(Mangler::new(1.0))).expect("there is room");
+    world.attach(base, &[link], Box::new(Mangler::new(1.0))).expect("there is room");
     for ends in [(source, sink), (sink, source)] {
         let mut config = flow(&world, ends, Some(200_000));
         config.transport =

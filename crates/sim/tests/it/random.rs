@@ -49,19 +49,20 @@ fn world(shape: u64, seed: u64, agents: Agents) -> World {
             joints.push((nodes[a], nodes[b]));
         }
     }
+    let mut links = Vec::new();
     for (number, (near, far)) in joints.into_iter().enumerate() {
         let name = format!("link {number}");
         if rng.below(2) == 0 {
             let mut config = wired(&name, &random_direction(&mut rng), rng.below(40));
             config.backward = random_direction(&mut rng);
-            world.add_wired_link(near, far, &config);
+            links.push(world.add_wired_link(near, far, &config));
         } else {
             let config = random_wireless(name, medium, &mut rng);
-            let link = world.add_wireless_link(near, far, &config);
-            for end in [near, far] {
-                attach(&mut world, end, link, agents, &mut rng);
-            }
+            links.push(world.add_wireless_link(near, far, &config));
         }
+    }
+    for node in &nodes {
+        attach(&mut world, *node, &links, agents, &mut rng);
     }
     for _ in 0..=rng.below(4) {
         let config = random_flow(&world, &nodes, &mut rng);
@@ -74,14 +75,30 @@ fn world(shape: u64, seed: u64, agents: Agents) -> World {
     world
 }
 
-fn attach(world: &mut World, node: NodeId, link: LinkId, agents: Agents, rng: &mut Rng) {
+/// Agents in up to two seats at a node: each watches some of its links, some are watched by none.
+fn attach(world: &mut World, node: NodeId, links: &[LinkId], agents: Agents, rng: &mut Rng) {
+    let mut watched = [const { Vec::new() }; 2];
+    for link in links {
+        let (first, second) = world.link_ends(*link);
+        if [first, second].contains(&node)
+            && let Some(seat) = watched.get_mut(rng.below(3) as usize)
+        {
+            seat.push(*link);
+        }
+    }
+    for links in watched {
+        attach_one(world, node, &links, agents, rng);
+    }
+}
+
+fn attach_one(world: &mut World, node: NodeId, links: &[LinkId], agents: Agents, rng: &mut Rng) {
     let manglers = (0..rng.below(4)).map(|_| Box::new(Mangler::new(1.0)) as Box<dyn Agent>).collect();
     let agent: Box<dyn Agent> = match agents {
         Agents::None => return,
         Agents::EmptyStacks => Box::new(Stack::default()),
         Agents::Manglers => Box::new(Stack::new(manglers)),
     };
-    world.attach(node, link, agent).expect("these agents need nothing");
+    world.attach(node, links, agent).expect("these agents need nothing");
 }
 
 fn random_direction(rng: &mut Rng) -> Direction {

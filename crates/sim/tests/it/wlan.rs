@@ -182,7 +182,7 @@ fn heard(loss_percent: f64) -> (Vec<Heard>, World) {
     let stations = ends.map(|end| world.add_station(wlan, end, &StationConfig::default()));
     let link = world.add_radio_link("air", wlan, stations[0], stations[1]);
     let log = Arc::new(Mutex::new(Vec::new()));
-    world.attach(ends[0], link, Box::new(Recorder(Arc::clone(&log)))).expect("the link layer shows fates");
+    world.attach(ends[0], &[link], Box::new(Recorder(Arc::clone(&log)))).expect("the link layer shows fates");
     for number in 0..2 {
         world.inject(ends[0], sized_packet(&world, (ends[0], ends[1]), number, 1500));
     }

@@ -30,10 +30,10 @@ impl Lle {
             return Verdict::Forward;
         }
         if mark.has(Mark::OFFER) {
-            self.heard_at = Some(now);
-        } else if is_syn && self.reach.receives {
+            self.note_neighbour(true, cx);
+        } else if is_syn {
             // Whoever is at the other end now has no agent.
-            self.heard_at = None;
+            self.note_neighbour(false, cx);
         }
         if opens(packet) {
             self.begin(key, cx);
@@ -41,7 +41,7 @@ impl Lle {
         if !self.knows(packet, key, cx) {
             return Verdict::Forward;
         }
-        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0), self.reach.receives);
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
         let hearing = self.with(key, cx.budget(), |flow, settings, shares| {
             if is_syn {
                 flow.on_syn_from_radio(packet);

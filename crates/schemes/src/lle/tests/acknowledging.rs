@@ -66,7 +66,7 @@ fn a_super_packet_has_one_ack_for_all_of_it() {
 #[test]
 fn numbers_wrap() {
     let start = u32::MAX - 149;
-    let mut bench = Bench::new(Settings::default(), access_point());
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
     bench.core(&syn().but(|tcp| tcp.seq = Seq(start.wrapping_sub(1))));
     bench.radio(&accepting(syn_ack().but(|tcp| tcp.ack = Seq(start))));
     let acks = (0..3).flat_map(|n| bench.through(&data(start.wrapping_add(n * 100), 100)).acks());
@@ -89,7 +89,7 @@ fn it_carries_the_receivers_last_tsval_and_echoes_the_segment_that_moved_the_edg
 
 #[test]
 fn the_third_segment_of_the_handshake_is_made_here_where_the_phone_opens() {
-    let mut bench = Bench::new(Settings::default(), access_point());
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
     let opening = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     assert_eq!(bench.radio(&accepting(opening)).mark(), Mark::NONE, "marks end here");
     let answer = syn().but(|tcp| (tcp.flags, tcp.ack) = (syn_ack().tcp().expect("TCP").flags, Seq(UP)));
@@ -139,8 +139,8 @@ fn urgent_data_is_left_alone() {
 #[test]
 fn only_the_node_before_the_receiver_acknowledges() {
     for (neighbour, expected) in [(PHONE, 1), (SERVER, 0)] {
-        let reach = Reach { neighbour: Some(neighbour), ..access_point() };
-        let mut bench = Bench::new(Settings::default(), reach);
+        let mut bench = Bench::new(Settings::default(), Role::Edge);
+        bench.neighbour = Some(neighbour);
         bench.core(&syn());
         bench.radio(&accepting(syn_ack()));
         assert_eq!(bench.through(&data(FIRST, 100)).core.len(), expected);

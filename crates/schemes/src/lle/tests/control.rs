@@ -7,7 +7,7 @@ const SEGMENT: u32 = 100;
 /// A phone that has opened a connection to the server, which is not at the other end of its hop.
 fn sender(buffer: usize) -> Bench {
     let settings = Settings { sender_buffer: buffer, ..Settings::default() };
-    let mut bench = Bench::new(settings, phone());
+    let mut bench = Bench::new(settings, Role::MobileHost);
     let syn = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     bench.core(&syn);
     bench.radio(&super::syn().but(|tcp| {
@@ -39,7 +39,7 @@ fn a_segment_that_the_hop_took_over_is_acknowledged_with_a_window_of_one() {
 fn a_window_of_one_segment_is_no_less_however_windows_are_scaled() {
     let settings = Settings { sender_buffer: 10_000, ..Settings::default() };
     for (shift, window) in [(0, SEGMENT), (3, 13), (7, 1)] {
-        let mut bench = Bench::new(settings.clone(), phone());
+        let mut bench = Bench::new(settings.clone(), Role::MobileHost);
         bench.core(&syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0))));
         bench.radio(&syn().but(|tcp| {
             (tcp.flags, tcp.ack) = (TcpFlags::SYN.with(TcpFlags::ACK), Seq(UP));

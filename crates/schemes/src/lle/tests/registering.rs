@@ -5,7 +5,7 @@ use crate::settings::Presets as _;
 
 #[test]
 fn nothing_is_promised_to_a_host_without_an_agent() {
-    let mut bench = Bench::new(Settings::default(), access_point());
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
     assert_eq!(bench.core(&syn()).mark(), Mark::OFFER);
     bench.radio(&syn_ack());
     let step = bench.core(&data(FIRST, 100));
@@ -17,7 +17,7 @@ fn nothing_is_promised_to_a_host_without_an_agent() {
 
 #[test]
 fn an_agent_that_appears_is_promised_to_and_one_that_vanishes_is_not() {
-    let mut bench = Bench::new(Settings::default(), access_point());
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
     bench.core(&syn());
     bench.radio(&syn_ack());
     let promises = [false, true, false, true].map(|accepts| {
@@ -29,7 +29,7 @@ fn an_agent_that_appears_is_promised_to_and_one_that_vanishes_is_not() {
 
 #[test]
 fn a_host_says_nothing_to_an_access_point_without_an_agent() {
-    let mut bench = Bench::new(Settings::default(), phone());
+    let mut bench = Bench::new(Settings::default(), Role::MobileHost);
     bench.radio(&syn());
     for packet in [syn_ack(), ack(FIRST), up_data(UP, FIRST, 10)] {
         assert_eq!(bench.core(&packet).passed, Some(packet));
@@ -70,19 +70,19 @@ fn registration_is_over_with_time_and_with_an_answer_without_an_offer() {
 
 #[test]
 fn a_connection_whose_handshake_was_not_seen_is_left_alone() {
-    let mut bench = Bench::new(Settings::default(), access_point());
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
     for packet in [data(FIRST, 100), data(FIRST + 100, 100)] {
         assert_eq!(bench.sent(&packet), packet);
         assert!(bench.delivered(&packet).core.is_empty());
     }
-    let mut bench = Bench::new(Settings::default(), phone());
+    let mut bench = Bench::new(Settings::default(), Role::MobileHost);
     bench.radio(&promised(data(FIRST, 100)));
     assert!(bench.core(&ack(FIRST + 100)).passed.is_some());
 }
 
 #[test]
 fn a_mark_from_far_away_is_taken_off() {
-    let mut bench = Bench::new(Settings::default(), access_point());
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
     assert_eq!(bench.sent(&promised(data(FIRST, 100))), data(FIRST, 100));
     let mut bench = Bench::at_access_point(Settings::default());
     assert_eq!(bench.radio(&evidence(FIRST)).mark(), Mark::NONE);
@@ -114,11 +114,11 @@ fn an_idle_connection_is_forgotten() {
 fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_nobody_scales_windows() {
     for join_unscaled in [false, true] {
         let settings = Settings { join_unscaled, ..Settings::default() };
-        let mut router = Bench::new(settings.clone(), access_point());
+        let mut router = Bench::new(settings.clone(), Role::Edge);
         assert_eq!(router.core(&data(FIRST, 100)).mark().has(Mark::OFFER), join_unscaled);
         router.radio(&accepting(ack(FIRST + 100)));
         assert_eq!(router.core(&data(FIRST + 100, 100)).mark().has(Mark::PROMISE), join_unscaled);
-        let mut phone = Bench::new(settings, phone());
+        let mut phone = Bench::new(settings, Role::MobileHost);
         phone.radio(&marked(data(FIRST, 100), Mark::OFFER));
         assert_eq!(phone.core(&ack(FIRST + 100)).mark().has(Mark::ACCEPT), join_unscaled);
         phone.radio(&promised(data(FIRST + 100, 100)));
@@ -129,7 +129,7 @@ fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_nobody_scales_windows
 #[test]
 fn where_the_last_hop_changes_acks_of_data_that_went_another_way_are_believed() {
     let settings = Settings { join_unscaled: true, ..Settings::published() };
-    let mut router = Bench::new(settings, access_point());
+    let mut router = Bench::new(settings, Role::Edge);
     router.core(&data(FIRST, 100));
     router.radio(&accepting(ack(FIRST + 100)));
     // The next thousand octets went another way, and only their acknowledgment comes back this one.

@@ -62,7 +62,7 @@ proptest! {
         at_phone in any::<bool>(),
         buffer in any::<bool>(),
     ) {
-        let mut bench = Bench::new(small(published, buffer), if at_phone { phone() } else { access_point() });
+        let mut bench = Bench::new(small(published, buffer), if at_phone { Role::MobileHost } else { Role::Edge });
         bench.budget = Budget { flows: 1, octets_in_all: 80_000, ..Budget::default() };
         for (packet, what, millis) in steps {
             bench.wait(millis);

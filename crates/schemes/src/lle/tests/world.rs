@@ -76,8 +76,8 @@ impl World {
             rng: Rng::named(trouble.seed, "world"),
             server,
             phone,
-            at_access_point: Some(Lle::new(settings.clone(), access_point())),
-            at_phone: Some(Lle::new(settings.clone(), super::phone())),
+            at_access_point: Some(Lle::new(settings.clone(), Role::Edge)),
+            at_phone: Some(Lle::new(settings.clone(), Role::MobileHost)),
             settings,
             events: BinaryHeap::new(),
             number: 0,
@@ -132,7 +132,9 @@ impl World {
         let agent = if is_phone { &mut self.at_phone } else { &mut self.at_access_point };
         let Some(lle) = agent else { return false };
         let mut outbox = Outbox::default();
-        let passed = f(lle, &mut Context::new(self.now, &mut self.rng, &mut outbox));
+        let neighbour = if is_phone { ACCESS_POINT } else { PHONE };
+        let cx = Context::new(self.now, &mut self.rng, &mut outbox);
+        let passed = f(lle, &mut cx.with_neighbour(Some(neighbour)));
         for report in outbox.reports {
             self.generated += u32::from(report.counter == &ACKS_GENERATED);
             self.lost += u32::from(report.counter == &ACKNOWLEDGED_AND_LOST);
@@ -248,8 +250,8 @@ impl World {
             if let Some((_, is_phone, revives)) = deaths.front().copied().filter(|_| death == Some(next)) {
                 deaths.pop_front();
                 self.has_died = true;
-                let reach = if is_phone { phone() } else { access_point() };
-                let agent = revives.then(|| Lle::new(self.settings.clone(), reach));
+                let role = if is_phone { Role::MobileHost } else { Role::Edge };
+                let agent = revives.then(|| Lle::new(self.settings.clone(), role));
                 *(if is_phone { &mut self.at_phone } else { &mut self.at_access_point }) = agent;
             }
             if event == Some(next) {

@@ -7,7 +7,7 @@ use lasthop_packet::Packet;
 
 use super::{Arrival, Radio};
 use crate::accounts::DropCause;
-use crate::id::{StationId, WlanId};
+use crate::id::{AgentId, StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -98,7 +98,7 @@ impl World {
             key = copy;
         }
         let node = self.cells[id.index()].stations[at.index()].node;
-        self.receive_frame(node, back.link, Some(back.interface), key);
+        self.arrive((node, back.interface), back.link, key);
     }
 
     fn on_frame_attempted(
@@ -142,7 +142,7 @@ impl World {
             let event = TraceEvent::FrameFate { link: port.link, from: node, event: told };
             tell(&mut self.observers, self.now, &event);
         }
-        self.tell_agent(node, port.link, key, event);
+        self.tell_agent((node, port.interface), key, event);
     }
 
     fn on_frame_given_up(&mut self, id: WlanId, from: StationId, frame: MacFrame, transmissions: u32) {
@@ -179,8 +179,9 @@ impl World {
         if !self.hears_of_broken_links(node) {
             return;
         }
+        let passed = self.nodes[node.index()].interfaces[port.interface].agent.unwrap_or(AgentId::NONE);
         for frame in self.cells[id.index()].wlan.withdraw(from, port.to) {
-            self.reroute(node, ParcelKey(frame.key));
+            self.reroute(node, ParcelKey(frame.key), passed);
         }
         self.follow_routing(node);
     }
