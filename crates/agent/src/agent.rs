@@ -1,10 +1,14 @@
 //! The agent trait.
 
+use std::net::IpAddr;
+
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use crate::context::Context;
 use crate::counter::DropReason;
 use crate::link::{LinkEvent, LinkSenses};
+use crate::obligation::{Obligation, Owed};
+use crate::transfer::{FlowState, ImportError, Whose};
 
 /// A transport-aware state machine at the edge of a wireless hop.
 ///
@@ -38,6 +42,12 @@ pub trait Agent: Send {
         let _ = (event, cx);
     }
 
+    /// A message from the agent in the seat at the node with this address ([`Context::tell`]). It may come from
+    /// anywhere: what it says is to be checked.
+    fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
+        let _ = (from, octets, cx);
+    }
+
     /// When [`Agent::on_deadline`] is next due, and why. Read after every call.
     fn deadline(&self) -> Option<Deadline> {
         None
@@ -64,6 +74,34 @@ pub trait Agent: Send {
         0
     }
 
+    /// What it owes of a connection, by its direction from the core side to the radio side.
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        let _ = connection;
+        Obligation::Free
+    }
+
+    /// What it owes of all connections: the sum of what [`Agent::obligation`] says of each.
+    fn owed(&self) -> Owed {
+        Owed::default()
+    }
+
+    /// Takes the state of these connections out, with the packets that it holds of them: it sends nothing, and
+    /// does not know them any more.
+    ///
+    /// The law: once another agent of the same scheme and settings has [imported](Agent::import) all of it,
+    /// at any moment, connections end as they would have ended; they may for a while be slower.
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let _ = (whose, cx);
+        Vec::new()
+    }
+
+    /// Goes on with a connection from the state that another agent of the scheme had of it. The state may come
+    /// from a file or another machine: it may be anything.
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let _ = cx;
+        Err(ImportError::OtherScheme(state.scheme.to_string()))
+    }
+
     /// Sends on everything that it holds, in order, because it will not be called again or is to be taken out of the path.
     ///
     /// The law: afterwards [`Agent::held`] is 0, and the agent may be called on as before.
@@ -72,7 +110,7 @@ pub trait Agent: Send {
     }
 
     /// Sends on what it holds of one connection, in order, and forgets it, because it will see no more of it: a world has set the
-    /// connection aside. `connection` is its direction from the core side to the radio side. One that it does not know is no matter.
+    /// connection aside. `connection` is its direction from the core side to the radio side. One that it does not know is no matter. What it owes of it is lost.
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         let _ = (connection, cx);
     }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use bytes::Bytes;
 use lasthop_packet::{Instant, Packet, Rng};
 
 use crate::agent::Side;
@@ -19,6 +20,8 @@ pub struct Outbox {
     pub reports: Vec<Report>,
     /// What may pass from now on without asking, once the packets above have left. A world is free to ignore it.
     pub bypasses: Vec<Bypass>,
+    /// Messages to the agents in other seats, each with the address of their node.
+    pub messages: Vec<(IpAddr, Bytes)>,
 }
 
 /// The world as an agent sees it during one call.
@@ -29,12 +32,13 @@ pub struct Context<'a> {
     outbox: &'a mut Outbox,
     budget: Budget,
     neighbour: Option<IpAddr>,
+    may_owe: bool,
 }
 
 impl<'a> Context<'a> {
     /// A context for one call, with the default budget.
     pub fn new(now: Instant, rng: &'a mut Rng, outbox: &'a mut Outbox) -> Self {
-        Self { now, rng, outbox, budget: Budget::default(), neighbour: None }
+        Self { now, rng, outbox, budget: Budget::default(), neighbour: None, may_owe: true }
     }
 
     /// The same with another budget.
@@ -56,6 +60,19 @@ impl<'a> Context<'a> {
         self.neighbour
     }
 
+    /// The same with whether new obligations may be taken on.
+    #[must_use]
+    pub const fn with_obligations(self, may_owe: bool) -> Self {
+        Self { may_owe, ..self }
+    }
+
+    /// Whether the agent may take on a new obligation for the connection of this call. Not where the world is
+    /// at a bound, or wants the agent out of the connection's path as soon as it is
+    /// [free](crate::Obligation::Free).
+    pub const fn may_owe(&self) -> bool {
+        self.may_owe
+    }
+
     /// How much memory the agent may take; see [`Agent::octets`](crate::Agent::octets).
     pub const fn budget(&self) -> Budget {
         self.budget
@@ -74,6 +91,12 @@ impl<'a> Context<'a> {
     /// Sends a packet to one side. It leaves before the packet in hand.
     pub fn send(&mut self, to: Side, packet: Packet) {
         self.outbox.packets.push((to, packet));
+    }
+
+    /// Sends a message to the agent in the seat at the node with this address, if there is one: nothing says
+    /// that it arrives. See [`Agent::on_message`](crate::Agent::on_message).
+    pub fn tell(&mut self, peer: IpAddr, message: Bytes) {
+        self.outbox.messages.push((peer, message));
     }
 
     /// Reports what happened.
@@ -100,6 +123,7 @@ impl<'a> Context<'a> {
     /// The same call, with another outbox and a budget beside others: how a stack calls one of its agents.
     pub(crate) fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
         let budget = self.budget.beside(taken);
-        Context { now: self.now, rng: self.rng, outbox, budget, neighbour: self.neighbour }
+        let Self { now, neighbour, may_owe, .. } = *self;
+        Context { now, rng: self.rng, outbox, budget, neighbour, may_owe }
     }
 }

@@ -5,6 +5,8 @@
 //! | [`agent`] | [`Agent`], the trait; [`Side`], [`Verdict`] |
 //! | [`context`] | [`Context`], what a world hands to an agent in each call |
 //! | [`budget`] | [`Budget`], how much memory agents may take |
+//! | [`obligation`] | [`Obligation`], what would break if an agent went away |
+//! | [`transfer`] | [`FlowState`], a connection's state as a value |
 //! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
 //! | [`bypass`] | [`Bypass`], what an agent lets pass without being asked |
 //! | [`report`] | [`Report`], the only telemetry |
@@ -25,11 +27,13 @@ pub mod counter;
 pub mod flow_table;
 pub mod link;
 pub mod lookup;
+pub mod obligation;
 pub mod packet_queue;
 pub mod report;
 pub mod segment_cache;
 pub mod stack;
 mod timer_heap;
+pub mod transfer;
 
 pub use agent::{Agent, Deadline, Side, Verdict};
 pub use budget::{Budget, Room};
@@ -39,7 +43,9 @@ pub use counter::{Counter, DropReason, Tally};
 pub use flow_table::FlowTable;
 pub use link::{Fate, LinkEvent, LinkSenses};
 pub use lookup::Lookup;
+pub use obligation::{Obligation, Owed};
 pub use packet_queue::PacketQueue;
 pub use report::Report;
 pub use segment_cache::SegmentCache;
 pub use stack::Stack;
+pub use transfer::{FlowState, ImportError, Whose};

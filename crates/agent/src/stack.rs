@@ -1,12 +1,17 @@
 //! Agents on top of each other are an agent.
 
+use std::net::IpAddr;
+
+use bytes::{BufMut as _, BytesMut};
 use lasthop_packet::{FlowKey, Packet};
 
 use crate::agent::{Agent, Deadline, Side, Verdict};
 use crate::context::{Context, Outbox};
 use crate::counter::AT_BOUND;
 use crate::link::{LinkEvent, LinkSenses};
+use crate::obligation::{Obligation, Owed};
 use crate::report::Report;
+use crate::transfer::{FlowState, ImportError, Whose};
 
 /// A stack of agents, the one nearest to the core side first. An empty stack forwards everything untouched.
 ///
@@ -94,6 +99,12 @@ impl Stack {
         for report in self.sent.reports.drain(..) {
             cx.report(report);
         }
+        for (peer, message) in self.sent.messages.drain(..) {
+            let mut octets = BytesMut::with_capacity(1 + message.len());
+            octets.put_u8(index as u8);
+            octets.extend_from_slice(&message);
+            cx.tell(peer, octets.freeze());
+        }
         let sent = self.sent.packets.drain(..).rev();
         self.under_way.extend(sent.map(|(to, packet)| UnderWay { from: index, to, packet }));
         // What one lets pass the others have not seen.
@@ -160,6 +171,39 @@ impl Agent for Stack {
 
     fn octets(&self) -> usize {
         self.agents.iter().map(|agent| agent.octets()).sum()
+    }
+
+    /// The first octet of a message says which agent of the other stack it is for: the same as its sender.
+    fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
+        let Some((layer, octets)) = octets.split_first() else { return };
+        if usize::from(*layer) < self.agents.len() {
+            self.call(usize::from(*layer), cx, |agent, cx| agent.on_message(from, octets, cx));
+        }
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        self.agents.iter().map(|agent| agent.obligation(connection)).fold(Obligation::Free, Obligation::with)
+    }
+
+    fn owed(&self) -> Owed {
+        self.agents.iter().map(|agent| agent.owed()).fold(Owed::default(), Owed::plus)
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let mut states = Vec::new();
+        for index in 0..self.agents.len() {
+            let of_agent = self.call(index, cx, |agent, cx| agent.export(whose, cx));
+            states.extend(of_agent.into_iter().map(|state| FlowState { layer: index as u8, ..state }));
+        }
+        states
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let layer = usize::from(state.layer);
+        if layer >= self.agents.len() {
+            return Err(ImportError::OtherScheme(state.scheme.to_string()));
+        }
+        self.call(layer, cx, |agent, cx| agent.import(state, cx))
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {

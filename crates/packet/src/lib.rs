@@ -12,6 +12,7 @@
 //! | [`packet`] | [`Packet`]: headers, payload and, beside them, the octets as they came |
 //! | [`wire`] | octets to [`Packet`] and back |
 //! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
+//! | [`record`] | a packet that is stored, or sent to another machine |
 //! | [`pcapng`] | a capture file that Wireshark reads |
 //!
 //! Start with [`Packet`].
@@ -22,6 +23,7 @@ pub mod packet;
 pub mod payload;
 pub mod pcapng;
 pub mod quote;
+pub mod record;
 pub mod rng;
 pub mod seq;
 pub mod time;
@@ -32,6 +34,7 @@ pub use header::{Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Ud
 pub use packet::{FlowKey, Packet, Transport};
 pub use payload::Payload;
 pub use quote::Quotation;
+pub use record::PacketRecord;
 pub use rng::Rng;
 pub use seq::Seq;
 pub use time::Instant;

@@ -250,7 +250,7 @@ impl Packet {
 }
 
 /// One direction of a TCP connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct FlowKey {
     /// Address and port of the sender.
     pub source: (IpAddr, u16),

@@ -20,6 +20,7 @@ pub mod scheme;
 pub mod settings;
 pub mod snoop;
 pub mod stack;
+mod transfer;
 pub mod words;
 
 pub use scheme::{Placement, Role, Scheme, SchemeError, Seat};

@@ -70,6 +70,7 @@ mod settings;
 mod shares;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 pub use agent::Lle;
 pub use scheme::SCHEME;

@@ -164,9 +164,13 @@ pub mod settings;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod transfer;
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Budget, Bypass, Context, Deadline, FlowTable, Report, Room, Side, Verdict};
+use lasthop_agent::{
+    Agent, Budget, Bypass, Context, Deadline, FlowState, FlowTable, ImportError, Report, Room, Side, Verdict,
+    Whose,
+};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use flow::SnoopFlow;
@@ -351,6 +355,14 @@ impl Agent for Snoop {
 
     fn octets(&self) -> usize {
         self.octets
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.import_flow(state, cx)
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_GENERATED, ACKS_SUPPRESSED, AT_BOUND, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, Fate, FlowTable, LinkEvent, LinkSenses, Lookup, Report, Side, Verdict,
+    Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent, LinkSenses, Lookup,
+    Obligation, Owed, Report, Side, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
@@ -38,14 +39,37 @@ pub struct Lle {
     queued: u64,
     queueing: u32,
     /// ACKs that were kept back and pass later.
-    owed: u64,
+    owed_acks: u64,
+    owed: Owed,
 }
 
 impl Lle {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings, role: Role) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
-        Self { settings, role, flows, heard: Lookup::new(), octets: 0, queued: 0, queueing: 0, owed: 0 }
+        Self {
+            settings,
+            role,
+            flows,
+            heard: Lookup::new(),
+            octets: 0,
+            queued: 0,
+            queueing: 0,
+            owed_acks: 0,
+            owed: Owed::default(),
+        }
+    }
+
+    /// Forgets a flow, with the packets that it has.
+    pub(super) fn discard(&mut self, key: FlowKey) {
+        if let Some(flow) = self.flows.remove(key) {
+            self.settle(Account::of(&flow), Account::default());
+        }
+    }
+
+    /// Puts the state of a flow in the place of another.
+    pub(super) fn replace(&mut self, key: FlowKey, flow: LleFlow, budget: Budget) {
+        let _ = self.with(key, budget, |known, _, _| *known = flow);
     }
 
     /// Octets that senders take for arrived on this agent's word alone: what would be lost with it if the receivers had not got it.
@@ -115,11 +139,12 @@ impl Lle {
         self.octets = self.octets - before.octets + after.octets;
         self.queued = self.queued - u64::from(before.queued) + u64::from(after.queued);
         self.queueing = self.queueing - u32::from(before.queued > 0) + u32::from(after.queued > 0);
-        self.owed = self.owed - u64::from(before.owes) + u64::from(after.owes);
+        self.owed_acks = self.owed_acks - u64::from(before.owes) + u64::from(after.owes);
+        self.owed.change(before.obligation, after.obligation);
     }
 
     /// A connection begins: what is known of one with the same addresses and ports is void. `false` if there is no room.
-    fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) -> bool {
+    pub(super) fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) -> bool {
         self.forget(key, cx);
         let most = cx.budget().flows;
         if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
@@ -171,7 +196,7 @@ impl Lle {
             return Verdict::Forward;
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
-        let registered = self.has_registered(cx);
+        let (registered, may_owe) = (self.has_registered(cx), cx.may_owe());
         let decision = self.with(key, cx.budget(), |flow, settings, shares| {
             flow.on_leaving(packet);
             let mut mark = Mark::NONE;
@@ -194,14 +219,14 @@ impl Lle {
             if packet.segment_len() == 0 {
                 // There is nothing to acknowledge.
             } else if is_last_hop {
-                if flow.has_peer && flow.radio_shift().is_some() {
+                if may_owe && flow.has_peer && flow.radio_shift().is_some() {
                     let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
                     is_full = promise == Promise::NoRoom;
                     mark = if promise == Promise::Made { mark.with(Mark::PROMISE) } else { mark };
                 } else {
                     flow.confirming.on_plain_data(packet);
                 }
-            } else if let Some(control) = &mut flow.control {
+            } else if let Some(control) = flow.control.as_mut().filter(|_| may_owe) {
                 control.on_data(packet, shares.room, now);
             }
             mark.put(packet);
@@ -294,11 +319,27 @@ impl Agent for Lle {
     }
 
     fn held(&self) -> u64 {
-        self.owed
+        self.owed_acks
     }
 
     fn octets(&self) -> usize {
         self.octets
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        self.flows.peek(connection).map_or(Obligation::Free, LleFlow::obligation)
+    }
+
+    fn owed(&self) -> Owed {
+        self.owed
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.import_flow(state, cx)
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

@@ -1,15 +1,18 @@
 //! The sender's side: data that the link layer delivers is acknowledged here, on the receiver's behalf.
 
 mod hearing;
+mod saved;
 
 use lasthop_agent::{Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
+use serde::{Deserialize, Serialize};
 
 use super::mark::Mark;
 use super::ranges::Ranges;
 use super::receiver::Receiver;
 use super::settings::Settings;
 pub(super) use hearing::{DUPLICATES, Hearing, Manner};
+pub(super) use saved::SavedConfirming;
 
 /// What is known of data that goes out over the hop.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ pub(super) struct Confirming {
 }
 
 /// How far everybody is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Told {
     /// The sender knows that everything before has arrived.
     pub(super) acknowledged: Seq,

@@ -1,5 +1,7 @@
 //! LLE-TCP_CC: a mobile host's TCP hears of what its hop took over, and the agent sees to the rest of the way.
 
+mod saved;
+
 use std::time::Duration;
 
 use lasthop_agent::{Room, SegmentCache};
@@ -7,6 +9,7 @@ use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
 use super::confirming::DUPLICATES;
 use super::ranges::Ranges;
+pub(super) use saved::SavedControl;
 
 /// The local time-out before a round trip was measured, and its least and its longest (RFC 6298, with Linux's least).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -114,6 +117,11 @@ impl Control {
             }
             self.buffer.insert(packet.clone(), Stored { sent_at: now, is_timed: true });
         }
+    }
+
+    /// Whether nothing is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
     }
 
     /// Octets of memory that it takes.

@@ -1,6 +1,8 @@
 //! What is kept about a connection.
 
+use lasthop_agent::Obligation;
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags, Timestamps};
+use serde::{Deserialize, Serialize};
 
 use super::confirming::Confirming;
 use super::control::Control;
@@ -11,12 +13,12 @@ use super::settings::Settings;
 /// A connection, from its handshake on: without the handshake nobody knows how windows are scaled (RFC 7323, section 2).
 #[derive(Debug)]
 pub(super) struct LleFlow {
-    core_scale: Scale,
-    radio_scale: Scale,
+    pub(super) core_scale: Scale,
+    pub(super) radio_scale: Scale,
     /// The agent behind the hop keeps ACKs back for which it has a promise.
     pub(super) has_peer: bool,
     /// The latest TSval that went to the radio side.
-    latest_value: Option<u32>,
+    pub(super) latest_value: Option<u32>,
     /// The host on the radio side.
     pub(super) receiver: Receiver,
     /// Data to the radio side.
@@ -28,8 +30,8 @@ pub(super) struct LleFlow {
 }
 
 /// What a side's SYN said of its windows.
-#[derive(Clone, Copy, Debug)]
-enum Scale {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum Scale {
     /// There was none yet.
     Unknown,
     /// They are not to be scaled.
@@ -43,6 +45,14 @@ impl Scale {
             //= RFC 7323, section 2.3: more than 14 counts for 14
             Some(shift) => Self::Shift(shift.min(14)),
             None => Self::None,
+        }
+    }
+
+    /// The same where it comes from elsewhere.
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            Self::Shift(shift) => Self::Shift(shift.min(14)),
+            other => other,
         }
     }
 
@@ -120,6 +130,16 @@ impl LleFlow {
     pub(super) fn allocated(&self) -> usize {
         let control = self.control.as_ref().map_or(0, |control| control.allocated());
         self.confirming.kept.allocated() + control
+    }
+
+    /// What is owed: what a sender takes for arrived on our word alone, as long as it is kept here.
+    pub(super) fn obligation(&self) -> Obligation {
+        let keeps = !self.confirming.kept.is_empty()
+            || self.control.as_ref().is_some_and(|control| !control.is_empty());
+        match u64::from(self.unproven()) {
+            octets if keeps && octets > 0 => Obligation::Owes(octets),
+            _ => Obligation::Free,
+        }
     }
 
     /// Octets that a sender takes for arrived on our word alone.

@@ -1,9 +1,10 @@
 //! What the link layer delivered beyond a hole.
 
 use lasthop_packet::Seq;
+use serde::{Deserialize, Serialize};
 
 /// At most eight ranges of sequence numbers, in no order: a hole is short-lived, and what is forgotten the receiver's own ACKs tell.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
     len: u8,
     ranges: [(Seq, Seq); 8],
@@ -12,6 +13,11 @@ pub(super) struct Ranges {
 impl Ranges {
     /// None.
     pub(super) const EMPTY: Self = Self { len: 0, ranges: [(Seq(0), Seq(0)); 8] };
+
+    /// The same where they come from elsewhere.
+    pub(super) fn bounded(self) -> Self {
+        Self { len: self.len.min(8), ..self }
+    }
 
     /// Adds `[left, right)`, joined to what it touches; forgotten where there is no room.
     pub(super) fn add(&mut self, left: Seq, right: Seq) {

@@ -1,9 +1,10 @@
 //! What is known of a receiver, to speak for it.
 
 use lasthop_packet::{FlowKey, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Timestamps};
+use serde::{Deserialize, Serialize};
 
 /// The host on the radio side, from what it has said itself.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Receiver {
     /// The sequence number of what it sends next.
     pub(super) next: Seq,

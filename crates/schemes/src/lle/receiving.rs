@@ -1,9 +1,13 @@
 //! The receiver's side: ACKs that need not cross the hop.
 
+mod saved;
+
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
+use serde::{Deserialize, Serialize};
 
 use super::mark::Mark;
 use super::settings::Settings;
+pub(super) use saved::SavedReceiving;
 
 /// What is known of data that comes in over the hop, and of the ACKs that the host here answers with.
 #[derive(Debug, Default)]
@@ -28,7 +32,7 @@ pub(super) struct Receiving {
     segment: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Passed {
     ack: Seq,
     /// In octets.

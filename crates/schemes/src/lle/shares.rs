@@ -1,6 +1,6 @@
 //! What connections share, and what follows for the ACKs made for one of them.
 
-use lasthop_agent::Room;
+use lasthop_agent::{Obligation, Room};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::flow::LleFlow;
@@ -31,11 +31,17 @@ pub(super) struct Account {
     pub(super) octets: usize,
     pub(super) queued: u32,
     pub(super) owes: bool,
+    pub(super) obligation: Obligation,
 }
 
 impl Account {
     pub(super) fn of(flow: &LleFlow) -> Self {
-        Self { octets: flow.allocated(), queued: flow.confirming.queued(), owes: flow.receiving.owes() }
+        Self {
+            octets: flow.allocated(),
+            queued: flow.confirming.queued(),
+            owes: flow.receiving.owes(),
+            obligation: flow.obligation(),
+        }
     }
 }
 

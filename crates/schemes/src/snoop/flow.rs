@@ -13,7 +13,7 @@ use super::segmentation::{cut, is_repairable, stamp};
 use super::settings::{LossDetection, Settings};
 
 /// Further apart than this, two numbers cannot belong to the same window (RFC 7323, section 2.2).
-const LARGEST_WINDOW: u32 = 1 << 30;
+pub(super) const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub struct SnoopFlow {
     /// What may pass without asking, as last said.
     pub(super) limits: Option<Limits>,
     /// The latest TSval that the receiver may have taken over.
-    highest_tsval: Option<Seq>,
+    pub(super) highest_tsval: Option<Seq>,
     /// Whether copies carry it.
     monotone_timestamps: bool,
 }
@@ -354,6 +354,6 @@ impl SnoopFlow {
 }
 
 /// Octets of the segments that a packet consists of.
-fn segment_octets(packet: &Packet) -> u32 {
+pub(super) fn segment_octets(packet: &Packet) -> u32 {
     packet.segment_size().map_or(packet.payload().len() as u32, |size| u32::from(size.get()))
 }

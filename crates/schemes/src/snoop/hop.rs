@@ -27,6 +27,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_packet::{FlowKey, Instant};
+use serde::{Deserialize, Serialize};
 
 use super::settings::Settings;
 
@@ -42,6 +43,12 @@ const LEAST_PATIENCE: u64 = 65_535;
 
 /// Larger than any hop's content; keeps arithmetic in bounds.
 const LARGEST_WINDOW: u64 = 1 << 40;
+
+/// No segment is larger than a packet.
+const LARGEST_SEGMENT: u32 = 65_535;
+
+/// No least round-trip time is longer.
+const LONGEST_LEAST: Duration = Duration::from_secs(120);
 
 /// The hop to one mobile host.
 #[derive(Debug)]
@@ -65,6 +72,15 @@ pub struct LastHop {
     round: Round,
     drain: Option<Drain>,
     shrinking: Option<Shrinking>,
+}
+
+/// What is known of a hop beside its connections.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct HopEstimate {
+    window: u64,
+    segment: u32,
+    least: Option<Duration>,
+    rate: u64,
 }
 
 /// A round trip: from its start until something is acknowledged that left after it.
@@ -111,6 +127,20 @@ impl LastHop {
             drain: None,
             shrinking: None,
         }
+    }
+
+    /// What is known of it beside its connections.
+    pub const fn estimate(&self) -> HopEstimate {
+        HopEstimate { window: self.window, segment: self.segment, least: self.least, rate: self.rate }
+    }
+
+    /// Goes on from what was known of it elsewhere.
+    pub fn go_on_from(&mut self, estimate: HopEstimate, now: Instant) {
+        self.window = estimate.window.min(LARGEST_WINDOW);
+        self.segment = estimate.segment.min(LARGEST_SEGMENT);
+        self.least = estimate.least.map(|least| least.min(LONGEST_LEAST));
+        self.rate = estimate.rate.min(LARGEST_WINDOW);
+        (self.least_since, self.round) = (now, Round { start: now, ..Round::default() });
     }
 
     /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::settings::{Settings, Timer};
 
 /// However often a timer backs off, it does not wait longer than this.
 const LONGEST: Duration = Duration::from_secs(1);
+
+/// A round-trip time beyond this (RFC 9293, section 3.4.1, the maximum segment lifetime) is none.
+const LONGEST_HOP: Duration = Duration::from_secs(120);
 
 /// The longest that the ACK of a single segment is waited for beyond a round trip (Linux, `TCP_DELACK_MAX`).
 const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
@@ -21,7 +26,7 @@ const STEP: Duration = Duration::from_millis(50);
 const MOST: u32 = CHANCE + 4;
 
 /// Smoothed round-trip time, deviation, the least that was measured, and whether the timer's copies were needed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct HopRtt {
     srtt: Duration,
     rttvar: Duration,
@@ -34,6 +39,17 @@ impl HopRtt {
     /// An estimate before the first measurement.
     pub const fn new(srtt: Duration, rttvar: Duration) -> Self {
         Self { srtt, rttvar, least: None, needless: 0 }
+    }
+
+    /// The same where it comes from elsewhere: nothing in it is longer than a packet can be on a hop.
+    pub fn bounded(self) -> Self {
+        let bounded = |time: Duration| time.min(LONGEST_HOP);
+        Self {
+            srtt: bounded(self.srtt),
+            rttvar: bounded(self.rttvar),
+            least: self.least.map(bounded),
+            needless: self.needless.min(MOST),
+        }
     }
 
     /// The least round-trip time measured; zero before the first measurement.

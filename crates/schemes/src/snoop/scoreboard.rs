@@ -165,6 +165,11 @@ impl Scoreboard {
         self.ranges.iter()
     }
 
+    /// When `seq` last left, and whether it left more than once.
+    pub fn last_departure(&self, seq: Seq) -> Option<(Instant, bool)> {
+        self.range_at(seq).map(|range| (range.sent, range.ambiguous))
+    }
+
     /// The range that `seq` lies in.
     pub fn range_at(&self, seq: Seq) -> Option<&Range> {
         self.ranges.get(self.ranges.first_behind(seq)).filter(|range| !range.seq.after(seq))

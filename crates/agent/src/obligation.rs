@@ -1,0 +1,69 @@
+//! What an agent owes of a connection: what would break if it went away.
+
+/// What an agent owes of a connection.
+///
+/// Worlds never step aside from, evict or reload away a connection that is not [`Obligation::Free`]: they
+/// wait, count the octets at risk, and at a bound refuse new obligations first ([`crate::Context::may_owe`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Obligation {
+    /// Nothing: the agent may be taken out of the path at any time.
+    #[default]
+    Free,
+    /// It has acknowledged so many octets that may not have been delivered, and that it can still deliver.
+    Owes(u64),
+    /// It is an end of both legs, which have sequence numbers of their own: without it the connection breaks.
+    /// So many octets are acknowledged on one leg and not on the other.
+    Terminates(u64),
+}
+
+impl Obligation {
+    /// Whether nothing is owed.
+    pub const fn is_free(self) -> bool {
+        matches!(self, Self::Free)
+    }
+
+    /// Octets at risk: what a sender takes for delivered and only this agent can deliver.
+    pub const fn octets(self) -> u64 {
+        match self {
+            Self::Free => 0,
+            Self::Owes(octets) | Self::Terminates(octets) => octets,
+        }
+    }
+
+    /// What two agents owe of one connection.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        let octets = self.octets().saturating_add(other.octets());
+        match (self, other) {
+            (Self::Free, Self::Free) => Self::Free,
+            (Self::Terminates(_), _) | (_, Self::Terminates(_)) => Self::Terminates(octets),
+            _ => Self::Owes(octets),
+        }
+    }
+}
+
+/// What an agent owes of all its connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owed {
+    /// Connections that are not [`Obligation::Free`].
+    pub connections: u64,
+    /// Octets at risk.
+    pub octets: u64,
+}
+
+impl Owed {
+    /// Takes note that a connection's obligation has changed.
+    pub fn change(&mut self, before: Obligation, after: Obligation) {
+        self.connections = self.connections + u64::from(!after.is_free()) - u64::from(!before.is_free());
+        self.octets = self.octets + after.octets() - before.octets();
+    }
+
+    /// What two agents owe. A connection of which both owe something counts twice.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            connections: self.connections.saturating_add(other.connections),
+            octets: self.octets.saturating_add(other.octets),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What was acknowledged in the receiver's name, as a value.
+
+use lasthop_agent::ImportError;
+use lasthop_packet::{Instant, PacketRecord, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::{Confirming, Kept, Told};
+use crate::lle::ranges::Ranges;
+use crate::lle::transfer::{MOST_COUNTED, Restoring};
+use crate::transfer::Away;
+
+/// A [`Confirming`] as a value.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::lle) struct SavedConfirming {
+    told: Option<Told>,
+    above: Ranges,
+    said: Option<Seq>,
+    asked_for: Option<Seq>,
+    kept: Vec<(PacketRecord, Option<Away>)>,
+    echo: Option<u32>,
+    segment: u32,
+    filled_at: Option<Away>,
+    duplicates: u32,
+    advanced_at: Away,
+    silent_since: Away,
+    repairs: u32,
+    complaint: Option<(Seq, Option<Away>)>,
+}
+
+impl Confirming {
+    pub(in crate::lle) fn save(&self, now: Instant) -> SavedConfirming {
+        let away = |at: Instant| Away::from(at, now);
+        let kept = self.kept.iter();
+        let kept =
+            kept.map(|kept| (PacketRecord::from(&kept.packet), kept.notes.repaired.map(away))).collect();
+        SavedConfirming {
+            told: self.told,
+            above: self.above,
+            said: self.said,
+            asked_for: self.asked_for,
+            kept,
+            echo: self.echo,
+            segment: self.segment,
+            filled_at: self.filled_at.map(away),
+            duplicates: self.duplicates,
+            advanced_at: away(self.advanced_at),
+            silent_since: away(self.silent_since),
+            repairs: self.repairs,
+            complaint: self.complaint.map(|(seq, since)| (seq, since.map(away))),
+        }
+    }
+}
+
+impl SavedConfirming {
+    pub(in crate::lle) fn restore(
+        self,
+        restoring: &mut Restoring,
+        now: Instant,
+    ) -> Result<Confirming, ImportError> {
+        let past = |away: Away| away.to(now).min(now);
+        let mut kept = Confirming::new().kept;
+        for (record, repaired) in self.kept {
+            let packet = restoring.segment(record, |packet| kept.cost_of(packet))?;
+            kept.insert(packet, Kept { repaired: repaired.map(past) });
+        }
+        Ok(Confirming {
+            told: self.told,
+            above: self.above.bounded(),
+            said: self.said,
+            asked_for: self.asked_for,
+            kept,
+            echo: self.echo,
+            segment: self.segment.min(u32::from(u16::MAX)),
+            filled_at: self.filled_at.map(past),
+            duplicates: self.duplicates.min(MOST_COUNTED),
+            advanced_at: past(self.advanced_at),
+            silent_since: past(self.silent_since),
+            repairs: self.repairs.min(MOST_COUNTED),
+            complaint: self.complaint.map(|(seq, since)| (seq, since.map(past))),
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! What a mobile host's own TCP was told of, as a value.
+
+use std::time::Duration;
+
+use lasthop_agent::{ImportError, SegmentCache};
+use lasthop_packet::{Instant, PacketRecord, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::{Control, LONGEST_TIMEOUT, Stored};
+use crate::lle::ranges::Ranges;
+use crate::lle::transfer::{MOST_COUNTED, Restoring};
+use crate::transfer::Away;
+
+/// A [`Control`] as a value.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::lle) struct SavedControl {
+    /// Each with when it was sent, and whether that was only once.
+    buffer: Vec<(PacketRecord, Away, bool)>,
+    told: Option<Seq>,
+    above: Ranges,
+    is_frozen: bool,
+    echo: Option<u32>,
+    segment: u32,
+    duplicates: u32,
+    recover: Option<Seq>,
+    smoothed: Option<(Duration, Duration)>,
+    expiries: u32,
+    waiting_since: Away,
+}
+
+impl Control {
+    pub(in crate::lle) fn save(&self, now: Instant) -> SavedControl {
+        let buffer = self.buffer.iter().map(|stored| {
+            let Stored { sent_at, is_timed } = stored.notes;
+            (PacketRecord::from(&stored.packet), Away::from(sent_at, now), is_timed)
+        });
+        SavedControl {
+            buffer: buffer.collect(),
+            told: self.told,
+            above: self.above,
+            is_frozen: self.is_frozen,
+            echo: self.echo,
+            segment: self.segment,
+            duplicates: self.duplicates,
+            recover: self.recover,
+            smoothed: self.smoothed,
+            expiries: self.expiries,
+            waiting_since: Away::from(self.waiting_since, now),
+        }
+    }
+}
+
+impl SavedControl {
+    /// `room` is what the buffer may take by the settings here.
+    pub(in crate::lle) fn restore(
+        self,
+        room: usize,
+        restoring: &mut Restoring,
+        now: Instant,
+    ) -> Result<Control, ImportError> {
+        let past = |away: Away| away.to(now).min(now);
+        let mut buffer = SegmentCache::new(usize::MAX);
+        for (record, sent_at, is_timed) in self.buffer {
+            let packet = restoring.segment(record, |packet| buffer.cost_of(packet))?;
+            buffer.insert(packet, Stored { sent_at: past(sent_at), is_timed });
+        }
+        let bounded = |time: Duration| time.min(LONGEST_TIMEOUT);
+        Ok(Control {
+            buffer,
+            room,
+            told: self.told,
+            above: self.above.bounded(),
+            is_frozen: self.is_frozen,
+            echo: self.echo,
+            segment: self.segment.min(u32::from(u16::MAX)),
+            duplicates: self.duplicates.min(MOST_COUNTED),
+            recover: self.recover,
+            smoothed: self.smoothed.map(|(mean, deviation)| (bounded(mean), bounded(deviation))),
+            expiries: self.expiries.min(MOST_COUNTED),
+            waiting_since: past(self.waiting_since),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! A connection's state as a value: how its windows are scaled, what was promised and acknowledged in the receiver's name, what is
+//! kept for that, and what is owed to the other end.
+
+use lasthop_agent::{Agent as _, Context, FlowState, ImportError, Room, Whose};
+use lasthop_packet::{FlowKey, Packet, PacketRecord};
+use serde::{Deserialize, Serialize};
+
+use super::agent::Lle;
+use super::confirming::SavedConfirming;
+use super::control::SavedControl;
+use super::flow::{LleFlow, Scale};
+use super::receiver::Receiver;
+use super::receiving::SavedReceiving;
+use super::scheme::SCHEME;
+use crate::transfer::{export, import, segment};
+
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes another.
+const VERSION: u8 = 1;
+
+/// What is exported of a flow.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedFlow {
+    core_scale: Scale,
+    radio_scale: Scale,
+    has_peer: bool,
+    latest_value: Option<u32>,
+    receiver: Receiver,
+    confirming: SavedConfirming,
+    receiving: SavedReceiving,
+    control: Option<SavedControl>,
+}
+
+/// Counts that come from elsewhere are cut to this: more would change nothing.
+pub(super) const MOST_COUNTED: u32 = 1 << 16;
+
+/// Where the packets of a state go: all of one connection, as long as there is room.
+pub(super) struct Restoring {
+    pub(super) connection: FlowKey,
+    /// Memory that may still be taken.
+    left: usize,
+}
+
+impl Restoring {
+    /// A segment of the connection, if it is one and there is room. `cost` is what it takes.
+    pub(super) fn segment(
+        &mut self,
+        record: PacketRecord,
+        cost: impl FnOnce(&Packet) -> usize,
+    ) -> Result<Packet, ImportError> {
+        let packet = segment(record, self.connection)?;
+        let cost = cost(&packet);
+        // What was acknowledged must not be lost: rather all of it stays where it was.
+        self.left = self.left.checked_sub(cost).ok_or(ImportError::NoRoom("octets"))?;
+        Ok(packet)
+    }
+}
+
+impl Lle {
+    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys: Vec<FlowKey> = self.flows.keys().filter(|key| whose.includes(*key)).collect();
+        keys.into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
+    }
+
+    fn export_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
+        let flow = self.flows.peek(key)?;
+        let saved = SavedFlow {
+            core_scale: flow.core_scale,
+            radio_scale: flow.radio_scale,
+            has_peer: flow.has_peer,
+            latest_value: flow.latest_value,
+            receiver: flow.receiver,
+            confirming: flow.confirming.save(cx.now()),
+            receiving: flow.receiving.save(cx.now()),
+            control: flow.control.as_ref().map(|control| control.save(cx.now())),
+        };
+        let state = export(SCHEME.name, VERSION, key, &saved)?;
+        self.discard(key);
+        Some(state)
+    }
+
+    pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let key = state.connection;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        if self.flows.peek(key).is_some() {
+            return Err(ImportError::Known);
+        }
+        let Room { of_flow, in_all, .. } = cx.budget().room(0, self.octets());
+        let mut restoring = Restoring { connection: key, left: of_flow.min(in_all) };
+        let flow = saved.restore(&mut restoring, self.settings.sender_buffer, cx)?;
+        if !self.begin(key, cx) {
+            return Err(ImportError::NoRoom("connections"));
+        }
+        self.replace(key, flow, cx.budget());
+        Ok(())
+    }
+}
+
+impl SavedFlow {
+    fn restore(
+        self,
+        restoring: &mut Restoring,
+        sender_buffer: usize,
+        cx: &Context<'_>,
+    ) -> Result<LleFlow, ImportError> {
+        let now = cx.now();
+        let confirming = self.confirming.restore(restoring, now)?;
+        let receiving = self.receiving.restore(restoring.connection, now)?;
+        let control =
+            self.control.map(|control| control.restore(sender_buffer, restoring, now)).transpose()?;
+        Ok(LleFlow {
+            core_scale: self.core_scale.bounded(),
+            radio_scale: self.radio_scale.bounded(),
+            has_peer: self.has_peer,
+            latest_value: self.latest_value,
+            receiver: self.receiver,
+            confirming,
+            receiving,
+            control: control.map(Box::new),
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! A connection's state as a value: its cache, what waits, and what is known of the hop.
+//!
+//! What the receiver SACKed is left out: it repeats that. So are the state of the timer, and what was signalled to the sender:
+//! the agent that goes on may repair something a second time, or slow the sender down a second time.
+
+use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
+use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::flow::{LARGEST_WINDOW, Notes, SnoopFlow, segment_octets};
+use super::hop::HopEstimate;
+use super::rtt::HopRtt;
+use super::scheme::SCHEME;
+use super::scoreboard::Scoreboard;
+use super::{Settings, Snoop};
+use crate::transfer::{Away, export, import, segment};
+
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes another.
+const VERSION: u8 = 1;
+
+/// What is exported of a flow.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedFlow {
+    last_ack: Option<Seq>,
+    window: u16,
+    highest: Seq,
+    fin: Option<Seq>,
+    highest_tsval: Option<Seq>,
+    sack_seen: bool,
+    rtt: HopRtt,
+    hop: Option<HopEstimate>,
+    cached: Vec<SavedSegment>,
+    held: Vec<PacketRecord>,
+}
+
+/// A cached segment, with what is noted on it.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedSegment {
+    packet: PacketRecord,
+    sent: Away,
+    local: u32,
+    by_sender: bool,
+    ambiguous: bool,
+}
+
+impl Snoop {
+    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys: Vec<FlowKey> = self.flows.keys().filter(|key| whose.includes(*key)).collect();
+        keys.into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
+    }
+
+    fn export_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
+        let hop = self.hops.get(&key.destination.0).map(|hop| hop.estimate());
+        let saved = self.flows.peek(key)?.save(hop, cx);
+        let state = export(SCHEME.name, VERSION, key, &saved)?;
+        // What it holds moves with it.
+        let held = self.flows.peek_mut(key).map_or(0, |flow| std::mem::take(&mut flow.held).len());
+        self.held -= held as u64;
+        self.forget(key, cx);
+        Some(state)
+    }
+
+    pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let key = state.connection;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let (cached, held) = saved.packets(key, cx)?;
+        if self.flows.peek(key).is_some() {
+            return Err(ImportError::Known);
+        }
+        if !self.admit(key, saved.highest, cx) {
+            return Err(ImportError::NoRoom("connections"));
+        }
+        if let (Some(hop), Some(estimate)) = (self.hops.get_mut(&key.destination.0), saved.hop)
+            && hop.flows == 1
+        {
+            hop.go_on_from(estimate, cx.now());
+        }
+        let room = self.charge(key, cx.budget());
+        if let (Some(flow), Some(room)) = (self.flows.peek_mut(key), room) {
+            flow.restore(&saved);
+            let mut left = room.of_flow.min(room.in_all);
+            for (packet, notes) in cached {
+                left = flow.restore_segment(packet, notes, left, &self.settings);
+            }
+            let in_flight = flow.in_flight();
+            self.count_in_flight(key, 0, in_flight);
+        }
+        self.charge(key, cx.budget());
+        for packet in held {
+            self.hold_again(packet, key, cx);
+        }
+        self.restart_timer(key, cx.now());
+        self.send_held(key.destination.0, cx);
+        Ok(())
+    }
+
+    /// A packet that another agent held: it waits here, and where there is no room it goes on at once.
+    fn hold_again(&mut self, packet: Packet, key: FlowKey, cx: &mut Context<'_>) {
+        let room = self.charge(key, cx.budget());
+        let can_wait = self.hops.get(&key.destination.0).is_some()
+            && self.flows.peek(key).is_some_and(|flow| {
+                flow.held.octets() + packet.len() <= self.settings.held_octets
+                    && room.is_some_and(|room| room.lacks(flow.held.cost_of(&packet)).is_none())
+            });
+        if !can_wait {
+            self.flush(key, cx);
+            self.on_leaving(&packet, key, cx);
+            cx.send(Side::Radio, packet);
+            return;
+        }
+        let (Some(flow), Some(hop)) = (self.flows.peek_mut(key), self.hops.get_mut(&key.destination.0))
+        else {
+            return;
+        };
+        if let Some(tcp) = packet.tcp() {
+            flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
+        }
+        if flow.held.is_empty() {
+            hop.turns.push_back(key);
+        }
+        flow.held.push_back(packet);
+        self.held += 1;
+        self.charge(key, cx.budget());
+    }
+}
+
+impl SavedFlow {
+    /// Its packets, if they can be those of one connection at one time.
+    #[expect(clippy::type_complexity, reason = "the two kinds, each in order")]
+    fn packets(
+        &self,
+        key: FlowKey,
+        cx: &Context<'_>,
+    ) -> Result<(Vec<(Packet, Notes)>, Vec<Packet>), ImportError> {
+        let is_near = |seq: Seq| seq.offset_from(self.highest).unsigned_abs() <= LARGEST_WINDOW;
+        let far = Err(ImportError::Malformed("its numbers are too far apart"));
+        if self.last_ack.is_some_and(|ack| !is_near(ack)) || self.fin.is_some_and(|fin| !is_near(fin)) {
+            return far;
+        }
+        let mut cached: Vec<(Packet, Notes)> = Vec::with_capacity(self.cached.len());
+        let mut behind = None;
+        for saved in &self.cached {
+            let packet = segment(saved.packet.clone(), key)?;
+            let seq = packet.tcp().map_or(self.highest, |tcp| tcp.seq);
+            let end = seq + packet.segment_len();
+            if !is_near(seq) || end.after(self.highest) {
+                return far;
+            }
+            if behind.is_some_and(|before: Seq| !seq.after(before)) {
+                return Err(ImportError::Malformed("its packets are not in order"));
+            }
+            behind = Some(seq);
+            let notes = Notes {
+                sent: saved.sent.to(cx.now()).min(cx.now()),
+                local: saved.local,
+                by_sender: saved.by_sender,
+                ambiguous: saved.ambiguous,
+            };
+            cached.push((packet, notes));
+        }
+        let held: Result<Vec<Packet>, ImportError> =
+            self.held.iter().map(|record| segment(record.clone(), key)).collect();
+        let held = held?;
+        let is_far = |packet: &Packet| packet.tcp().is_none_or(|tcp| !is_near(tcp.seq));
+        if held.iter().any(is_far) {
+            return far;
+        }
+        Ok((cached, held))
+    }
+}
+
+impl SnoopFlow {
+    fn save(&self, hop: Option<HopEstimate>, cx: &Context<'_>) -> SavedFlow {
+        let cached = self.cache.iter().map(|cached| {
+            let Notes { sent, local, by_sender, ambiguous } = cached.notes;
+            // Where losses are told by SACK, the scoreboard has it.
+            let last = self.board.as_ref().and_then(|board| board.last_departure(cached.seq));
+            let (sent, again) = last.unwrap_or((sent, ambiguous));
+            SavedSegment {
+                packet: PacketRecord::from(&cached.packet),
+                sent: Away::from(sent, cx.now()),
+                local,
+                by_sender,
+                ambiguous: ambiguous || again,
+            }
+        });
+        SavedFlow {
+            last_ack: self.last_ack,
+            window: self.window,
+            highest: self.highest,
+            fin: self.fin,
+            highest_tsval: self.highest_tsval,
+            sack_seen: self.board.as_ref().is_some_and(|board| board.sack_seen),
+            rtt: self.rtt,
+            hop,
+            cached: cached.collect(),
+            held: self.held.iter().map(PacketRecord::from).collect(),
+        }
+    }
+
+    fn restore(&mut self, saved: &SavedFlow) {
+        (self.last_ack, self.window) = (saved.last_ack, saved.window);
+        (self.highest, self.arrived) = (saved.highest, saved.highest);
+        (self.fin, self.highest_tsval) = (saved.fin, saved.highest_tsval);
+        self.rtt = saved.rtt.bounded();
+        if let Some(board) = &mut self.board {
+            board.sack_seen = saved.sack_seen;
+        }
+    }
+
+    /// Caches a segment again, where there is room: `left` octets of memory. How much is left then.
+    fn restore_segment(&mut self, packet: Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
+        let of_board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
+        let cost = self.cache.cost_of(&packet) + of_board;
+        let (seq, octets) = (packet.tcp().map_or(self.highest, |tcp| tcp.seq), segment_octets(&packet));
+        let end = seq + packet.segment_len();
+        let fits = cost <= left && self.octets().saturating_add(packet.len()) <= settings.cached_octets;
+        if !fits || !self.cache.insert(packet, notes) {
+            return left;
+        }
+        if let Some(board) = &mut self.board {
+            board.note_segment(octets);
+            board.transmit(seq, end, notes.sent, notes.ambiguous);
+        }
+        left - cost
+    }
+}

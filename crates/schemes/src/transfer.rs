@@ -1,0 +1,96 @@
+//! The form in which agents export what they know of a connection: a version, then the fields of a struct of
+//! the scheme's own, as postcard writes them.
+//!
+//! Times are written as what they are away from now, so that another machine's clock will do.
+
+use std::borrow::Cow;
+
+use lasthop_agent::{FlowState, ImportError};
+use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The state of a connection in a version of a scheme's form.
+pub fn export<T: Serialize>(
+    scheme: &'static str,
+    version: u8,
+    connection: FlowKey,
+    state: &T,
+) -> Option<FlowState> {
+    // Writing to memory does not fail, nor do plain structs; what cannot be written is not exported.
+    let octets = postcard::to_extend(state, vec![version]).ok()?;
+    Some(FlowState { layer: 0, scheme: Cow::Borrowed(scheme), connection, octets })
+}
+
+/// Reads a state that [`export`] wrote.
+pub fn import<T: DeserializeOwned>(state: &FlowState, scheme: &str, version: u8) -> Result<T, ImportError> {
+    if state.scheme != scheme {
+        return Err(ImportError::OtherScheme(state.scheme.to_string()));
+    }
+    let (&found, octets) = state.octets.split_first().ok_or(ImportError::Malformed("it is empty"))?;
+    if found != version {
+        return Err(ImportError::Version { found, known: version });
+    }
+    postcard::from_bytes(octets).map_err(|_| ImportError::Malformed("fields are missing or out of range"))
+}
+
+/// Reads a packet of this direction of a connection, with sequence space.
+pub fn segment(record: PacketRecord, connection: FlowKey) -> Result<Packet, ImportError> {
+    let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("a packet does not parse"))?;
+    if packet.flow_key() != Some(connection) || packet.segment_len() == 0 {
+        return Err(ImportError::Malformed("a packet is none of the connection's data"));
+    }
+    Ok(packet)
+}
+
+/// A time by how many nanoseconds it lies behind now, or before it if negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Away(i64);
+
+impl Away {
+    /// How far `at` is away from `now`.
+    pub fn from(at: Instant, now: Instant) -> Self {
+        let away = i128::from(at.as_nanos()) - i128::from(now.as_nanos());
+        Self(away.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+    }
+
+    /// That far away from `now`, by another clock.
+    pub fn to(self, now: Instant) -> Instant {
+        Instant::from_nanos(now.as_nanos().saturating_add_signed(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn state(octets: Vec<u8>) -> FlowState {
+        let end = (Ipv4Addr::LOCALHOST.into(), 1);
+        let connection = FlowKey { source: end, destination: end };
+        FlowState { layer: 0, scheme: Cow::Borrowed("a"), connection, octets }
+    }
+
+    #[test]
+    fn what_is_no_state_of_this_scheme_and_version_is_refused_by_name() {
+        let good = export("a", 3, state(Vec::new()).connection, &(7_u32, true)).expect("plain values");
+        assert_eq!(import::<(u32, bool)>(&good, "a", 3), Ok((7, true)));
+        assert_eq!(import::<(u32, bool)>(&good, "b", 3), Err(ImportError::OtherScheme("a".to_owned())));
+        assert_eq!(import::<(u32, bool)>(&good, "a", 4), Err(ImportError::Version { found: 3, known: 4 }));
+        for octets in [vec![], vec![3], vec![3, 7]] {
+            let error = import::<(u32, bool)>(&state(octets), "a", 3).expect_err("there is too little");
+            assert!(matches!(error, ImportError::Malformed(_)));
+        }
+    }
+
+    #[test]
+    fn a_time_is_as_far_away_by_another_clock() {
+        let (here, there) = (Instant::from_secs(10), Instant::from_secs(1000));
+        for at in [here, Instant::from_secs(9), Instant::from_secs(12)] {
+            let moved = Away::from(at, here).to(there);
+            assert_eq!(moved.as_nanos() - 990_000_000_000, at.as_nanos());
+        }
+        assert_eq!(Away::from(here, Instant::MAX).to(Instant::ZERO), Instant::ZERO, "and no further");
+    }
+}
