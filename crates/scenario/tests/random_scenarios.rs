@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{LinkSenses, Stack};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
 use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
-use lasthop_schemes::Seat;
 use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::{Placement as _, Seat};
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{
@@ -29,6 +30,39 @@ fn every_scheme_keeps_the_laws() {
                 Ok(built) => run_by_the_laws(built.world, &format!("{}, shape {shape}", scheme.name)),
                 Err(refusal) => assert!(!reports_fate && !scheme.needs().is_empty(), "{refusal}"),
             }
+        }
+    }
+}
+
+/// A node's agent is replaced by another of the same scheme and settings, with the state that it exports.
+#[test]
+fn state_moves_to_another_agent_at_any_moment_and_every_transfer_ends() {
+    for shape in 0..400 {
+        let scenario = scenario(shape, true);
+        for scheme in CATALOGUE {
+            let which = format!("{}, shape {shape}", scheme.name);
+            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
+            let built = scenario.build(&choice, shape).expect("fates are reported");
+            let placement = choice.stack().expect("it is a scheme");
+            let (mut world, mut rng) = (built.world, Rng::named(shape, "moments"));
+            let mut now = Instant::ZERO;
+            for _ in 0..40 {
+                now += Duration::from_millis(1 + rng.below(800));
+                world.run(now, true);
+                for (model, link) in scenario.links.iter().zip(&built.links) {
+                    for index in [model.ends.0, model.ends.1] {
+                        let node = built.nodes[index];
+                        let seat = Seat { role: scenario.role(index), address: world.node_address(node) };
+                        let Some(agent) = placement.agent(seat) else { continue };
+                        let refused = world.replace_agent(node, *link, agent).unwrap_or_default();
+                        assert!(refused.is_empty(), "{which}: {refused:?}");
+                    }
+                }
+                assert!(world.accounts().balance(), "{which}: {:?}", world.accounts());
+            }
+            let lost = world.reported().of(&ACKNOWLEDGED_AND_LOST);
+            assert_eq!(lost, 0, "{which}: nothing that was acknowledged is lost by it");
+            run_by_the_laws(world, &which);
         }
     }
 }

@@ -9,6 +9,7 @@ mod datagrams;
 mod flows;
 mod forward;
 mod hosts;
+mod messages;
 mod movement;
 mod radio;
 mod reconfigure;
@@ -19,7 +20,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::{LinkSenses, Outbox, Tally};
+use lasthop_agent::{LinkSenses, Outbox, Owed, Tally};
 use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::{Accounts, DropCause};
@@ -36,6 +37,7 @@ use crate::wireless::{Channel, Hop, Medium};
 
 pub use ad_hoc::AodvError;
 pub use build::{AttachError, RouteError};
+pub use messages::MESSAGE_PORT;
 pub use radio::RadioUse;
 pub use reconfigure::{Change, ChangeError, Way};
 
@@ -152,6 +154,11 @@ impl World {
         let doubled = self.hops.iter().map(Hop::doubled).sum::<usize>()
             + self.cells.iter().map(radio::Cell::doubled).sum::<usize>();
         Accounts { in_transit: (self.parcels.len() - doubled) as u64, ..self.accounts.clone() }
+    }
+
+    /// What agents owe.
+    pub fn owed_by_agents(&self) -> Owed {
+        self.agents.iter().map(|placed| placed.agent.owed()).fold(Owed::default(), Owed::plus)
     }
 
     /// Packets that agents hold.

@@ -41,6 +41,11 @@ impl Account {
         self.owed.push(Owed { packet: self.packets, to, key, from, until });
     }
 
+    /// What was absorbed is nobody's any more.
+    pub fn forget(&mut self) {
+        self.owed.clear();
+    }
+
     /// The packet that was given last was not absorbed.
     pub fn given_back(&mut self) {
         self.owed.retain(|owed| owed.packet != self.packets);

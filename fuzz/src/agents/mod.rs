@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use lasthop_agent::counter::DROPPED_HELD_OCTETS;
 use lasthop_agent::{
-    Agent, Budget, Bypass, Context, Fate, LinkEvent, LinkSenses, Outbox, Report, Side, Stack, Verdict,
+    Agent, Budget, Bypass, Context, Fate, FlowState, ImportError, LinkEvent, LinkSenses, Outbox, Owed,
+    Report, Side, Stack, Verdict, Whose,
 };
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
-use lasthop_schemes::{Role, Seat};
+use lasthop_schemes::{Placement, Role, Seat};
 
 use crate::octets::Octets;
 use account::Account;
@@ -29,25 +30,36 @@ pub fn agents(data: &[u8]) {
     let (role, _) = octets.pick(&Role::ALL);
     let seat = Seat { role, address: ADDRESS };
     let neighbour = octets.flag().then_some(PHONE);
-    let mut agents: Vec<Box<dyn Agent>> = Vec::new();
-    for _ in 0..octets.pick(&[1, 1, 2, 3]) {
-        agents.extend(settings::placement(&mut octets).agent(seat));
-    }
+    let placements: Vec<_> =
+        (0..octets.pick(&[1, 1, 2, 3])).map(|_| settings::placement(&mut octets)).collect();
+    let make: Make = Box::new(move || agents_of(&placements, seat));
     let budget = Budget {
         flows: octets.pick(&[10_000, 1, 2]),
         octets_per_flow: octets.pick(&[4 << 20, 3_000, 60_000]),
         octets_in_all: octets.pick(&[64 << 20, 5_000, 80_000]),
     };
-    let mut bench = Bench::new(agents, budget, neighbour);
+    let mut bench = Bench::new(make, budget, neighbour);
     while !octets.is_empty() {
         bench.step(&mut octets);
     }
     bench.end();
 }
 
+/// Makes the agents of a stack.
+type Make = Box<dyn Fn() -> Vec<Box<dyn Agent>>>;
+
+fn agents_of(placements: &[Box<dyn Placement>], seat: Seat) -> Vec<Box<dyn Agent>> {
+    placements.iter().filter_map(|placement| placement.agent(seat)).collect()
+}
+
+fn stack_of(mut agents: Vec<Box<dyn Agent>>) -> Box<dyn Agent> {
+    if agents.len() == 1 { agents.remove(0) } else { Box::new(Stack::new(agents)) }
+}
+
 /// A world around a stack.
 struct Bench {
     agent: Box<dyn Agent>,
+    make: Make,
     /// How many agents there are.
     layers: usize,
     budget: Budget,
@@ -63,11 +75,12 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(mut agents: Vec<Box<dyn Agent>>, budget: Budget, neighbour: Option<IpAddr>) -> Self {
+    fn new(make: Make, budget: Budget, neighbour: Option<IpAddr>) -> Self {
+        let agents = make();
         let layers = agents.len();
-        let agent = if layers == 1 { agents.remove(0) } else { Box::new(Stack::new(agents)) };
         Self {
-            agent,
+            agent: stack_of(agents),
+            make,
             layers,
             budget,
             neighbour,
@@ -114,6 +127,7 @@ impl Bench {
             _ => match octets.octet() {
                 0..=63 => self.drain(),
                 64..=95 => self.let_all_go(),
+                96..=143 => self.hand_over(octets),
                 _ => {
                     let connection = self.conversation.key(octets);
                     self.call(|agent, cx| agent.release(connection, cx));
@@ -230,6 +244,52 @@ impl Bench {
             self.call(|agent, cx| agent.release(key, cx));
         }
         assert!(self.layers > 1 || self.agent.held() == 0, "no connection is left");
+    }
+
+    /// Another agent goes on with all that this one knows and holds; a third is shown a forged copy of it.
+    fn hand_over(&mut self, octets: &mut Octets<'_>) {
+        let held = self.agent.held();
+        let before = self.account.sent;
+        let states = self.call(|agent, cx| agent.export(Whose::All, cx));
+        assert_eq!((self.agent.held(), self.agent.owed()), (0, Owed::default()), "it was exported");
+        assert_eq!((self.agent.octets(), self.account.sent), (0, before), "and not sent");
+        self.agent = stack_of((self.make)());
+        let mut moved = true;
+        for state in &states {
+            let refused = self.call(|agent, cx| agent.import(state, cx)).err();
+            assert!(refused.is_none() || matches!(refused, Some(ImportError::NoRoom(_))), "{refused:?}");
+            moved &= refused.is_none();
+        }
+        if !moved {
+            self.account.forget();
+        }
+        let sent = self.account.sent - before;
+        assert!(!moved || self.agent.held() + sent as u64 >= held, "{held} packets were held");
+        if let Some(state) = states.first() {
+            self.forge(state.clone(), octets);
+        }
+    }
+
+    /// Any octets are a state or an error.
+    fn forge(&mut self, mut state: FlowState, octets: &mut Octets<'_>) {
+        for _ in 0..octets.below(8) {
+            let at = octets.below(state.octets.len().max(1));
+            if let Some(octet) = state.octets.get_mut(at) {
+                *octet = octets.octet();
+            }
+        }
+        let mut agent = stack_of((self.make)());
+        let mut outbox = Outbox::default();
+        let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let _ = agent.import(&state, &mut cx);
+        assert!(agent.octets() <= self.budget.octets_in_all, "{} octets taken", agent.octets());
+        for from in [Side::Core, Side::Radio] {
+            let mut packet = self.conversation.any(from, octets, self.now);
+            let _ = agent.on_packet(&mut packet, from, &mut cx);
+        }
+        agent.on_deadline(&mut cx);
+        agent.drain(&mut cx);
+        agent.release(state.connection, &mut cx);
     }
 
     /// Calls the agent, and takes what it sends and tells.

@@ -3,11 +3,13 @@
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::ack_processing::reports_duplicate_data;
+use serde::{Deserialize, Serialize};
+
 use super::flow::SnoopFlow;
 use super::settings::Settings;
 
 /// What is to be done with duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Duplicates {
     /// None is expected; so many passed since the last new ACK, or since the last that were expected.
     Passed(u32),
@@ -15,6 +17,18 @@ pub enum Duplicates {
     Expected(u32),
     /// Fewer packets were cached than duplicate ACKs came: the count is not to be trusted.
     Miscounted,
+}
+
+impl Duplicates {
+    /// The same where it comes from elsewhere: as many as packets can elicit.
+    pub fn bounded(self) -> Self {
+        const MOST: u32 = 1 << 16;
+        match self {
+            Self::Passed(count) => Self::Passed(count.min(MOST)),
+            Self::Expected(count) => Self::Expected(count.min(MOST)),
+            Self::Miscounted => Self::Miscounted,
+        }
+    }
 }
 
 impl Default for Duplicates {

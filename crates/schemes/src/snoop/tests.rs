@@ -14,6 +14,7 @@ mod random;
 mod timer;
 mod timestamps;
 mod today;
+mod transfer;
 
 use crate::settings::Presets as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -7,6 +7,7 @@ use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
+use super::duplicates::Duplicates;
 use super::flow::{LARGEST_WINDOW, Notes, SnoopFlow, segment_octets};
 use super::hop::HopEstimate;
 use super::rtt::HopRtt;
@@ -26,6 +27,8 @@ struct SavedFlow {
     highest: Seq,
     fin: Option<Seq>,
     highest_tsval: Option<Seq>,
+    duplicates: Duplicates,
+    count_from: Seq,
     sack_seen: bool,
     rtt: HopRtt,
     hop: Option<HopEstimate>,
@@ -190,6 +193,8 @@ impl SnoopFlow {
             highest: self.highest,
             fin: self.fin,
             highest_tsval: self.highest_tsval,
+            duplicates: self.duplicates,
+            count_from: self.count_from,
             sack_seen: self.board.as_ref().is_some_and(|board| board.sack_seen),
             rtt: self.rtt,
             hop,
@@ -202,6 +207,7 @@ impl SnoopFlow {
         (self.last_ack, self.window) = (saved.last_ack, saved.window);
         (self.highest, self.arrived) = (saved.highest, saved.highest);
         (self.fin, self.highest_tsval) = (saved.fin, saved.highest_tsval);
+        (self.duplicates, self.count_from) = (saved.duplicates.bounded(), saved.count_from);
         self.rtt = saved.rtt.bounded();
         if let Some(board) = &mut self.board {
             board.sack_seen = saved.sack_seen;

@@ -150,6 +150,8 @@ impl World {
     pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: ParcelKey) {
         if self.is_for_routing(node, key) {
             self.deliver_to_routing(node, key);
+        } else if self.is_message(key) {
+            self.deliver_message(node, key);
         } else {
             self.drop_parcel(node, key, DropCause::NoListener);
         }

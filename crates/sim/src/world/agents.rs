@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Side, Verdict, Whose};
 use lasthop_packet::{Packet, Rng};
 
 use super::{MOST_ADDRESSES, World};
 use crate::accounts::DropCause;
-use crate::id::{AgentId, NodeId};
+use crate::id::{AgentId, LinkId, NodeId};
 use crate::observe::TraceEvent;
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
@@ -72,6 +72,38 @@ impl World {
         self.after_call(id);
     }
 
+    /// Puts another agent in the place of the one that watches a node's interface to a link. It has what the
+    /// other exported, and what it cannot import of that is returned; what the other held beside that is sent
+    /// on. `None` if there is no agent.
+    pub fn replace_agent(
+        &mut self,
+        node: NodeId,
+        link: LinkId,
+        agent: Box<dyn Agent>,
+    ) -> Option<Vec<ImportError>> {
+        let interfaces = &self.nodes[node.index()].interfaces;
+        let id = interfaces.iter().find(|interface| interface.link == link)?.agent?;
+        let states = self.call_agent(id, |agent, cx| agent.export(Whose::All, cx));
+        self.call_agent(id, |agent, cx| agent.drain(cx));
+        let placed = &mut self.agents[id.index()];
+        (placed.needs, placed.agent) = (agent.needs(), agent);
+        let import = |state: &FlowState| self.call_agent(id, |agent, cx| agent.import(state, cx)).err();
+        Some(states.iter().filter_map(import).collect())
+    }
+
+    /// Calls an agent about no link, and does what it wants.
+    pub(super) fn call_agent<R>(
+        &mut self,
+        id: AgentId,
+        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> R {
+        let placed = &mut self.agents[id.index()];
+        let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
+        let result = call(placed.agent.as_mut(), &mut cx);
+        self.after_call(id);
+        result
+    }
+
     pub(super) fn on_agent_deadline(&mut self, id: AgentId) {
         let placed = &mut self.agents[id.index()];
         if !placed.timer.fired(self.now) {
@@ -92,7 +124,8 @@ impl World {
         placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.schedule);
         // Asking costs nothing here.
         self.outbox.bypasses.clear();
-        if self.outbox.packets.is_empty() && self.outbox.reports.is_empty() {
+        if self.outbox.packets.is_empty() && self.outbox.reports.is_empty() && self.outbox.messages.is_empty()
+        {
             return;
         }
         // Sending may lead to further calls, which need an outbox of their own.
@@ -112,6 +145,9 @@ impl World {
                 None => continue,
             }
             self.route(node, key, id);
+        }
+        for (peer, message) in outbox.messages.drain(..) {
+            self.tell_peer(id, peer, message);
         }
         self.outbox = outbox;
     }

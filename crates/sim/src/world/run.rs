@@ -101,6 +101,10 @@ impl World {
                     self.deliver_to_routing(node, key);
                     return;
                 }
+                if self.is_message(key) && self.agents.iter().any(|placed| placed.node == node) {
+                    self.deliver_message(node, key);
+                    return;
+                }
                 self.accounts.consumed += 1;
                 let packet = self.parcels.take(key);
                 self.nodes[node.index()].arrived.push((self.now, packet));

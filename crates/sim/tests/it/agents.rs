@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use lasthop_agent::counter::FULL;
-use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Stack, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeKind, World};
@@ -294,4 +295,67 @@ fn what_an_agent_sends_is_shown_to_the_agents_of_other_seats_on_its_way() {
     let server = world.node_address(server);
     let asked = asked.lock().expect("no panic elsewhere").clone();
     assert_eq!(asked, [(1, Side::Radio, server), (2, Side::Core, server)]);
+}
+
+/// Answers each message with its own in reverse, and writes down what came when.
+#[derive(Default)]
+struct Correspondent {
+    got: Arc<Mutex<Vec<(Instant, IpAddr, Vec<u8>)>>>,
+    /// To whom it sends a message when it sees a packet.
+    writes_to: Option<IpAddr>,
+}
+
+impl Agent for Correspondent {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, cx: &mut Context<'_>) -> Verdict {
+        if let Some(peer) = self.writes_to.take() {
+            cx.tell(peer, Bytes::from_static(b"state"));
+        }
+        Verdict::Forward
+    }
+
+    fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
+        self.got.lock().expect("no panic elsewhere").push((cx.now(), from, octets.to_vec()));
+        if octets == b"state" {
+            cx.tell(from, octets.iter().rev().copied().collect());
+        }
+    }
+}
+
+#[test]
+fn a_message_is_a_packet_of_its_length_on_the_path_between_two_seats() {
+    for stacked in [false, true] {
+        let mut world = World::new(1);
+        let [server, nobody] = ["server", "nobody"].map(|name| node(&mut world, name, NodeKind::External));
+        let [here, there] = ["here", "there"].map(|name| node(&mut world, name, NodeKind::Router));
+        let _ = world.add_wired_link(server, here, &wired("trunk", &direction(8000), 1));
+        // 1 Mbit/s: an octet takes 8 us.
+        let between = world.add_wired_link(here, there, &wired("between", &direction(1000), 5));
+        let last = world.add_wired_link(there, nobody, &wired("last", &direction(1000), 1));
+        let address = [here, there].map(|node| world.node_address(node));
+        let writer = Correspondent { writes_to: Some(address[1]), ..Correspondent::default() };
+        let reader = Correspondent::default();
+        let got = [&writer, &reader].map(|correspondent| Arc::clone(&correspondent.got));
+        let seated = |agent: Correspondent| -> Box<dyn Agent> {
+            if stacked {
+                Box::new(Stack::new(vec![Box::new(Mangler::new(0.0)), Box::new(agent)]))
+            } else {
+                Box::new(agent)
+            }
+        };
+        world.attach(here, &[between], seated(writer)).expect("it needs nothing");
+        world.attach(there, &[last], seated(reader)).expect("it needs nothing");
+        world.inject(server, packet(&world, server, there, 1));
+        world.advance_to(ms(1000));
+        assert!(world.accounts().balance(), "{:?}", world.accounts());
+        let got = got.map(|got| got.lock().expect("no panic elsewhere").clone());
+        let [(answered, _, answer)] = got[0].as_slice() else { panic!("one: {got:?}") };
+        let [(arrived, from, message)] = got[1].as_slice() else { panic!("one: {got:?}") };
+        assert_eq!(
+            (answer.as_slice(), *from, message.as_slice()),
+            (&b"etats"[..], address[0], &b"state"[..])
+        );
+        // IP, UDP, what it says, and which layer of a stack it is for; behind the packet that it was sent before.
+        let octets = 20 + 8 + 5 + u64::from(stacked);
+        assert_eq!(answered.since(*arrived), Duration::from_micros(5000 + 8 * octets));
+    }
 }

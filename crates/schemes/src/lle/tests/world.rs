@@ -3,6 +3,7 @@
 
 use crate::settings::Presets as _;
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
+use lasthop_agent::{Owed, Whose};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -29,6 +30,8 @@ struct Trouble {
     swallowed: f64,
     /// When which agent is replaced by nothing, or comes back.
     deaths: Vec<(u64, bool, bool)>,
+    /// No agent dies: its state moves to another.
+    moves: bool,
     seed: u64,
 }
 
@@ -121,6 +124,23 @@ impl World {
         if queue.len() == 1 {
             self.at(AIR_TIME, event);
         }
+    }
+
+    /// Another agent goes on with what one exports.
+    fn hand_over(&mut self, is_phone: bool) {
+        let mut states = Vec::new();
+        self.call(is_phone, |lle, cx| {
+            states = lle.export(Whose::All, cx);
+            assert_eq!((lle.held(), lle.octets(), lle.owed()), (0, 0, Owed::default()), "nothing is left");
+            None
+        });
+        let role = if is_phone { Role::MobileHost } else { Role::Edge };
+        let fresh = Lle::new(self.settings.clone(), role);
+        *(if is_phone { &mut self.at_phone } else { &mut self.at_access_point }) = Some(fresh);
+        self.call(is_phone, |lle, cx| {
+            states.iter().for_each(|state| assert_eq!(lle.import(state, cx), Ok(())));
+            None
+        });
     }
 
     /// Calls an agent, if it lives, and sends on what comes of it.
@@ -249,6 +269,10 @@ impl World {
             self.now = self.now.max(next);
             if let Some((_, is_phone, revives)) = deaths.front().copied().filter(|_| death == Some(next)) {
                 deaths.pop_front();
+                if self.trouble.moves {
+                    self.hand_over(is_phone);
+                    continue;
+                }
                 self.has_died = true;
                 let role = if is_phone { Role::MobileHost } else { Role::Edge };
                 let agent = revives.then(|| Lle::new(self.settings.clone(), role));
@@ -300,7 +324,7 @@ fn config() -> impl Strategy<Value = Config> {
 
 fn trouble(swallowed: f64) -> impl Strategy<Value = Trouble> {
     (0.0..0.6, prop_oneof![Just(0.0), 0.0..0.05], any::<u64>()).prop_map(move |(loss, wire_loss, seed)| {
-        Trouble { loss, wire_loss, swallowed, deaths: Vec::new(), seed }
+        Trouble { loss, wire_loss, swallowed, deaths: Vec::new(), moves: false, seed }
     })
 }
 
@@ -325,6 +349,18 @@ proptest! {
     }
 
     #[test]
+    fn everything_arrives_though_state_moves_to_other_agents(
+        config in config(), trouble in trouble(0.03), deaths in deaths(), up in 0u64..60_000, buffer in any::<bool>(),
+    ) {
+        let settings = Settings { sender_buffer: if buffer { 30_000 } else { 0 }, ..Settings::default() };
+        let octets = [300_000, up];
+        let mut world = World::new(settings, config, octets, Trouble { deaths, moves: true, ..trouble });
+        world.run(20_000, octets);
+        prop_assert_eq!(world.read, octets);
+        prop_assert_eq!(world.lost, 0);
+    }
+
+    #[test]
     fn everything_arrives_though_tcp_does_not_get_what_the_link_layer_delivers(
         config in config(), trouble in trouble(0.03), up in 0u64..60_000,
     ) {
@@ -338,7 +374,8 @@ proptest! {
 
 #[test]
 fn as_published_what_tcp_does_not_get_is_lost_and_shows() {
-    let trouble = Trouble { loss: 0.1, wire_loss: 0.0, swallowed: 0.03, deaths: Vec::new(), seed: 1 };
+    let trouble =
+        Trouble { loss: 0.1, wire_loss: 0.0, swallowed: 0.03, deaths: Vec::new(), moves: false, seed: 1 };
     let config = Config { mss: 1000, sack: true, ..Config::default() };
     let mut world = World::new(Settings::published(), config, [3_000_000, 0], trouble);
     world.run(2000, [3_000_000, 0]);

@@ -1,0 +1,51 @@
+//! Messages between agents: UDP datagrams on the way that any packet takes, from node to node.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use lasthop_packet::{Ip, Packet, Payload, Transport, Udp};
+
+use super::World;
+use crate::accounts::DropCause;
+use crate::id::{AgentId, NodeId};
+use crate::parcel::ParcelKey;
+
+/// The UDP port that agents have their messages from and to.
+pub const MESSAGE_PORT: u16 = 7654;
+
+impl World {
+    /// Sends a message of an agent's to whoever sits at a node.
+    pub(super) fn tell_peer(&mut self, from: AgentId, peer: IpAddr, message: Bytes) {
+        let node = self.agents[from.index()].node;
+        let udp = Udp { source_port: MESSAGE_PORT, destination_port: MESSAGE_PORT };
+        let ip = Ip::new(self.node_address(node), peer);
+        let packet = Packet::new(ip, Transport::Udp(udp), Payload::Bytes(message));
+        if let Some(key) = self.parcels.insert(|| Some(packet))
+            && self.originate(node, key)
+        {
+            self.route(node, key, from);
+        }
+    }
+
+    /// Whether a parcel that has reached its destination is a message for an agent.
+    pub(super) fn is_message(&self, key: ParcelKey) -> bool {
+        let ours = |udp: &Udp| udp.source_port == MESSAGE_PORT && udp.destination_port == MESSAGE_PORT;
+        matches!(self.parcels[key].packet().transport(), Transport::Udp(udp) if ours(udp))
+    }
+
+    /// Gives a message to the agents at its destination.
+    pub(super) fn deliver_message(&mut self, node: NodeId, key: ParcelKey) {
+        let here = (0..self.agents.len()).filter(|agent| self.agents[*agent].node == node);
+        let here: Vec<AgentId> = here.map(AgentId::of).collect();
+        if here.is_empty() {
+            self.drop_parcel(node, key, DropCause::NoListener);
+            return;
+        }
+        self.accounts.consumed += 1;
+        let packet = self.parcels.take(key);
+        let octets = packet.payload().octets();
+        for id in here {
+            self.call_agent(id, |agent, cx| agent.on_message(packet.ip().source, &octets, cx));
+        }
+    }
+}
