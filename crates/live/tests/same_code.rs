@@ -133,6 +133,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
         rules: vec![RulePlan {
             name: "test".into(),
             traffic: Selector::default(),
+            schemes: String::new(),
             spec: String::new(),
             agent: Some(Arc::clone(maker)),
         }],

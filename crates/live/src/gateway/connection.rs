@@ -29,6 +29,8 @@ pub struct TrackedConnection {
     pub rule: Option<u16>,
     /// Why no agent sees it any more; `None` where its rule's agent does.
     pub aside: Option<Aside>,
+    /// What is to be done once its agent owes nothing of it.
+    pub leaving: Option<Leaving>,
     /// Packets that an agent made for it.
     pub sent_by_agent: u32,
     /// Packets of it that an agent dropped or took over.
@@ -86,6 +88,15 @@ pub enum Aside {
     Asked,
 }
 
+/// Why a connection is to leave its agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// It is to be set aside.
+    Aside(Aside),
+    /// Another rule wants it, or none.
+    ForRule,
+}
+
 impl State {
     /// Every state, in the order of [`State::index`].
     pub const ALL: [Self; 4] = [Self::Opening, Self::Established, Self::HalfClosed, Self::Closing];
@@ -119,6 +130,7 @@ impl TrackedConnection {
             state,
             rule,
             aside: None,
+            leaving: None,
             sent_by_agent: 0,
             kept_by_agent: 0,
             reaction: Reaction::default(),

@@ -26,6 +26,10 @@ lasthop_agent::counters! {
         expired: EXPIRED = "connections_expired",
         /// Connections forgotten to make room.
         evicted: EVICTED = "connections_evicted",
+        /// Connections that were idle for too long while agents owed something of them.
+        obligations_broken: OBLIGATIONS_BROKEN = "obligations_broken",
+        /// Octets that agents had acknowledged of these, and not delivered.
+        octets_broken: OCTETS_BROKEN = "octets_broken",
         /// Connections set aside because only one direction passes here.
         aside_one_way: ASIDE_ONE_WAY = "connections_aside_one_way",
         /// Connections set aside because their sender does not slow down on loss.

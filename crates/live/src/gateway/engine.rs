@@ -1,11 +1,13 @@
 //! The engine: frames in, agents, frames out. It reads no clock and touches no device.
 
 mod aside;
+mod obligations;
 mod prefetch;
 mod reload;
 mod report;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use lasthop_agent::{Agent, Budget, Bypass, Context, LinkEvent, LinkSenses, Outbox, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
@@ -21,6 +23,7 @@ use crate::frame::{Frame, LinkHeader};
 use crate::io::{Port, PortId};
 
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
+pub use transfer::SavedConnection;
 
 /// Connections that one call forgets at most, so that a call's work is bounded.
 const EXPIRED_A_FRAME: usize = 2;
@@ -36,7 +39,10 @@ const EXPIRED_A_DEADLINE: usize = 256;
 pub struct Engine {
     ports: Vec<Port>,
     traffic: Selector,
+    /// The plan's rules in their order, and behind them those of earlier plans whose agents still owe something.
     rules: Vec<Rule>,
+    /// How many of them are the plan's.
+    planned: usize,
     connections: ConnectionTable,
     /// What all agents together may take.
     budget: Budget,
@@ -48,6 +54,8 @@ pub struct Engine {
     retired: RuleCounters,
     /// All traffic passes untouched, until the next reload.
     is_drained: bool,
+    /// Agents take on no obligation more.
+    refuses_obligations: bool,
 }
 
 /// What the engine wants done, in order. Owned by the caller, who empties it.
@@ -77,6 +85,7 @@ impl Engine {
             ports: ports.to_vec(),
             traffic: plan.traffic.clone(),
             rules: plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect(),
+            planned: plan.rules.len(),
             connections: ConnectionTable::new(plan.budget.flows, plan.idle),
             budget: plan.budget,
             stepping_aside: plan.stepping_aside,
@@ -85,6 +94,7 @@ impl Engine {
             counters: Counters::default(),
             retired: RuleCounters::default(),
             is_drained: false,
+            refuses_obligations: false,
         }
     }
 
@@ -119,10 +129,13 @@ impl Engine {
         let slot = packet.flow_key().and_then(|key| self.connections.find(Side::Core.connection(key)));
         let Some(slot) = slot else { return };
         let connection = self.connections.at(slot);
-        let (Some(rule), None, false) = (connection.rule, connection.aside, self.is_drained) else { return };
+        let (Some(rule), None) = (connection.rule, connection.aside) else { return };
+        if self.is_drained && self.obligation(slot).is_free() {
+            return;
+        }
         let rule = usize::from(rule);
         if self.rules[rule].needs().contains(LinkSenses::FRAME_FATE) {
-            let _ = self.call(rule, now, |agent, cx| agent.on_link(event, cx));
+            let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_link(event, cx));
             self.send_outbox(Some(slot), out);
         }
     }
@@ -175,8 +188,29 @@ impl Engine {
         now: Instant,
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> Option<R> {
+        self.call_with(rule, false, now, f)
+    }
+
+    /// Calls a rule's agent about a connection, for which it may take on obligations unless something speaks against that.
+    fn call_about<R>(
+        &mut self,
+        slot: Slot,
+        rule: usize,
+        now: Instant,
+        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> Option<R> {
+        self.call_with(rule, self.may_owe(slot), now, f)
+    }
+
+    fn call_with<R>(
+        &mut self,
+        rule: usize,
+        may_owe: bool,
+        now: Instant,
+        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> Option<R> {
         let budget = self.budget_of(rule);
-        self.rules[rule].call(now, budget, &mut self.outbox, f)
+        self.rules[rule].call(now, budget, may_owe, &mut self.outbox, f)
     }
 
     /// What a rule's agent may take, beside the others.
@@ -202,11 +236,12 @@ impl Engine {
         let (rule, is_two_way) = (connection.rule, connection.is_two_way());
         self.connections.used(slot, now);
         self.watch(slot, now, out);
+        let is_drained = self.is_drained && self.obligation(slot).is_free();
         let passed = &mut self.counters.passed;
         match rule {
             None => passed.unwanted += 1,
             Some(_) if self.connections.at(slot).aside.is_some() => passed.aside += 1,
-            Some(_) if self.is_drained => passed.drained += 1,
+            Some(_) if is_drained => passed.drained += 1,
             Some(_) if !is_two_way && !flags.has(TcpFlags::SYN) => passed.one_way += 1,
             Some(rule) => return self.ask(usize::from(rule), in_hand, slot, now, out),
         }
@@ -240,12 +275,13 @@ impl Engine {
         self.connections.at_mut(slot).note(&packet, side, port, &link, now);
         self.connections.used(slot, now);
         self.watch(slot, now, out);
+        let is_drained = self.is_drained && self.obligation(slot).is_free();
         let connection = self.connections.at(slot);
-        match connection.rule.filter(|_| connection.aside.is_none() && !self.is_drained) {
+        match connection.rule.filter(|_| connection.aside.is_none() && !is_drained) {
             Some(rule) => {
                 let rule = usize::from(rule);
                 self.rules[rule].counters.packets.shown += 1;
-                let _ = self.call(rule, now, |agent, cx| agent.on_bypass(&packet, side, cx));
+                let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_bypass(&packet, side, cx));
                 self.send_outbox(Some(slot), out);
             }
             None => out.bypasses.push(Bypass { flow: key, limits: None }),
@@ -256,20 +292,21 @@ impl Engine {
     fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Slot> {
         if let Some(slot) = self.connections.find(key) {
             if self.connections.at(slot).is_reopened_by(flags) {
-                let rule = rule_for(&self.traffic, &self.rules, key);
+                let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
                 self.connections.at_mut(slot).reopen(rule, now);
                 self.counters.counts.connections += 1;
             }
             return Some(slot);
         }
-        let rule = rule_for(&self.traffic, &self.rules, key);
+        let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
         // What ends a connection that we do not know begins none.
         if rule.is_none() || flags.has(TcpFlags::RST) {
             self.counters.passed.unwanted += 1;
             return None;
         }
         if self.connections.is_full()
-            && let Some(spared) = self.connections.spared(now)
+            && let Some(spared) =
+                self.connections.spared(now, |key, rule| reload::is_free(&self.rules, key, rule))
         {
             self.counters.counts.evicted += 1;
             self.forget(spared, now, out);
@@ -286,7 +323,7 @@ impl Engine {
     /// Asks a rule's agent what becomes of the packet in hand, and does it.
     fn ask(&mut self, rule: usize, in_hand: InHand, slot: Slot, now: Instant, out: &mut Outgoing) {
         let InHand { port, side, link, frame, mut packet } = in_hand;
-        let verdict = self.call(rule, now, |agent, cx| agent.on_packet(&mut packet, side, cx));
+        let verdict = self.call_about(slot, rule, now, |agent, cx| agent.on_packet(&mut packet, side, cx));
         let Some(verdict) = verdict else {
             self.counters.passed.broken_agent += 1;
             out.frames.push((port, frame));
@@ -345,6 +382,7 @@ impl Engine {
     }
 
     fn forget(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
+        self.count_broken(slot);
         self.release(slot, now, out);
         self.connections.forget(slot);
     }

@@ -41,6 +41,16 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     }
     page.gauge("held_packets", "Packets that agents hold to send on.", engine.held)?;
     page.gauge(
+        "owed_connections",
+        "Connections that agents owe something of: they are not set aside, evicted or reloaded away.",
+        engine.owed_connections,
+    )?;
+    page.gauge(
+        "octets_at_risk",
+        "Octets that agents have acknowledged and that are not known to be delivered.",
+        engine.octets_at_risk,
+    )?;
+    page.gauge(
         "drained",
         "1 if the gateway was told to drain and passes everything on.",
         u8::from(engine.drained),

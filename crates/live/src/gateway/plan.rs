@@ -35,6 +35,8 @@ pub struct RulePlan {
     pub name: String,
     /// The traffic.
     pub traffic: Selector,
+    /// The schemes' names, from the core side to the radio side: between rules that say the same here, connections' state can move.
+    pub schemes: String,
     /// Schemes and settings, written out: of two rules that say the same here, one can go on with the other's agent.
     pub spec: String,
     /// Makes the agent; `None` for a rule that leaves its traffic alone.
@@ -99,11 +101,11 @@ impl RulePlan {
                 }
             }
         }
-        let (name, spec, stack) = (stack.names(), stack.to_string(), stack.clone());
+        let (schemes, spec, stack) = (stack.names(), stack.to_string(), stack.clone());
         // It places one, and then it always does.
         let agent: AgentMaker =
             Arc::new(move || stack.agent(seat).unwrap_or_else(|| Box::new(Stack::default())));
-        Ok(Self { name, traffic, spec, agent: places_any.then_some(agent) })
+        Ok(Self { name: schemes.clone(), traffic, schemes, spec, agent: places_any.then_some(agent) })
     }
 }
 

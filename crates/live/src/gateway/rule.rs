@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use lasthop_agent::counter::DROPPED_HELD;
-use lasthop_agent::{Agent, Budget, Context, LinkSenses, Outbox};
+use lasthop_agent::{Agent, Budget, Context, LinkSenses, Obligation, Outbox, Owed};
 use lasthop_packet::{FlowKey, Instant, Rng};
 use tracing::{error, warn};
 
@@ -24,6 +24,7 @@ const LEAST_STEP: Duration = Duration::from_millis(1);
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) traffic: Selector,
+    pub(super) schemes: String,
     pub(super) spec: String,
     maker: Option<AgentMaker>,
     agent: Option<Box<dyn Agent>>,
@@ -42,6 +43,7 @@ impl Rule {
         let mut rule = Self {
             name: plan.name.clone(),
             traffic: plan.traffic.clone(),
+            schemes: plan.schemes.clone(),
             spec: plan.spec.clone(),
             maker: plan.agent.clone(),
             agent: None,
@@ -91,6 +93,18 @@ impl Rule {
         catch_unwind(AssertUnwindSafe(held)).unwrap_or(0)
     }
 
+    /// What the agent owes of a connection.
+    pub(super) fn obligation(&self, connection: FlowKey) -> Obligation {
+        let of_agent = || self.agent.as_ref().map_or(Obligation::Free, |agent| agent.obligation(connection));
+        catch_unwind(AssertUnwindSafe(of_agent)).unwrap_or(Obligation::Free)
+    }
+
+    /// What the agent owes of all connections.
+    pub(super) fn owed(&self) -> Owed {
+        let of_agent = || self.agent.as_ref().map_or(Owed::default(), |agent| agent.owed());
+        catch_unwind(AssertUnwindSafe(of_agent)).unwrap_or_default()
+    }
+
     /// Octets of memory that the agent takes.
     pub(super) const fn octets(&self) -> usize {
         self.octets
@@ -109,6 +123,7 @@ impl Rule {
         &mut self,
         now: Instant,
         budget: Budget,
+        may_owe: bool,
         outbox: &mut Outbox,
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> Option<R> {
@@ -116,7 +131,8 @@ impl Rule {
         let (rng, own) = (&mut self.rng, &mut self.outbox);
         // Nothing that the closure touches is looked at again after a panic: agent and outbox are thrown away.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let result = f(agent.as_mut(), &mut Context::new(now, rng, own).within(budget));
+            let cx = Context::new(now, rng, own).within(budget);
+            let result = f(agent.as_mut(), &mut cx.with_obligations(may_owe));
             (result, agent.deadline(), agent.octets())
         }));
         let Ok((result, deadline, octets)) = outcome else {
@@ -141,7 +157,7 @@ impl Rule {
 
     /// Calls the agent, whose deadline has come.
     pub(super) fn call_due(&mut self, now: Instant, budget: Budget, outbox: &mut Outbox) {
-        let _ = self.call(now, budget, outbox, |agent, cx| agent.on_deadline(cx));
+        let _ = self.call(now, budget, false, outbox, |agent, cx| agent.on_deadline(cx));
         if self.is_due(now) {
             self.deadline = Some(now + LEAST_STEP);
         }

@@ -11,6 +11,9 @@ use super::connection::{State, TrackedConnection};
 
 const NONE: u32 = u32::MAX;
 
+/// Connections of a state of which it is looked at most whether they can make room for another.
+const LOOKED_AT: usize = 16;
+
 /// At most so many connections, and how long each may be idle.
 ///
 /// Connections lie in one array; a hash table holds their slots, and one list a state has them in order of use: the idlest is
@@ -211,7 +214,8 @@ impl ConnectionTable {
 
     /// The connection that is most easily spared: one that is closing, one that nobody answered for a second, or the
     /// one that has been idle longest, if that is past its grace.
-    pub fn spared(&self, now: Instant) -> Option<Slot> {
+    /// Only one of the idlest of each state that `may_go`, by key and rule.
+    pub fn spared(&self, now: Instant, may_go: impl Fn(FlowKey, Option<u16>) -> bool) -> Option<Slot> {
         let spared = [
             (State::Closing, Duration::ZERO),
             (State::Opening, Duration::from_secs(1)),
@@ -219,16 +223,29 @@ impl ConnectionTable {
             (State::Established, self.idle.grace),
         ];
         spared.into_iter().find_map(|(state, grace)| {
-            let oldest = self.lists[state.index()].oldest;
-            let entry = self.entries.get(oldest as usize)?;
-            (now.since(entry.connection.last_used) >= grace).then_some(Slot(oldest))
+            let mut oldest = self.oldest_of(state).take(LOOKED_AT);
+            oldest.find(|slot| {
+                let TrackedConnection { key, rule, last_used, .. } = *self.at(*slot);
+                now.since(last_used) >= grace && may_go(key, rule)
+            })
         })
     }
 
     /// The connection that has been idle longest, to the second.
-    pub fn idlest(&self) -> Option<Slot> {
-        let oldest = self.lists.iter().filter(|list| list.oldest != NONE).map(|list| list.oldest);
-        oldest.min_by_key(|slot| self.entries[*slot as usize].moved).map(Slot)
+    pub fn idlest(&self, may_go: impl Fn(FlowKey, Option<u16>) -> bool) -> Option<Slot> {
+        let may_go = |slot: &Slot| {
+            let TrackedConnection { key, rule, .. } = *self.at(*slot);
+            may_go(key, rule)
+        };
+        let oldest = State::ALL.iter().filter_map(|state| self.oldest_of(*state).find(may_go));
+        oldest.min_by_key(|slot| self.entries[slot.0 as usize].moved)
+    }
+
+    /// The connections in a state, the idlest first.
+    fn oldest_of(&self, state: State) -> impl Iterator<Item = Slot> {
+        let first = Some(self.lists[state.index()].oldest).filter(|slot| *slot != NONE);
+        let next = |slot: &u32| Some(self.entries[*slot as usize].newer).filter(|slot| *slot != NONE);
+        std::iter::successors(first, next).map(Slot)
     }
 
     /// Forgets the connection there.

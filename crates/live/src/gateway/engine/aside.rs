@@ -3,7 +3,7 @@
 use lasthop_packet::{FlowKey, Instant};
 
 use super::{Engine, Outgoing};
-use crate::gateway::connection::{Aside, TrackedConnection};
+use crate::gateway::connection::{Aside, Leaving, TrackedConnection};
 use crate::gateway::table::Slot;
 
 impl Engine {
@@ -11,19 +11,23 @@ impl Engine {
     pub fn set_aside(&mut self, flow: FlowKey, now: Instant, out: &mut Outgoing) -> bool {
         let slot = self.connections.find(flow).or_else(|| self.connections.find(flow.reversed()));
         let Some(slot) = slot else { return false };
-        self.step_aside(slot, Aside::Asked, now, out);
+        self.leave(slot, Leaving::Aside(Aside::Asked), now, out);
         true
     }
 
     /// Looks whether a connection that was just used is one to set aside, or one to take back.
     pub(super) fn watch(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
         let connection = self.connections.at_mut(slot);
+        if let Some(leaving) = connection.leaving {
+            self.leave(slot, leaving, now, out);
+            return;
+        }
         match connection.aside {
             None if self.stepping_aside.is_one_way(connection, now) => {
-                self.step_aside(slot, Aside::OneWay, now, out);
+                self.leave(slot, Leaving::Aside(Aside::OneWay), now, out);
             }
             None if self.stepping_aside.is_unresponsive(connection) => {
-                self.step_aside(slot, Aside::Unresponsive, now, out);
+                self.leave(slot, Leaving::Aside(Aside::Unresponsive), now, out);
             }
             // The other direction has come after all.
             Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
@@ -31,8 +35,8 @@ impl Engine {
         }
     }
 
-    fn step_aside(&mut self, slot: Slot, why: Aside, now: Instant, out: &mut Outgoing) {
-        self.release(slot, now, out);
+    /// No agent sees a connection from now on. Its own has let go of it.
+    pub(super) fn step_aside(&mut self, slot: Slot, why: Aside, out: &mut Outgoing) {
         let connection = self.connections.at_mut(slot);
         connection.aside = Some(why);
         match why {

@@ -1,49 +1,110 @@
 //! Another plan, the same connections.
 
-use lasthop_packet::Instant;
+use lasthop_packet::{FlowKey, Instant};
 
 use super::{Engine, Outgoing, rule_for};
+use crate::gateway::connection::Leaving;
 use crate::gateway::plan::Plan;
 use crate::gateway::rule::Rule;
+use crate::gateway::table::Slot;
 
 impl Engine {
-    /// Follows another plan from now on. Connections stay; a rule whose schemes and settings are in both plans keeps its agent with
-    /// all that it knows; the agents of other rules send on what they hold, and go. A connection that another rule wants now is let
-    /// go by the agent of the old one.
+    /// Follows another plan from now on. Connections stay.
+    ///
+    /// - A rule whose schemes and settings are in both plans keeps its agent with all that it knows.
+    /// - Where only the settings are others, the state of its connections moves to the new agent.
+    /// - The agents of other rules send on what they hold, and go: all but those that owe something, which see to the
+    ///   connections of which they do, until they are free of them.
+    /// - A connection that another rule wants now leaves the agent of the old one in the same way.
     pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) {
         let goes_on_as = self.successors(plan);
         for index in (0..self.rules.len()).filter(|index| goes_on_as[*index].is_none()) {
             self.drain_rule(index, now, out);
-            self.retired.add(&self.rules[index].counters);
         }
-        // By the new rules, before the old agents are out of reach.
-        let next: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
-        for slot in self.connections.slots() {
-            let connection = self.connections.at(slot);
-            let wanted_by = rule_for(&plan.traffic, &next, connection.key);
-            let goes_to = connection.rule.and_then(|rule| goes_on_as[usize::from(rule)]);
-            if goes_to.is_some() && goes_to != wanted_by.map(usize::from) {
-                self.release(slot, now, out);
-            }
-            self.connections.at_mut(slot).rule = wanted_by;
-        }
-        let old = std::mem::replace(&mut self.rules, next);
-        for (mut rule, next) in old.into_iter().zip(goes_on_as) {
-            if let Some(next) = next {
-                rule.follow(&plan.rules[next]);
-                self.rules[next] = rule;
-            }
-        }
+        (self.is_drained, self.stepping_aside, self.budget) = (false, plan.stepping_aside, plan.budget);
         self.traffic = plan.traffic.clone();
-        self.is_drained = false;
-        self.stepping_aside = plan.stepping_aside;
-        self.budget = plan.budget;
         self.connections.set_bounds(plan.budget.flows, plan.idle);
+        let new_index = self.take_over(plan, &goes_on_as);
+        for slot in self.connections.slots() {
+            self.follow_plan(slot, &new_index, now, out);
+        }
+        self.drop_idle_rules();
         while self.connections.len() > plan.budget.flows
-            && let Some(slot) = self.connections.idlest()
+            && let Some(slot) = self.connections.idlest(|key, rule| is_free(&self.rules, key, rule))
         {
             self.counters.counts.evicted += 1;
             self.forget(slot, now, out);
+        }
+    }
+
+    /// Puts the plan's rules first, those that go on among them, and behind them the rules that are in no plan any more. Where each
+    /// old rule is now.
+    fn take_over(&mut self, plan: &Plan, goes_on_as: &[Option<usize>]) -> Vec<u16> {
+        let mut rules: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
+        self.planned = rules.len();
+        let mut new_index = Vec::with_capacity(self.rules.len());
+        for (mut rule, next) in std::mem::take(&mut self.rules).into_iter().zip(goes_on_as) {
+            if let Some(next) = *next {
+                rule.follow(&plan.rules[next]);
+                rules[next] = rule;
+                new_index.push(next as u16);
+            } else {
+                new_index.push(rules.len() as u16);
+                rules.push(rule);
+            }
+        }
+        self.rules = rules;
+        new_index
+    }
+
+    /// Has a connection follow the plan.
+    fn follow_plan(&mut self, slot: Slot, new_index: &[u16], now: Instant, out: &mut Outgoing) {
+        let connection = self.connections.at_mut(slot);
+        let (key, is_aside) = (connection.key, connection.aside.is_some());
+        let wanted_by = rule_for(&self.traffic, &self.rules[..self.planned], key);
+        let was = connection.rule.map(|rule| new_index[usize::from(rule)]);
+        connection.rule = was;
+        let Some(was) = was.filter(|was| Some(*was) != wanted_by && !is_aside) else {
+            connection.rule = wanted_by;
+            connection.leaving = connection.leaving.filter(|leaving| *leaving != Leaving::ForRule);
+            return;
+        };
+        if let Some(next) = wanted_by
+            && self.rules[usize::from(next)].schemes == self.rules[usize::from(was)].schemes
+        {
+            let states = self.export_one(was, key, now, out);
+            if self.import_all(next, &states, now, out).is_ok() {
+                self.connections.at_mut(slot).rule = wanted_by;
+                return;
+            }
+            // It came from there: it fits.
+            let _ = self.import_all(was, &states, now, out);
+        }
+        self.leave(slot, Leaving::ForRule, now, out);
+    }
+
+    /// Forgets rules that are in no plan and have no connection.
+    fn drop_idle_rules(&mut self) {
+        let mut used = vec![false; self.rules.len()];
+        for slot in self.connections.slots() {
+            if let Some(rule) = self.connections.at(slot).rule {
+                used[usize::from(rule)] = true;
+            }
+        }
+        let mut new_index = Vec::with_capacity(used.len());
+        let mut kept = Vec::with_capacity(used.len());
+        for (index, rule) in std::mem::take(&mut self.rules).into_iter().enumerate() {
+            new_index.push(kept.len() as u16);
+            if index < self.planned || used[index] {
+                kept.push(rule);
+            } else {
+                self.retired.add(&rule.counters);
+            }
+        }
+        self.rules = kept;
+        for slot in self.connections.slots() {
+            let connection = self.connections.at_mut(slot);
+            connection.rule = connection.rule.map(|rule| new_index[usize::from(rule)]);
         }
     }
 
@@ -58,4 +119,9 @@ impl Engine {
         };
         self.rules.iter().map(same).collect()
     }
+}
+
+/// Whether the agent of a connection owes nothing of it.
+pub(super) fn is_free(rules: &[Rule], key: FlowKey, rule: Option<u16>) -> bool {
+    rule.is_none_or(|rule| rules[usize::from(rule)].obligation(key).is_free())
 }

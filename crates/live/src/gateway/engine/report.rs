@@ -19,6 +19,10 @@ pub struct EngineReport {
     pub agents: RuleCounters,
     /// Packets that agents hold to send on.
     pub held: u64,
+    /// Connections that agents owe something of: they are not set aside, evicted or reloaded away.
+    pub owed_connections: u64,
+    /// Octets at risk: acknowledged by agents, and not known to be delivered.
+    pub octets_at_risk: u64,
     /// Whether all traffic passes untouched, because it was told to drain.
     pub drained: bool,
     /// Connections now.
@@ -41,6 +45,8 @@ pub struct RuleReport {
     /// Its schemes and their settings.
     #[serde(rename = "recipe")]
     pub spec: String,
+    /// Whether it is in no plan any more, and its agent sees to what it still owes.
+    pub retiring: bool,
     /// Whether its agent has panicked too often and its traffic passes untouched.
     pub given_up: bool,
     /// Packets that its agent holds.
@@ -97,12 +103,20 @@ pub struct FlowReport {
 impl Engine {
     /// Its state and counters.
     pub fn report(&self) -> EngineReport {
-        let rules: Vec<RuleReport> = self.rules.iter().map(report_rule).collect();
+        let rules: Vec<RuleReport> = self
+            .rules
+            .iter()
+            .enumerate()
+            .map(|(index, rule)| report_rule(rule, index >= self.planned))
+            .collect();
         let mut agents = self.retired.clone();
         for rule in &rules {
             agents.add(&rule.counters);
         }
+        let owed = self.owed();
         EngineReport {
+            owed_connections: owed.connections,
+            octets_at_risk: owed.octets,
             counters: self.counters,
             agents,
             held: rules.iter().map(|rule| rule.held).sum(),
@@ -143,8 +157,9 @@ impl Engine {
     }
 }
 
-fn report_rule(rule: &Rule) -> RuleReport {
+fn report_rule(rule: &Rule, retiring: bool) -> RuleReport {
     RuleReport {
+        retiring,
         name: rule.name.clone(),
         spec: rule.spec.clone(),
         given_up: rule.is_given_up(),

@@ -93,7 +93,13 @@ pub(super) fn plan(rules: Vec<RulePlan>) -> Plan {
 
 pub(super) fn rule<A: Agent + 'static>(name: &str, make: impl Fn() -> A + Send + Sync + 'static) -> RulePlan {
     let agent: AgentMaker = Arc::new(move || Box::new(make()));
-    RulePlan { name: name.into(), traffic: Selector::default(), spec: name.into(), agent: Some(agent) }
+    RulePlan {
+        name: name.into(),
+        traffic: Selector::default(),
+        schemes: name.into(),
+        spec: name.into(),
+        agent: Some(agent),
+    }
 }
 
 pub(super) fn frame(link: &[u8], packet: &Packet) -> Frame {

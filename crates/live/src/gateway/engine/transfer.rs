@@ -1,0 +1,134 @@
+//! Connections as values: for another engine, here or elsewhere, to go on with.
+
+use lasthop_agent::{FlowState, ImportError, Side, Whose};
+use lasthop_packet::{FlowKey, Instant};
+use serde::{Deserialize, Serialize};
+
+use super::{Engine, Outgoing, rule_for};
+use crate::frame::LinkHeader;
+use crate::gateway::connection::{Arrival, State, TrackedConnection};
+use crate::io::PortId;
+
+/// A connection with what its agent knows of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedConnection {
+    connection: FlowKey,
+    /// The schemes of its rule, from the core side to the radio side.
+    schemes: String,
+    /// By [`State::index`].
+    state: u8,
+    /// How packets of it came in, from the core side and from the radio side.
+    arrivals: [SavedArrival; 2],
+    states: Vec<FlowState>,
+}
+
+/// A port by its number, and a link header.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedArrival {
+    port: u16,
+    link: Vec<u8>,
+}
+
+impl Engine {
+    /// Takes out the connections that agents have state of, with that state: from then on they pass without.
+    /// What agents hold moves with them. Only those of which both directions were seen: no agent knows more of others.
+    pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
+        let mut saved = Vec::new();
+        for slot in self.connections.slots() {
+            let connection = self.connections.at(slot);
+            let (key, rule) = (connection.key, connection.rule.filter(|_| connection.aside.is_none()));
+            let arrivals = [Side::Core, Side::Radio].map(|side| connection.from(side).arrival.clone());
+            let (Some(rule), [Some(core), Some(radio)]) = (rule, arrivals) else { continue };
+            let state = connection.state.index() as u8;
+            let states = self.export_one(rule, key, now, out);
+            if states.is_empty() {
+                continue;
+            }
+            let schemes = self.rules[usize::from(rule)].schemes.clone();
+            let arrivals = [core, radio].map(SavedArrival::from);
+            saved.push(SavedConnection { connection: key, schemes, state, arrivals, states });
+        }
+        saved
+    }
+
+    /// Goes on with a connection of another engine. The state may be anything.
+    pub fn import(
+        &mut self,
+        saved: &SavedConnection,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Result<(), ImportError> {
+        let key = saved.connection;
+        let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
+        let rule = rule.filter(|rule| self.rules[usize::from(*rule)].schemes == saved.schemes);
+        let rule = rule.ok_or_else(|| ImportError::OtherScheme(saved.schemes.clone()))?;
+        let state = State::ALL.get(usize::from(saved.state)).copied();
+        let state = state.ok_or(ImportError::Malformed("there is no such state of a connection"))?;
+        let [core, radio] = &saved.arrivals;
+        let (core, radio) = (self.arrival(core, Side::Core)?, self.arrival(radio, Side::Radio)?);
+        if self.connections.find(key).is_some() {
+            return Err(ImportError::Known);
+        }
+        let mut connection = TrackedConnection::new(key, Some(rule), state, now);
+        (connection.from_core.arrival, connection.from_radio.arrival) = (Some(core), Some(radio));
+        let slot = self.connections.insert(connection, now).ok_or(ImportError::NoRoom("connections"))?;
+        self.counters.counts.connections += 1;
+        let imported = self.import_all(rule, &saved.states, now, out);
+        if imported.is_err() {
+            self.forget(slot, now, out);
+        }
+        imported
+    }
+
+    /// Takes a connection's state out of a rule's agent. What of it cannot be moved is sent on.
+    pub(super) fn export_one(
+        &mut self,
+        rule: u16,
+        key: FlowKey,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Vec<FlowState> {
+        let whose = Whose::Connection(key);
+        let states = self.call(usize::from(rule), now, |agent, cx| agent.export(whose, cx));
+        self.send_outbox(None, out);
+        states.unwrap_or_default()
+    }
+
+    /// Gives a connection's state to a rule's agent: all of it or none.
+    pub(super) fn import_all(
+        &mut self,
+        rule: u16,
+        states: &[FlowState],
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Result<(), ImportError> {
+        for (index, state) in states.iter().enumerate() {
+            let imported = self.call(usize::from(rule), now, |agent, cx| agent.import(state, cx));
+            self.send_outbox(None, out);
+            if let Err(refusal) = imported.unwrap_or(Err(ImportError::NoRoom("the agent panicked"))) {
+                for state in &states[..index] {
+                    self.export_one(rule, state.connection, now, out);
+                }
+                return Err(refusal);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where packets came in, if there is such a port.
+    fn arrival(&self, saved: &SavedArrival, side: Side) -> Result<Arrival, ImportError> {
+        let wrong = ImportError::Malformed("there is no such port");
+        let port = self.ports.get(usize::from(saved.port)).filter(|port| port.side == side);
+        let link = match port.ok_or_else(|| wrong.clone())?.ethernet {
+            true => LinkHeader::ethernet(&saved.link).filter(|link| link.len() == saved.link.len()),
+            false => saved.link.is_empty().then_some(LinkHeader::NONE),
+        };
+        Ok(Arrival { port: PortId(saved.port), link: link.ok_or(wrong)? })
+    }
+}
+
+impl From<Arrival> for SavedArrival {
+    fn from(arrival: Arrival) -> Self {
+        Self { port: arrival.port.0, link: arrival.link.octets().to_vec() }
+    }
+}
