@@ -7,7 +7,8 @@ use crate::lateness::Lateness;
 /// All that the loop measures of a run.
 #[derive(Debug)]
 pub(super) struct Measurements {
-    /// From the time at which the model delivered a packet to the time at which its host was given it.
+    /// From the time at which the model delivered a packet to the time at which its host was given
+    /// it.
     pub(super) lateness: Lateness,
     pub(super) stalls: Stalls,
     pub(super) packets: PacketCounts,

@@ -29,10 +29,11 @@ const CATCH_UP: Duration = Duration::from_millis(100);
 /// What a run can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Ask for real-time scheduling and locked memory. Where they are refused the run goes on without, and its summary says so.
+    /// Ask for real-time scheduling and locked memory. Where they are refused the run goes on
+    /// without, and its summary says so.
     pub real_time: bool,
-    /// Watch the clock, instead of sleeping, when the next event is nearer than this: less late, at the price of a processor. Zero for
-    /// never; 60 us is what a sleep can be late by.
+    /// Watch the clock, instead of sleeping, when the next event is nearer than this: less late, at
+    /// the price of a processor. Zero for never; 60 us is what a sleep can be late by.
     pub spin: Duration,
 }
 

@@ -1,7 +1,8 @@
-//! The control socket: a JSON document a line, one question and one answer. Both ends use the types here.
+//! The control socket: a JSON document a line, one question and one answer. Both ends use the types
+//! here.
 //!
-//! A command with a key that the gateway does not know is refused, and nothing is done: it might mean less than was asked. A client leaves
-//! out what it does not know of an answer.
+//! A command with a key that the gateway does not know is refused, and nothing is done: it might
+//! mean less than was asked. A client leaves out what it does not know of an answer.
 
 mod ask;
 mod reports;
@@ -21,6 +22,7 @@ use super::config::Backend;
 use super::packet_loop::LoopReport;
 use crate::io::Port;
 
+pub use crate::answer::Answer;
 pub use ask::{AskError, ask};
 
 /// A question is never longer, in octets.
@@ -36,23 +38,14 @@ pub enum Command {
     Flows,
     /// Read the configuration file again: [`Reloaded`].
     Reload,
-    /// Have the agents send on what they hold; then pass everything on untouched, until the next reload: [`Drained`].
+    /// Have the agents send on what they hold; then pass everything on untouched, until the next
+    /// reload: [`Drained`].
     Drain,
     /// Set a connection aside: [`SetAside`].
     Aside {
         /// One end and the other, such as `192.0.2.1:443-10.0.0.7:50000`, in either order.
         flow: String,
     },
-}
-
-/// An answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer<T> {
-    /// It was done; this is what there is to tell.
-    Ok(T),
-    /// It was not, and why.
-    Error(String),
 }
 
 /// How a gateway is.
@@ -133,15 +126,6 @@ pub fn read_question(question: &[u8]) -> Result<Command, String> {
     let line = question.split(|octet| *octet == b'\n').next().unwrap_or_default();
     let wrong = |error| format!("{error}; expected a line such as {}", json!({ "command": "status" }));
     serde_json::from_slice(line).map_err(wrong)
-}
-
-/// An answer, as it is sent.
-pub(super) fn answer<T: Serialize>(answer: Result<T, String>) -> Vec<u8> {
-    let answer = answer.map_or_else(Answer::Error, Answer::Ok);
-    // Nothing that we answer with has keys that are no strings.
-    let mut octets = serde_json::to_vec(&answer).unwrap_or_default();
-    octets.push(b'\n');
-    octets
 }
 
 /// A part of an answer that lists these, from a cursor on, to the end or not.

@@ -170,7 +170,8 @@ fn reports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tally, D::Error
     tally(REPORTS, deserializer)
 }
 
-/// How much was counted of each of these. What stands beside them is left out: other counters, those of a newer version among them.
+/// How much was counted of each of these. What stands beside them is left out: other counters,
+/// those of a newer version among them.
 fn tally<'de, D: Deserializer<'de>>(
     counters: &[&'static Counter],
     deserializer: D,

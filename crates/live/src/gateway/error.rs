@@ -7,7 +7,8 @@ use thiserror::Error;
 /// Why a gateway did not start, or ended by itself.
 #[derive(Debug, Error)]
 pub enum GatewayError {
-    /// Its ports could not be opened: no such interface, no capability, no such feature of the kernel.
+    /// Its ports could not be opened: no such interface, no capability, no such feature of the
+    /// kernel.
     #[error("{0}")]
     Ports(String),
     /// A socket, a signal, or a namespace.

@@ -13,11 +13,12 @@ use std::time::Duration;
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
 use tracing::{error, info, warn};
 
 use super::client::{Answers, Client, Cursor, Part};
 use super::config::{self, Backend, Config};
-use super::control::{self, Command, Drained, Reloaded, SetAside, Status, parse_flow};
+use super::control::{self, Answer, Command, Drained, Reloaded, SetAside, Status, parse_flow};
 use super::listeners::{Listeners, empty};
 use super::packet_loop::Request;
 use super::requests::Requests;
@@ -254,14 +255,14 @@ impl Answers for ControlOffice<'_> {
     }
 
     fn answer(&self, question: &[u8]) -> Part {
-        whole(match control::read_question(question) {
-            Ok(Command::Status) => control::answer(self.0.status()),
-            Ok(Command::Flows) => return self.go_on(Cursor::default()),
-            Ok(Command::Reload) => control::answer(self.0.reload()),
-            Ok(Command::Drain) => control::answer(self.0.drain()),
-            Ok(Command::Aside { flow }) => control::answer(self.0.set_aside(&flow)),
-            Err(why) => control::answer::<()>(Err(why)),
-        })
+        match control::read_question(question) {
+            Ok(Command::Status) => said(self.0.status()),
+            Ok(Command::Flows) => self.go_on(Cursor::default()),
+            Ok(Command::Reload) => said(self.0.reload()),
+            Ok(Command::Drain) => said(self.0.drain()),
+            Ok(Command::Aside { flow }) => said(self.0.set_aside(&flow)),
+            Err(why) => said::<()>(Err(why)),
+        }
     }
 
     /// Connections, in the order of the table: the one answer that is too long for one piece.
@@ -272,7 +273,7 @@ impl Answers for ControlOffice<'_> {
                 let octets = control::list_part(from, &page.flows, page.next.is_none());
                 Part { octets, next: page.next.map(|place| Cursor { place, has_begun }) }
             }
-            Err(why) if from == Cursor::default() => whole(control::answer::<()>(Err(why))),
+            Err(why) if from == Cursor::default() => said::<()>(Err(why)),
             // The loop has ended in the midst of the list. It stays short, and no JSON.
             Err(_) => Part::default(),
         }
@@ -298,6 +299,10 @@ impl Answers for MetricsOffice<'_> {
     fn go_on(&self, _from: Cursor) -> Part {
         Part::default()
     }
+}
+
+fn said<T: Serialize>(outcome: Result<T, String>) -> Part {
+    whole(Answer::from(outcome).line())
 }
 
 fn whole(octets: Vec<u8>) -> Part {

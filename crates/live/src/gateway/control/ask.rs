@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use super::{Answer, Command};
+use super::Command;
+use crate::answer::Answer;
 use crate::gateway::client::PATIENCE;
 
 /// Why there is no answer.
@@ -39,8 +40,8 @@ pub enum AskError {
 /// An answer takes no longer, or there will be none.
 const ANSWERED: Duration = PATIENCE.saturating_mul(5);
 
-/// Asks the gateway at this socket. [`Command`] says which type each command is answered with; a [`serde_json::Value`] takes any answer as
-/// it was sent, with all that a newer gateway may tell.
+/// Asks the gateway at this socket. [`Command`] says which type each command is answered with; a
+/// [`serde_json::Value`] takes any answer as it was sent, with all that a newer gateway may tell.
 pub fn ask<T: DeserializeOwned>(socket: &Path, command: &Command) -> Result<T, AskError> {
     let connect = UnixStream::connect(socket);
     let mut stream =

@@ -1,6 +1,7 @@
 //! How a client reads the reports that a gateway sends as it made them.
 //!
-//! Figures that an older gateway does not send are zero or empty, and what a newer one sends beyond these is left out.
+//! Figures that an older gateway does not send are zero or empty, and what a newer one sends beyond
+//! these is left out.
 
 use serde::{Deserialize, Deserializer};
 

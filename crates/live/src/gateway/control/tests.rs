@@ -78,7 +78,7 @@ fn a_newer_gateway_may_tell_more_and_an_older_one_less() {
 #[test]
 fn a_file_whose_name_is_not_utf_8_is_told_as_far_as_it_goes() {
     let name = Path::new(OsStr::from_bytes(b"/etc/gateway-\xff.toml"));
-    let sent = answer(Ok(status(name)));
+    let sent = Answer::Ok(status(name)).line();
     let Ok(Answer::Ok(told)) = serde_json::from_slice::<Answer<Status>>(&sent) else {
         panic!("{}", String::from_utf8_lossy(&sent))
     };
