@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use lasthop_live::emulator::control::parse_request;
+use lasthop_live::emulator::control::parse_assignments;
 use lasthop_live::gateway::control::{Command, parse_flow, read_question};
 use lasthop_live::gateway::http;
 use lasthop_scenario::{Overrides, Settings};
@@ -39,7 +39,8 @@ fn connection(text: &str) {
 /// A request to change links is refused with a reason and changes nothing, or all of it is in force.
 pub fn link_changes(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
-    let assignments = match parse_request(text) {
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let assignments = match parse_assignments(&lines) {
         Ok(assignments) => assignments,
         Err(why) => return assert!(why.contains("expected KEY=VALUE"), "{why}"),
     };

@@ -14,13 +14,9 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Prints the message on standard error and gives the exit code.
-    pub fn report(&self) -> ExitCode {
-        let (error, code) = match self {
-            Self::Usage(error) => (error, 2),
-            Self::Run(error) => (error, 1),
-            Self::ReaderGone => return ExitCode::SUCCESS,
-        };
+    /// What to print on standard error, causes included; `None` where there is no one left to tell.
+    pub fn message(&self) -> Option<String> {
+        let (Self::Usage(error) | Self::Run(error)) = self else { return None };
         let mut message = error.to_string();
         // Many errors say their cause themselves.
         for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -28,8 +24,16 @@ impl Failure {
                 message = format!("{message}: {cause}");
             }
         }
-        crate::output::complain(&format!("lasthop: {message}"));
-        ExitCode::from(code)
+        Some(message)
+    }
+
+    /// What the process is to exit with.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Run(_) => ExitCode::FAILURE,
+            Self::ReaderGone => ExitCode::SUCCESS,
+        }
     }
 
     /// A wrong file or argument.

@@ -17,6 +17,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
+use failure::Failure;
+
 /// TCP acceleration for wireless last hops: published schemes, compared on your link.
 ///
 /// Start with `lasthop compare scenarios/first-look.toml`.
@@ -59,7 +61,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => commands::sweep::execute(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::execute(&arguments),
         Command::Emulate(arguments) => {
-            return commands::emulate::execute(&arguments).unwrap_or_else(|failure| failure.report());
+            return commands::emulate::execute(&arguments).unwrap_or_else(|failure| report(&failure));
         }
         Command::Try(arguments) => commands::trial::execute(&arguments),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
@@ -67,8 +69,16 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => report(&failure),
     }
+}
+
+/// Prints why a command failed, and gives the exit code.
+fn report(failure: &Failure) -> ExitCode {
+    if let Some(message) = failure.message() {
+        output::complain(&format!("lasthop: {message}"));
+    }
+    failure.exit_code()
 }
 
 /// Ctrl-C in the middle of a long run: what it has written of its files goes with it.

@@ -13,8 +13,7 @@ use rustix::io::{Errno, readv, writev};
 use thiserror::Error;
 
 use crate::buffer::Buffers;
-use crate::frame::Frame;
-use crate::io::Sent;
+use crate::frame::{Frame, Sent};
 use offload::Offload;
 use request::Request;
 

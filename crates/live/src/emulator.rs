@@ -3,10 +3,12 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`device`] | a host's TAP or TUN device at an end of the model |
+//! | `end` | [`End`]: where in the model a host stands |
 //! | `pacer` | the loop: packets in, the world up to now, packets out |
 //! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
 //! | [`control`] | a socket through which links are changed while they are in use |
 //! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
+//! | `measurements` | what the loop counts and times |
 //! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
 //! | [`fates`] | what link layers learn, for agents outside the world |
 //!
@@ -17,48 +19,24 @@ pub mod behind;
 pub mod command;
 pub mod control;
 pub mod device;
+mod end;
 pub mod fates;
 pub mod masquerade;
+mod measurements;
 mod pacer;
 pub mod running;
 pub mod summary;
 
 use std::io;
-use std::time::Duration;
 
-use lasthop_sim::{NodeId, World};
+use lasthop_sim::World;
 
 pub use device::{Device, DeviceError};
+pub use end::End;
 pub use fates::FateOfFrame;
+pub use pacer::Options;
 pub use running::{Gone, Handle, Running};
 pub use summary::Summary;
-
-/// A real host at an end of the model.
-#[derive(Debug)]
-pub struct End {
-    /// The external node that stands for it.
-    pub node: NodeId,
-    /// The external node where its packets go, the shortest way.
-    pub peer: NodeId,
-    /// Its device.
-    pub device: Device,
-}
-
-/// What a run can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Ask for real-time scheduling and locked memory. Where they are refused the run goes on without, and its summary says so.
-    pub real_time: bool,
-    /// Watch the clock, instead of sleeping, when the next event is nearer than this: less late, at the price of a processor. Zero for
-    /// never; 60 us is what a sleep can be late by.
-    pub spin: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { real_time: true, spin: Duration::ZERO }
-    }
-}
 
 /// A world and its real ends, about to run.
 pub struct Emulator {

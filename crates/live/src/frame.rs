@@ -76,6 +76,16 @@ pub struct TooLarge {
     pub len: usize,
 }
 
+/// What became of a frame given to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Sent {
+    /// It went on.
+    Whole,
+    /// The kernel had no room for it, or did not take it.
+    Lost,
+}
+
 /// Where the TCP checksum stands in its header.
 const TCP_CHECKSUM: u16 = 16;
 /// Where the UDP checksum stands in its header.

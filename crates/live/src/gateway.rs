@@ -27,6 +27,7 @@ pub mod counters;
 pub mod daemon;
 pub mod detect;
 pub mod engine;
+mod error;
 mod housekeeping;
 pub mod http;
 pub mod link;
@@ -49,7 +50,8 @@ mod tests;
 mod translation;
 
 pub use config::Config;
-pub use daemon::{Gateway, GatewayError, Start};
+pub use daemon::{Gateway, Start};
 pub use engine::{Engine, Outgoing};
+pub use error::GatewayError;
 pub use plan::Plan;
 pub use selector::Selector;

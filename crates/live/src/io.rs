@@ -15,6 +15,7 @@ use lasthop_packet::{FlowKey, Instant};
 
 use crate::frame::Frame;
 
+pub use crate::frame::Sent;
 pub use selection::Selection;
 
 /// A port by its place in the configuration.
@@ -84,13 +85,3 @@ pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// The longest that [`PacketIo::wait`] waits: a third of what it takes for the heartbeat to go stale.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(20);
-
-/// What became of a frame given to the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Sent {
-    /// It went on.
-    Whole,
-    /// The kernel had no room for it, or did not take it.
-    Lost,
-}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Buckets for each doubling: a value is known to a sixteenth.
 const STEPS: u64 = 16;
@@ -17,7 +17,8 @@ pub struct Lateness {
 }
 
 /// A histogram in four numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LatenessSummary {
     /// How many.
     pub count: u64,

@@ -2,6 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | `answer` | what control sockets answer with |
 //! | [`clock`] | the one place that reads a clock |
 //! | [`device`] | TUN and TAP devices, and network interfaces by name |
 //! | [`emulator`] | the simulator paced by the clock, between real hosts |
@@ -19,6 +20,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-live speaks to a Linux kernel");
 
+mod answer;
 pub mod buffer;
 pub mod clock;
 pub mod device;

@@ -12,6 +12,7 @@
 //!
 //! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they vanish.
 
+mod error;
 mod gateway;
 pub mod latency;
 pub mod plan;
@@ -34,70 +35,23 @@ use lasthop_sim::NodeId;
 use rustix::thread::nanosleep;
 use rustix::time::Timespec;
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::clock;
-use crate::emulator::{self, Device, DeviceError, Emulator};
+use crate::emulator::{self, Device, Emulator};
+use crate::gateway::Gateway;
 use crate::gateway::packet_loop::LoopReport;
 use crate::gateway::plan::AgentMaker;
-use crate::gateway::{Gateway, GatewayError};
-use crate::namespace::IpError;
 use plan::Case;
 use site::{Site, device_name, edge, ends};
 use stations::StationUse;
 use transfer::Transfer;
 
+pub use error::TrialError;
+
 /// Where the host that does not open the connection listens.
 const PORT: u16 = 5001;
 /// Between two looks at what the user wants.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// Why a scenario cannot be tried.
-#[derive(Debug, Error)]
-pub enum TrialError {
-    /// It is of a kind that makes no sense between real hosts.
-    #[error("this scenario cannot be tried between real hosts: {0}")]
-    Unsuitable(String),
-    /// There is no namespace to be had.
-    #[error("cannot make a host (it takes root, and a kernel with network namespaces): {0}")]
-    Namespace(#[source] io::Error),
-    /// `ip` would not.
-    #[error(transparent)]
-    Ip(#[from] IpError),
-    /// There is no device to be had.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// A setting of the hosts' kernel cannot be made.
-    #[error("try.sysctl: cannot set net.{}: {error}", path.replace('/', "."))]
-    Sysctl {
-        /// Which.
-        path: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// The kernel does not have a congestion control.
-    #[error(
-        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
-    )]
-    Congestion(String),
-    /// The gateway cannot run the scheme.
-    #[error("the gateway: {0}")]
-    Gateway(String),
-    /// The gateway would not start, or broke.
-    #[error("the gateway: {0}")]
-    Daemon(#[from] GatewayError),
-    /// A transfer failed.
-    #[error("{what}: {error}")]
-    Transfer {
-        /// What was under way.
-        what: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// The user wanted it to end.
-    #[error("interrupted")]
-    Interrupted,
-}
 
 /// What one run brought.
 #[derive(Clone, Debug, Serialize)]

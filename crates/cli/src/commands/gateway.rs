@@ -1,16 +1,16 @@
 //! `lasthop gateway`.
 
+mod report;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use comfy_table::Table;
-use comfy_table::presets::UTF8_FULL_CONDENSED;
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
-use lasthop_live::gateway::control::{AskError, Command, ask};
-use lasthop_live::gateway::engine::FlowReport;
+use lasthop_live::gateway::control::{AskError, Command, Drained, Reloaded, SetAside, ask};
 use lasthop_live::gateway::ports;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -154,142 +154,38 @@ fn put(question: &Question) -> Result<(), Failure> {
         Question::Drain(at) => (Command::Drain, at),
         Question::Aside { flow, at } => (Command::Aside { flow: flow.clone() }, at),
     };
-    let answer = ask(&at.socket, &command).map_err(|error| match error {
-        // The file is wrong, or what names a connection is.
-        refused @ AskError::Refused(_) => Failure::usage(refused),
-        other => Failure::Run(other.into()),
-    })?;
     if at.json {
+        // All that the gateway tells, also where it is newer than this command.
+        let answer: Value = at.ask(&command)?;
         return output::print_json(&answer);
     }
     match question {
-        Question::Status(_) => output::print(&status(&answer)),
-        Question::Flows(_) => output::print(&flows(answer)?),
+        Question::Status(_) => output::print(&report::status(&at.ask(&command)?)),
+        Question::Flows(_) => output::print(&report::flows(at.ask(&command)?)),
         Question::Reload(_) => {
-            for note in answer["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            let Reloaded { notes } = at.ask(&command)?;
+            for note in notes {
                 output::complain(&format!("note: {note}"));
             }
             output::print("reloaded")
         }
         Question::Drain(_) => {
+            let Drained { .. } = at.ask(&command)?;
             output::print("drained: everything passes untouched until the next `lasthop gateway reload`")
         }
-        Question::Aside { flow, .. } => output::print(&format!("{flow} is left alone from now on")),
+        Question::Aside { flow, .. } => {
+            let SetAside {} = at.ask(&command)?;
+            output::print(&format!("{flow} is left alone from now on"))
+        }
     }
 }
 
-fn status(answer: &Value) -> String {
-    let report = &answer["report"];
-    let engine = &report["engine"];
-    let counters = &engine["counters"];
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-    let ports: Vec<String> = answer["ports"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|port| format!("{} ({})", text(&port["name"]), text(&port["side"])))
-        .collect();
-    let seconds = |value: &Value| value.as_f64().unwrap_or(0.0);
-    let mebibytes = |value: &Value| value.as_f64().unwrap_or(0.0) / f64::from(1 << 20);
-    let uptime = seconds(&report["uptime_s"]);
-    let mode = if engine["drained"] == true {
-        "drained: everything passes untouched"
-    } else if report["punctuality"]["is_out"] == true {
-        "out, for want of processor time: everything passes untouched"
-    } else {
-        "running"
-    };
-    let mut lines = vec![
-        format!("lasthop gateway {}, {mode}", text(&answer["version"])),
-        format!("file        {}", text(&answer["file"])),
-        format!("ports       {}, by {}", ports.join(", "), text(&answer["backend"])),
-        format!(
-            "up          {uptime:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
-            seconds(&report["cpu_s"]),
-            1e3 * seconds(&report["longest_turn_s"]),
-            1e3 * seconds(&report["punctuality"]["longest_absence_s"])
-        ),
-        format!("connections {} of at most {}", engine["connections"], engine["most_connections"]),
-        format!(
-            "memory      {:.1} MiB of at most {:.1} MiB for packets that agents keep",
-            mebibytes(&engine["agent_octets"]),
-            mebibytes(&engine["most_agent_octets"])
-        ),
-        format!(
-            "frames      {} in ({:.0}/s), {} out, {} lost, {} held",
-            counters["received"],
-            seconds(&counters["received"]) / uptime.max(1.0),
-            report["sent"],
-            report["lost"],
-            engine["held"],
-        ),
-    ];
-    for note in report["notes"].as_array().into_iter().flatten() {
-        lines.push(format!("note        {}", text(note)));
+impl Where {
+    fn ask<T: DeserializeOwned>(&self, command: &Command) -> Result<T, Failure> {
+        ask(&self.socket, command).map_err(|error| match error {
+            // The file is wrong, or what names a connection is.
+            refused @ AskError::Refused(_) => Failure::usage(refused),
+            other => Failure::Run(other.into()),
+        })
     }
-    let passed: Vec<String> = counters["passed"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(_, count)| **count != 0)
-        .map(|(reason, count)| format!("{count} {}", reason.replace('_', " ")))
-        .collect();
-    lines.push(format!(
-        "untouched   {}",
-        if passed.is_empty() { "none".to_owned() } else { passed.join(", ") }
-    ));
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header([
-        "rule",
-        "seen",
-        "local retransmits",
-        "ACKs kept back",
-        "taken over",
-        "made",
-        "held",
-        "panics",
-        "",
-    ]);
-    for rule in engine["rules"].as_array().into_iter().flatten() {
-        let counters = &rule["counters"];
-        let given_up = if rule["given_up"] == true { "given up: traffic passes" } else { "" };
-        table.add_row([
-            text(&rule["name"]),
-            counters["seen"].to_string(),
-            counters["local_retransmits"].to_string(),
-            counters["duplicate_acks_suppressed"].to_string(),
-            counters["absorbed"].to_string(),
-            counters["sent"].to_string(),
-            rule["held"].to_string(),
-            counters["panics"].to_string(),
-            given_up.to_owned(),
-        ]);
-    }
-    format!("{}\n{table}", lines.join("\n"))
-}
-
-fn flows(answer: Value) -> Result<String, Failure> {
-    let mut flows: Vec<FlowReport> = serde_json::from_value(answer)
-        .map_err(|error| Failure::Run(anyhow!("the answer is no table of flows: {error}")))?;
-    flows.sort_by_key(|flow| std::cmp::Reverse(flow.octets_from_core + flow.octets_from_radio));
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(["core", "radio", "state", "rule", "kB down", "kB up", "made", "kept", "age", "idle"]);
-    for flow in &flows {
-        let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
-        table.add_row([
-            flow.core.to_string(),
-            flow.radio.to_string(),
-            flow.state.clone(),
-            rule,
-            (flow.octets_from_core / 1000).to_string(),
-            (flow.octets_from_radio / 1000).to_string(),
-            flow.sent_by_agent.to_string(),
-            flow.kept_by_agent.to_string(),
-            format!("{:.0} s", flow.age_s),
-            format!("{:.0} s", flow.idle_s),
-        ]);
-    }
-    Ok(format!("{table}\n{} connections", flows.len()))
 }

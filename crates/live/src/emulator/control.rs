@@ -1,5 +1,6 @@
-//! A socket through which links are changed while they are in use: a client sends lines of `KEY=VALUE` and closes its half; all are
-//! applied between two events, or none. The answer is empty, or says what is wrong.
+//! A socket through which links are changed while they are in use. A client sends a `Command` as a
+//! JSON document, closes its half, and reads an [`Answer`]. All changes of a request are made between
+//! the same two events, or none.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
@@ -15,14 +16,27 @@ use std::time::Duration;
 use lasthop_scenario::Settings;
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::running::Handle;
+use crate::answer::Answer;
 
 /// More than any change of all links takes.
 const LONGEST_REQUEST: u64 = 1 << 20;
 /// A client that says nothing must not keep others out.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What can be asked of an emulation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+enum Command {
+    /// Change links.
+    Set {
+        /// Keys of links and their values, such as `air.loss=2%`.
+        assignments: Vec<String>,
+    },
+}
 
 /// The socket of one emulation. It vanishes with this value.
 #[derive(Debug)]
@@ -42,6 +56,22 @@ pub enum ControlError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// It ended, or hung up, before it had answered: links may have changed, or not.
+    #[error("the emulation at {path} did not answer")]
+    NoAnswer {
+        /// Its socket.
+        path: PathBuf,
+    },
+    /// It answered in a way that is not known here.
+    #[error(
+        "the emulation at {path} sent a malformed reply (its version may differ from this command's): {error}"
+    )]
+    Malformed {
+        /// Its socket.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
     },
     /// It would not.
     #[error("{0}")]
@@ -119,25 +149,34 @@ impl Drop for ControlSocket {
     }
 }
 
-/// Asks the emulation at a socket for changes; all are made or none.
+/// Asks the emulation at a socket for changes, each `KEY=VALUE`; all are made or none.
 pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
-    let unreachable = |source| ControlError::Unreachable { path: path.to_owned(), source };
+    let path = path.to_owned();
+    let command = Command::Set { assignments: assignments.to_vec() };
     let ask = || {
-        let mut stream = UnixStream::connect(path)?;
-        stream.write_all(assignments.join("\n").as_bytes())?;
+        let mut stream = UnixStream::connect(&path)?;
+        stream.write_all(&serde_json::to_vec(&command)?)?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         Ok(answer)
     };
-    let answer = ask().map_err(unreachable)?;
-    if answer.is_empty() { Ok(()) } else { Err(ControlError::Refused(answer)) }
+    let answer = match ask() {
+        Ok(answer) if answer.is_empty() => return Err(ControlError::NoAnswer { path }),
+        Ok(answer) => answer,
+        Err(source) => return Err(ControlError::Unreachable { path, source }),
+    };
+    match serde_json::from_str(&answer).map_err(|error| ControlError::Malformed { path, error })? {
+        Answer::Ok(()) => Ok(()),
+        Answer::Error(why) => Err(ControlError::Refused(why)),
+    }
 }
 
-/// Reads a request: a key of a link and its value a line, `KEY=VALUE`.
-pub fn parse_request(request: &str) -> Result<Vec<(&str, &str)>, String> {
-    request
-        .lines()
+/// Reads assignments: a key of a link and its value, `KEY=VALUE`, each on a line of its own.
+pub fn parse_assignments(assignments: &[String]) -> Result<Vec<(&str, &str)>, String> {
+    assignments
+        .iter()
+        .flat_map(|text| text.lines())
         .map(|line| line.split_once('=').map(|(key, value)| (key.trim(), value.trim())))
         .collect::<Option<_>>()
         .ok_or_else(|| "expected KEY=VALUE, such as air.loss=2%".to_owned())
@@ -154,21 +193,22 @@ impl Server {
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut request = String::new();
         Read::by_ref(&mut stream).take(LONGEST_REQUEST).read_to_string(&mut request)?;
-        if request.len() as u64 == LONGEST_REQUEST {
-            return stream.write_all(b"the request is longer than any; nothing has changed");
-        }
         if request.is_empty() {
             // Somebody looked whether we are alive.
             return Ok(());
         }
-        if let Err(problem) = self.apply(&request) {
-            stream.write_all(problem.as_bytes())?;
-        }
-        Ok(())
+        let outcome = if request.len() as u64 == LONGEST_REQUEST {
+            Err("the request is longer than any; nothing has changed".to_owned())
+        } else {
+            serde_json::from_str(&request)
+                .map_err(|error| format!("{error}; nothing has changed"))
+                .and_then(|Command::Set { assignments }| self.set(&assignments))
+        };
+        stream.write_all(&Answer::from(outcome).line())
     }
 
-    fn apply(&mut self, request: &str) -> Result<(), String> {
-        let assignments = parse_request(request)?;
+    fn set(&mut self, assignments: &[String]) -> Result<(), String> {
+        let assignments = parse_assignments(assignments)?;
         let mut settings = self.settings.clone();
         let before = settings.set(&assignments).map_err(|error| error.to_string())?;
         let changes = before.changes_of_links(settings.scenario());
@@ -191,6 +231,20 @@ mod tests {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
 
     use super::*;
+
+    #[test]
+    fn an_emulation_that_hangs_up_without_an_answer_is_not_taken_to_have_changed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("emulate.sock");
+        let listener = UnixListener::bind(&path).expect("it is free");
+        let dying = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            stream.read_to_string(&mut String::new()).expect("a request");
+        });
+        let outcome = change(&path, &["air.loss=2%".to_owned()]);
+        dying.join().expect("it ends");
+        assert!(matches!(outcome, Err(ControlError::NoAnswer { .. })), "{outcome:?}");
+    }
 
     #[test]
     fn a_socket_whose_process_lives_is_left_alone_before_it_listens() {

@@ -1,6 +1,5 @@
 //! The loop: packets in, the world up to now, packets out, and to sleep until the next event.
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -13,11 +12,9 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::device::{LONGEST_FRAME, Received};
-use super::running::Command;
-use super::summary::{Counts, Stalls};
-use super::{End, Options};
+use super::end::End;
+use super::measurements::Measurements;
 use crate::clock;
-use crate::lateness::Lateness;
 
 /// Packets taken from an end before the world moves on: a burst at one end must not make the other's packets late.
 const BATCH: usize = 8;
@@ -29,21 +26,46 @@ const STALL: Duration = Duration::from_millis(10);
 /// as one burst, and its simulated stations would keep the processor busy and make the next packets late, too.
 const CATCH_UP: Duration = Duration::from_millis(100);
 
+/// What a run can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Ask for real-time scheduling and locked memory. Where they are refused the run goes on
+    /// without, and its summary says so.
+    pub real_time: bool,
+    /// Watch the clock, instead of sleeping, when the next event is nearer than this: less late, at
+    /// the price of a processor. Zero for never; 60 us is what a sleep can be late by.
+    pub spin: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { real_time: true, spin: Duration::ZERO }
+    }
+}
+
+/// What the loop can be told while it runs.
+pub(super) enum Command {
+    /// To end.
+    Stop,
+    /// To do something with the world, between events.
+    Do(Box<dyn FnOnce(&mut World) + Send>),
+    /// To do nothing for a time, as a machine without processor time to spare would have it.
+    Sleep(Duration),
+}
+
 /// An emulation at work.
 pub(super) struct Pacer {
     pub(super) world: World,
-    pub(super) ends: Vec<End>,
-    pub(super) options: Options,
-    pub(super) commands: Receiver<Command>,
+    ends: Vec<End>,
+    options: Options,
+    commands: Receiver<Command>,
     /// Readable when there is a command.
-    pub(super) wake: Arc<OwnedFd>,
+    wake: Arc<OwnedFd>,
     /// The model's time zero, on the kernel's clock.
     epoch: Instant,
     /// By when the world is to be brought up to date again.
     expected: Instant,
-    pub(super) lateness: Lateness,
-    pub(super) stalls: Stalls,
-    pub(super) counts: Counts,
+    pub(super) measured: Measurements,
     buffer: Vec<u8>,
     stopping: bool,
 }
@@ -65,9 +87,7 @@ impl Pacer {
             options,
             commands,
             wake,
-            lateness: Lateness::new(),
-            stalls: Stalls::default(),
-            counts: Counts::default(),
+            measured: Measurements::new(),
             buffer: vec![0; LONGEST_FRAME],
             stopping: false,
         }
@@ -97,7 +117,7 @@ impl Pacer {
         if late >= STALL {
             let cut = late.saturating_sub(CATCH_UP);
             self.epoch += cut;
-            self.stalls.note(late, cut);
+            self.measured.stalls.note(late, cut);
             now = self.now();
         }
         self.world.advance_to(now);
@@ -110,7 +130,7 @@ impl Pacer {
             for _ in 0..BATCH {
                 match self.ends[index].device.receive(&mut self.buffer) {
                     Ok(Some(Received::Packet(octets))) => self.take_packet(index, octets),
-                    Ok(Some(Received::NotIp)) => self.counts.not_ip += 1,
+                    Ok(Some(Received::NotIp)) => self.measured.packets.not_ip += 1,
                     // Errors are those of a device that is down or gone: it may come back.
                     Ok(None) | Err(_) => break,
                 }
@@ -120,10 +140,10 @@ impl Pacer {
 
     fn take_packet(&mut self, end: usize, octets: bytes::Bytes) {
         let Ok(packet) = wire::parse(octets) else {
-            self.counts.malformed += 1;
+            self.measured.packets.malformed += 1;
             return;
         };
-        self.counts.taken += 1;
+        self.measured.packets.taken += 1;
         self.advance();
         let End { node, peer, .. } = self.ends[end];
         self.world.inject_to(node, peer, packet);
@@ -134,8 +154,8 @@ impl Pacer {
             for (at, packet) in self.world.collect(self.ends[index].node) {
                 let late = self.now().since(at);
                 match self.ends[index].device.send(&wire::emit(&packet)) {
-                    Ok(()) => self.lateness.record(late),
-                    Err(_) => self.counts.refused += 1,
+                    Ok(()) => self.measured.lateness.record(late),
+                    Err(_) => self.measured.packets.refused += 1,
                 }
             }
         }
@@ -213,9 +233,4 @@ fn nap(pause: Duration) {
     let pause = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
     // A signal that cuts it short does no harm.
     let _ = rustix::thread::nanosleep(&pause);
-}
-
-/// What a thread that ended in a panic is reported as.
-pub(super) fn panicked() -> io::Error {
-    io::Error::other("the emulator's thread panicked")
 }

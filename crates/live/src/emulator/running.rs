@@ -11,9 +11,9 @@ use lasthop_sim::World;
 use rustix::event::{EventfdFlags, eventfd};
 use thiserror::Error;
 
-use super::pacer::{Pacer, panicked};
+use super::end::End;
+use super::pacer::{Command, Options, Pacer};
 use super::summary::Summary;
-use super::{End, Options};
 use crate::realtime;
 
 /// An emulation at work. It stops, and its devices vanish, when this value does.
@@ -34,16 +34,6 @@ pub struct Handle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the emulation has ended")]
 pub struct Gone;
-
-/// What the loop can be told.
-pub(super) enum Command {
-    /// To end.
-    Stop,
-    /// To do something with the world, between events.
-    Do(Box<dyn FnOnce(&mut World) + Send>),
-    /// To do nothing for a time, as a machine without processor time to spare would have it.
-    Sleep(Duration),
-}
 
 impl Handle {
     /// Does something with the world between two events, and returns what comes of it: a look at its counters, a change of a link.
@@ -79,7 +69,7 @@ impl Running {
             let mut pacer = Pacer::new(world, ends, options, orders, waker);
             let start = pacer.world.now();
             pacer.run();
-            Summary::new(&pacer, start, refusals)
+            Summary::new(&pacer.world, start, &pacer.measured, refusals)
         })?;
         Ok(Self { handle: Handle { commands, wake }, thread: Some(thread) })
     }
@@ -124,4 +114,9 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// What a thread that ended in a panic is reported as.
+fn panicked() -> io::Error {
+    io::Error::other("the emulator's thread panicked")
 }

@@ -5,9 +5,10 @@ use std::fmt;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
+use lasthop_sim::World;
 use serde::Serialize;
 
-use super::pacer::Pacer;
+use super::measurements::{Measurements, Stalls};
 use crate::lateness::LatenessSummary;
 
 /// A median above this is not the model's delay any more: a tenth of the shortest wireless round trips.
@@ -16,34 +17,6 @@ pub const LARGEST_MEDIAN: Duration = Duration::from_micros(100);
 pub const LARGEST_P99: Duration = Duration::from_millis(1);
 /// A run that stood still for a larger part of its time than this lost more to the machine than to the model.
 pub const LARGEST_STALLED_PART: f64 = 0.001;
-
-/// Times at which the loop did not come round in time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stalls {
-    count: u64,
-    total: Duration,
-    longest: Duration,
-    /// Cut out of the model's time.
-    cut: Duration,
-}
-
-impl Stalls {
-    pub(super) fn note(&mut self, late: Duration, cut: Duration) {
-        self.count += 1;
-        self.total += late;
-        self.longest = self.longest.max(late);
-        self.cut += cut;
-    }
-}
-
-/// Packets at the ends.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) taken: u64,
-    pub(super) not_ip: u64,
-    pub(super) malformed: u64,
-    pub(super) refused: u64,
-}
 
 /// How a run went.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -79,24 +52,25 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(pacer: &Pacer, start: Instant, notes: Vec<String>) -> Self {
+    /// Of a run of `world` from `start` on; `notes` say what the kernel did not grant.
+    pub(super) fn new(world: &World, start: Instant, measured: &Measurements, notes: Vec<String>) -> Self {
         let millis = |duration: Duration| duration.as_secs_f64() * 1e3;
-        let ran = pacer.world.now().since(start);
-        let lateness = pacer.lateness.summary();
-        let because = reasons(&lateness, &pacer.stalls, ran);
-        let accounts = pacer.world.accounts();
+        let Measurements { lateness, stalls, packets } = measured;
+        let ran = world.now().since(start);
+        let lateness = lateness.summary();
+        let because = reasons(&lateness, stalls, ran);
         Self {
             duration_s: ran.as_secs_f64(),
-            packets_taken: pacer.counts.taken,
+            packets_taken: packets.taken,
             packets_handed_out: lateness.count,
-            dropped: accounts.dropped.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
-            frames_not_ip: pacer.counts.not_ip,
-            packets_malformed: pacer.counts.malformed,
-            packets_refused: pacer.counts.refused,
+            dropped: world.accounts().dropped.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
+            frames_not_ip: packets.not_ip,
+            packets_malformed: packets.malformed,
+            packets_refused: packets.refused,
             lateness,
-            stalls: pacer.stalls.count,
-            longest_stall_ms: millis(pacer.stalls.longest),
-            cut_ms: millis(pacer.stalls.cut),
+            stalls: stalls.count,
+            longest_stall_ms: millis(stalls.longest),
+            cut_ms: millis(stalls.cut),
             notes,
             trusted: because.is_empty(),
             because,

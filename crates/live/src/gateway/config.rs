@@ -1,6 +1,7 @@
 //! The daemon's configuration file: TOML, read into what is ready to run.
 
 mod entries;
+mod reader;
 mod rules;
 mod tables;
 #[cfg(test)]
@@ -16,14 +17,13 @@ use lasthop_scenario::file::read_file;
 
 use super::plan::{Plan, RulePlan};
 use super::selector::Selector;
-use tables::{GatewayFile, PortsTable, SelectorTable};
+use reader::Reader;
+use tables::GatewayFile;
 
 pub use super::plan::Surroundings;
 pub use lasthop_scenario::file::ScenarioError as ConfigError;
-pub use tables::{Backend, LogFormat, LogLevel};
+pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
 
-/// Where the control socket is unless a file says otherwise.
-pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 /// The example file: every key with its default and what it is for.
 pub const DEFAULT_FILE: &str = include_str!("../../../../packaging/gateway.toml");
 
@@ -147,90 +147,5 @@ impl Config {
             ));
         }
         notes
-    }
-}
-
-/// What reading needs to know.
-struct Reader<'a> {
-    document: &'a Document<'a>,
-    surroundings: Surroundings,
-}
-
-impl Reader<'_> {
-    fn fail(&self, key: &[&str], problem: impl Into<String>) -> ConfigError {
-        self.document.error(key, problem)
-    }
-
-    fn check_ports(&self, ports: &PortsTable) -> Result<(), ConfigError> {
-        let lists = [("core", &ports.core), ("radio", &ports.radio)];
-        let mut seen: Vec<&str> = Vec::new();
-        for (side, names) in lists {
-            let Some(names) = names else { continue };
-            if names.is_empty() {
-                return Err(self.fail(&["ports", side], "no interface; leave the key out to have them found"));
-            }
-            for (index, name) in names.iter().enumerate() {
-                let key = ["ports", side, &index.to_string()];
-                // What Linux takes for a name (IFNAMSIZ, and `dev_valid_name`).
-                let is_odd = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
-                if name.is_empty() || name.len() > 15 || name.chars().any(is_odd) {
-                    return Err(self.fail(&key, "expected the name of an interface, such as \"wlan0\""));
-                }
-                if seen.contains(&name.as_str()) {
-                    return Err(
-                        self.fail(&key, format!("{name} is named twice; expected each interface once"))
-                    );
-                }
-                seen.push(name);
-            }
-        }
-        Ok(())
-    }
-
-    fn selector(&self, at: &[&str], table: SelectorTable) -> Result<Selector, ConfigError> {
-        let prefixes = |key: &str, texts: &[String]| {
-            entries::prefixes(texts).map_err(|(index, problem)| {
-                let index = index.to_string();
-                self.fail(&[at, &[key, &index]].concat(), problem)
-            })
-        };
-        Ok(Selector {
-            prefixes: prefixes("prefixes", &table.prefixes)?,
-            exclude_prefixes: prefixes("exclude-prefixes", &table.exclude_prefixes)?,
-            ports: table.ports.into_iter().map(|entry| entry.0).collect(),
-            exclude_ports: table.exclude_ports.into_iter().map(|entry| entry.0).collect(),
-        })
-    }
-
-    fn listen(&self, text: &str) -> Result<Option<SocketAddr>, ConfigError> {
-        let key = ["metrics", "listen"];
-        if text == "off" {
-            return Ok(None);
-        }
-        let address: SocketAddr = text.parse().map_err(|_| {
-            let problem = format!("{text:?} is no address and port; expected \"127.0.0.1:9477\" or \"off\"");
-            self.fail(&key, problem)
-        })?;
-        if !address.ip().is_loopback() {
-            return Err(self.fail(
-                &key,
-                format!(
-                    "{} is not a loopback address; the figures name every peer's load, so they are served on this machine only: \
-                     expected 127.0.0.1 or [::1], with a proxy in front where others are to read them",
-                    address.ip()
-                ),
-            ));
-        }
-        Ok(Some(address))
-    }
-
-    fn socket(&self, text: &str) -> Result<Option<PathBuf>, ConfigError> {
-        match text {
-            "off" => Ok(None),
-            // sockaddr_un has room for 107 octets.
-            path if path.starts_with('/') && path.len() <= 107 => Ok(Some(path.into())),
-            _ => Err(self
-                .fail(&["control", "socket"], "expected an absolute path of at most 107 octets, or \"off\"")),
-        }
     }
 }

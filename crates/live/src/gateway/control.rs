@@ -1,95 +1,118 @@
-//! The control socket: a JSON document a line, one question and one answer.
+//! The control socket: a JSON document a line, one question and one answer. Both ends use the types
+//! here.
+//!
+//! A command with a key that the gateway does not know is refused, and nothing is done: it might
+//! mean less than was asked. A client leaves out what it does not know of an answer.
 
-use std::io::{self, BufRead, BufReader, Write as _};
+mod ask;
+mod reports;
+#[cfg(test)]
+mod tests;
+
 use std::net::SocketAddr;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
 
+use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use thiserror::Error;
+use serde_json::json;
 
-use super::client::{Cursor, PATIENCE};
+use super::client::Cursor;
+use super::config::Backend;
+use super::packet_loop::LoopReport;
+use crate::io::Port;
+
+pub use crate::answer::Answer;
+pub use ask::{AskError, ask};
 
 /// A question is never longer, in octets.
-pub(super) const LONGEST_QUESTION: usize = 4096;
+const LONGEST_QUESTION: usize = 4096;
 
 /// What can be asked of a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
-    /// Ports, rules, counters.
+    /// Ports, rules, counters: a [`Status`].
     Status,
-    /// The connections.
+    /// The connections: a [`FlowReport`](super::engine::FlowReport) each, in an array.
     Flows,
-    /// Read the configuration file again.
+    /// Read the configuration file again: [`Reloaded`].
     Reload,
-    /// Have the agents send on what they hold; then pass everything on untouched, until the next reload.
+    /// Have the agents send on what they hold; then pass everything on untouched, until the next
+    /// reload: [`Drained`].
     Drain,
-    /// Set a connection aside.
+    /// Set a connection aside: [`SetAside`].
     Aside {
         /// One end and the other, such as `192.0.2.1:443-10.0.0.7:50000`, in either order.
         flow: String,
     },
 }
 
-/// An answer.
+/// How a gateway is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its version.
+    pub version: String,
+    /// The path of its configuration file; `None` for a gateway without one.
+    pub file: Option<String>,
+    /// How it takes frames out of the kernel's path, by the name that this has in files.
+    pub backend: String,
+    /// Its ports.
+    pub ports: Vec<PortStatus>,
+    /// What its packet loop did.
+    pub report: LoopReport,
+}
+
+/// A port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// It was done; this is what there is to tell.
-    Ok(Value),
-    /// It was not, and why.
-    Error(String),
+pub struct PortStatus {
+    /// The interface's name.
+    pub name: String,
+    /// `core` or `radio`.
+    pub side: String,
 }
 
-/// Why there is no answer.
-#[derive(Debug, Error)]
-pub enum AskError {
-    /// Nobody is there.
-    #[error("no gateway answers at {path}: {error}; is one running, and is this user allowed to ask?")]
-    Connect {
-        /// The socket.
-        path: String,
-        /// What the kernel said.
-        error: io::Error,
-    },
-    /// It takes too long.
-    #[error("the gateway does not answer within {} s; is it stopped?", ANSWERED.as_secs())]
-    Late,
-    /// It did not answer, or not to the end.
-    #[error("the gateway did not answer: {0}")]
-    Io(io::Error),
-    /// The answer is none.
-    #[error("the gateway gave an answer that is none: {0}")]
-    NoAnswer(serde_json::Error),
-    /// It would not.
-    #[error("{0}")]
-    Refused(String),
+/// The configuration file was read again and is in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reloaded {
+    /// What takes a restart; each a sentence.
+    pub notes: Vec<String>,
 }
 
-/// An answer takes no longer, or there will be none.
-const ANSWERED: Duration = PATIENCE.saturating_mul(5);
+/// The agents have sent on what they held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Drained {
+    /// Packets that they hold even so.
+    pub held: u64,
+}
 
-/// Asks the gateway at this socket.
-pub fn ask(socket: &Path, command: &Command) -> Result<Value, AskError> {
-    let connect = UnixStream::connect(socket);
-    let mut stream =
-        connect.map_err(|error| AskError::Connect { path: socket.display().to_string(), error })?;
-    stream.set_read_timeout(Some(ANSWERED)).map_err(AskError::Io)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(AskError::Io)?;
-    let question = serde_json::to_string(command).map_err(AskError::NoAnswer)?;
-    stream.write_all((question + "\n").as_bytes()).map_err(AskError::Io)?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => AskError::Late,
-        _ => AskError::Io(error),
-    })?;
-    match serde_json::from_str(&line).map_err(AskError::NoAnswer)? {
-        Answer::Ok(value) => Ok(value),
-        Answer::Error(why) => Err(AskError::Refused(why)),
+/// A connection was there, and is set aside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetAside {}
+
+impl Status {
+    /// Of a gateway of this version.
+    pub(super) fn new(file: Option<&Path>, backend: Backend, ports: &[Port], report: LoopReport) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            // A path need not be UTF-8, and JSON has to be.
+            file: file.map(|file| file.display().to_string()),
+            backend: backend.name().to_owned(),
+            ports: ports.iter().map(PortStatus::from).collect(),
+            report,
+        }
+    }
+}
+
+impl From<&Port> for PortStatus {
+    fn from(port: &Port) -> Self {
+        let side = match port.side {
+            Side::Core => "core",
+            Side::Radio => "radio",
+        };
+        Self { name: port.name.clone(), side: side.to_owned() }
     }
 }
 
@@ -103,12 +126,6 @@ pub fn read_question(question: &[u8]) -> Result<Command, String> {
     let line = question.split(|octet| *octet == b'\n').next().unwrap_or_default();
     let wrong = |error| format!("{error}; expected a line such as {}", json!({ "command": "status" }));
     serde_json::from_slice(line).map_err(wrong)
-}
-
-/// An answer, as it is sent.
-pub(super) fn answer(answer: Result<Value, String>) -> Vec<u8> {
-    let answer = answer.map_or_else(Answer::Error, Answer::Ok);
-    line_of(&answer)
 }
 
 /// A part of an answer that lists these, from a cursor on, to the end or not.
@@ -126,13 +143,6 @@ pub(super) fn list_part<T: Serialize>(from: Cursor, items: &[T], is_end: bool) -
     if is_end {
         octets.extend(b"]}\n");
     }
-    octets
-}
-
-fn line_of(answer: &Answer) -> Vec<u8> {
-    // Nothing that we answer with has keys that are no strings.
-    let mut octets = serde_json::to_vec(answer).unwrap_or_default();
-    octets.push(b'\n');
     octets
 }
 

@@ -1,14 +1,18 @@
 //! What the engine counts.
 
+use std::collections::BTreeMap;
+
 use lasthop_agent::counter::{DROP_REASONS, REPORTS};
 use lasthop_agent::{Counter, Tally, Verdict};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::frame::Untouched;
 
 lasthop_agent::counters! {
     /// What is counted beside the reasons for which frames pass.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default)]
     pub struct EngineCounters {
         /// Frames that came in by a port.
         received: RECEIVED = "received_frames",
@@ -41,7 +45,8 @@ lasthop_agent::counters! {
 
 lasthop_agent::counters! {
     /// Why frames passed, in the same octets, without an agent seeing them.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default)]
     pub struct Passed {
         /// No IP packet, a kind of packet that no agent understands, a damaged one, or a checksum or segmentation in an odd place.
         not_understood: NOT_UNDERSTOOD = "not-understood",
@@ -66,7 +71,8 @@ lasthop_agent::counters! {
 
 lasthop_agent::counters! {
     /// What became of the packets of a rule's agent; a super-packet counts once.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default)]
     pub struct PacketCounters {
         /// Packets that agents saw.
         seen: SEEN = "seen_packets",
@@ -87,7 +93,8 @@ lasthop_agent::counters! {
 ///
 /// Nothing is lost between the lines: frames received are those that passed and those that agents saw, and what agents saw is
 /// what they forwarded, dropped and absorbed. A test holds it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counters {
     /// All but the frames that passed.
     #[serde(flatten)]
@@ -108,16 +115,16 @@ impl Passed {
 }
 
 /// What a rule's agent did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleCounters {
     /// Its packets.
     #[serde(flatten)]
     pub packets: PacketCounters,
     /// Of those that it saw, those that ended with it, by reason.
-    #[serde(flatten, serialize_with = "by_name")]
+    #[serde(flatten, serialize_with = "by_name", deserialize_with = "drop_reasons")]
     pub dropped: Tally,
     /// What it reports.
-    #[serde(flatten, serialize_with = "by_name")]
+    #[serde(flatten, serialize_with = "by_name", deserialize_with = "reports")]
     pub reported: Tally,
 }
 
@@ -157,4 +164,26 @@ impl RuleCounters {
 
 fn by_name<S: Serializer>(tally: &Tally, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(tally.iter().map(|(counter, count)| (counter.name, count)))
+}
+
+fn drop_reasons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tally, D::Error> {
+    tally(DROP_REASONS, deserializer)
+}
+
+fn reports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tally, D::Error> {
+    tally(REPORTS, deserializer)
+}
+
+/// How much was counted of each of these. What stands beside them is left out: other counters,
+/// those of a newer version among them.
+fn tally<'de, D: Deserializer<'de>>(
+    counters: &[&'static Counter],
+    deserializer: D,
+) -> Result<Tally, D::Error> {
+    let told = BTreeMap::<String, Value>::deserialize(deserializer)?;
+    let mut tally = Tally::of_any(counters);
+    for counter in counters {
+        tally.count(counter, told.get(counter.name).and_then(Value::as_u64).unwrap_or_default());
+    }
+    Ok(tally)
 }

@@ -1,18 +1,17 @@
 //! A gateway from its start to its end: the packet loop on one thread, housekeeping on another.
 
 use std::fmt;
-use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use lasthop_packet::FlowKey;
-use thiserror::Error;
 use tracing::{error, info, warn};
 
 use super::config::Config;
 use super::engine::{EngineReport, FlowReport};
+use super::error::GatewayError;
 use super::housekeeping::Housekeeping;
 use super::link::{self, LinkTeller};
 use super::listeners::Listeners;
@@ -24,26 +23,6 @@ use super::requests::Requests;
 use crate::io::{PacketIo, Port};
 use crate::namespace::Namespace;
 use crate::realtime;
-
-/// Why a gateway did not start, or ended by itself.
-#[derive(Debug, Error)]
-pub enum GatewayError {
-    /// Its ports could not be opened: no such interface, no capability, no such feature of the kernel.
-    #[error("{0}")]
-    Ports(String),
-    /// A socket, a signal, or a namespace.
-    #[error("{0}")]
-    Listeners(io::Error),
-    /// A thread.
-    #[error("cannot start a thread: {0}")]
-    Thread(io::Error),
-    /// A port broke while it ran.
-    #[error("the ports broke: {0}; traffic passes without the gateway")]
-    Broken(io::Error),
-    /// The packet loop ended without a word.
-    #[error("the packet loop has ended")]
-    Ended,
-}
 
 /// What starts a gateway.
 pub struct Start {

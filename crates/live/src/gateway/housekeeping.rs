@@ -13,14 +13,14 @@ use std::time::Duration;
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::{Value, json};
+use serde::Serialize;
 use tracing::{error, info, warn};
 
 use super::client::{Answers, Client, Cursor, Part};
 use super::config::{self, Backend, Config};
-use super::control::{self, Command, parse_flow};
+use super::control::{self, Answer, Command, Drained, Reloaded, SetAside, Status, parse_flow};
 use super::listeners::{Listeners, empty};
-use super::packet_loop::{LoopReport, Request};
+use super::packet_loop::Request;
 use super::requests::Requests;
 use super::{http, metrics, ports};
 use crate::clock;
@@ -171,39 +171,23 @@ impl Housekeeping {
         Ok(Ready { ended: ready(0), stop: ready(1), reload: ready(2), control: ready(3), metrics: ready(4) })
     }
 
-    fn obey(&self, command: &Command) -> Result<Value, String> {
-        match command {
-            Command::Status => Ok(self.status(&self.ask(Request::Report)?)),
-            Command::Flows => Err("connections are listed in parts".to_owned()),
-            Command::Reload => self.reload().map(|notes| json!({ "notes": notes })),
-            Command::Drain => Ok(json!({ "held": self.ask(Request::Drain)?.held })),
-            Command::Aside { flow } => {
-                let key = parse_flow(flow)?;
-                let found = self.ask(|to| Request::Aside(key, to))?;
-                if found { Ok(json!({})) } else { Err(format!("there is no connection {flow}")) }
-            }
-        }
+    fn status(&self) -> Result<Status, String> {
+        let report = self.ask(Request::Report)?;
+        Ok(Status::new(self.file.as_deref(), self.backend, &self.ports, report))
     }
 
-    fn status(&self, report: &LoopReport) -> Value {
-        let ports = self.ports.iter().map(|port| {
-            let side = match port.side {
-                lasthop_agent::Side::Core => "core",
-                lasthop_agent::Side::Radio => "radio",
-            };
-            json!({ "name": port.name, "side": side })
-        });
-        json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "file": self.file,
-            "backend": self.backend,
-            "ports": ports.collect::<Vec<_>>(),
-            "report": report,
-        })
+    fn drain(&self) -> Result<Drained, String> {
+        Ok(Drained { held: self.ask(Request::Drain)?.held })
     }
 
-    /// Reads the file again and has the packet loop follow it. A wrong one changes nothing. Returns what takes a restart.
-    fn reload(&self) -> Result<Vec<String>, String> {
+    fn set_aside(&self, flow: &str) -> Result<SetAside, String> {
+        let key = parse_flow(flow)?;
+        let is_there = self.ask(|to| Request::Aside(key, to))?;
+        if is_there { Ok(SetAside {}) } else { Err(format!("there is no connection {flow}")) }
+    }
+
+    /// Reads the file again and has the packet loop follow it. A wrong one changes nothing.
+    fn reload(&self) -> Result<Reloaded, String> {
         let Some(file) = &self.file else { return Err("this gateway was started without a file".to_owned()) };
         // A pipe is at its end, and an empty file would be a right one.
         if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
@@ -220,7 +204,7 @@ impl Housekeeping {
             .collect();
         self.ask(|to| Request::Reload(Box::new(config.plan), to))?;
         info!(file = %file.display(), ?notes, "reloaded");
-        Ok(notes)
+        Ok(Reloaded { notes })
     }
 
     fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, String> {
@@ -272,9 +256,12 @@ impl Answers for ControlOffice<'_> {
 
     fn answer(&self, question: &[u8]) -> Part {
         match control::read_question(question) {
+            Ok(Command::Status) => said(self.0.status()),
             Ok(Command::Flows) => self.go_on(Cursor::default()),
-            Ok(command) => whole(control::answer(self.0.obey(&command))),
-            Err(why) => whole(control::answer(Err(why))),
+            Ok(Command::Reload) => said(self.0.reload()),
+            Ok(Command::Drain) => said(self.0.drain()),
+            Ok(Command::Aside { flow }) => said(self.0.set_aside(&flow)),
+            Err(why) => said::<()>(Err(why)),
         }
     }
 
@@ -286,7 +273,7 @@ impl Answers for ControlOffice<'_> {
                 let octets = control::list_part(from, &page.flows, page.next.is_none());
                 Part { octets, next: page.next.map(|place| Cursor { place, has_begun }) }
             }
-            Err(why) if from == Cursor::default() => whole(control::answer(Err(why))),
+            Err(why) if from == Cursor::default() => said::<()>(Err(why)),
             // The loop has ended in the midst of the list. It stays short, and no JSON.
             Err(_) => Part::default(),
         }
@@ -312,6 +299,10 @@ impl Answers for MetricsOffice<'_> {
     fn go_on(&self, _from: Cursor) -> Part {
         Part::default()
     }
+}
+
+fn said<T: Serialize>(outcome: Result<T, String>) -> Part {
+    whole(Answer::from(outcome).line())
 }
 
 fn whole(octets: Vec<u8>) -> Part {

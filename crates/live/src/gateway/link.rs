@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent};
 use lasthop_packet::{Instant, Packet};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::io::Wake;
@@ -37,7 +37,8 @@ pub(super) struct LinkInbox {
 }
 
 /// What the packet loop heard of a link layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LinkReport {
     /// Events that came to the packet loop.
     pub heard: u64,

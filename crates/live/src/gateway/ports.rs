@@ -7,8 +7,8 @@ use tracing::{info, warn};
 
 use super::choice::{Choice, choose};
 use super::config::{Backend, Config};
-use super::daemon::GatewayError;
 use super::detect::{DetectError, Kernel};
+use super::error::GatewayError;
 use super::listeners;
 use super::translation::{self, Translation};
 use crate::device::Interface;

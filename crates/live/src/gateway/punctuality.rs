@@ -7,7 +7,7 @@ mod tests;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::presence::Presence;
 use super::processor::ProcessorTime;
@@ -33,7 +33,8 @@ pub(super) struct Punctuality {
 ///
 /// An absence is a turn, together with what it began too late: after a deadline, or after the 20 ms that the loop waits at most. A loop that a
 /// frame should have called earlier than that is late unnoticed, by up to 20 ms; that is in `kept_waiting`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PunctualityReport {
     /// Absences of 10 ms or more.
     pub stalls: u64,
@@ -50,7 +51,8 @@ pub struct PunctualityReport {
 }
 
 /// How a thread that had something to do waited for a processor to do it on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct KeptWaiting {
     /// Seconds, in all.
     pub total_s: f64,

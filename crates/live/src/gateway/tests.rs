@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
 use lasthop_packet::{Ip, Packet, Payload, Tcp, TcpFlags};
+use serde::de::DeserializeOwned;
 
 use super::config::{self, Backend};
-use super::control::{AskError, Command, ask, parse_flow};
+use super::control::{AskError, Command, Drained, Reloaded, SetAside, Status, ask, parse_flow};
+use super::engine::FlowReport;
 use super::ports::OpenPorts;
 use super::{Gateway, Start};
 use crate::clock;
@@ -58,7 +60,7 @@ impl Running {
         self.directory.path().join("gateway.toml")
     }
 
-    fn ask(&self, command: &Command) -> Result<serde_json::Value, AskError> {
+    fn ask<T: DeserializeOwned>(&self, command: &Command) -> Result<T, AskError> {
         ask(&self.directory.path().join("gateway.sock"), command)
     }
 
@@ -92,17 +94,18 @@ fn frames_go_round_and_questions_are_answered() {
     assert_eq!(sent, [(PortId(1), frame)]);
     assert!(running.memory.last_heartbeat().is_some());
 
-    let status = running.ask(&Command::Status).expect("it runs");
-    assert_eq!(status["ports"][1], serde_json::json!({ "name": "wlan0", "side": "radio" }));
-    assert_eq!(status["report"]["engine"]["counters"]["received"], 1);
-    assert_eq!(status["report"]["engine"]["rules"][0]["name"], "snoop");
-    assert_eq!(running.ask(&Command::Flows).expect("it runs"), serde_json::json!([]));
-    let refused = running.ask(&Command::Aside { flow: "1.2.3.4:5-6.7.8.9:10".into() });
-    assert!(refused.expect_err("there is none").to_string().contains("there is no connection"));
-    let refused = running.ask(&Command::Aside { flow: "nonsense".into() });
-    assert!(refused.expect_err("it is none").to_string().contains("two ends such as"));
+    let status: Status = running.ask(&Command::Status).expect("it runs");
+    assert_eq!((status.ports[1].name.as_str(), status.ports[1].side.as_str()), ("wlan0", "radio"));
+    assert_eq!(status.report.engine.counters.counts.received, 1);
+    assert_eq!(status.report.engine.rules[0].name, "snoop");
+    assert_eq!(running.ask::<Vec<FlowReport>>(&Command::Flows).expect("it runs"), []);
+    let aside = |flow: &str| running.ask::<SetAside>(&Command::Aside { flow: flow.into() });
+    let refused = aside("1.2.3.4:5-6.7.8.9:10").expect_err("there is none").to_string();
+    assert!(refused.contains("there is no connection"), "{refused}");
+    let refused = aside("nonsense").expect_err("it is none").to_string();
+    assert!(refused.contains("two ends such as"), "{refused}");
 
-    assert_eq!(running.ask(&Command::Drain).expect("it runs"), serde_json::json!({ "held": 0 }));
+    assert_eq!(running.ask::<Drained>(&Command::Drain).expect("it runs"), Drained { held: 0 });
     assert!(running.gateway.report().expect("it runs").engine.drained);
     let report = running.gateway.stop().expect("it ends well");
     assert_eq!((report.sent, report.engine.counters.counts.received), (1, 1));
@@ -114,18 +117,18 @@ fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
     let running = Running::start();
     let text = fs::read_to_string(running.file()).expect("it is there");
     fs::write(running.file(), format!("{text}settings = {{ reordering = \"many\" }}\n")).expect("a file");
-    let refused = running.ask(&Command::Reload).expect_err("it is wrong").to_string();
+    let refused = running.ask::<Reloaded>(&Command::Reload).expect_err("it is wrong").to_string();
     assert!(
         refused.contains(":7: rule[0].settings.reordering: ") && refused.contains("stays in force"),
         "{refused}"
     );
     fs::write(running.file(), format!("{text}name = \"other\"\n[traffic]\nports = [80]\n")).expect("a file");
-    let notes = running.ask(&Command::Reload).expect("it is right");
-    assert_eq!(notes, serde_json::json!({ "notes": [] }), "less than the kernel gives");
+    let Reloaded { notes } = running.ask(&Command::Reload).expect("it is right");
+    assert!(notes.is_empty(), "less than the kernel gives: {notes:?}");
     let more = format!("{text}name = \"other\"\n[traffic]\nexclude-ports = []\n");
     fs::write(running.file(), more).expect("a file");
-    let notes = running.ask(&Command::Reload).expect("it is right");
-    assert_eq!(notes, serde_json::json!({ "notes": ["[traffic] has changed; that takes a restart"] }));
+    let Reloaded { notes } = running.ask(&Command::Reload).expect("it is right");
+    assert_eq!(notes, ["[traffic] has changed; that takes a restart"]);
     assert_eq!(running.gateway.report().expect("it runs").engine.rules[0].name, "other");
 }
 
@@ -202,7 +205,7 @@ fn slow_clients_hold_up_neither_others_nor_the_end() {
         })
         .collect();
     assert!(running.http("GET /healthz HTTP/1.1\r\n\r\n").ends_with("ok\n"));
-    running.ask(&Command::Status).expect("it runs");
+    running.ask::<Status>(&Command::Status).expect("it runs");
     let still_waited_for = |stream: &mut TcpStream| {
         stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     };
@@ -224,8 +227,8 @@ fn a_list_of_many_connections_is_whole() {
     }
     running
         .wait_for(|running| running.gateway.report().is_ok_and(|report| report.engine.connections == 3000));
-    let flows = running.ask(&Command::Flows).expect("it runs");
-    let clients = flows.as_array().expect("a list").iter().map(|flow| flow["radio"].to_string());
+    let flows: Vec<FlowReport> = running.ask(&Command::Flows).expect("it runs");
+    let clients = flows.iter().map(|flow| flow.radio);
     assert_eq!(clients.collect::<std::collections::BTreeSet<_>>().len(), 3000);
     assert_eq!(running.gateway.flows(7).expect("it runs").len(), 7);
 }
@@ -238,7 +241,7 @@ fn connections_are_read_as_they_are_written() {
     for wrong in ["", "-", "1.2.3.4-5.6.7.8", "1.2.3.4:1", "1.2.3.4:99999-5.6.7.8:1"] {
         assert!(parse_flow(wrong).is_err(), "{wrong}");
     }
-    assert!(ask(Path::new("/nowhere"), &Command::Status).is_err());
+    assert!(ask::<Status>(Path::new("/nowhere"), &Command::Status).is_err());
 }
 
 /// The scheduling policies of this process's threads of that name: 0 for ordinary ones, 1 for `SCHED_FIFO`; the 41st field of

@@ -5,7 +5,7 @@ use lasthop_scenario::{LinkModel, Scenario};
 use lasthop_schemes::SchemeStack;
 use lasthop_sim::{LinkId, NodeId};
 
-use super::TrialError;
+use super::error::TrialError;
 use super::site::{End, Site, device_name, ends};
 use crate::emulator::Emulator;
 use crate::gateway::config::Config;

@@ -7,7 +7,7 @@ use lasthop_scenario::Scenario;
 use lasthop_sim::Application;
 use serde::Serialize;
 
-use super::TrialError;
+use super::error::TrialError;
 
 /// One run: a flow by itself, under one scheme, with one congestion control and one seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ use lasthop_scenario::{LinkModel, Scenario};
 use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
 
+use super::error::TrialError;
 use crate::namespace::Namespace;
-use crate::trial::TrialError;
 
 /// More nodes than this are no demonstration.
 const MOST_NODES: usize = 50;

@@ -38,8 +38,8 @@ pub fn execute(SetCommand::Set(arguments): &SetCommand) -> Result<(), Failure> {
     let inherited = || std::env::var_os(SOCKET).map(PathBuf::from);
     let socket = named.or_else(inherited).map_or_else(only_one, Ok)?;
     control::change(&socket, &arguments.assignments).map_err(|error| match error {
-        unreachable @ ControlError::Unreachable { .. } => Failure::Run(unreachable.into()),
         refused @ ControlError::Refused(_) => Failure::usage(refused),
+        other => Failure::Run(other.into()),
     })
 }
 

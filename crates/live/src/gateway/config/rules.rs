@@ -1,10 +1,11 @@
 //! From the tables of rules to rules that are ready to run.
 
+use lasthop_scenario::file::ScenarioError as ConfigError;
 use lasthop_schemes::SchemeStack;
 use lasthop_schemes::stack::StackError;
 
+use super::reader::Reader;
 use super::tables::RuleTable;
-use super::{ConfigError, Reader};
 use crate::gateway::plan::{RuleError, RulePlan};
 
 pub(super) fn rules(reader: &Reader<'_>, tables: &[RuleTable]) -> Result<Vec<RulePlan>, ConfigError> {

@@ -12,6 +12,9 @@ use crate::gateway::plan::SteppingAside;
 use crate::gateway::selector::PortRange;
 use crate::gateway::table::IdleTimes;
 
+/// Where the control socket is unless a file says otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
+
 /// A lasthop gateway. Every key has a default; an empty file is a gateway that finds its interfaces by itself and runs Snoop for
 /// all TCP but ssh.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -356,6 +359,6 @@ impl Default for MetricsTable {
 
 impl Default for ControlTable {
     fn default() -> Self {
-        Self { socket: super::DEFAULT_SOCKET.to_owned() }
+        Self { socket: DEFAULT_SOCKET.to_owned() }
     }
 }

@@ -1,0 +1,130 @@
+//! What `lasthop gateway status` and `flows` print.
+
+use std::cmp::Reverse;
+
+use comfy_table::Table;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
+use lasthop_live::gateway::control::Status;
+use lasthop_live::gateway::counters::Passed;
+use lasthop_live::gateway::engine::{FlowReport, RuleReport};
+
+pub fn status(status: &Status) -> String {
+    let Status { version, file, backend, ports, report } = status;
+    let engine = &report.engine;
+    let counts = &engine.counters.counts;
+    let ports: Vec<String> = ports.iter().map(|port| format!("{} ({})", port.name, port.side)).collect();
+    let mebibytes = |octets: usize| octets as f64 / f64::from(1 << 20);
+    let mode = if engine.drained {
+        "drained: everything passes untouched"
+    } else if report.punctuality.is_out {
+        "out, for want of processor time: everything passes untouched"
+    } else {
+        "running"
+    };
+    let mut lines = vec![
+        format!("lasthop gateway {version}, {mode}"),
+        format!("file        {}", file.as_deref().unwrap_or("-")),
+        format!("ports       {}, by {backend}", ports.join(", ")),
+        format!(
+            "up          {:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
+            report.uptime_s,
+            report.cpu_s,
+            1e3 * report.longest_turn_s,
+            1e3 * report.punctuality.longest_absence_s
+        ),
+        format!("connections {} of at most {}", engine.connections, engine.most_connections),
+        format!(
+            "memory      {:.1} MiB of at most {:.1} MiB for packets that agents keep",
+            mebibytes(engine.agent_octets),
+            mebibytes(engine.most_agent_octets)
+        ),
+        format!(
+            "frames      {} in ({:.0}/s), {} out, {} lost, {} held",
+            counts.received,
+            counts.received as f64 / report.uptime_s.max(1.0),
+            report.sent,
+            report.lost,
+            engine.held,
+        ),
+    ];
+    lines.extend(report.notes.iter().map(|note| format!("note        {note}")));
+    lines.push(format!("untouched   {}", untouched(&engine.counters.passed)));
+    format!("{}\n{}", lines.join("\n"), rules(&engine.rules))
+}
+
+/// Why frames passed untouched, and how many, in the order of the reasons' names.
+fn untouched(passed: &Passed) -> String {
+    let mut reasons: Vec<(&str, u64)> =
+        passed.iter().map(|(reason, count)| (reason.name, count)).filter(|(_, count)| *count > 0).collect();
+    reasons.sort_unstable();
+    let reasons = reasons.iter().map(|(reason, count)| format!("{count} {}", reason.replace('-', " ")));
+    let reasons: Vec<String> = reasons.collect();
+    if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") }
+}
+
+fn rules(rules: &[RuleReport]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_header([
+        "rule",
+        "seen",
+        "local retransmits",
+        "ACKs kept back",
+        "taken over",
+        "made",
+        "held",
+        "panics",
+        "",
+    ]);
+    for RuleReport { name, given_up, held, counters, .. } in rules {
+        table.add_row([
+            name.clone(),
+            counters.packets.seen.to_string(),
+            counters.of(&LOCAL_RETRANSMITS).to_string(),
+            counters.of(&DUPLICATE_ACKS_SUPPRESSED).to_string(),
+            counters.packets.absorbed.to_string(),
+            counters.packets.sent.to_string(),
+            held.to_string(),
+            counters.packets.panics.to_string(),
+            if *given_up { "given up: traffic passes" } else { "" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// The connections that moved most come first.
+pub fn flows(mut flows: Vec<FlowReport>) -> String {
+    flows.sort_by_key(|flow| Reverse(flow.octets_from_core + flow.octets_from_radio));
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_header(["core", "radio", "state", "rule", "kB down", "kB up", "made", "kept", "age", "idle"]);
+    for flow in &flows {
+        let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
+        table.add_row([
+            flow.core.to_string(),
+            flow.radio.to_string(),
+            flow.state.clone(),
+            rule,
+            (flow.octets_from_core / 1000).to_string(),
+            (flow.octets_from_radio / 1000).to_string(),
+            flow.sent_by_agent.to_string(),
+            flow.kept_by_agent.to_string(),
+            format!("{:.0} s", flow.age_s),
+            format!("{:.0} s", flow.idle_s),
+        ]);
+    }
+    format!("{table}\n{} connections", flows.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_to_pass_frames_untouched_are_in_the_order_of_their_names() {
+        assert_eq!(untouched(&Passed::default()), "none");
+        let passed = Passed { wrong_checksum: 1, not_understood: 2, not_tcp: 3, ..Passed::default() };
+        assert_eq!(untouched(&passed), "3 not tcp, 2 not understood, 1 wrong checksum");
+    }
+}

@@ -1,0 +1,296 @@
+//! Files of a crate do not use each other in a circle: each can be read, tested and moved with what
+//! it uses alone.
+//!
+//! A file uses another if it names an item that is defined there, by a `use` or by a path; a
+//! re-export is followed to the file that defines the item. `mod` and `pub use` alone are no use,
+//! and code for tests does not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+use std::slice::Iter;
+
+/// The crates that are free of circles, but for the exceptions.
+const CRATES: [&str; 3] = ["cli", "live", "needs"];
+
+/// Crate, user, used: what is not counted, and why.
+const EXCEPTIONS: [(&str, &str, &str); 1] = [
+    // Methods of `Engine` in a file of their own, beside the lists that only they use.
+    ("live", "gateway::engine::prefetch", "gateway::engine"),
+];
+
+#[test]
+fn files_do_not_use_each_other_in_a_circle() {
+    for name in CRATES {
+        let mut uses = Source::read(name).uses();
+        for (_, user, used) in EXCEPTIONS.into_iter().filter(|(of, ..)| *of == name) {
+            let is_there = uses.get_mut(user).is_some_and(|uses| uses.remove(used));
+            assert!(is_there, "crates/{name}: {user} no longer uses {used}: delete the exception");
+        }
+        let circle = circle(&uses).map(|files| files.join(" -> "));
+        assert_eq!(circle, None, "crates/{name}: move what two files share to a third");
+    }
+}
+
+#[test]
+fn what_a_file_uses_is_found_in_imports_paths_and_re_exports() {
+    let uses = Source::read("live").uses();
+    let is_used = |user: &str, used: &str| uses[user].contains(used);
+    assert!(is_used("trial::plan", "trial::error"), "a `use`");
+    assert!(is_used("trial", "trial::stations"), "a path that begins with a module below the file");
+    assert!(is_used("trial::gateway", "gateway::daemon"), "a re-export, followed");
+    assert!(
+        !is_used("gateway", "gateway::daemon"),
+        "a re-export of a name that the file does not say itself"
+    );
+    assert!(!is_used("trial::verdict", "gateway::link"), "in a test");
+    let found: usize = uses.values().map(BTreeSet::len).sum();
+    assert!(found > 200, "{found} uses");
+}
+
+/// Which files each file uses, by module path; the crate's root is empty.
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+/// The files of a crate, as far as they say what they use.
+struct Source(BTreeMap<Vec<String>, Mentioned>);
+
+/// The paths in a file, as they are written.
+#[derive(Default)]
+struct Mentioned {
+    used: Vec<Vec<String>>,
+    /// What is imported under which name for others.
+    exported: Vec<(String, Vec<String>)>,
+}
+
+impl Source {
+    fn read(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+        let root = ["lib.rs", "main.rs"].map(|file| folder.join(file)).into_iter().find(|file| file.exists());
+        let mut source = Self(BTreeMap::new());
+        source.read_file(Vec::new(), &root.expect("a crate has a root"), &folder);
+        source
+    }
+
+    /// Reads a module's file and those below it, which are in `folder`.
+    fn read_file(&mut self, module: Vec<String>, file: &Path, folder: &Path) {
+        let text = fs::read_to_string(file).expect("UTF-8");
+        let tokens = without_tests(&tokens(&text));
+        let below = tokens.windows(3).filter(|words| words[0] == "mod" && words[2] == ";");
+        let below: Vec<String> = below.map(|words| words[1].to_owned()).collect();
+        let mentioned = mentioned(&tokens, &below);
+        for name in below {
+            let folder = folder.join(&name);
+            let file: PathBuf = Some(folder.with_extension("rs"))
+                .filter(|file| file.exists())
+                .unwrap_or(folder.join("mod.rs"));
+            self.read_file([&module[..], &[name]].concat(), &file, &folder);
+        }
+        self.0.insert(module, mentioned);
+    }
+
+    fn uses(&self) -> Uses {
+        let used_by = |module: &Vec<String>, mentioned: &Mentioned| {
+            let paths = mentioned.used.iter().filter_map(|path| self.absolute(module, path));
+            let files = paths.map(|path| self.definition(&path)).filter(|file| file != module);
+            files.map(|file| file.join("::")).collect()
+        };
+        self.0.iter().map(|(module, mentioned)| (module.join("::"), used_by(module, mentioned))).collect()
+    }
+
+    /// A path from the crate's root, for one that is written in a module; `None` for what is of
+    /// another crate.
+    fn absolute(&self, module: &[String], path: &[String]) -> Option<Vec<String>> {
+        let ups = path.iter().take_while(|step| *step == "super").count();
+        let above = |ups: usize| module.len().checked_sub(ups).map(|len| &module[..len]);
+        match path[0].as_str() {
+            "crate" => Some(path[1..].to_vec()),
+            "self" => Some([module, &path[1..]].concat()),
+            "super" => Some([above(ups)?, &path[ups..]].concat()),
+            _ => {
+                let below = [module, &path[..1]].concat();
+                self.0.contains_key(&below).then(|| [module, path].concat())
+            }
+        }
+    }
+
+    /// The module in whose file an item is defined.
+    fn definition(&self, path: &[String]) -> Vec<String> {
+        let is_module = |len: &usize| self.0.contains_key(&path[..*len]);
+        let len = (0..=path.len()).rev().find(is_module).unwrap_or(0);
+        let (module, item) = path.split_at(len);
+        let exported = self.0[module].exported.iter();
+        let mut here = exported.filter(|(name, _)| item.first() == Some(name));
+        match here.find_map(|(_, path)| self.absolute(module, path)) {
+            Some(elsewhere) => self.definition(&[&elsewhere[..], &item[1..]].concat()),
+            None => module.to_vec(),
+        }
+    }
+}
+
+/// A circle, its first file once more at its end; `None` if there is none.
+fn circle(uses: &Uses) -> Option<Vec<String>> {
+    fn follow(
+        uses: &Uses,
+        file: &str,
+        way: &mut Vec<String>,
+        done: &mut BTreeSet<String>,
+    ) -> Option<Vec<String>> {
+        let met = way.iter().position(|before| before == file);
+        way.push(file.to_owned());
+        if let Some(first) = met {
+            return Some(way[first..].to_vec());
+        }
+        if !done.contains(file) {
+            for used in &uses[file] {
+                if let found @ Some(_) = follow(uses, used, way, done) {
+                    return found;
+                }
+            }
+            done.insert(file.to_owned());
+        }
+        way.pop();
+        None
+    }
+    let mut done = BTreeSet::new();
+    uses.keys().find_map(|file| follow(uses, file, &mut Vec::new(), &mut done))
+}
+
+/// The paths in a file that has these modules below it.
+fn mentioned(tokens: &[&str], below: &[String]) -> Mentioned {
+    let mut found = Mentioned::default();
+    let mut said = BTreeSet::new();
+    let mut before = "";
+    let mut tokens = tokens.iter().peekable();
+    while let Some(&token) = tokens.next() {
+        // `use<>` is a bound.
+        if token == "use" && tokens.peek() != Some(&&"<") {
+            let mut imported = Vec::new();
+            use_tree(&mut tokens, &[], &mut imported);
+            if before == "pub" || before == ")" {
+                found.exported.extend(imported);
+            } else {
+                found.used.extend(imported.into_iter().map(|(_, path)| path));
+            }
+        } else if is_word(token) {
+            let mut path = vec![token.to_owned()];
+            while tokens.next_if(|next| **next == "::").is_some() {
+                path.extend(tokens.next_if(|next| is_word(next)).map(|&word| word.to_owned()));
+            }
+            if before != "mod" {
+                said.insert(path[0].clone());
+            }
+            let is_ours = ["crate", "self", "super"].contains(&token) || below.contains(&path[0]);
+            if is_ours && path.len() > 1 && before != "::" {
+                found.used.push(path);
+            }
+        }
+        before = token;
+    }
+    // A name that the file says itself is used here, too.
+    let said = found.exported.iter().filter(|(name, _)| said.contains(name));
+    found.used.extend(said.map(|(_, path)| path.clone()).collect::<Vec<_>>());
+    found
+}
+
+/// Reads what follows `use`, or a part of it: the names that it brings, and their paths.
+fn use_tree(tokens: &mut Peekable<Iter<'_, &str>>, prefix: &[String], into: &mut Vec<(String, Vec<String>)>) {
+    let mut path = prefix.to_vec();
+    let mut name = None;
+    while let Some(&token) = tokens.next_if(|next| ![",", "}", ";"].contains(next)) {
+        match token {
+            "::" => {}
+            "as" => name = tokens.next().map(|&name| name.to_owned()),
+            "{" => {
+                while tokens.peek().is_some_and(|next| **next != "}") {
+                    use_tree(tokens, &path, into);
+                    tokens.next_if(|next| **next == ",");
+                }
+                tokens.next();
+                return;
+            }
+            // `use a::{self}` brings `a`, and a glob what is in it.
+            "self" | "*" if !path.is_empty() => {}
+            _ => path.push(token.to_owned()),
+        }
+    }
+    let last = path.last().cloned().unwrap_or_default();
+    into.push((name.unwrap_or(last), path));
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// The tokens without items that are compiled for tests only.
+fn without_tests<'a>(mut tokens: &[&'a str]) -> Vec<&'a str> {
+    const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
+    let mut kept = Vec::new();
+    while let Some((first, rest)) = tokens.split_first() {
+        if !tokens.starts_with(&MARK) {
+            kept.push(*first);
+            tokens = rest;
+            continue;
+        }
+        let mut depth = 0;
+        let end = tokens[MARK.len()..].iter().position(|token| {
+            match *token {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && ["}", ";"].contains(token)
+        });
+        tokens = &tokens[MARK.len() + end.expect("an item ends") + 1..];
+    }
+    kept
+}
+
+/// The words and signs of a Rust source, without comments, strings and characters.
+fn tokens(mut source: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    while let Some(first) = source.chars().next() {
+        let word = source.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(source.len());
+        let len = if source.starts_with("//") {
+            source.find('\n').unwrap_or(source.len())
+        } else if source.starts_with("/*") {
+            source.find("*/").map_or(source.len(), |end| end + 2)
+        } else if let Some(len) = literal(source) {
+            len
+        } else {
+            let len = if source.starts_with("::") { 2 } else { word.max(first.len_utf8()) };
+            tokens.extend(Some(&source[..len]).filter(|token| !token.trim().is_empty()));
+            len
+        };
+        source = &source[len..];
+    }
+    tokens
+}
+
+/// The length of the string or character that a source begins with.
+fn literal(source: &str) -> Option<usize> {
+    let unprefixed = source.trim_start_matches(['b', 'c', 'r']);
+    let is_raw = source[..source.len() - unprefixed.len()].contains('r');
+    let quoted = if is_raw { unprefixed.trim_start_matches('#') } else { unprefixed };
+    let (quote, inside) = (quoted.chars().next()?, quoted.get(1..)?);
+    let start = source.len() - inside.len();
+    let mut is_escaped = false;
+    let mut ends = |c: char| {
+        let ends = c == quote && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    };
+    match quote {
+        '"' if is_raw => {
+            let end = format!("\"{}", &unprefixed[..unprefixed.len() - quoted.len()]);
+            Some(start + inside.find(&end)? + end.len())
+        }
+        '"' => Some(start + inside.find(ends)? + 1),
+        // Else it is a lifetime.
+        '\'' if inside.starts_with('\\') || inside.chars().nth(1) == Some('\'') => {
+            // A quote may itself be the character: '"' is no matter, and '\'' is escaped.
+            Some(start + inside.find(&mut ends)? + 1)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,86 @@
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use lasthop_agent::LinkSenses;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::gateway::config;
+use crate::gateway::engine::Engine;
+use crate::gateway::link::LinkReport;
+use crate::gateway::punctuality::{KeptWaiting, PunctualityReport};
+
+fn status(file: &Path) -> Status {
+    let config = config::parse("", "test", LinkSenses::empty()).expect("it is right");
+    let port = |name: &str, side| Port { name: name.to_owned(), side, ethernet: true, copies_of: None };
+    let ports = [port("eth0", Side::Core), port("wlan0", Side::Radio)];
+    let punctuality =
+        PunctualityReport { kept_waiting: Some(KeptWaiting::default()), ..PunctualityReport::default() };
+    let report = LoopReport {
+        punctuality,
+        notes: vec!["one".to_owned()],
+        link: Some(LinkReport::default()),
+        engine: Engine::new(&ports, &config.plan).report(),
+        ..LoopReport::default()
+    };
+    Status::new(Some(file), Backend::TcBpf, &ports, report)
+}
+
+/// Gives each figure another value.
+fn fill(value: &mut Value, next: &mut u64) {
+    *next += 1;
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, next)),
+        Value::Object(entries) => entries.values_mut().for_each(|entry| fill(entry, next)),
+        Value::Number(number) if number.is_f64() => *value = json!(*next as f64 + 0.5),
+        Value::Number(_) => *value = json!(*next),
+        Value::Bool(_) => *value = json!(true),
+        Value::Null | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn a_client_reads_all_that_a_gateway_of_its_version_tells() {
+    let mut sent = serde_json::to_value(status(Path::new("/etc/gateway.toml"))).expect("it can be written");
+    assert_eq!(sent["ports"][1], json!({ "name": "wlan0", "side": "radio" }));
+    assert_eq!((&sent["backend"], &sent["file"]), (&json!("tc-bpf"), &json!("/etc/gateway.toml")));
+    assert_eq!(sent["report"]["engine"]["rules"][0]["recipe"], "snoop");
+    let mut figures = 0;
+    fill(&mut sent, &mut figures);
+    assert!(figures > 80, "{figures}");
+    let read: Status = serde_json::from_value(sent.clone()).expect("it was written so");
+    assert_eq!(serde_json::to_value(read).expect("it can be written"), sent);
+}
+
+#[test]
+fn a_newer_gateway_may_tell_more_and_an_older_one_less() {
+    let rule = json!({ "name": "web", "counters": { "seen": 3, "of_a_newer_scheme": 4, "by_hour": [5] } });
+    let sent = json!({ "ok": {
+        "version": "9.9.9",
+        "backend": "xdp",
+        "ports": [{ "name": "wlan0", "side": "radio", "speed": 5 }],
+        "report": { "sent": 7, "mood": "good", "engine": { "counters": { "received": 8 }, "rules": [rule] } },
+        "neighbours": {},
+    } });
+    let Ok(Answer::Ok(Status { file, backend, report, .. })) = serde_json::from_value(sent) else {
+        panic!("it is readable")
+    };
+    assert_eq!((file, backend.as_str(), report.sent, report.lost), (None, "xdp", 7, 0));
+    assert_eq!((report.engine.counters.counts.received, report.engine.connections), (8, 0));
+    assert_eq!(report.engine.rules[0].counters.packets.seen, 3);
+    assert_eq!(report.engine.rules[0].counters.reported.sum(), 0);
+
+    let without_ports = json!({ "ok": { "version": "0.0.1", "backend": "tun", "report": {} } });
+    let error = serde_json::from_value::<Answer<Status>>(without_ports).expect_err("a part is missing");
+    assert!(error.to_string().contains("missing field `ports`"), "{error}");
+}
+
+#[test]
+fn a_file_whose_name_is_not_utf_8_is_told_as_far_as_it_goes() {
+    let name = Path::new(OsStr::from_bytes(b"/etc/gateway-\xff.toml"));
+    let sent = Answer::Ok(status(name)).line();
+    let Ok(Answer::Ok(told)) = serde_json::from_slice::<Answer<Status>>(&sent) else {
+        panic!("{}", String::from_utf8_lossy(&sent))
+    };
+    assert_eq!(told.file.as_deref(), Some("/etc/gateway-\u{fffd}.toml"));
+}

@@ -1,0 +1,56 @@
+//! Why a scenario cannot be tried.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::emulator::DeviceError;
+use crate::gateway::GatewayError;
+use crate::namespace::IpError;
+
+/// Why a scenario cannot be tried.
+#[derive(Debug, Error)]
+pub enum TrialError {
+    /// It is of a kind that makes no sense between real hosts.
+    #[error("this scenario cannot be tried between real hosts: {0}")]
+    Unsuitable(String),
+    /// There is no namespace to be had.
+    #[error("cannot make a host (it takes root, and a kernel with network namespaces): {0}")]
+    Namespace(#[source] io::Error),
+    /// `ip` would not.
+    #[error(transparent)]
+    Ip(#[from] IpError),
+    /// There is no device to be had.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A setting of the hosts' kernel cannot be made.
+    #[error("try.sysctl: cannot set net.{}: {error}", path.replace('/', "."))]
+    Sysctl {
+        /// Which.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The kernel does not have a congestion control.
+    #[error(
+        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
+    )]
+    Congestion(String),
+    /// The gateway cannot run the scheme.
+    #[error("the gateway: {0}")]
+    Gateway(String),
+    /// The gateway would not start, or broke.
+    #[error("the gateway: {0}")]
+    Daemon(#[from] GatewayError),
+    /// A transfer failed.
+    #[error("{what}: {error}")]
+    Transfer {
+        /// What was under way.
+        what: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The user wanted it to end.
+    #[error("interrupted")]
+    Interrupted,
+}
