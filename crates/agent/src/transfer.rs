@@ -8,6 +8,8 @@ use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::flow_table::FlowTable;
+
 /// What one agent knows of one connection.
 ///
 /// The octets have a form of the scheme's own. It begins with a version, refers to no clock but by the time
@@ -37,12 +39,12 @@ pub enum Whose {
 }
 
 impl Whose {
-    /// Whether a connection is meant, given by its direction from the core side to the radio side.
-    pub fn includes(self, connection: FlowKey) -> bool {
+    /// Which of these connections are meant.
+    pub fn of<S>(self, flows: &FlowTable<S>) -> Vec<FlowKey> {
         match self {
-            Self::All => true,
-            Self::Host(host) => connection.destination.0 == host,
-            Self::Connection(one) => connection == one,
+            Self::All => flows.keys().collect(),
+            Self::Host(host) => flows.keys().filter(|key| key.destination.0 == host).collect(),
+            Self::Connection(one) => flows.peek(one).map(|_| one).into_iter().collect(),
         }
     }
 }

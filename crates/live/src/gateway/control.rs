@@ -5,7 +5,6 @@
 //! mean less than was asked. A client leaves out what it does not know of an answer.
 
 mod ask;
-mod reports;
 #[cfg(test)]
 mod tests;
 

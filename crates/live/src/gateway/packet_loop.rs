@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lasthop_packet::{FlowKey, Instant};
 use rustix::time::{ClockId, clock_gettime};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tracing::{debug, info};
 
 use super::engine::{Engine, EngineReport, FlowPage, Outgoing};
@@ -38,8 +38,9 @@ pub(super) enum Request {
     Stop,
 }
 
-/// What the loop tells about itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// What the loop tells about itself. A client takes for zero or empty what an older gateway does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LoopReport {
     /// Seconds since it started.
     pub uptime_s: f64,

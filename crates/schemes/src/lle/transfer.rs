@@ -57,8 +57,7 @@ impl Restoring {
 
 impl Lle {
     pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys: Vec<FlowKey> = self.flows.keys().filter(|key| whose.includes(*key)).collect();
-        keys.into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
+        whose.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
     }
 
     fn export_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {

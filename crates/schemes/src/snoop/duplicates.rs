@@ -21,6 +21,7 @@ pub enum Duplicates {
 
 impl Duplicates {
     /// The same where it comes from elsewhere: as many as packets can elicit.
+    #[must_use]
     pub fn bounded(self) -> Self {
         const MOST: u32 = 1 << 16;
         match self {

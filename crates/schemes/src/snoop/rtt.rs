@@ -42,6 +42,7 @@ impl HopRtt {
     }
 
     /// The same where it comes from elsewhere: nothing in it is longer than a packet can be on a hop.
+    #[must_use]
     pub fn bounded(self) -> Self {
         let bounded = |time: Duration| time.min(LONGEST_HOP);
         Self {

@@ -1,7 +1,8 @@
 //! A connection's state as a value: its cache, what waits, and what is known of the hop.
 //!
-//! What the receiver SACKed is left out: it repeats that. So are the state of the timer, and what was signalled to the sender:
-//! the agent that goes on may repair something a second time, or slow the sender down a second time.
+//! What the receiver has acknowledged selectively is left out: it repeats that. So are the state of the
+//! timer, and what was signalled to the sender: the agent that goes on may repair something a second time,
+//! or slow the sender down a second time.
 
 use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::duplicates::Duplicates;
 use super::flow::{LARGEST_WINDOW, Notes, SnoopFlow, segment_octets};
-use super::hop::HopEstimate;
+use super::hop::{HopEstimate, LastHop};
 use super::rtt::HopRtt;
 use super::scheme::SCHEME;
 use super::scoreboard::Scoreboard;
@@ -48,12 +49,11 @@ struct SavedSegment {
 
 impl Snoop {
     pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys: Vec<FlowKey> = self.flows.keys().filter(|key| whose.includes(*key)).collect();
-        keys.into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
+        whose.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
     }
 
     fn export_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
-        let hop = self.hops.get(&key.destination.0).map(|hop| hop.estimate());
+        let hop = self.hops.get(&key.destination.0).map(LastHop::estimate);
         let saved = self.flows.peek(key)?.save(hop, cx);
         let state = export(SCHEME.name, VERSION, key, &saved)?;
         // What it holds moves with it.

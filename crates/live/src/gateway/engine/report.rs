@@ -11,7 +11,8 @@ use crate::gateway::counters::{Counters, RuleCounters};
 use crate::gateway::rule::Rule;
 
 /// The state of the engine and what it counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EngineReport {
     /// What it counted.
     pub counters: Counters,
@@ -38,7 +39,8 @@ pub struct EngineReport {
 }
 
 /// A rule and what its agent did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RuleReport {
     /// Its name.
     pub name: String,

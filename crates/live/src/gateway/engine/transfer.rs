@@ -119,9 +119,10 @@ impl Engine {
     fn arrival(&self, saved: &SavedArrival, side: Side) -> Result<Arrival, ImportError> {
         let wrong = ImportError::Malformed("there is no such port");
         let port = self.ports.get(usize::from(saved.port)).filter(|port| port.side == side);
-        let link = match port.ok_or_else(|| wrong.clone())?.ethernet {
-            true => LinkHeader::ethernet(&saved.link).filter(|link| link.len() == saved.link.len()),
-            false => saved.link.is_empty().then_some(LinkHeader::NONE),
+        let link = if port.ok_or_else(|| wrong.clone())?.ethernet {
+            LinkHeader::ethernet(&saved.link).filter(|link| link.len() == saved.link.len())
+        } else {
+            saved.link.is_empty().then_some(LinkHeader::NONE)
         };
         Ok(Arrival { port: PortId(saved.port), link: link.ok_or(wrong)? })
     }

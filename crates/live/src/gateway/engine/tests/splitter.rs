@@ -1,0 +1,158 @@
+//! A scheme that splits a connection, in small: it is the receiver of what comes from the core side, and the
+//! sender of that, under other numbers, to the radio side. It lives in tests.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use lasthop_agent::counter::ACKNOWLEDGED;
+use lasthop_agent::{
+    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
+};
+use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Payload, Seq, TcpFlags};
+use serde::{Deserialize, Serialize};
+
+/// By how much the numbers of the radio side's leg are larger.
+pub(super) const SHIFT: u32 = 1_000_000;
+
+/// It asks again for what was not acknowledged in this time.
+const TIMEOUT: Duration = Duration::from_millis(200);
+
+#[derive(Default)]
+pub(super) struct Splitter {
+    flows: BTreeMap<FlowKey, Leg>,
+}
+
+/// What is kept of a connection.
+#[derive(Serialize, Deserialize)]
+struct Leg {
+    /// What comes next from the core side.
+    next: Seq,
+    /// Segments that the radio side has not acknowledged, under its numbers.
+    unacknowledged: VecDeque<PacketRecord>,
+    /// Nanoseconds, by the clock of a test.
+    timer: u64,
+}
+
+impl Leg {
+    fn obligation(&self) -> Obligation {
+        let segments = self.segments();
+        Obligation::Terminates(segments.map(|segment| segment.payload().len() as u64).sum())
+    }
+
+    fn segments(&self) -> impl Iterator<Item = Packet> {
+        self.unacknowledged.iter().map(|record| record.clone().try_into().expect("we wrote it"))
+    }
+}
+
+impl Splitter {
+    fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else {
+            return Verdict::Forward;
+        };
+        if !self.flows.contains_key(&key) {
+            if !cx.may_owe() {
+                return Verdict::Forward;
+            }
+            let leg = Leg { next: tcp.seq, unacknowledged: VecDeque::new(), timer: 0 };
+            self.flows.insert(key, leg);
+        }
+        let leg = self.flows.get_mut(&key).expect("it was inserted");
+        if tcp.seq == leg.next {
+            leg.next += packet.payload().len() as u32;
+            let mut sent = packet.clone();
+            sent.tcp_mut().expect("TCP").seq += SHIFT;
+            if leg.unacknowledged.is_empty() {
+                leg.timer = (cx.now() + TIMEOUT).as_nanos();
+            }
+            leg.unacknowledged.push_back(PacketRecord::from(&sent));
+            cx.send(Side::Radio, sent);
+        }
+        // In the receiver's name, which has not got it yet.
+        let mut ack = packet.clone();
+        let next = leg.next;
+        let header = ack.tcp_mut().expect("TCP");
+        std::mem::swap(&mut header.source_port, &mut header.destination_port);
+        (header.seq, header.ack, header.flags) = (header.ack, next, TcpFlags::ACK);
+        let ip = lasthop_packet::Ip::new(key.destination.0, key.source.0);
+        cx.send(Side::Core, Packet::tcp_segment(ip, header.clone(), Payload::EMPTY));
+        Verdict::Absorb
+    }
+
+    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey) -> Verdict {
+        let Some(leg) = self.flows.get_mut(&key) else { return Verdict::Forward };
+        let ack = packet.tcp().expect("TCP").ack;
+        let end = |segment: &Packet| segment.tcp().expect("TCP").seq + segment.segment_len();
+        while leg.segments().next().is_some_and(|first| !end(&first).after(ack)) {
+            leg.unacknowledged.pop_front();
+        }
+        if packet.tcp().expect("TCP").flags.has(TcpFlags::FIN) && leg.unacknowledged.is_empty() {
+            // All is delivered, and the client is done.
+            packet.tcp_mut().expect("TCP").ack = leg.next;
+            self.flows.remove(&key);
+            return Verdict::Forward;
+        }
+        Verdict::Drop(&ACKNOWLEDGED)
+    }
+}
+
+impl Agent for Splitter {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let key = from.connection(packet.flow_key().expect("TCP"));
+        match from {
+            Side::Core => self.on_core(packet, key, cx),
+            Side::Radio => self.on_radio(packet, key),
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let waiting = self.flows.values().filter(|leg| !leg.unacknowledged.is_empty());
+        let at = waiting.map(|leg| Instant::from_nanos(leg.timer)).min()?;
+        Some(Deadline { at, reason: "retransmission" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now().as_nanos();
+        for leg in self.flows.values_mut().filter(|leg| leg.timer <= now) {
+            leg.segments().for_each(|segment| cx.send(Side::Radio, segment));
+            leg.timer = (cx.now() + TIMEOUT).as_nanos();
+        }
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        self.flows.get(&connection).map_or(Obligation::Free, Leg::obligation)
+    }
+
+    fn owed(&self) -> Owed {
+        let mut owed = Owed::default();
+        self.flows.values().for_each(|leg| owed.change(Obligation::Free, leg.obligation()));
+        owed
+    }
+
+    fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
+        let meant = |key: &FlowKey| match whose {
+            Whose::All => true,
+            Whose::Host(host) => key.destination.0 == host,
+            Whose::Connection(one) => *key == one,
+        };
+        let flows = std::mem::take(&mut self.flows);
+        let (exported, kept) = flows.into_iter().partition(|(key, _)| meant(key));
+        self.flows = kept;
+        let state = |(connection, leg): (FlowKey, Leg)| {
+            let octets = serde_json::to_vec(&leg).expect("plain values");
+            FlowState { layer: 0, scheme: Cow::Borrowed("splitter"), connection, octets }
+        };
+        exported.into_iter().map(state).collect()
+    }
+
+    fn import(&mut self, state: &FlowState, _cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let leg = serde_json::from_slice(&state.octets).map_err(|_| ImportError::Malformed("JSON"))?;
+        self.flows.insert(state.connection, leg);
+        Ok(())
+    }
+
+    /// What the law of obligations keeps worlds from: the connection breaks.
+    fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {
+        self.flows.remove(&connection);
+    }
+}
