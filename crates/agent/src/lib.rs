@@ -11,6 +11,7 @@
 //! | [`counter`] | [`Counter`]: what is counted, under one name everywhere; drop reasons are counters |
 //! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
 //! | [`lookup`] | a map for single keys |
+//! | [`slab`] | entries by flow, in slots, in order of last use: what tables of connections are built on |
 //! | [`flow_table`] | per-connection state within a bound |
 //! | [`segment_cache`] | TCP segments by sequence number within a bound |
 //! | [`packet_queue`] | packets in order of arrival, with what they cost |
@@ -28,6 +29,7 @@ pub mod lookup;
 pub mod packet_queue;
 pub mod report;
 pub mod segment_cache;
+pub mod slab;
 pub mod stack;
 mod timer_heap;
 
@@ -42,4 +44,5 @@ pub use lookup::Lookup;
 pub use packet_queue::PacketQueue;
 pub use report::Report;
 pub use segment_cache::SegmentCache;
+pub use slab::{IdleList, Slab, Slot};
 pub use stack::Stack;
