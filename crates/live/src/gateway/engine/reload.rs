@@ -19,9 +19,8 @@ impl Engine {
         // By the new rules, before the old agents are out of reach.
         let next: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
         for slot in self.connections.slots() {
-            let connection = self.connections.at(slot);
-            let wanted_by = rule_for(&plan.traffic, &next, connection.key);
-            let goes_to = connection.rule.and_then(|rule| goes_on_as[usize::from(rule)]);
+            let wanted_by = rule_for(&plan.traffic, &next, self.connections.key(slot));
+            let goes_to = self.connections.at(slot).rule.and_then(|rule| goes_on_as[usize::from(rule)]);
             if goes_to.is_some() && goes_to != wanted_by.map(usize::from) {
                 self.release(slot, now, out);
             }
