@@ -3,85 +3,52 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use ahash::RandomState;
-use hashbrown::HashTable;
 use lasthop_packet::{FlowKey, Instant};
 
+use crate::slab::{Slab, Slot};
 use crate::timer_heap::TimerHeap;
-
-const NONE: u32 = u32::MAX;
 
 /// State `S` and a timer for each flow, as many flows as the world's budget allows ([`crate::Budget::flows`]). At the bound the flow
 /// that has been idle longest makes room, if it has been idle for the grace time; else the new flow gets no state and passes
 /// through untouched.
-///
-/// With very many flows the next one's state is never in the processor's cache, so what a packet needs lies in one piece: state,
-/// timer, and neighbours in order of idleness are one entry of an array. The hash table has only the entries' places, and is small
-/// enough to stay in the cache. Its hash keys are drawn at random, as [`Lookup`](crate::Lookup)'s are, and no result depends on them.
 #[derive(Debug)]
 pub struct FlowTable<S> {
-    places: HashTable<u32>,
-    hasher: RandomState,
-    entries: Vec<Entry<S>>,
-    /// Places in `entries` that are free.
-    free: Vec<u32>,
-    /// The place that was last asked for, because it mostly is the next one too: a packet asks for its flow several times.
-    asked: u32,
-    idlest: u32,
-    latest: u32,
+    slab: Slab<Flow<S>>,
+    /// The slot that was last asked for, because it mostly is the next one too: a packet asks for its flow several times.
+    asked: Option<Slot>,
     timers: TimerHeap,
     grace: Duration,
 }
 
 #[derive(Debug)]
-struct Entry<S> {
-    key: FlowKey,
-    last_used: Instant,
+struct Flow<S> {
     /// When its timer is due.
     due: Option<Instant>,
-    /// Its neighbours in order of idleness.
-    older: u32,
-    newer: u32,
-    /// `None` where the place is free.
-    state: Option<S>,
+    state: S,
 }
 
 impl<S> FlowTable<S> {
     /// An empty table; a flow that was used within `grace` is not evicted.
     pub fn new(grace: Duration) -> Self {
-        Self {
-            places: HashTable::new(),
-            hasher: RandomState::new(),
-            entries: Vec::new(),
-            free: Vec::new(),
-            asked: NONE,
-            idlest: NONE,
-            latest: NONE,
-            timers: TimerHeap::default(),
-            grace,
-        }
+        Self { slab: Slab::new(), asked: None, timers: TimerHeap::default(), grace }
     }
 
     /// The state of a flow, which counts as used now.
     pub fn touch(&mut self, key: FlowKey, now: Instant) -> Option<&mut S> {
-        let place = self.find_mut(key)?;
-        // Idleness in whole seconds is fine enough, and spares the neighbours' cache lines.
-        if now.since(self.entries[place as usize].last_used).as_secs() >= 1 {
-            self.unlink(place);
-            self.link(place, now);
-        }
-        self.entries[place as usize].state.as_mut()
+        let slot = self.find_mut(key)?;
+        self.slab.touch(slot, (), now);
+        self.slab.get_mut(slot).map(|flow| &mut flow.state)
     }
 
     /// The state of a flow, without counting as use.
     pub fn peek(&self, key: FlowKey) -> Option<&S> {
-        self.entries[self.find(key)? as usize].state.as_ref()
+        self.slab.get(self.find(key)?).map(|flow| &flow.state)
     }
 
     /// The state of a flow for a change that does not count as use, such as one that a timer makes.
     pub fn peek_mut(&mut self, key: FlowKey) -> Option<&mut S> {
-        let place = self.find_mut(key)?;
-        self.entries[place as usize].state.as_mut()
+        let slot = self.find_mut(key)?;
+        self.slab.get_mut(slot).map(|flow| &mut flow.state)
     }
 
     /// Adds a flow to at most `flows`. `Err` gives the state back where the table is full of flows in use; `Ok` holds the flow that
@@ -95,23 +62,10 @@ impl<S> FlowTable<S> {
     ) -> Result<Option<FlowKey>, S> {
         self.remove(key);
         let evicted = self.make_room(flows, now).map(|(idlest, _)| idlest);
-        if self.len() >= flows.min(NONE as usize) {
+        if self.len() >= flows.min(Slab::<Flow<S>>::MOST) {
             return Err(state);
         }
-        let entry = Entry { key, last_used: now, due: None, older: NONE, newer: NONE, state: Some(state) };
-        let place = if let Some(place) = self.free.pop() {
-            self.entries[place as usize] = entry;
-            place
-        } else {
-            self.entries.push(entry);
-            (self.entries.len() - 1) as u32
-        };
-        let Self { places, entries, hasher, .. } = self;
-        places.insert_unique(hasher.hash_one(key), place, |place| {
-            hasher.hash_one(entries[*place as usize].key)
-        });
-        self.link(place, now);
-        self.asked = place;
+        self.asked = Some(self.slab.insert(key, Flow { due: None, state }, (), now));
         Ok(evicted)
     }
 
@@ -130,63 +84,56 @@ impl<S> FlowTable<S> {
 
     /// The flow that has been idle longest and when it was last used, to the second.
     pub fn idlest(&self) -> Option<(Instant, FlowKey)> {
-        self.entries.get(self.idlest as usize).map(|entry| (entry.last_used, entry.key))
+        let slot = self.slab.idlest(())?;
+        self.slab.last_used(slot).zip(self.slab.key(slot))
     }
 
     /// All flows, the idlest first.
     pub fn keys(&self) -> impl Iterator<Item = FlowKey> {
-        let first = self.entries.get(self.idlest as usize);
-        std::iter::successors(first, |entry| self.entries.get(entry.newer as usize)).map(|entry| entry.key)
+        self.slab.in_order(()).filter_map(|slot| self.slab.key(slot))
     }
 
     /// Forgets a flow and its timer.
     pub fn remove(&mut self, key: FlowKey) -> Option<S> {
-        let place = self.find(key)?;
-        self.clear_timer(key);
-        self.unlink(place);
-        let hash = self.hasher.hash_one(key);
-        self.places.find_entry(hash, |other| *other == place).ok()?.remove();
-        let state = self.entries[place as usize].state.take();
-        self.free.push(place);
-        if self.is_empty() {
-            // What a flood has taken is given back once it is over.
-            (self.places, self.entries, self.free) = (HashTable::new(), Vec::new(), Vec::new());
-        }
+        let slot = self.find_mut(key)?;
+        self.clear_timer_at(slot);
+        let state = self.slab.remove(slot).map(|flow| flow.state);
+        // What a flood has taken is given back once it is over.
+        self.slab.release_memory();
         state
     }
 
     /// The number of flows.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.slab.len()
     }
 
     /// Whether there is no flow.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.slab.is_empty()
     }
 
     /// Sets the timer of a flow, in place of one that is set already. A flow that is not there has none.
     pub fn set_timer(&mut self, key: FlowKey, at: Instant) {
-        let Some(place) = self.find_mut(key) else { return };
-        let before = self.entries[place as usize].due.replace(at);
+        let Some(slot) = self.find_mut(key) else { return };
+        let Some(flow) = self.slab.get_mut(slot) else { return };
+        let before = flow.due.replace(at);
         if before != Some(at) {
-            self.timers.add(at, place, before.is_some());
+            self.timers.add(at, slot, before.is_some());
             self.prune_timers();
         }
     }
 
     /// Clears the timer of a flow.
     pub fn clear_timer(&mut self, key: FlowKey) {
-        let Some(place) = self.find_mut(key) else { return };
-        if self.entries[place as usize].due.take().is_some() {
-            self.timers.ended();
-            self.prune_timers();
+        if let Some(slot) = self.find_mut(key) {
+            self.clear_timer_at(slot);
         }
     }
 
     /// When the timer of a flow is due.
     pub fn timer(&self, key: FlowKey) -> Option<Instant> {
-        self.entries[self.find(key)? as usize].due
+        self.slab.get(self.find(key)?)?.due
     }
 
     /// When the next timer is due.
@@ -196,70 +143,41 @@ impl<S> FlowTable<S> {
 
     /// Takes one timer that is due at `now`, the earliest first: whose it is.
     pub fn pop_timer(&mut self, now: Instant) -> Option<FlowKey> {
-        let place = self.timers.first_due(now)?;
-        let key = self.entries[place as usize].key;
-        self.clear_timer(key);
-        Some(key)
+        let slot = self.timers.first_due(now)?;
+        self.clear_timer_at(slot);
+        self.asked = Some(slot);
+        self.slab.key(slot)
     }
 
     /// The states of those of the flows that are here, with a chance to look at each. What is looked at comes from memory for all
     /// of them at once, because none is looked for by way of another.
     pub fn prefetch(&self, keys: &[FlowKey], look: impl Fn(&S)) {
-        const AT_ONCE: usize = 32;
-        for keys in keys.chunks(AT_ONCE) {
-            // Two passes: the first touches the hash table alone, and takes the first place that may be the right one.
-            let mut places = [NONE; AT_ONCE];
-            for (place, key) in places.iter_mut().zip(keys) {
-                *place = self.places.iter_hash(self.hasher.hash_one(key)).next().copied().unwrap_or(NONE);
-            }
-            for entry in places.iter().filter_map(|place| self.entries.get(*place as usize)) {
-                black_box((entry.key.source.1, entry.last_used, entry.due));
-                entry.state.iter().for_each(&look);
-            }
+        self.slab.prefetch(keys, |_, flow| {
+            black_box(flow.due);
+            look(&flow.state);
+        });
+    }
+
+    fn clear_timer_at(&mut self, slot: Slot) {
+        if self.slab.get_mut(slot).is_some_and(|flow| flow.due.take().is_some()) {
+            self.timers.ended();
+            self.prune_timers();
         }
     }
 
     fn prune_timers(&mut self) {
-        let Self { timers, entries, .. } = self;
-        timers.prune(|place| entries.get(place as usize).and_then(|entry| entry.due));
+        let Self { timers, slab, .. } = self;
+        timers.prune(|slot| slab.get(slot)?.due);
     }
 
-    fn find(&self, key: FlowKey) -> Option<u32> {
-        let is_it = |entry: &Entry<S>| entry.key == key && entry.state.is_some();
-        if self.entries.get(self.asked as usize).is_some_and(is_it) {
-            return Some(self.asked);
-        }
-        let hash = self.hasher.hash_one(key);
-        self.places.find(hash, |place| self.entries[*place as usize].key == key).copied()
+    fn find(&self, key: FlowKey) -> Option<Slot> {
+        self.asked.filter(|slot| self.slab.has(*slot, key)).or_else(|| self.slab.find(key))
     }
 
-    fn find_mut(&mut self, key: FlowKey) -> Option<u32> {
-        let place = self.find(key)?;
-        self.asked = place;
-        Some(place)
-    }
-
-    /// Puts a flow behind all others in order of idleness.
-    fn link(&mut self, place: u32, now: Instant) {
-        let older = std::mem::replace(&mut self.latest, place);
-        let entry = &mut self.entries[place as usize];
-        (entry.last_used, entry.older, entry.newer) = (now, older, NONE);
-        match self.entries.get_mut(older as usize) {
-            Some(older) => older.newer = place,
-            None => self.idlest = place,
-        }
-    }
-
-    fn unlink(&mut self, place: u32) {
-        let Entry { older, newer, .. } = self.entries[place as usize];
-        match self.entries.get_mut(older as usize) {
-            Some(older) => older.newer = newer,
-            None => self.idlest = newer,
-        }
-        match self.entries.get_mut(newer as usize) {
-            Some(newer) => newer.older = older,
-            None => self.latest = older,
-        }
+    fn find_mut(&mut self, key: FlowKey) -> Option<Slot> {
+        let slot = self.find(key)?;
+        self.asked = Some(slot);
+        Some(slot)
     }
 }
 
@@ -303,7 +221,7 @@ mod tests {
             assert!(table.insert(key(1), round, 4, Instant::from_secs(round)).is_ok());
         }
         assert_eq!(table.remove(key(1)), Some(9));
-        assert!(table.is_empty() && table.entries.capacity() == 0 && table.idlest().is_none());
+        assert!(table.is_empty() && table.slab.octets() == 0 && table.idlest().is_none());
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | [`counter`] | [`Counter`]: what is counted, under one name everywhere; drop reasons are counters |
 //! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
 //! | [`lookup`] | a map for single keys |
+//! | [`slab`] | entries by flow, in slots, in order of last use: what tables of connections are built on |
 //! | [`flow_table`] | per-connection state within a bound |
 //! | [`segment_cache`] | TCP segments by sequence number within a bound |
 //! | [`packet_queue`] | packets in order of arrival, with what they cost |
@@ -31,6 +32,7 @@ pub mod obligation;
 pub mod packet_queue;
 pub mod report;
 pub mod segment_cache;
+pub mod slab;
 pub mod stack;
 mod timer_heap;
 pub mod transfer;
@@ -47,5 +49,6 @@ pub use obligation::{Obligation, Owed};
 pub use packet_queue::PacketQueue;
 pub use report::Report;
 pub use segment_cache::SegmentCache;
+pub use slab::{IdleList, Slab, Slot};
 pub use stack::Stack;
 pub use transfer::{FlowState, ImportError, Whose};

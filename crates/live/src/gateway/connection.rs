@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use lasthop_agent::Side;
-use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
+use lasthop_packet::{Instant, Packet, TcpFlags};
 use serde::Serialize;
 
 use super::reaction::Reaction;
@@ -13,8 +13,6 @@ use crate::io::PortId;
 /// A TCP connection that crosses the gateway.
 #[derive(Debug)]
 pub struct TrackedConnection {
-    /// The direction from the core side to the radio side.
-    pub key: FlowKey,
     /// When its first packet came.
     pub opened: Instant,
     /// When its last packet came.
@@ -120,9 +118,8 @@ impl Aside {
 
 impl TrackedConnection {
     /// A connection whose first packet comes now.
-    pub fn new(key: FlowKey, rule: Option<u16>, state: State, now: Instant) -> Self {
+    pub fn new(rule: Option<u16>, state: State, now: Instant) -> Self {
         Self {
-            key,
             opened: now,
             last_used: now,
             from_core: Direction::default(),
@@ -143,7 +140,6 @@ impl TrackedConnection {
             (direction.arrival.as_ref().map(|arrival| arrival.port), direction.packets, direction.finished)
         };
         black_box((
-            self.key.source.1,
             self.last_used,
             direction(&self.from_core),
             direction(&self.from_radio),
@@ -210,7 +206,7 @@ impl TrackedConnection {
 
     /// Starts over: another connection between the same ports. Where its packets come in is still known.
     pub fn reopen(&mut self, rule: Option<u16>, now: Instant) {
-        let mut fresh = Self::new(self.key, rule, State::Opening, now);
+        let mut fresh = Self::new(rule, State::Opening, now);
         fresh.from_core.arrival = self.from_core.arrival.take();
         fresh.from_radio.arrival = self.from_radio.arrival.take();
         *self = fresh;

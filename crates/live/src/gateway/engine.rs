@@ -9,7 +9,7 @@ mod report;
 mod tests;
 mod transfer;
 
-use lasthop_agent::{Agent, Budget, Bypass, Context, LinkEvent, LinkSenses, Outbox, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Bypass, Context, LinkEvent, LinkSenses, Outbox, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 use prefetch::Prefetch;
 
@@ -18,7 +18,7 @@ use super::counters::{Counters, RuleCounters};
 use super::plan::{Plan, SteppingAside};
 use super::rule::Rule;
 use super::selector::Selector;
-use super::table::{ConnectionTable, Slot};
+use super::table::ConnectionTable;
 use crate::frame::{Frame, LinkHeader};
 use crate::io::{Port, PortId};
 
@@ -311,8 +311,8 @@ impl Engine {
             self.counters.counts.evicted += 1;
             self.forget(spared, now, out);
         }
-        let connection = TrackedConnection::new(key, rule, TrackedConnection::first_state(flags), now);
-        let slot = self.connections.insert(connection, now);
+        let connection = TrackedConnection::new(rule, TrackedConnection::first_state(flags), now);
+        let slot = self.connections.insert(key, connection, now);
         match slot {
             Some(_) => self.counters.counts.connections += 1,
             None => self.counters.passed.table_full += 1,
@@ -389,10 +389,10 @@ impl Engine {
 
     /// Has the agent of a connection send on what it holds of it. It will see no more of it.
     fn release(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
-        let connection = self.connections.at(slot);
+        let key = self.connections.key(slot);
         // Also what an agent has let pass that is there no more.
-        out.bypasses.push(Bypass { flow: connection.key, limits: None });
-        let (Some(rule), key) = (connection.rule, connection.key) else { return };
+        out.bypasses.push(Bypass { flow: key, limits: None });
+        let Some(rule) = self.connections.at(slot).rule else { return };
         let _ = self.call(usize::from(rule), now, |agent, cx| agent.release(key, cx));
         self.send_outbox(Some(slot), out);
     }

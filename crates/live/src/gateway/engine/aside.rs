@@ -1,10 +1,10 @@
 //! Stepping aside: connections that no agent does any good to.
 
+use lasthop_agent::Slot;
 use lasthop_packet::{FlowKey, Instant};
 
 use super::{Engine, Outgoing};
 use crate::gateway::connection::{Aside, Leaving, TrackedConnection};
-use crate::gateway::table::Slot;
 
 impl Engine {
     /// Sets a connection aside, named from either of its ends. `false` if there is none.
@@ -37,14 +37,13 @@ impl Engine {
 
     /// No agent sees a connection from now on. Its own has let go of it.
     pub(super) fn step_aside(&mut self, slot: Slot, why: Aside, out: &mut Outgoing) {
-        let connection = self.connections.at_mut(slot);
-        connection.aside = Some(why);
+        self.connections.at_mut(slot).aside = Some(why);
         match why {
             Aside::OneWay => self.counters.counts.aside_one_way += 1,
             Aside::Unresponsive => self.counters.counts.aside_unresponsive += 1,
             Aside::Asked => self.counters.counts.aside_asked += 1,
         }
-        out.set_aside.push(connection.key);
+        out.set_aside.push(self.connections.key(slot));
     }
 }
 

@@ -3,13 +3,12 @@
 //! It waits until their agents are free of them, and until then has these take on nothing more. When it must part with one all
 //! the same, because it has been idle for too long, it counts what was at risk.
 
-use lasthop_agent::{Obligation, Owed};
+use lasthop_agent::{Obligation, Owed, Slot};
 use lasthop_packet::Instant;
 
 use super::{Engine, Outgoing, rule_for};
 use crate::gateway::connection::Leaving;
 use crate::gateway::rule::Rule;
-use crate::gateway::table::Slot;
 
 impl Engine {
     /// What all agents owe.
@@ -27,7 +26,8 @@ impl Engine {
     pub(super) fn obligation(&self, slot: Slot) -> Obligation {
         let connection = self.connections.at(slot);
         let rule = connection.rule.filter(|_| connection.aside.is_none());
-        rule.map_or(Obligation::Free, |rule| self.rules[usize::from(rule)].obligation(connection.key))
+        let key = self.connections.key(slot);
+        rule.map_or(Obligation::Free, |rule| self.rules[usize::from(rule)].obligation(key))
     }
 
     /// Whether an agent may take on an obligation for a connection.
@@ -49,7 +49,7 @@ impl Engine {
         match leaving {
             Leaving::Aside(why) => self.step_aside(slot, why, out),
             Leaving::ForRule => {
-                let key = self.connections.at(slot).key;
+                let key = self.connections.key(slot);
                 let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
                 self.connections.at_mut(slot).rule = rule;
             }

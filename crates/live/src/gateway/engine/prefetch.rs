@@ -3,11 +3,11 @@
 //! With many connections hardly any one's state is in the processor's cache when its packet comes, and it lies in several places, each
 //! found by way of another. A frame after the other would wait for each of them; here the waits of all frames pass together.
 
+use lasthop_agent::Slot;
 use lasthop_packet::FlowKey;
 
 use super::Engine;
 use crate::frame::Frame;
-use crate::gateway::table::Slot;
 use crate::io::PortId;
 
 /// What so few connections need, some 2 MB, lies in a near cache anyway.
@@ -38,9 +38,10 @@ impl Engine {
         }
         self.connections.prefetch(keys, slots);
         for (index, rule) in self.rules.iter().enumerate() {
-            let connections = slots.iter().map(|slot| self.connections.at(*slot));
+            let slots = slots.iter().copied();
+            let its_own = slots.filter(|slot| self.connections.at(*slot).rule == Some(index as u16));
             keys.clear();
-            keys.extend(connections.filter(|one| one.rule == Some(index as u16)).map(|one| one.key));
+            keys.extend(its_own.map(|slot| self.connections.key(slot)));
             rule.prefetch(keys);
         }
     }

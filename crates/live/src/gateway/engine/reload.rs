@@ -1,12 +1,12 @@
 //! Another plan, the same connections.
 
+use lasthop_agent::Slot;
 use lasthop_packet::{FlowKey, Instant};
 
 use super::{Engine, Outgoing, rule_for};
 use crate::gateway::connection::Leaving;
 use crate::gateway::plan::Plan;
 use crate::gateway::rule::Rule;
-use crate::gateway::table::Slot;
 
 impl Engine {
     /// Follows another plan from now on. Connections stay.
@@ -59,8 +59,9 @@ impl Engine {
 
     /// Has a connection follow the plan.
     fn follow_plan(&mut self, slot: Slot, new_index: &[u16], now: Instant, out: &mut Outgoing) {
+        let key = self.connections.key(slot);
         let connection = self.connections.at_mut(slot);
-        let (key, is_aside) = (connection.key, connection.aside.is_some());
+        let is_aside = connection.aside.is_some();
         let wanted_by = rule_for(&self.traffic, &self.rules[..self.planned], key);
         let was = connection.rule.map(|rule| new_index[usize::from(rule)]);
         connection.rule = was;

@@ -36,7 +36,8 @@ impl Engine {
         let mut saved = Vec::new();
         for slot in self.connections.slots() {
             let connection = self.connections.at(slot);
-            let (key, rule) = (connection.key, connection.rule.filter(|_| connection.aside.is_none()));
+            let (key, rule) =
+                (self.connections.key(slot), connection.rule.filter(|_| connection.aside.is_none()));
             let arrivals = [Side::Core, Side::Radio].map(|side| connection.from(side).arrival.clone());
             let (Some(rule), [Some(core), Some(radio)]) = (rule, arrivals) else { continue };
             let state = connection.state.index() as u8;
@@ -69,9 +70,9 @@ impl Engine {
         if self.connections.find(key).is_some() {
             return Err(ImportError::Known);
         }
-        let mut connection = TrackedConnection::new(key, Some(rule), state, now);
+        let mut connection = TrackedConnection::new(Some(rule), state, now);
         (connection.from_core.arrival, connection.from_radio.arrival) = (Some(core), Some(radio));
-        let slot = self.connections.insert(connection, now).ok_or(ImportError::NoRoom("connections"))?;
+        let slot = self.connections.insert(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
         self.counters.counts.connections += 1;
         let imported = self.import_all(rule, &saved.states, now, out);
         if imported.is_err() {

@@ -22,7 +22,7 @@ fn a_million_syns_stay_within_the_bound_and_a_busy_connection_stays_known() {
         ..plan(vec![rule("test", Watcher::default)])
     });
     bench.shake_hands(1);
-    let entries = bench.engine.connections.reserved();
+    let octets = bench.engine.connections.octets();
     for flood in 0..1_000_000_u32 {
         let [_, a, b, c] = flood.to_be_bytes();
         let mut packet = up(40_000, 0, 0, TcpFlags::SYN);
@@ -35,7 +35,7 @@ fn a_million_syns_stay_within_the_bound_and_a_busy_connection_stays_known() {
         }
     }
     assert_eq!(bench.engine.report().connections, 1000);
-    assert_eq!(bench.engine.connections.reserved(), entries, "nothing grew");
+    assert_eq!(bench.engine.connections.octets(), octets, "nothing grew");
     assert!(bench.engine.connections.find(key(1)).is_some());
     let counters = bench.counters();
     assert!(counters.passed.table_full > 900_000 && counters.counts.evicted > 5_000, "{counters:?}");
@@ -109,7 +109,7 @@ fn connections_are_listed_whole_in_pages_of_bounded_work() {
         bench.on_radio(&up(2000 + from as u16, 0, 0, TcpFlags::SYN));
     }
     assert!(listed.len() >= 1000, "{}", listed.len());
-    assert_eq!(bench.engine.flows(usize::MAX, bench.now).next, None, "a place that is none");
+    assert_eq!(bench.engine.flows(usize::MAX, bench.now).next, None, "a slot that is none");
 }
 
 #[test]

@@ -1,0 +1,286 @@
+//! Entries by flow, each in a slot of its own and in a list in order of last use: what every table
+//! of connections is built on.
+
+mod slot;
+#[cfg(test)]
+mod tests;
+
+use std::hint::black_box;
+use std::iter::successors;
+
+use ahash::RandomState;
+use hashbrown::HashTable;
+use lasthop_packet::{FlowKey, Instant};
+
+pub use slot::Slot;
+
+/// A value `T` for each of many flows, found by key in constant time, and in one of `LISTS` lists
+/// in order of last use, so that the idlest of a list is found without a search.
+///
+/// With very many flows the next one's entry is never in the processor's cache, so key, value and
+/// neighbours in order of use lie in one piece, in one array. The hash table has only slots, of 4
+/// octets each, and is small enough to stay in the cache. The hash is `ahash`: quick on short keys
+/// with and without AES instructions. Its keys are drawn at random, so that nobody outside can make
+/// flows collide on purpose, as [`Lookup`](crate::Lookup)'s are; no result depends on them.
+///
+/// A slab has no bound and evicts nothing: that is up to the table that is built on it. It
+/// allocates only where it grows.
+#[derive(Debug)]
+pub struct Slab<T, L = (), const LISTS: usize = 1> {
+    entries: Vec<Entry<T, L>>,
+    slots: HashTable<Slot>,
+    hasher: RandomState,
+    /// The free slot that is taken next. Each free slot has the one behind it as its `newer`.
+    free: Option<Slot>,
+    lists: [Ends; LISTS],
+}
+
+/// Names one of a slab's lists; `()` where there is only one. It is a type and not a number so that
+/// the single list takes no memory in each entry.
+pub trait IdleList: Copy + Eq {
+    /// Which one, from 0; less than the slab's `LISTS`.
+    fn index(self) -> usize;
+}
+
+#[derive(Debug)]
+struct Entry<T, L> {
+    key: FlowKey,
+    /// When it last moved to the end of its list.
+    moved: Instant,
+    /// The list that it is in.
+    list: L,
+    /// Its neighbours in the list.
+    older: Option<Slot>,
+    newer: Option<Slot>,
+    /// `None` where the slot is free.
+    value: Option<T>,
+}
+
+/// The ends of a list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    idlest: Option<Slot>,
+    latest: Option<Slot>,
+}
+
+impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
+    /// The most entries that a slab can have.
+    pub const MOST: usize = u32::MAX as usize;
+
+    /// An empty slab without memory.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty slab that has memory for `capacity` entries, and never grows while there are no
+    /// more.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(capacity),
+            // A hash table that is at most half full clears up after removals in place.
+            slots: HashTable::with_capacity(2 * capacity),
+            hasher: RandomState::new(),
+            free: None,
+            lists: [Ends::default(); LISTS],
+        }
+    }
+
+    /// Octets of memory per entry in a full slab that was made with [`Slab::with_capacity`].
+    pub const fn octets_per_entry() -> usize {
+        // At most 4.6 slots of 5 octets in the hash table.
+        size_of::<Entry<T, L>>() + 24
+    }
+
+    /// Octets of memory that it has taken.
+    pub fn octets(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry<T, L>>() + self.slots.allocation_size()
+    }
+
+    /// Takes memory for `capacity` entries in all.
+    pub fn reserve(&mut self, capacity: usize) {
+        let (more, more_slots) =
+            (capacity.saturating_sub(self.len()), (2 * capacity).saturating_sub(self.len()));
+        let Self { slots, entries, hasher, .. } = self;
+        slots.reserve(more_slots, |slot| hasher.hash_one(entries[slot.index()].key));
+        entries.reserve(more);
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The slot of a flow.
+    // Not inlined, so that a guess with `has` before it stays short: inlined, Snoop took 3% more
+    // instructions per packet.
+    #[inline(never)]
+    pub fn find(&self, key: FlowKey) -> Option<Slot> {
+        let hash = self.hasher.hash_one(key);
+        self.slots.find(hash, |slot| self.entries[slot.index()].key == key).copied()
+    }
+
+    /// Whether a slot is this flow's: cheaper than [`Slab::find`] for whoever has a guess.
+    pub fn has(&self, slot: Slot, key: FlowKey) -> bool {
+        self.entries.get(slot.index()).is_some_and(|entry| entry.key == key && entry.value.is_some())
+    }
+
+    /// The flow in a slot; `None` where the slot is free.
+    pub fn key(&self, slot: Slot) -> Option<FlowKey> {
+        self.entry(slot).map(|entry| entry.key)
+    }
+
+    /// The value in a slot; `None` where the slot is free.
+    pub fn get(&self, slot: Slot) -> Option<&T> {
+        self.entries.get(slot.index())?.value.as_ref()
+    }
+
+    /// The value in a slot, to be changed; `None` where the slot is free.
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
+        self.entries.get_mut(slot.index())?.value.as_mut()
+    }
+
+    /// Adds a flow that is used now. It must not be there yet, and there must be fewer entries than
+    /// [`Slab::MOST`].
+    pub fn insert(&mut self, key: FlowKey, value: T, list: L, now: Instant) -> Slot {
+        debug_assert!(self.find(key).is_none(), "{key:?} is there already");
+        let entry = Entry { key, moved: now, list, older: None, newer: None, value: Some(value) };
+        let slot = if let Some(slot) = self.free {
+            self.free = self.entries[slot.index()].newer;
+            self.entries[slot.index()] = entry;
+            slot
+        } else {
+            self.entries.push(entry);
+            Slot::at(self.entries.len() - 1)
+        };
+        let Self { slots, entries, hasher, .. } = self;
+        slots.insert_unique(hasher.hash_one(key), slot, |slot| hasher.hash_one(entries[slot.index()].key));
+        self.link(slot, list, now);
+        slot
+    }
+
+    /// Takes a flow out; `None` where the slot is free.
+    pub fn remove(&mut self, slot: Slot) -> Option<T> {
+        let hash = self.hasher.hash_one(self.key(slot)?);
+        if let Ok(found) = self.slots.find_entry(hash, |other| *other == slot) {
+            found.remove();
+        }
+        self.unlink(slot);
+        let entry = &mut self.entries[slot.index()];
+        entry.newer = self.free.replace(slot);
+        entry.value.take()
+    }
+
+    /// Gives back the memory of a slab that is empty; one that is not stays as it is.
+    pub fn release_memory(&mut self) {
+        if self.is_empty() {
+            (self.entries, self.slots, self.free) = (Vec::new(), HashTable::new(), None);
+        }
+    }
+
+    /// Puts a flow that is used now where it belongs in order of use, and into another list if it
+    /// is not in this one. A free slot stays as it is.
+    pub fn touch(&mut self, slot: Slot, list: L, now: Instant) {
+        let Some(entry) = self.entry(slot) else { return };
+        // Order to the second will do, and spares the neighbours' cache lines.
+        if now.since(entry.moved).as_secs() >= 1 || entry.list != list {
+            self.unlink(slot);
+            self.link(slot, list, now);
+        }
+    }
+
+    /// When a flow was last used, to the second; `None` where the slot is free.
+    pub fn last_used(&self, slot: Slot) -> Option<Instant> {
+        self.entry(slot).map(|entry| entry.moved)
+    }
+
+    /// The flow of a list that has been idle longest, to the second.
+    pub fn idlest(&self, list: L) -> Option<Slot> {
+        self.lists[list.index()].idlest
+    }
+
+    /// All flows of a list, the idlest first.
+    pub fn in_order(&self, list: L) -> impl Iterator<Item = Slot> {
+        successors(self.idlest(list), |slot| self.entries[slot.index()].newer)
+    }
+
+    /// The slot of every flow that is there now, in the order of the array. It borrows nothing:
+    /// flows may be changed meanwhile.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<T, L, LISTS> {
+        let taken = self.entries.iter().map(|entry| entry.value.is_some()).collect::<Vec<_>>();
+        taken.into_iter().enumerate().filter(|(_, taken)| *taken).map(|(index, _)| Slot::at(index))
+    }
+
+    /// The flows in at most `slots` slots from index `from` on, in the order of the array, and the
+    /// index behind them; `None` at the end.
+    pub fn page(&self, from: usize, slots: usize) -> (impl Iterator<Item = (FlowKey, &T)>, Option<usize>) {
+        let until = from.saturating_add(slots).min(self.entries.len());
+        let entries = self.entries.get(from..until).unwrap_or_default();
+        let taken = entries.iter().filter_map(|entry| Some((entry.key, entry.value.as_ref()?)));
+        (taken, (until < self.entries.len()).then_some(until))
+    }
+
+    /// Reads the entries of those of the flows that are here, and has `look` read more of each
+    /// value. The processor fetches them from memory all at once, because finding one does not
+    /// depend on another. Mostly it is the right entry; rarely it is that of a flow whose hash is
+    /// similar.
+    pub fn prefetch(&self, keys: &[FlowKey], mut look: impl FnMut(Slot, &T)) {
+        const AT_ONCE: usize = 32;
+        for keys in keys.chunks(AT_ONCE) {
+            // Two passes: the first touches the hash table alone, and takes the first slot that may
+            // be the right one.
+            let mut slots = [None; AT_ONCE];
+            for (slot, key) in slots.iter_mut().zip(keys) {
+                *slot = self.slots.iter_hash(self.hasher.hash_one(key)).next().copied();
+            }
+            for slot in slots.iter().take(keys.len()).flatten().copied() {
+                let entry = &self.entries[slot.index()];
+                black_box((entry.key.source.1, entry.moved, entry.newer));
+                entry.value.iter().for_each(|value| look(slot, value));
+            }
+        }
+    }
+
+    fn entry(&self, slot: Slot) -> Option<&Entry<T, L>> {
+        self.entries.get(slot.index()).filter(|entry| entry.value.is_some())
+    }
+
+    /// Puts a flow behind all others of a list.
+    fn link(&mut self, slot: Slot, list: L, now: Instant) {
+        let older = self.lists[list.index()].latest.replace(slot);
+        let entry = &mut self.entries[slot.index()];
+        (entry.moved, entry.list, entry.older, entry.newer) = (now, list, older, None);
+        match older {
+            Some(older) => self.entries[older.index()].newer = Some(slot),
+            None => self.lists[list.index()].idlest = Some(slot),
+        }
+    }
+
+    fn unlink(&mut self, slot: Slot) {
+        let Entry { list, older, newer, .. } = self.entries[slot.index()];
+        match older {
+            Some(older) => self.entries[older.index()].newer = newer,
+            None => self.lists[list.index()].idlest = newer,
+        }
+        match newer {
+            Some(newer) => self.entries[newer.index()].older = older,
+            None => self.lists[list.index()].latest = older,
+        }
+    }
+}
+
+impl<T, L: IdleList, const LISTS: usize> Default for Slab<T, L, LISTS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl IdleList for () {
+    fn index(self) -> usize {
+        0
+    }
+}

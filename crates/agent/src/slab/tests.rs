@@ -1,0 +1,283 @@
+//! The slab against a model that searches.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const LISTS: usize = 3;
+/// Few, so that flows that are there are met often.
+const FLOWS: u16 = 24;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Which(usize);
+
+impl IdleList for Which {
+    fn index(self) -> usize {
+        self.0
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A flow comes, or where it is there already, its value changes.
+    Insert(u16, Which),
+    Remove(u16),
+    Touch(u16, Which),
+    Wait(u64),
+    ReleaseMemory,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let (port, list) = (0..FLOWS, (0..LISTS).prop_map(Which));
+    prop_oneof![
+        4 => (port.clone(), list.clone()).prop_map(|(port, list)| Step::Insert(port, list)),
+        3 => port.clone().prop_map(Step::Remove),
+        4 => (port, list).prop_map(|(port, list)| Step::Touch(port, list)),
+        2 => (1_u64..1500).prop_map(Step::Wait),
+        1 => Just(Step::ReleaseMemory),
+    ]
+}
+
+fn key(port: u16) -> FlowKey {
+    let host = Ipv4Addr::LOCALHOST.into();
+    FlowKey { source: (host, port), destination: (host, 80) }
+}
+
+/// What the slab says of itself, in another way: flows in the order in which they moved to the end
+/// of their lists.
+#[derive(Default)]
+struct Model {
+    flows: Vec<Modelled>,
+    /// Slots that are free, the next one last.
+    free: Vec<Slot>,
+    /// Slots that there are.
+    slots: usize,
+}
+
+struct Modelled {
+    port: u16,
+    value: u32,
+    slot: Slot,
+    list: Which,
+    moved: Instant,
+}
+
+/// Slab and model side by side.
+#[derive(Default)]
+struct Run {
+    slab: Slab<u32, Which, LISTS>,
+    model: Model,
+    now: Instant,
+    values: u32,
+}
+
+impl Run {
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Insert(port, list) => self.insert(port, list),
+            Step::Remove(port) => self.remove(port),
+            Step::Touch(port, list) => self.touch(port, list),
+            Step::Wait(millis) => self.now += Duration::from_millis(millis),
+            Step::ReleaseMemory => {
+                self.slab.release_memory();
+                if self.model.flows.is_empty() {
+                    self.model = Model::default();
+                    assert_eq!(self.slab.octets(), 0);
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, port: u16, list: Which) {
+        self.values += 1;
+        let value = self.values;
+        if let Some(flow) = self.model.flows.iter_mut().find(|flow| flow.port == port) {
+            flow.value = value;
+            *self.slab.get_mut(flow.slot).expect("it is there") = value;
+            return;
+        }
+        let slot = self.slab.insert(key(port), value, list, self.now);
+        let expected = self.model.free.pop().unwrap_or(Slot::at(self.model.slots));
+        assert_eq!(slot, expected, "the slot that was left last, or the first new one");
+        self.model.slots = self.model.slots.max(slot.index() + 1);
+        self.model.flows.push(Modelled { port, value, slot, list, moved: self.now });
+    }
+
+    fn remove(&mut self, port: u16) {
+        let Some(at) = self.model.flows.iter().position(|flow| flow.port == port) else {
+            assert_eq!(self.slab.find(key(port)), None);
+            return;
+        };
+        let Modelled { slot, value, .. } = self.model.flows.remove(at);
+        self.model.free.push(slot);
+        assert_eq!((self.slab.remove(slot), self.slab.remove(slot)), (Some(value), None));
+        // A slot that is free stays so.
+        self.slab.touch(slot, Which(0), self.now);
+        assert_eq!(self.slab.get_mut(slot), None);
+        assert_eq!((self.slab.get(slot), self.slab.key(slot), self.slab.last_used(slot)), (None, None, None));
+        assert!(!self.slab.has(slot, key(port)));
+    }
+
+    fn touch(&mut self, port: u16, list: Which) {
+        let Some(at) = self.model.flows.iter().position(|flow| flow.port == port) else { return };
+        self.slab.touch(self.model.flows[at].slot, list, self.now);
+        let flow = &self.model.flows[at];
+        if flow.list != list || self.now.since(flow.moved) >= Duration::from_secs(1) {
+            let flow = self.model.flows.remove(at);
+            self.model.flows.push(Modelled { list, moved: self.now, ..flow });
+        }
+    }
+
+    fn check(&self) {
+        let Self { slab, model, .. } = self;
+        assert_eq!((slab.len(), slab.is_empty()), (model.flows.len(), model.flows.is_empty()));
+        for flow in &model.flows {
+            assert_eq!(slab.find(key(flow.port)), Some(flow.slot), "it keeps its slot");
+            assert_eq!((slab.get(flow.slot), slab.key(flow.slot)), (Some(&flow.value), Some(key(flow.port))));
+            assert_eq!(slab.last_used(flow.slot), Some(flow.moved));
+            assert!(slab.has(flow.slot, key(flow.port)) && !slab.has(flow.slot, key(FLOWS)));
+        }
+        for list in (0..LISTS).map(Which) {
+            let expected = model.flows.iter().filter(|flow| flow.list == list).map(|flow| flow.slot);
+            let expected = expected.collect::<Vec<_>>();
+            assert_eq!(slab.idlest(list), expected.first().copied());
+            assert_eq!(slab.in_order(list).collect::<Vec<_>>(), expected);
+            let mut backwards =
+                successors(slab.lists[list.0].latest, |slot| slab.entries[slot.index()].older)
+                    .collect::<Vec<_>>();
+            backwards.reverse();
+            assert_eq!(backwards, expected, "both ways");
+        }
+    }
+
+    /// What is where, in the order of the array.
+    fn in_order_of_slots(&self) -> Vec<(Slot, FlowKey, u32)> {
+        let all = self.model.flows.iter().map(|flow| (flow.slot, key(flow.port), flow.value));
+        let mut sorted = all.collect::<Vec<_>>();
+        sorted.sort_unstable();
+        sorted
+    }
+}
+
+fn run(steps: &[Step]) -> Run {
+    let mut run = Run::default();
+    for step in steps {
+        run.step(step);
+        run.check();
+    }
+    run
+}
+
+proptest! {
+    #[test]
+    fn it_does_what_a_table_that_searches_does(steps in proptest::collection::vec(any_step(), 1..200)) {
+        run(&steps);
+    }
+
+    #[test]
+    fn pages_have_every_flow_once_in_order_of_slots(
+        steps in proptest::collection::vec(any_step(), 1..100),
+        slots in 1_usize..10,
+    ) {
+        let run = run(&steps);
+        let (mut paged, mut next) = (Vec::new(), Some(0));
+        while let Some(from) = next {
+            let (page, behind) = run.slab.page(from, slots);
+            let before = paged.len();
+            paged.extend(page.map(|(key, value)| (key, *value)));
+            prop_assert!(paged.len() - before <= slots && behind.is_none_or(|behind| behind == from + slots));
+            next = behind;
+        }
+        let expected = run.in_order_of_slots();
+        prop_assert_eq!(paged, expected.iter().map(|(_, key, value)| (*key, *value)).collect::<Vec<_>>());
+        prop_assert_eq!(run.slab.slots().collect::<Vec<_>>(), expected.iter().map(|flow| flow.0).collect::<Vec<_>>());
+        prop_assert_eq!(run.slab.page(usize::MAX, slots).1, None);
+    }
+
+    #[test]
+    fn prefetch_looks_at_what_is_there_and_misses_no_flow_but_for_another(
+        steps in proptest::collection::vec(any_step(), 1..100),
+        ports in proptest::collection::vec(0..2 * FLOWS, 0..100),
+    ) {
+        let run = run(&steps);
+        let keys = ports.iter().copied().map(key).collect::<Vec<_>>();
+        let mut looked = 0;
+        run.slab.prefetch(&keys, |slot, value| {
+            assert_eq!(run.slab.get(slot), Some(value));
+            looked += 1;
+        });
+        let here = keys.iter().filter(|key| run.slab.find(**key).is_some()).count();
+        prop_assert!((here..=keys.len()).contains(&looked), "{} of {}", looked, here);
+        run.check();
+    }
+}
+
+#[test]
+fn a_slab_with_memory_for_all_takes_no_more_however_many_come_and_go() {
+    // As many as a hash table of 1024 slots holds at most: removals would make it grow if it were
+    // no larger.
+    const MOST: u16 = 896;
+    let mut later = Slab::<u16>::new();
+    later.reserve(MOST.into());
+    for mut slab in [Slab::with_capacity(MOST.into()), later] {
+        let before = slab.octets();
+        assert!(before <= usize::from(MOST) * Slab::<u16>::octets_per_entry(), "{before}");
+        for round in 0..50_000 {
+            if slab.len() == usize::from(MOST) {
+                let idlest = slab.idlest(()).expect("it is full");
+                slab.remove(idlest);
+            }
+            slab.insert(key(round), round, (), Instant::ZERO);
+        }
+        assert_eq!(slab.octets(), before);
+    }
+}
+
+#[test]
+fn slots_are_reused_so_that_memory_follows_the_flows_not_their_coming_and_going() {
+    let mut slab = Slab::<u16>::new();
+    let mut slots = BTreeSet::new();
+    for round in 0..10_000_u16 {
+        slots.insert(slab.insert(key(round), round, (), Instant::ZERO));
+        if slab.len() == 10 {
+            let idlest = slab.idlest(()).expect("there are ten");
+            assert_eq!(slab.remove(idlest), Some(round - 9), "the first that came");
+        }
+    }
+    assert_eq!(slots.len(), 10);
+}
+
+#[test]
+fn a_value_goes_when_its_flow_goes() {
+    struct Counted(Rc<Cell<u32>>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    let dropped = Rc::new(Cell::new(0));
+    let mut slab = Slab::<Counted>::new();
+    let slots = [1, 2].map(|port| slab.insert(key(port), Counted(Rc::clone(&dropped)), (), Instant::ZERO));
+    slab.remove(slots[0]);
+    assert_eq!(dropped.get(), 1, "not only when another takes its slot");
+    drop(slab);
+    assert_eq!(dropped.get(), 2);
+}
+
+#[test]
+fn an_entry_has_forty_eight_octets_beside_key_and_value() {
+    // Of 24 are the entry's own: when it moved, its neighbours, its list and whether it is there;
+    // the others are the hash table's.
+    let own = |octets: usize, value: usize| octets - size_of::<FlowKey>() - value;
+    assert_eq!(own(Slab::<u64>::octets_per_entry(), 8), 48);
+    // The list takes none where there is one list, and there are values that know that they are
+    // none.
+    assert_eq!(own(Slab::<Box<u64>>::octets_per_entry(), 8), 40);
+    assert_eq!(size_of::<Option<Slot>>(), 4);
+}
