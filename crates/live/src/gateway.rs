@@ -10,6 +10,7 @@
 //! | [`reaction`] | whether a sender slows down on loss |
 //! | [`rule`], [`counters`] | a rule with its agent; what is counted |
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
+//! | `handover` | what it leaves to the one that takes its place |
 //! | [`link`] | what a link layer in this process tells it |
 //! | [`packet_loop`] | the packet loop |
 //! | `listeners`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
@@ -28,6 +29,7 @@ pub mod daemon;
 pub mod detect;
 pub mod engine;
 mod error;
+mod handover;
 mod housekeeping;
 pub mod http;
 pub mod link;

@@ -26,6 +26,8 @@ lasthop_agent::counters! {
         too_large: TOO_LARGE = "too_large_packets",
         /// Connections seen.
         connections: CONNECTIONS = "connections",
+        /// Of these, connections taken over from the gateway before this one.
+        taken_over: TAKEN_OVER = "connections_taken_over",
         /// Connections forgotten because they were idle.
         expired: EXPIRED = "connections_expired",
         /// Connections forgotten to make room.

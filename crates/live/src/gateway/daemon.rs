@@ -12,6 +12,7 @@ use tracing::{error, info, warn};
 use super::config::Config;
 use super::engine::{EngineReport, FlowReport};
 use super::error::GatewayError;
+use super::handover;
 use super::housekeeping::Housekeeping;
 use super::link::{self, LinkTeller};
 use super::listeners::Listeners;
@@ -20,6 +21,7 @@ use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
 use super::ports::{self, OpenPorts};
 use super::requests::Requests;
+use crate::clock;
 use crate::io::{PacketIo, Port};
 use crate::namespace::Namespace;
 use crate::realtime;
@@ -99,7 +101,7 @@ impl Start {
                 return Err(GatewayError::Ended);
             }
             notes.extend(be_on_time(config.realtime));
-            run_loop(io.as_mut(), &config.plan, inbox, owns_process, notes)
+            run_loop(io.as_mut(), &config, inbox, owns_process, notes)
         });
         let packets = packets.map_err(GatewayError::Thread)?;
         // From here on its thread is waited for, whatever happens.
@@ -141,13 +143,28 @@ impl Start {
 
 fn run_loop(
     io: &mut dyn PacketIo,
-    plan: &Plan,
+    config: &Config,
     inbox: std::sync::mpsc::Receiver<Request>,
     owns_process: bool,
     notes: Vec<String>,
 ) -> Result<LoopReport, GatewayError> {
     let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
-    let (report, outcome) = PacketLoop::new(io, plan, inbox, notifier, notes).run();
+    let (ports, state) = (io.ports().to_vec(), config.control.as_deref().map(handover::file_of));
+    let mut packets = PacketLoop::new(io, &config.plan, inbox, notifier, notes);
+    if let Some(state) = &state {
+        match handover::take(state, &ports, clock::now()) {
+            Ok(connections) => packets.go_on_with(&connections),
+            Err(why) => {
+                warn!(file = %state.display(), %why, "the state of the gateway before this one is not used");
+            }
+        }
+    }
+    let (report, connections, outcome) = packets.run();
+    if let Some(state) = state.filter(|_| !connections.is_empty())
+        && let Err(why) = handover::leave(&state, &ports, connections, clock::now())
+    {
+        warn!(file = %state.display(), %why, "no state is left to the next gateway");
+    }
     match outcome {
         Ok(()) => Ok(report),
         Err(error) => {

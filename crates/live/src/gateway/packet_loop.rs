@@ -12,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tracing::{debug, info};
 
-use super::engine::{Engine, EngineReport, FlowPage, Outgoing};
+use super::engine::{Engine, EngineReport, FlowPage, Outgoing, SavedConnection};
 use super::link::{LinkInbox, LinkReport};
 use super::notify::Notifier;
 use super::plan::Plan;
@@ -105,8 +105,20 @@ impl<'a> PacketLoop<'a> {
         }
     }
 
-    /// Runs until it is stopped. Whatever ends it, the agents send on what they hold. Returns the last report.
-    pub fn run(mut self) -> (LoopReport, io::Result<()>) {
+    /// Goes on with the connections of a predecessor.
+    pub fn go_on_with(&mut self, connections: &[SavedConnection]) {
+        let now = clock::now();
+        for connection in connections {
+            match self.engine.import(connection, now, &mut self.out) {
+                Ok(()) => {}
+                Err(why) => debug!(%why, "a connection of the gateway before this one was not taken over"),
+            }
+        }
+    }
+
+    /// Runs until it is stopped. Whatever ends it, the agents send on what they hold. Returns the last report,
+    /// and what is left to a successor.
+    pub fn run(mut self) -> (LoopReport, Vec<SavedConnection>, io::Result<()>) {
         self.io.heartbeat(clock::now());
         self.notifier.ready("running");
         let outcome = loop {
@@ -119,16 +131,27 @@ impl<'a> PacketLoop<'a> {
         self.notifier.stopping();
         let now = clock::now();
         self.engine.drain(now, &mut self.out);
-        let flushed = self.flush();
         let report = self.make_report(now);
-        info!(sent = report.sent, lost = report.lost, held = report.engine.held, "drained");
-        (report, outcome.and(flushed))
+        let saved = self.engine.export(now, &mut self.out);
+        let flushed = self.flush();
+        let report = LoopReport { sent: self.report.sent, lost: self.report.lost, ..report };
+        info!(
+            sent = report.sent,
+            lost = report.lost,
+            held = report.engine.held,
+            octets_at_risk = report.engine.octets_at_risk,
+            "drained"
+        );
+        (report, saved, outcome.and(flushed))
     }
 
     /// `false` if it is to end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
-        let is_in = self.punctuality.is_in(now);
+        // One that is late does not step out while agents owe something: they take on nothing more until then.
+        let is_late = !self.punctuality.is_in(now);
+        self.engine.refuse_obligations(is_late);
+        let is_in = !is_late || self.engine.owed().connections > 0;
         if is_in {
             self.io.heartbeat(now);
         } else {

@@ -49,17 +49,21 @@ struct SavedSegment {
 
 impl Snoop {
     pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        whose.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
+        let keys = whose.of(&self.flows);
+        let states: Vec<FlowState> = keys.iter().filter_map(|key| self.save_flow(*key, cx)).collect();
+        // Only now: each that is forgotten makes room, which what another holds would take.
+        for state in &states {
+            self.forget(state.connection, cx);
+        }
+        states
     }
 
-    fn export_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
+    /// Saves a flow, and takes out what it holds.
+    fn save_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
         let hop = self.hops.get(&key.destination.0).map(LastHop::estimate);
-        let saved = self.flows.peek(key)?.save(hop, cx);
-        let state = export(SCHEME.name, VERSION, key, &saved)?;
-        // What it holds moves with it.
+        let state = export(SCHEME.name, VERSION, key, &self.flows.peek(key)?.save(hop, cx))?;
         let held = self.flows.peek_mut(key).map_or(0, |flow| std::mem::take(&mut flow.held).len());
         self.held -= held as u64;
-        self.forget(key, cx);
         Some(state)
     }
 

@@ -75,6 +75,7 @@ impl Engine {
         let slot = self.connections.insert(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
         self.counters.counts.connections += 1;
         let imported = self.import_all(rule, &saved.states, now, out);
+        self.counters.counts.taken_over += u64::from(imported.is_ok());
         if imported.is_err() {
             self.forget(slot, now, out);
         }

@@ -111,7 +111,9 @@ fn octets_at_risk_are_counted() {
     }
     let report = bench.engine.report();
     assert_eq!((report.owed_connections, report.octets_at_risk), (2, 0), "it still is both ends");
-    transfers.iter_mut().for_each(|transfer| transfer.finish(&mut bench));
+    for transfer in &mut transfers {
+        transfer.finish(&mut bench);
+    }
     assert_eq!(bench.engine.owed(), Owed::default());
     assert_eq!(bench.counters().counts.octets_broken, 0);
 }
@@ -145,7 +147,9 @@ fn a_full_table_refuses_new_connections_and_keeps_those_at_risk() {
     bench.shake_hands(5);
     assert_eq!(bench.counters().counts.evicted, 1, "the latest is in its grace");
     assert!(bench.counters().passed.table_full > 0);
-    transfers.iter_mut().for_each(|transfer| deliver(&mut bench, transfer));
+    for transfer in &mut transfers {
+        deliver(&mut bench, transfer);
+    }
     assert_eq!(bench.counters().counts.obligations_broken, 0);
 }
 

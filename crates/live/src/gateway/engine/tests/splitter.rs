@@ -2,6 +2,7 @@
 //! sender of that, under other numbers, to the radio side. It lives in tests.
 
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -50,14 +51,13 @@ impl Splitter {
         let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else {
             return Verdict::Forward;
         };
-        if !self.flows.contains_key(&key) {
-            if !cx.may_owe() {
-                return Verdict::Forward;
+        let leg = match self.flows.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(_) if !cx.may_owe() => return Verdict::Forward,
+            Entry::Vacant(new) => {
+                new.insert(Leg { next: tcp.seq, unacknowledged: VecDeque::new(), timer: 0 })
             }
-            let leg = Leg { next: tcp.seq, unacknowledged: VecDeque::new(), timer: 0 };
-            self.flows.insert(key, leg);
-        }
-        let leg = self.flows.get_mut(&key).expect("it was inserted");
+        };
         if tcp.seq == leg.next {
             leg.next += packet.payload().len() as u32;
             let mut sent = packet.clone();
