@@ -157,6 +157,7 @@ impl Packet {
     ///
     /// RFC 9293 has receivers ignore them, and middleboxes may clear them: what says something with
     /// them must do without.
+    #[inline]
     pub fn set_tcp_reserved_bits(&mut self, bits: u8) {
         if self.tcp().is_some() && self.tcp_reserved_bits() != bits & RESERVED {
             self.carried.tcp_reserved = self.carried.tcp_reserved & 1 | (bits & RESERVED) << 1;

@@ -2,19 +2,32 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Seq};
+use lasthop_packet::{Instant, Packet, Seq};
 
 use crate::connection::Timers;
 use crate::flight::Flight;
 use crate::rtt::RttEstimator;
 
 /// A scheme's part of the sender. Every hook defaults to what TCP does without it.
-pub trait Extension: Send {
+pub trait SenderExtension: Send {
     /// An ICMP error message came about a segment of this connection that was sent and is not acknowledged. What does not fit
     /// (another connection, a sequence number that is not outstanding, nothing that parses) never gets here (RFC 5927,
     /// section 4.1).
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         let _ = (notice, sender);
+    }
+
+    /// An acknowledgment came that counts: its segment has passed the checks of RFC 9293, section
+    /// 3.10.7.4, or it acknowledges no more than was sent on data that is known already, which is
+    /// heard as in 4.3BSD. It is about to be processed, so that `sender` is as it was before, and
+    /// what the segment says beside its number (a bit in the header, say) is known when
+    /// [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] is called for it. Of the handshake's
+    /// segments, only the ACK that ends it in the end that was opened passively is shown.
+    ///
+    /// For what the receiver, or an agent on the way, says in ACKs: ELN's bit (Balakrishnan and
+    /// Katz, "Explicit loss notification and wireless web performance", Globecom 1998).
+    fn on_ack(&mut self, ack: &Packet, sender: &mut SenderControl<'_>) {
+        let _ = (ack, sender);
     }
 
     /// New data was acknowledged; `sender.flight().una` is the new value.
