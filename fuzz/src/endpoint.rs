@@ -7,8 +7,9 @@ use std::time::Duration;
 use lasthop_packet::quote::error_about;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Timestamps};
 use lasthop_tcp::{
-    AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, Extension, IcmpNotice, Recovery,
-    RtoConfig, SenderControl, State, TimeoutResponse,
+    AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, IcmpNotice, OutgoingAck,
+    ReceiverControl, ReceiverExtension, Recovery, RtoConfig, SenderControl, SenderExtension, State,
+    TimeoutResponse,
 };
 
 use crate::octets::Octets;
@@ -61,9 +62,11 @@ impl Bench {
                 (0 | 2, _) => Connection::listen(here, ENDS[at], isses[at]),
                 _ => Connection::established(here, there, ENDS[at], ENDS[1 - at], isses[at], isses[1 - at]),
             };
-            let whim = octets.flag().then(|| Box::new(Whim(octets.long())) as Box<dyn Extension>);
+            let whim = octets.flag().then(|| Whim(octets.long()));
             End {
-                connection: connection.with_extension(whim),
+                connection: connection
+                    .with_sender_extension(whim.map(|whim| Box::new(whim) as Box<dyn SenderExtension>))
+                    .with_receiver_extension(whim.map(|whim| Box::new(whim) as Box<dyn ReceiverExtension>)),
                 window: configs[at].window,
                 stream: at as u32 + 1,
                 next: None,
@@ -327,7 +330,8 @@ fn config(octets: &mut Octets<'_>) -> Config {
     }
 }
 
-/// A scheme's part of a sender, without a reason: two bits for each answer.
+/// A scheme's part of a sender or of a receiver, without a reason: two bits for each answer.
+#[derive(Clone, Copy)]
 struct Whim(u32);
 
 impl Whim {
@@ -335,9 +339,16 @@ impl Whim {
         self.0 = self.0.rotate_left(2);
         self.0 & 3
     }
+
+    fn limit(&mut self, receiver: &mut ReceiverControl<'_>) {
+        let limit = [None, Some(u32::MAX), Some(3000), Some(0)][self.next() as usize];
+        if let Some(limit) = limit {
+            receiver.limit_window(limit);
+        }
+    }
 }
 
-impl Extension for Whim {
+impl SenderExtension for Whim {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         match self.next() {
             0 => sender.restart_timer(),
@@ -358,5 +369,16 @@ impl Extension for Whim {
 
     fn on_timeout(&mut self, _: &mut SenderControl<'_>) -> TimeoutResponse {
         if self.next() == 0 { TimeoutResponse::RetransmitOnly } else { TimeoutResponse::Standard }
+    }
+}
+
+impl ReceiverExtension for Whim {
+    fn on_segment(&mut self, _: &Packet, receiver: &mut ReceiverControl<'_>) {
+        self.limit(receiver);
+    }
+
+    fn on_ack_sent(&mut self, ack: &mut OutgoingAck<'_>, receiver: &mut ReceiverControl<'_>) {
+        ack.set_reserved_bits(self.next() as u8);
+        self.limit(receiver);
     }
 }

@@ -74,7 +74,9 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
             known.extend(own);
             Failure::usage(anyhow!("there is no scheme {name:?}; there are: {}", known.join(", ")))
         }
-        settings @ (SchemeError::Settings { .. } | SchemeError::Senders { .. }) => Failure::usage(settings),
+        other @ (SchemeError::Settings { .. }
+        | SchemeError::Senders { .. }
+        | SchemeError::Receivers { .. }) => Failure::usage(other),
     })
 }
 

@@ -13,6 +13,9 @@ use crate::payload::Payload;
 /// Octets of the largest frame that is no super-packet, rounded up to a buffer.
 const ORDINARY: usize = 2048;
 
+/// The reserved bits of a TCP header without accurate ECN's, as the low bits.
+const RESERVED: u8 = 0b111;
+
 /// What follows the IP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -59,7 +62,7 @@ impl PartialEq for Buffer {
 
 impl Eq for Buffer {}
 
-/// Header fields that no agent looks at, kept so that an edited packet still has them. The default is that of a packet of our
+/// Header fields beyond the headers' structs, kept so that an edited packet still has them. The default is that of a packet of our
 /// own making.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
@@ -138,6 +141,27 @@ impl Packet {
                 Some(tcp)
             }
             _ => None,
+        }
+    }
+
+    /// The three bits of a TCP header that are reserved (RFC 9293, section 3.1), as the low bits, 0
+    /// to 7; 0 for what is no TCP segment. The fourth one, beside CWR, is not among them: accurate
+    /// ECN has a use for it (RFC 9768, section 3.1).
+    #[inline]
+    pub const fn tcp_reserved_bits(&self) -> u8 {
+        self.carried.tcp_reserved >> 1 & RESERVED
+    }
+
+    /// Sets these bits of a TCP segment; what is above the low three is left out. The packet leaves
+    /// with new octets and checksums, unless they are set so already.
+    ///
+    /// RFC 9293 has receivers ignore them, and middleboxes may clear them: what says something with
+    /// them must do without.
+    #[inline]
+    pub fn set_tcp_reserved_bits(&mut self, bits: u8) {
+        if self.tcp().is_some() && self.tcp_reserved_bits() != bits & RESERVED {
+            self.carried.tcp_reserved = self.carried.tcp_reserved & 1 | (bits & RESERVED) << 1;
+            self.original = None;
         }
     }
 

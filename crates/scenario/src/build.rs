@@ -174,11 +174,13 @@ impl Scenario {
     fn transport(&self, (index, flow): (usize, &FlowModel), scheme: &SchemeChoice) -> TransportConfig {
         let TransportModel::Tcp(own) = &flow.transport else { return TransportConfig::Udp };
         let TcpModel { opening, sender, receiver } = scheme.tcp_of(index, own);
+        let placement = scheme.placement();
         TransportConfig::Tcp(TcpConfig {
             opening: *opening,
             sender: sender.clone(),
             receiver: receiver.clone(),
-            extension: scheme.placement().and_then(|placement| placement.extension(self.role(flow.from))),
+            sender_extension: placement.and_then(|scheme| scheme.sender_extension(self.role(flow.from))),
+            receiver_extension: placement.and_then(|scheme| scheme.receiver_extension(self.role(flow.to))),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_agent::{Agent, LinkSenses};
-use lasthop_tcp::Extension;
+use lasthop_tcp::{ReceiverExtension, SenderExtension};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
@@ -84,7 +84,13 @@ pub trait Placement: Send + Sync {
     }
 
     /// The part of the TCP senders on a host in this role.
-    fn extension(&self, role: Role) -> Option<Box<dyn Extension>> {
+    fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {
+        let _ = role;
+        None
+    }
+
+    /// The part of the TCP receivers on a host in this role.
+    fn receiver_extension(&self, role: Role) -> Option<Box<dyn ReceiverExtension>> {
         let _ = role;
         None
     }
@@ -125,6 +131,14 @@ pub enum SchemeError {
         /// The other.
         second: &'static str,
     },
+    /// Two schemes of a stack have a part in TCP receivers.
+    #[error("{first} and {second} both have a part in TCP receivers; expected one such scheme in a stack")]
+    Receivers {
+        /// The one nearer to the core side.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
     /// Its settings are wrong.
     #[error("settings of scheme {name:?}: {problem}")]
     Settings {
@@ -140,7 +154,7 @@ impl SchemeError {
     pub fn problem(&self) -> Option<&str> {
         match self {
             Self::Settings { problem, .. } => Some(problem),
-            Self::Unknown { .. } | Self::Senders { .. } => None,
+            Self::Unknown { .. } | Self::Senders { .. } | Self::Receivers { .. } => None,
         }
     }
 }
@@ -164,15 +178,18 @@ impl Scheme {
             Role::ALL.iter().filter(|(role, _)| has(*role)).map(|(_, name)| *name).collect()
         };
         let agents = names(&|role| placement.agent(Seat::any(role)).is_some());
-        let extensions = names(&|role| placement.extension(role).is_some());
+        let senders = names(&|role| placement.sender_extension(role).is_some());
+        let receivers = names(&|role| placement.receiver_extension(role).is_some());
         let mut parts = Vec::new();
         if !agents.is_empty() {
             parts.push(format!("an agent at {}", agents.join(", ")));
         }
-        match extensions.len() {
-            0 => {}
-            all if all == Role::ALL.len() => parts.push("a part of every TCP sender".to_owned()),
-            _ => parts.push(format!("a part of TCP senders at {}", extensions.join(", "))),
+        for (end, roles) in [("sender", senders), ("receiver", receivers)] {
+            match roles.len() {
+                0 => {}
+                all if all == Role::ALL.len() => parts.push(format!("a part of every TCP {end}")),
+                _ => parts.push(format!("a part of TCP {end}s at {}", roles.join(", "))),
+            }
         }
         if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use lasthop_agent::{Agent, Stack};
-use lasthop_tcp::Extension;
+use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::catalogue::find;
 use crate::scheme::{Placement, Role, Scheme, SchemeError, Seat};
@@ -44,13 +44,8 @@ impl SchemeStack {
                 wrong(setting, error)
             })?;
             let layer = Layer { scheme, settings, placement };
-            if let (Some(other), true) =
-                (stack.iter().find(|other| other.changes_senders()), layer.changes_senders())
-            {
-                return Err(wrong(
-                    None,
-                    SchemeError::Senders { first: other.scheme.name, second: scheme.name },
-                ));
+            if let Some(error) = layer.conflict_with(&stack) {
+                return Err(wrong(None, error));
             }
             stack.push(layer);
         }
@@ -72,9 +67,9 @@ impl SchemeStack {
         self.0.iter().all(Layer::is_nothing)
     }
 
-    /// Whether TCP senders have a part of it.
-    pub fn changes_senders(&self) -> bool {
-        self.0.iter().any(Layer::changes_senders)
+    /// Whether TCP senders or receivers have a part of it.
+    pub fn changes_endpoints(&self) -> bool {
+        self.0.iter().any(|layer| layer.changes_senders() || layer.changes_receivers())
     }
 }
 
@@ -87,8 +82,12 @@ impl Placement for SchemeStack {
         agents.pop()
     }
 
-    fn extension(&self, role: Role) -> Option<Box<dyn Extension>> {
-        self.0.iter().find_map(|layer| layer.placement.extension(role))
+    fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {
+        self.0.iter().find_map(|layer| layer.placement.sender_extension(role))
+    }
+
+    fn receiver_extension(&self, role: Role) -> Option<Box<dyn ReceiverExtension>> {
+        self.0.iter().find_map(|layer| layer.placement.receiver_extension(role))
     }
 }
 
@@ -108,8 +107,23 @@ impl Layer {
         std::ptr::eq(self.scheme, &raw const crate::none::SCHEME)
     }
 
+    /// Why it cannot stand below these layers: an endpoint has one extension.
+    fn conflict_with(&self, above: &[Self]) -> Option<SchemeError> {
+        let first = |changes: fn(&Self) -> bool| {
+            above.iter().find(|layer| changes(self) && changes(layer)).map(|layer| layer.scheme.name)
+        };
+        let second = self.scheme.name;
+        first(Self::changes_senders)
+            .map(|first| SchemeError::Senders { first, second })
+            .or_else(|| first(Self::changes_receivers).map(|first| SchemeError::Receivers { first, second }))
+    }
+
     fn changes_senders(&self) -> bool {
-        Role::ALL.iter().any(|(role, _)| self.placement.extension(*role).is_some())
+        Role::ALL.iter().any(|(role, _)| self.placement.sender_extension(*role).is_some())
+    }
+
+    fn changes_receivers(&self) -> bool {
+        Role::ALL.iter().any(|(role, _)| self.placement.receiver_extension(*role).is_some())
     }
 }
 
@@ -155,7 +169,7 @@ mod tests {
         let stack =
             SchemeStack::new([("lle-tcp", toml::Table::new()), ("snoop", snoop)]).expect("both are there");
         assert_eq!(stack.to_string(), "lle-tcp + snoop { reordering = 2 }");
-        assert_eq!((stack.names().as_str(), stack.changes_senders()), ("lle-tcp+snoop", false));
+        assert_eq!((stack.names().as_str(), stack.changes_endpoints()), ("lle-tcp+snoop", false));
     }
 
     #[test]
@@ -173,5 +187,54 @@ mod tests {
         let both = SchemeStack::new(["simple-icmp", "refined-icmp"].map(|name| (name, toml::Table::new())));
         let error = both.expect_err("a sender cannot do both").error.to_string();
         assert!(error.contains("simple-icmp") && error.contains("refined-icmp"), "{error}");
+    }
+
+    /// A scheme with a part of receivers at mobile hosts alone.
+    struct Listening;
+
+    impl Placement for Listening {
+        fn receiver_extension(&self, role: Role) -> Option<Box<dyn ReceiverExtension>> {
+            struct Nothing;
+            impl ReceiverExtension for Nothing {}
+            (role == Role::MobileHost).then(|| Box::new(Nothing) as Box<dyn ReceiverExtension>)
+        }
+    }
+
+    const fn listening(name: &'static str) -> Scheme {
+        Scheme {
+            name,
+            title: "",
+            source: "",
+            advice: "",
+            read: |_| Ok(Box::new(Listening)),
+            schema: crate::scheme::schema::<crate::scheme::NoSettings>,
+        }
+    }
+
+    static ONE: Scheme = listening("one");
+    static OTHER: Scheme = listening("other");
+
+    fn layer(scheme: &'static Scheme) -> Layer {
+        let placement = scheme.configure(toml::Table::new()).expect("no settings");
+        Layer { scheme, settings: toml::Table::new(), placement }
+    }
+
+    #[test]
+    fn receivers_have_a_part_of_one_scheme_alone() {
+        let icmp = find("simple-icmp").expect("it is there");
+        assert!(layer(&ONE).conflict_with(&[layer(icmp)]).is_none(), "a sender's part and a receiver's");
+        let error =
+            layer(&OTHER).conflict_with(&[layer(icmp), layer(&ONE)]).expect("a receiver cannot do both");
+        let expected = "one and other both have a part in TCP receivers; expected one such scheme in a stack";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_stack_places_its_receivers_part() {
+        let stack = SchemeStack([layer(find("snoop").expect("it is there")), layer(&ONE)].into());
+        assert!(stack.changes_endpoints());
+        assert!(stack.receiver_extension(Role::MobileHost).is_some());
+        assert!(stack.receiver_extension(Role::FixedHost).is_none());
+        assert_eq!(ONE.places(), "a part of TCP receivers at mobile-host");
     }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
-use lasthop_tcp::Extension;
+use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::capacity::Capacity;
 use crate::id::{MediumId, NodeId};
@@ -192,5 +192,7 @@ pub struct TcpConfig {
     /// The endpoint that receives it.
     pub receiver: lasthop_tcp::Config,
     /// A scheme's part of the sender.
-    pub extension: Option<Box<dyn Extension>>,
+    pub sender_extension: Option<Box<dyn SenderExtension>>,
+    /// A scheme's part of the receiver.
+    pub receiver_extension: Option<Box<dyn ReceiverExtension>>,
 }

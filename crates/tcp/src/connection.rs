@@ -16,13 +16,13 @@ use lasthop_packet::{Ip, Payload, Seq, Tcp, TcpFlags};
 
 use crate::config::Config;
 use crate::congestion::CongestionControl;
-use crate::extension::Extension;
+use crate::extension::{ReceiverExtension, SenderExtension};
 use crate::flight::Flight;
 use crate::recovery::LossRecovery;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
-use receive::ReceiveSide;
+pub(crate) use receive::ReceiveSide;
 pub(crate) use timers::Timers;
 
 /// An address and a port.
@@ -96,7 +96,7 @@ pub struct Connection {
     recovery: Box<dyn LossRecovery>,
     /// What recovery said last of whether it goes on: asked for with every packet, changed by few.
     is_recovering: bool,
-    extension: Option<Box<dyn Extension>>,
+    sender_extension: Option<Box<dyn SenderExtension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
     /// Recovery has just begun: new data waits for the next input.
@@ -105,6 +105,7 @@ pub struct Connection {
     suspicious_acks: u32,
 
     receive: ReceiveSide,
+    receiver_extension: Option<Box<dyn ReceiverExtension>>,
     rtt: RttEstimator,
     timers: Timers,
     /// A reset that has to go out.
@@ -141,6 +142,8 @@ struct Segment {
     seq: Seq,
     flags: TcpFlags,
     payload: Payload,
+    /// The reserved bits of its header.
+    reserved_bits: u8,
 }
 
 impl Connection {
@@ -219,11 +222,12 @@ impl Connection {
             congestion: config.congestion.begin(),
             recovery: config.recovery.begin(false),
             is_recovering: false,
-            extension: None,
+            sender_extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
             suspicious_acks: 0,
             receive: ReceiveSide::new(output::tellable(config.window), config.ack_policy),
+            receiver_extension: None,
             rtt: RttEstimator::new(config.rto),
             timers: Timers::default(),
             reset: None,
@@ -236,8 +240,15 @@ impl Connection {
 
     /// With a scheme's part of the sender.
     #[must_use]
-    pub fn with_extension(mut self, extension: Option<Box<dyn Extension>>) -> Self {
-        self.extension = extension;
+    pub fn with_sender_extension(mut self, extension: Option<Box<dyn SenderExtension>>) -> Self {
+        self.sender_extension = extension;
+        self
+    }
+
+    /// With a scheme's part of the receiver.
+    #[must_use]
+    pub fn with_receiver_extension(mut self, extension: Option<Box<dyn ReceiverExtension>>) -> Self {
+        self.receiver_extension = extension;
         self
     }
 
@@ -355,9 +366,20 @@ impl Connection {
 
     /// A segment with our addresses, ports, acknowledgment and window.
     #[inline]
-    fn segment(&mut self, Segment { seq, flags, payload }: Segment, now: Instant) -> Packet {
+    fn segment(&mut self, segment: Segment, now: Instant) -> Packet {
+        let Segment { seq, flags, payload, reserved_bits } = segment;
+        let tcp = self.header(seq, flags, now);
+        let mut packet = self.packet(self.remote, tcp, payload);
+        if reserved_bits != 0 {
+            packet.set_tcp_reserved_bits(reserved_bits);
+        }
+        packet
+    }
+
+    #[inline]
+    fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
         let syn = flags.has(TcpFlags::SYN);
-        let tcp = Tcp {
+        Tcp {
             source_port: self.local.1,
             destination_port: self.remote.1,
             seq,
@@ -370,16 +392,21 @@ impl Connection {
             },
             urgent_pointer: 0,
             options: self.options(syn, now),
-        };
-        self.packet(self.remote, tcp, payload)
+        }
     }
 
     #[inline]
     fn packet(&mut self, to: Endpoint, tcp: Tcp, payload: Payload) -> Packet {
-        let mut ip = Ip::new(self.local.0, to.0);
-        ip.identification = self.identification;
+        let ip = self.ip(to);
         self.identification = self.identification.wrapping_add(1);
         self.stats.segments_sent += 1;
         Packet::tcp_segment(ip, tcp, payload)
+    }
+
+    #[inline]
+    const fn ip(&self, to: Endpoint) -> Ip {
+        let mut ip = Ip::new(self.local.0, to.0);
+        ip.identification = self.identification;
+        ip
     }
 }

@@ -9,11 +9,11 @@
 //! | [`recovery`] | [`LossRecovery`]: what is lost, and what goes again; a file a flavour, [`Recovery`] to choose one |
 //! | [`rtt`] | round-trip time and RTO |
 //! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
-//! | [`extension`] | [`Extension`]: what a scheme changes in the sender |
+//! | [`extension`] | [`SenderExtension`], [`ReceiverExtension`]: what a scheme changes in the sender and in the receiver |
 //!
-//! This crate knows no scheme; a scheme that changes the sender implements [`Extension`] in its own folder.
-//! Not modelled: urgent data, Nagle's algorithm (every sender has `TCP_NODELAY`), simultaneous open, path MTU discovery, slow
-//! start after idle time.
+//! This crate knows no scheme; a scheme that changes an endpoint implements [`SenderExtension`] or
+//! [`ReceiverExtension`] in its own folder. Not modelled: urgent data, Nagle's algorithm (every
+//! sender has `TCP_NODELAY`), simultaneous open, path MTU discovery, slow start after idle time.
 
 pub mod config;
 pub mod congestion;
@@ -28,7 +28,10 @@ pub mod send_buffer;
 pub use config::{AckPolicy, Config, RtoConfig};
 pub use congestion::{Congestion, CongestionControl};
 pub use connection::{Connection, State, Stats};
-pub use extension::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
+pub use extension::{
+    DuplicateAckResponse, IcmpNotice, OutgoingAck, ReceiverControl, ReceiverExtension, SenderControl,
+    SenderExtension, TimeoutResponse,
+};
 pub use flight::Flight;
 pub use recovery::{LossRecovery, Recovery};
 pub use rtt::RttEstimator;

@@ -166,7 +166,7 @@ struct Report {
     scenario: String,
     seeds: Vec<u64>,
     baseline: String,
-    /// Schemes of which senders have a part, too, that is not there on hosts of this kernel.
+    /// Schemes of which senders or receivers have a part, too, that is not there on hosts of this kernel.
     gateway_alone: Vec<String>,
     rows: Vec<Row>,
     runs: Vec<Outcome>,
@@ -215,7 +215,7 @@ impl Report {
                     .map(|reference| (row.goodput_bps / reference - 1.0) * 100.0);
             }
         }
-        let gateway_alone = scenario.schemes.iter().filter(|scheme| scheme.changes_senders());
+        let gateway_alone = scenario.schemes.iter().filter(|scheme| scheme.changes_endpoints());
         let gateway_alone = gateway_alone.map(|scheme| scheme.label.clone()).collect();
         Self {
             scenario: scenario.name.clone(),
@@ -283,7 +283,7 @@ impl Report {
         )];
         lines.push(self.trust());
         lines.extend(self.gateway_alone.iter().map(|scheme| {
-            format!("{scheme:?} has a part in senders, too, which the hosts' kernel does not have: this is the gateway alone")
+            format!("{scheme:?} has a part in TCP endpoints, too, which the hosts' kernel does not have: this is the gateway alone")
         }));
         lines.extend(self.refusals());
         lines.join("\n")

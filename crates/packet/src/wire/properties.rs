@@ -75,6 +75,31 @@ proptest! {
     }
 
     #[test]
+    fn reserved_bits_reach_the_other_end_and_accurate_ecn_keeps_its_own(
+        packet in samples::segment(), reserved in 0..16_u8, bits: u8,
+    ) {
+        let mut octets = emit(&packet).to_vec();
+        octets[packet.ip().len() + 12] |= reserved;
+        let came = parse(octets.into()).unwrap();
+        prop_assert_eq!(came.tcp_reserved_bits(), reserved >> 1);
+
+        let mut marked = came.clone();
+        marked.set_tcp_reserved_bits(bits);
+        let octets = emit(&marked);
+        if bits & 7 != reserved >> 1 {
+            prop_assert!(checksums_are_right(&octets));
+        }
+        let read = parse(octets).unwrap();
+        prop_assert_eq!(read.tcp_reserved_bits(), bits & 7);
+        prop_assert_eq!(read.carried().tcp_reserved & 1, reserved & 1);
+        prop_assert_eq!((read.ip(), read.tcp(), read.payload()), (came.ip(), came.tcp(), came.payload()));
+
+        marked = read.clone();
+        marked.set_tcp_reserved_bits(bits);
+        prop_assert_eq!(marked.original(), read.original(), "nothing changes what is so already");
+    }
+
+    #[test]
     fn no_octets_make_the_parser_panic(octets in proptest::collection::vec(any::<u8>(), 0..200), version in 0..3_usize) {
         let mut octets = octets;
         if let (Some(first), Some(start)) = (octets.first_mut(), [None, Some(0x45), Some(0x60)][version]) {

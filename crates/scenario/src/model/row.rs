@@ -72,9 +72,9 @@ impl SchemeChoice {
         self.stack.as_ref()
     }
 
-    /// Whether TCP senders have a part of it.
-    pub fn changes_senders(&self) -> bool {
-        self.stack.as_ref().is_some_and(SchemeStack::changes_senders)
+    /// Whether TCP senders or receivers have a part of it.
+    pub fn changes_endpoints(&self) -> bool {
+        self.stack.as_ref().is_some_and(SchemeStack::changes_endpoints)
     }
 
     /// What it places; `None` for the reference without loss.

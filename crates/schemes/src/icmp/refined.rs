@@ -2,7 +2,7 @@
 
 use lasthop_packet::Seq;
 use lasthop_tcp::flight::Flight;
-use lasthop_tcp::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
+use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtension, TimeoutResponse};
 
 use super::marks::Marks;
 use super::message::Message;
@@ -13,7 +13,7 @@ pub struct RefinedSender {
     retransmitted: Marks,
 }
 
-impl Extension for RefinedSender {
+impl SenderExtension for RefinedSender {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         match Message::of(&notice) {
             // Rule 1. Nothing is remembered, so that a loss behind the wireless link still counts as congestion.

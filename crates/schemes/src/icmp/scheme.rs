@@ -1,7 +1,7 @@
 //! Simple and Refined ICMP to the worlds.
 
 use lasthop_agent::Agent;
-use lasthop_tcp::Extension;
+use lasthop_tcp::SenderExtension;
 
 use super::{Notifier, RefinedSender, SimpleSender};
 use crate::scheme::{NoSettings, Placement, Role, Scheme, Seat, read, schema};
@@ -34,7 +34,7 @@ impl Placement for SimpleIcmp {
         seat.role.has_radio().then(|| Box::new(Notifier::simple(seat.address)) as Box<dyn Agent>)
     }
 
-    fn extension(&self, _role: Role) -> Option<Box<dyn Extension>> {
+    fn sender_extension(&self, _role: Role) -> Option<Box<dyn SenderExtension>> {
         Some(Box::new(SimpleSender::default()))
     }
 }
@@ -46,7 +46,7 @@ impl Placement for RefinedIcmp {
         seat.role.has_radio().then(|| Box::new(Notifier::refined(seat.address)) as Box<dyn Agent>)
     }
 
-    fn extension(&self, _role: Role) -> Option<Box<dyn Extension>> {
+    fn sender_extension(&self, _role: Role) -> Option<Box<dyn SenderExtension>> {
         Some(Box::new(RefinedSender::default()))
     }
 }

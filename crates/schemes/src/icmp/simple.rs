@@ -1,7 +1,7 @@
 //! Simple ICMP's part of the TCP sender (thesis, section 5.4.1).
 
 use lasthop_tcp::recovery::DUPLICATE_ACK_THRESHOLD;
-use lasthop_tcp::{DuplicateAckResponse, Extension, IcmpNotice, SenderControl, TimeoutResponse};
+use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtension, TimeoutResponse};
 
 use super::marks::Marks;
 use super::message::Message;
@@ -12,7 +12,7 @@ pub struct SimpleSender {
     deferred: Marks,
 }
 
-impl Extension for SimpleSender {
+impl SenderExtension for SimpleSender {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         if Message::of(&notice) != Some(Message::Defer) {
             return;

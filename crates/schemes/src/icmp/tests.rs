@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use lasthop_packet::wire::{emit, parse};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
-use lasthop_tcp::{Config, Connection, Extension};
+use lasthop_tcp::{Config, Connection, SenderExtension};
 
 use super::*;
 
@@ -72,7 +72,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(hosts: Hosts, extension: Option<Box<dyn Extension>>) -> Self {
+    fn new(hosts: Hosts, extension: Option<Box<dyn SenderExtension>>) -> Self {
         let config = Config {
             mss: MSS,
             window: 60_000,
@@ -82,7 +82,7 @@ impl Bench {
         };
         let (local, remote) = ((hosts.server, 80), (hosts.mobile, 5000));
         let tcp = Connection::established(config.clone(), &config, local, remote, ISS, Seq(77));
-        let mut bench = Self { tcp: tcp.with_extension(extension), hosts, now: Instant::ZERO };
+        let mut bench = Self { tcp: tcp.with_sender_extension(extension), hosts, now: Instant::ZERO };
         bench.tcp.write_stream(1, 0, 1 << 30);
         assert_eq!(bench.sent(), (0..FLIGHT).collect::<Vec<_>>());
         assert_eq!(bench.timer(), 1000);

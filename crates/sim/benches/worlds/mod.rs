@@ -131,7 +131,8 @@ fn flow(world: &mut World, (from, to): (NodeId, NodeId), size: Option<u64>, tcp:
             opening: Opening::Established,
             sender: tcp.clone(),
             receiver: tcp.clone(),
-            extension: None,
+            sender_extension: None,
+            receiver_extension: None,
         }),
     })
 }

@@ -88,7 +88,7 @@ impl World {
         // Initial sequence numbers anywhere: wrapping is the rule, not the exception.
         let mut numbers = self.stream(&format!("flow {} {name} numbers", id.index()));
         let (iss, irs) = (Seq(numbers.next_u64() as u32), Seq(numbers.next_u64() as u32));
-        let TcpConfig { opening, sender, receiver, extension } = config;
+        let TcpConfig { opening, sender, receiver, sender_extension, receiver_extension } = config;
         let (sender, receiver) = match opening {
             Opening::Handshake => {
                 (Connection::connect(sender, local, remote, iss), Connection::listen(receiver, remote, irs))
@@ -98,7 +98,9 @@ impl World {
                 Connection::established(receiver, &sender, remote, local, irs, iss),
             ),
         };
-        let sender = self.host(from, id, sender.with_extension(extension), true, (local, remote));
+        let sender = sender.with_sender_extension(sender_extension);
+        let receiver = receiver.with_receiver_extension(receiver_extension);
+        let sender = self.host(from, id, sender, true, (local, remote));
         self.host(to, id, receiver, false, (remote, local));
         Transfer { sender, opening, written: 0, received: 0, expected: size }
     }

@@ -3,6 +3,7 @@
 mod ad_hoc;
 mod agents;
 mod broadcast;
+mod endpoints;
 mod formulas;
 mod links;
 mod memory;

@@ -168,7 +168,13 @@ fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
     let opening = [Opening::Handshake, Opening::Established][rng.below(2) as usize];
     let size = 1 + rng.below(60_000);
     let start = Instant::from_millis(rng.below(2_000));
-    let transport = TransportConfig::Tcp(TcpConfig { opening, sender, receiver, extension: None });
+    let transport = TransportConfig::Tcp(TcpConfig {
+        opening,
+        sender,
+        receiver,
+        sender_extension: None,
+        receiver_extension: None,
+    });
     FlowConfig { start, transport, ..flow(world, (nodes[from], nodes[to]), Some(size)) }
 }
 

@@ -71,7 +71,13 @@ pub fn flow(world: &World, (from, to): (NodeId, NodeId), size: Option<u64>) -> F
 
 /// A connection whose two ends are set alike.
 pub fn tcp_transport(opening: Opening, tcp: &Config) -> TransportConfig {
-    TransportConfig::Tcp(TcpConfig { opening, sender: tcp.clone(), receiver: tcp.clone(), extension: None })
+    TransportConfig::Tcp(TcpConfig {
+        opening,
+        sender: tcp.clone(),
+        receiver: tcp.clone(),
+        sender_extension: None,
+        receiver_extension: None,
+    })
 }
 
 /// A flow of datagrams from the start on.

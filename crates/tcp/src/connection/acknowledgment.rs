@@ -107,7 +107,7 @@ impl Connection {
             self.suspicious_acks -= 1;
             self.look_for_another_loss(now);
         }
-        self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
+        self.call_sender_extension(now, |extension, sender| extension.on_new_ack(sender));
         let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();
         if fin_acknowledged {
             match self.state {
@@ -143,7 +143,7 @@ impl Connection {
         let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt: self.rtt.srtt() };
         self.congestion.on_other_ack(&sample, &self.flight);
         let response = self
-            .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
+            .call_sender_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
         match response {
             DuplicateAckResponse::Standard => {

@@ -3,7 +3,7 @@
 use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
 
 use super::{Connection, State};
-use crate::extension::{Extension, IcmpNotice, SenderControl};
+use crate::extension::{IcmpNotice, ReceiverControl, SenderControl, SenderExtension};
 
 impl Connection {
     /// Takes in a packet that is addressed to this connection; what is no TCP segment is ignored.
@@ -57,10 +57,22 @@ impl Connection {
             self.receive.ack_now = true;
             return;
         }
+        if self.sender_extension.is_some() || self.receiver_extension.is_some() {
+            self.show_to_extensions(packet, now);
+        }
         self.on_ack(tcp, segment_len == 0, now);
         if segment_len > 0 && self.state != State::Closed {
             self.on_data(packet, tcp, now);
         }
+    }
+
+    /// Shows a scheme a segment that is about to be processed.
+    #[cold]
+    fn show_to_extensions(&mut self, packet: &Packet, now: Instant) {
+        if let Some(extension) = &mut self.receiver_extension {
+            extension.on_segment(packet, &mut ReceiverControl { now, receive: &mut self.receive });
+        }
+        self.call_sender_extension(now, |extension, sender| extension.on_ack(packet, sender));
     }
 
     #[cold]
@@ -94,6 +106,7 @@ impl Connection {
             && !self.receive.is_beyond(tcp.seq)
             && !tcp.ack.after(self.flight.max)
         {
+            self.call_sender_extension(now, |extension, sender| extension.on_ack(packet, sender));
             self.on_ack(tcp, false, now);
         }
     }
@@ -144,7 +157,7 @@ impl Connection {
             seq: quotation.seq,
         };
         let before = self.retransmit.len();
-        if self.call_extension(now, |extension, sender| extension.on_icmp(notice, sender)).is_some() {
+        if self.call_sender_extension(now, |extension, sender| extension.on_icmp(notice, sender)).is_some() {
             self.stats.icmp_accepted += 1;
         }
         if self.retransmit.len() > before {
@@ -153,12 +166,12 @@ impl Connection {
         }
     }
 
-    pub(super) fn call_extension<R>(
+    pub(super) fn call_sender_extension<R>(
         &mut self,
         now: Instant,
-        call: impl FnOnce(&mut dyn Extension, &mut SenderControl<'_>) -> R,
+        call: impl FnOnce(&mut dyn SenderExtension, &mut SenderControl<'_>) -> R,
     ) -> Option<R> {
-        let extension = self.extension.as_mut()?;
+        let extension = self.sender_extension.as_mut()?;
         let mut sender = SenderControl {
             now,
             flight: &mut self.flight,

@@ -4,6 +4,7 @@ use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, T
 
 use super::{Connection, Segment, State};
 use crate::congestion::SentSegment;
+use crate::extension::{OutgoingAck, ReceiverControl};
 use crate::recovery::Next;
 
 impl Connection {
@@ -19,8 +20,36 @@ impl Connection {
         if self.is_idle() {
             return None;
         }
-        let segment = self.next_segment(now)?;
+        let segment = if self.receiver_extension.is_none() {
+            self.next_segment(now)?
+        } else {
+            self.next_segment_shown_to_receiver(now)?
+        };
         Some(self.segment(segment, now))
+    }
+
+    /// What to send now, with a scheme's part of the receiver: what acknowledges is shown to it. It
+    /// may limit the window that will be told, and set reserved bits.
+    ///
+    /// What it sees is a draft: no call may take the address of the packet itself.
+    #[cold]
+    fn next_segment_shown_to_receiver(&mut self, now: Instant) -> Option<Segment> {
+        let mut segment = self.next_segment(now)?;
+        let Segment { seq, flags, .. } = segment;
+        if !flags.has(TcpFlags::ACK) || flags.has(TcpFlags::SYN) {
+            return Some(segment);
+        }
+        let promised = self.receive.promised();
+        let tcp = self.header(seq, flags, now);
+        // The draft promises nothing.
+        self.receive.withdraw_to(promised);
+        let mut draft = Packet::tcp_segment(self.ip(self.remote), tcp, segment.payload.clone());
+        if let Some(extension) = &mut self.receiver_extension {
+            let mut receiver = ReceiverControl { now, receive: &mut self.receive };
+            extension.on_ack_sent(&mut OutgoingAck { packet: &mut draft }, &mut receiver);
+        }
+        segment.reserved_bits = draft.tcp_reserved_bits();
+        Some(segment)
     }
 
     /// Whether there is nothing to send at a glance, as at a receiver that has just acknowledged.
@@ -89,7 +118,7 @@ impl Connection {
         self.flight.max = self.iss + 1;
         self.timers.retransmit = Some(self.rtt.expiry(now));
         self.receive.ack_now = false;
-        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY })
+        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0 })
     }
 
     /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`], so that it is built in place.
@@ -248,7 +277,7 @@ impl Connection {
     fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload) -> Segment {
         self.receive.acknowledged();
         self.timers.delayed_ack = None;
-        Segment { seq, flags, payload }
+        Segment { seq, flags, payload, reserved_bits: 0 }
     }
 
     /// Whether our FIN has a sequence number.

@@ -10,10 +10,12 @@ use crate::reassembly::Reassembly;
 
 /// The receive variables of RFC 9293, section 3.3.1, and what waits for the application.
 #[derive(Debug)]
-pub(super) struct ReceiveSide {
+pub(crate) struct ReceiveSide {
     next: Seq,
     /// Receive buffer in octets; a window field can tell it exactly.
     buffer: u32,
+    /// The largest window to offer: the buffer, or less where a scheme has set a limit.
+    largest_window: u32,
     /// The largest segment of this connection, for silly window avoidance.
     mss: u32,
     reassembly: Reassembly,
@@ -38,6 +40,7 @@ impl ReceiveSide {
         Self {
             next: Seq(0),
             buffer,
+            largest_window: buffer,
             mss: 1,
             reassembly: Reassembly::default(),
             delivered: VecDeque::new(),
@@ -69,6 +72,7 @@ impl ReceiveSide {
     /// Windows are not scaled on this connection: more buffer than a field can tell is of no use.
     pub(super) fn forgo_scaling(&mut self) {
         self.buffer = self.buffer.min(u32::from(u16::MAX));
+        self.largest_window = self.largest_window.min(self.buffer);
     }
 
     /// The largest segment of this connection is known.
@@ -77,7 +81,7 @@ impl ReceiveSide {
     }
 
     #[inline]
-    pub(super) const fn next(&self) -> Seq {
+    pub(crate) const fn next(&self) -> Seq {
         self.next
     }
 
@@ -89,9 +93,10 @@ impl ReceiveSide {
     pub(super) fn read(&mut self) -> Option<Payload> {
         let payload = self.delivered.pop_front()?;
         self.unread -= payload.len() as u32;
-        // Two segments more, or half of the buffer, are worth an ACK of their own, as in 4.3BSD; or as many segments as one ACK is for.
+        // Two segments more, or half of the largest window, are worth an ACK of their own, as in
+        // 4.3BSD; or as many segments as one ACK is for.
         let opened = self.free().saturating_sub(self.window());
-        let is_worth_it = |segments: u32| opened >= (segments * self.mss).min(self.buffer / 2).max(1);
+        let is_worth_it = |segments: u32| opened >= (segments * self.mss).min(self.largest_window / 2).max(1);
         if is_worth_it(2) && !self.fin_received && is_worth_it(self.policy.segments_an_ack(self.segments)) {
             self.ack_now = true;
         }
@@ -100,14 +105,15 @@ impl ReceiveSide {
 
     /// The window field to send, shifted; remembers what it promises.
     ///
-    //= RFC 9293, section 3.8.6.2.2: the window opens by a segment or half of the buffer, or not at all.
+    //= RFC 9293, section 3.8.6.2.2: the window opens by a segment or half of the largest window, or
+    //= not at all.
     #[inline]
     pub(super) fn advertise(&mut self, shift: u8) -> u16 {
         let window = self.window();
         // Rounded up, because what was promised stays promised; the buffer is over-booked by less than a unit.
         let mut field = (window + ((1 << shift) - 1)) >> shift;
         let free = self.free();
-        if free >= window + self.mss.min(self.buffer / 2) {
+        if free >= window + self.mss.min(self.largest_window / 2) {
             field = field.max(free >> shift);
         }
         field = field.min(u32::from(u16::MAX));
@@ -117,13 +123,30 @@ impl ReceiveSide {
 
     /// What is left of the window that the peer was told.
     #[inline]
-    fn window(&self) -> u32 {
+    pub(crate) fn window(&self) -> u32 {
         self.advertised - self.next
     }
 
+    /// What may be offered.
     #[inline]
-    const fn free(&self) -> u32 {
-        self.buffer.saturating_sub(self.unread)
+    fn free(&self) -> u32 {
+        self.buffer.saturating_sub(self.unread).min(self.largest_window)
+    }
+
+    /// No window above so many octets is offered from now on. What was offered stays so:
+    /// [`Self::advertise`] begins with that.
+    pub(crate) fn limit_window(&mut self, octets: u32) {
+        self.largest_window = octets.min(self.buffer);
+    }
+
+    /// Behind the window that the peer was told.
+    pub(super) const fn promised(&self) -> Seq {
+        self.advertised
+    }
+
+    /// What was written since [`Self::promised`] was that has not left: it promises nothing.
+    pub(super) const fn withdraw_to(&mut self, promised: Seq) {
+        self.advertised = promised;
     }
 
     /// An ACK leaves: nothing more is owed.
@@ -162,7 +185,7 @@ impl ReceiveSide {
 
     /// Whether data waits for a gap to be filled, so that there are SACK blocks to tell.
     #[inline]
-    pub(super) fn has_gap(&self) -> bool {
+    pub(crate) fn has_gap(&self) -> bool {
         !self.reassembly.is_empty()
     }
 
@@ -262,3 +285,6 @@ impl ReceiveSide {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,7 +74,7 @@ impl Connection {
         let response = if self.is_handshaking() {
             None
         } else {
-            self.call_extension(now, |extension, sender| extension.on_timeout(sender))
+            self.call_sender_extension(now, |extension, sender| extension.on_timeout(sender))
         };
         match response.unwrap_or(TimeoutResponse::Standard) {
             TimeoutResponse::RetransmitOnly => {

@@ -2,14 +2,14 @@
 //!
 //! //= RFC 5927, section 4.1: the number quoted must be that of a segment that is outstanding.
 
-use lasthop_tcp::{Config, Extension, IcmpNotice, SenderControl};
+use lasthop_tcp::{Config, IcmpNotice, SenderControl, SenderExtension};
 
 use crate::script::{Open, Script, config};
 
 /// Sends again what an ICMP message is about.
 struct Retransmit;
 
-impl Extension for Retransmit {
+impl SenderExtension for Retransmit {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         sender.retransmit(notice.seq);
     }
@@ -18,7 +18,7 @@ impl Extension for Retransmit {
 #[test]
 fn only_a_quotation_of_an_outstanding_segment_of_this_connection_is_heard() {
     let config = Config { initial_window: 3, ..config() };
-    Script::established(config).dress(|c| c.with_extension(Some(Box::new(Retransmit)))).run(
+    Script::established(config).dress(|c| c.with_sender_extension(Some(Box::new(Retransmit)))).run(
         "
         +0    icmp 1
         +0    write 3000
@@ -57,7 +57,7 @@ fn without_a_scheme_it_changes_nothing() {
 #[test]
 fn the_handshake_is_deaf_to_it() {
     let script = Script::new(Open::Connect, config());
-    script.dress(|c| c.with_extension(Some(Box::new(Retransmit)))).run(
+    script.dress(|c| c.with_sender_extension(Some(Box::new(Retransmit)))).run(
         "
         +0    > S 0:0
         +10ms icmp 0

@@ -5,7 +5,7 @@
 //! ```text
 //! +0    write 3000                               the application writes; also: close, abort, read, stall
 //! +0    > 1:1001(1000) ack 1                     the endpoint sends this now, and nothing else
-//! +10ms < . ack 1001 win 4000 <sack 2001:3001>   a segment arrives
+//! +10ms < . ack 1001 win 4000 <sack 2001:3001>   a segment arrives; `bits 1`: with these reserved bits
 //! +0    icmp 1001                                an ICMP error message about the segment at 1001 arrives
 //! +0    cwnd 2000 ssthresh 65535 state Established
 //! ```
@@ -230,6 +230,7 @@ impl Runner {
             && wanted.range.is_none_or(|(from, to)| from == seq && to == seq + len)
             && wanted.ack.is_none_or(|ack| ack == tcp.ack - self.irs)
             && wanted.window.is_none_or(|window| window == tcp.window)
+            && wanted.bits.is_none_or(|bits| bits == packet.tcp_reserved_bits())
             && wanted.options.as_ref().is_none_or(|options| *options == show_options(&tcp.options, self.irs))
             && (len == 0 || *packet.payload() == stream);
         if is_wanted { Ok(()) } else { Err(format!("expected at {}\n  got at {at}: {shown}", self.now)) }
@@ -258,7 +259,8 @@ impl Runner {
             offset: u64::from(from.wrapping_sub(1)),
             len: to.wrapping_sub(from),
         };
-        let packet = Packet::tcp_segment(Ip::new(REMOTE.0, LOCAL.0), tcp, payload);
+        let mut packet = Packet::tcp_segment(Ip::new(REMOTE.0, LOCAL.0), tcp, payload);
+        packet.set_tcp_reserved_bits(what.bits.unwrap_or_default());
         self.connection.on_segment(&packet, self.now);
     }
 
@@ -321,7 +323,8 @@ impl Runner {
         let (from, len) = (tcp.seq - self.iss, packet.payload().len() as u32);
         let (to, ack) = (from.wrapping_add(len), tcp.ack - self.irs);
         let options = show_options(&tcp.options, self.irs);
-        format!("{} {from}:{to}({len}) ack {ack} win {} <{options}>", flags(tcp.flags), tcp.window)
+        let (flags, bits) = (flags(tcp.flags), packet.tcp_reserved_bits());
+        format!("{flags} {from}:{to}({len}) ack {ack} win {} bits {bits} <{options}>", tcp.window)
     }
 }
 

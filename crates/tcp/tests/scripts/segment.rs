@@ -8,6 +8,8 @@ pub struct Wanted {
     pub range: Option<(u32, u32)>,
     pub ack: Option<u32>,
     pub window: Option<u16>,
+    /// The reserved bits of the header.
+    pub bits: Option<u8>,
     pub options: Option<String>,
 }
 
@@ -17,13 +19,15 @@ impl Wanted {
             Some((text, options)) => (text, Some(options.trim().trim_end_matches('>').to_string())),
             None => (text, None),
         };
-        let mut wanted = Self { flags: ".".into(), range: None, ack: None, window: None, options };
+        let mut wanted =
+            Self { flags: ".".into(), range: None, ack: None, window: None, bits: None, options };
         let mut words = text.split_whitespace();
         while let Some(word) = words.next() {
             let mut value = || number(words.next().unwrap_or_default());
             match word {
                 "ack" => wanted.ack = Some(value()?),
                 "win" => wanted.window = Some(value()? as u16),
+                "bits" => wanted.bits = Some(value()? as u8),
                 _ if word.contains(':') => wanted.range = Some(range(word)?),
                 _ if word.chars().all(|c| "SFRP.".contains(c)) => wanted.flags = word.into(),
                 _ => return Err(format!("{word:?} is no part of a segment")),

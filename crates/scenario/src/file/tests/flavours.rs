@@ -31,7 +31,11 @@ fn schemes_on_top_of_each_other_are_a_row() {
     let text = GOOD.replacen("schemes = [\"none\", { scheme = \"snoop\", label = \"s\" }]\n", rows, 1);
     let scenario = read(&text).expect("a right scenario");
     let rows = scenario.schemes.iter().map(|row| {
-        (row.label.as_str(), row.stack().map(ToString::to_string).unwrap_or_default(), row.changes_senders())
+        (
+            row.label.as_str(),
+            row.stack().map(ToString::to_string).unwrap_or_default(),
+            row.changes_endpoints(),
+        )
     });
     let expected = [
         ("none", "none", false),
@@ -39,7 +43,7 @@ fn schemes_on_top_of_each_other_are_a_row() {
         ("alone", "snoop", false),
         ("vegas + simple-icmp+snoop", "simple-icmp + snoop", true),
     ];
-    assert!(rows.eq(expected.map(|(label, spec, senders)| (label, spec.to_owned(), senders))));
+    assert!(rows.eq(expected.map(|(label, spec, endpoints)| (label, spec.to_owned(), endpoints))));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use lasthop_packet::Transport;
 
 use super::*;
 
-fn senders() -> [Option<Box<dyn Extension>>; 3] {
+fn senders() -> [Option<Box<dyn SenderExtension>>; 3] {
     [None, Some(Box::new(SimpleSender::default())), Some(Box::new(RefinedSender::default()))]
 }
 

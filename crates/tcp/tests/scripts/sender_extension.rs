@@ -1,15 +1,16 @@
 //! What a scheme can do to the sender.
 
+use lasthop_packet::Packet;
 use lasthop_tcp::{
-    Config, DuplicateAckResponse, Extension, IcmpNotice, Recovery, SenderControl, TimeoutResponse,
+    Config, DuplicateAckResponse, IcmpNotice, Recovery, SenderControl, SenderExtension, TimeoutResponse,
 };
 
-use crate::script::{Script, config};
+use crate::script::{Open, Script, config};
 
 /// Does one thing in each hook.
 struct Scheme;
 
-impl Extension for Scheme {
+impl SenderExtension for Scheme {
     fn on_icmp(&mut self, _: IcmpNotice, sender: &mut SenderControl<'_>) {
         let una = sender.flight().una;
         if sender.timer_runs_for(una) {
@@ -35,7 +36,7 @@ fn scheme(window: u32) -> Script {
 }
 
 fn scheme_over(config: Config) -> Script {
-    Script::established(config).dress(|c| c.with_extension(Some(Box::new(Scheme))))
+    Script::established(config).dress(|c| c.with_sender_extension(Some(Box::new(Scheme))))
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn tahoe_spared_a_loss_neither_begins_slow_start_nor_inflates() {
 /// Knows with the first duplicate ACK, and has sent the segment again itself.
 struct Early;
 
-impl Extension for Early {
+impl SenderExtension for Early {
     fn on_duplicate_ack(&mut self, count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
         let cwnd = sender.flight().cwnd;
         match count {
@@ -193,7 +194,7 @@ impl Extension for Early {
 fn after_a_loss_was_spared_the_third_duplicate_is_no_loss_under_any_recovery() {
     for recovery in Recovery::ALL {
         let config = Config { initial_window: 5, recovery, sack: true, ..config() };
-        Script::established(config).dress(|c| c.with_extension(Some(Box::new(Early)))).run(
+        Script::established(config).dress(|c| c.with_sender_extension(Some(Box::new(Early)))).run(
             "
             +0    write 5000
             +0    > 1:1001(1000)
@@ -237,7 +238,7 @@ fn a_time_out_in_such_a_recovery_gives_it_back_too() {
 /// Asks for the same retransmission over and over, and plays with the timer when nothing is outstanding.
 struct Eager;
 
-impl Extension for Eager {
+impl SenderExtension for Eager {
     fn on_new_ack(&mut self, sender: &mut SenderControl<'_>) {
         sender.restart_timer();
     }
@@ -254,7 +255,7 @@ impl Extension for Eager {
 #[test]
 fn what_is_asked_for_twice_leaves_once_and_no_timer_runs_for_nothing() {
     let config = Config { initial_window: 4, ..config() };
-    Script::established(config).dress(|c| c.with_extension(Some(Box::new(Eager)))).run(
+    Script::established(config).dress(|c| c.with_sender_extension(Some(Box::new(Eager)))).run(
         "
         +0    write 4000
         +0    > 1:1001(1000)
@@ -269,6 +270,85 @@ fn what_is_asked_for_twice_leaves_once_and_no_timer_runs_for_nothing() {
         +0    > 1:1001(1000)
         +10ms < . ack 4001
         +0    timer none srtt none
+        ",
+    );
+}
+
+/// Goes by the reserved bits of ACKs alone: with 1, a third duplicate is no congestion; with 2, the
+/// oldest segment goes again.
+#[derive(Default)]
+struct Reader(u8);
+
+impl SenderExtension for Reader {
+    fn on_ack(&mut self, ack: &Packet, sender: &mut SenderControl<'_>) {
+        self.0 = ack.tcp_reserved_bits();
+        if self.0 == 2 {
+            sender.retransmit(sender.flight().una);
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
+        match (count, self.0) {
+            (3, 1) => {
+                let cwnd = sender.flight().cwnd;
+                DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: true }
+            }
+            _ => DuplicateAckResponse::Standard,
+        }
+    }
+}
+
+fn reader(open: Open) -> Script {
+    let config = Config { initial_window: 5, ..config() };
+    Script::new(open, config).dress(|c| c.with_sender_extension(Some(Box::<Reader>::default())))
+}
+
+#[test]
+fn what_an_ack_says_is_known_when_it_turns_out_to_be_a_duplicate() {
+    for (last, ssthresh) in [(1, 65_535), (0, 2000)] {
+        reader(Open::Established).run(&format!(
+            "
+            +0    write 5000
+            +0    > 1:1001(1000)
+            +0    > 1001:2001(1000)
+            +0    > 2001:3001(1000)
+            +0    > 3001:4001(1000)
+            +0    > 4001:5001(1000)
+            +10ms < . ack 1
+            +0    < . ack 1
+            +0    < . ack 1 bits {last}
+            +0    > 1:1001(1000)
+            +0    ssthresh {ssthresh} fast_retransmits 1
+            "
+        ));
+    }
+}
+
+#[test]
+fn every_ack_that_counts_is_shown_before_it_is_processed_and_no_other() {
+    reader(Open::Established).run(
+        "
+        +0    write 3000
+        +0    > 1:1001(1000)
+        +0    > 1001:2001(1000)
+        +0    > 2001:3001(1000)
+        +10ms < . ack 1 bits 2
+        +0    > 1:1001(1000)
+        +0    < . ack 1001 bits 2          # what was the oldest segment then is acknowledged with it
+        +0    < 1:101(100) ack 1001 bits 2
+        +0    > 1001:2001(1000) ack 101
+        +0    < 1:101(100) ack 1001 bits 2 # known already: what it acknowledges counts
+        +0    > 1001:2001(1000) ack 101
+        +0    < . 101:101 ack 3002 bits 2  # of what was never sent
+        +0    > . 3001:3001 ack 101
+        +0    < . 90000:90000 ack 1001 bits 2
+        +0    > . 3001:3001 ack 101
+        +0    < . 1:1 ack 1001 bits 2      # bare, from before that data
+        +0    > . 3001:3001 ack 101
+        +0    < S. 101:101 ack 1001 bits 2
+        +0    > . 3001:3001 ack 101
+        +0    < R. 102:102 ack 1001 bits 2
+        +0    > . 3001:3001 ack 101
         ",
     );
 }
