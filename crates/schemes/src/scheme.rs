@@ -107,9 +107,9 @@ pub struct Scheme {
     /// Where it helps, and where it does harm.
     pub advice: &'static str,
     /// Reads its settings.
-    pub(crate) read: fn(toml::Table) -> Result<Box<dyn Placement>, toml::de::Error>,
+    pub read: fn(toml::Table) -> Result<Box<dyn Placement>, toml::de::Error>,
     /// The JSON schema of its settings: of the type that `read` reads.
-    pub(crate) schema: fn() -> schemars::Schema,
+    pub schema: fn() -> schemars::Schema,
 }
 
 /// Why a scheme could not be configured.

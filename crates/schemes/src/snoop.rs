@@ -12,13 +12,13 @@
 //!
 //! | setting | what it does | where |
 //! |---|---|---|
-//! | `loss-detection = "sack"` | every hole is found by what left after it and arrived, lost copies too, and repaired at once; a super-packet is cached as one buffer and repaired in pieces | [`scoreboard`], [`hearing`] |
-//! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK, and the longer the more copies were needless; sends the first segment missing and the last | [`rtt`], [`hearing`] |
-//! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`withholding`] |
-//! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`pieces`] |
-//! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`holding`] |
+//! | `loss-detection = "sack"` | every hole is found by what left after it and arrived, lost copies too, and repaired at once; a super-packet is cached as one buffer and repaired in pieces | [`scoreboard`], [`ack_processing`] |
+//! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK, and the longer the more copies were needless; sends the first segment missing and the last | [`rtt`], [`ack_processing`] |
+//! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`ack_rewriting`] |
+//! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`segmentation`] |
+//! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`hold_queue`] |
 //!
-//! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is missing ([`passing`]): a gateway's kernel
+//! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is missing ([`fast_path`]): a gateway's kernel
 //! forwards them.
 //!
 //! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a segment that no more than

@@ -34,10 +34,21 @@ pub struct StackError {
 impl SchemeStack {
     /// A stack of schemes of the catalogue with these settings.
     pub fn new<'a>(layers: impl IntoIterator<Item = (&'a str, toml::Table)>) -> Result<Self, StackError> {
+        Self::of_found(layers.into_iter().map(|(name, settings)| (find(name), settings)))
+    }
+
+    /// A stack of these schemes, of the catalogue or not, with these settings.
+    pub fn of(layers: impl IntoIterator<Item = (&'static Scheme, toml::Table)>) -> Result<Self, StackError> {
+        Self::of_found(layers.into_iter().map(|(scheme, settings)| (Ok(scheme), settings)))
+    }
+
+    fn of_found(
+        layers: impl Iterator<Item = (Result<&'static Scheme, SchemeError>, toml::Table)>,
+    ) -> Result<Self, StackError> {
         let mut stack: Vec<Layer> = Vec::new();
-        for (index, (name, settings)) in layers.into_iter().enumerate() {
+        for (index, (scheme, settings)) in layers.enumerate() {
             let wrong = |setting, error| StackError { layer: index, setting, error };
-            let scheme = find(name).map_err(|error| wrong(None, error))?;
+            let scheme = scheme.map_err(|error| wrong(None, error))?;
             let placement = scheme.configure(settings.clone()).map_err(|error| {
                 let (setting, error) =
                     wrong_setting(scheme, &settings).map_or((None, error), |(key, error)| (Some(key), error));

@@ -138,7 +138,9 @@ impl World {
         let fresh = Lle::new(self.settings.clone(), role);
         *(if is_phone { &mut self.at_phone } else { &mut self.at_access_point }) = Some(fresh);
         self.call(is_phone, |lle, cx| {
-            states.iter().for_each(|state| assert_eq!(lle.import(state, cx), Ok(())));
+            for state in &states {
+                assert_eq!(lle.import(state, cx), Ok(()));
+            }
             None
         });
     }
