@@ -189,9 +189,11 @@ impl Agent for Stack {
         self.agents.iter().map(|agent| agent.owed()).fold(Owed::default(), Owed::plus)
     }
 
+    /// The agent nearest to the radio side first. Where another imports in that order, what an agent sends on
+    /// because it has no room for it meets agents on its way that know the connection already.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
-        for index in 0..self.agents.len() {
+        for index in (0..self.agents.len()).rev() {
             let of_agent = self.call(index, cx, |agent, cx| agent.export(whose, cx));
             states.extend(of_agent.into_iter().map(|state| FlowState { layer: index as u8, ..state }));
         }
