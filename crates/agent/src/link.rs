@@ -1,7 +1,7 @@
 //! What the link layer saw.
 
 use bitflags::bitflags;
-use lasthop_packet::Packet;
+use lasthop_packet::{Instant, Packet};
 use std::fmt;
 use std::time::Duration;
 
@@ -24,6 +24,35 @@ pub enum LinkEvent<'a> {
         /// Air time that the frame's transmissions have taken so far.
         air_time: Duration,
     },
+    /// This node has learned what became of one transmission of a frame; comes before a fate that follows from
+    /// it. Needs [`LinkSenses::ATTEMPTS`].
+    Attempt {
+        /// The packet in the frame.
+        packet: &'a Packet,
+        /// Which transmission of the frame, from 1.
+        transmission: u32,
+        /// When it began: that of an 802.11 frame with its RTS or CTS-to-self.
+        began: Instant,
+        /// Whether the receiver's link layer has confirmed it. An unconfirmed one may have arrived all the same.
+        is_confirmed: bool,
+    },
+}
+
+impl<'a> LinkEvent<'a> {
+    /// The packet that it is about.
+    pub const fn packet(&self) -> &'a Packet {
+        match *self {
+            Self::Frame { packet, .. } | Self::Attempt { packet, .. } => packet,
+        }
+    }
+
+    /// The sense that it takes.
+    pub const fn sense(&self) -> LinkSenses {
+        match self {
+            Self::Frame { .. } => LinkSenses::FRAME_FATE,
+            Self::Attempt { .. } => LinkSenses::ATTEMPTS,
+        }
+    }
 }
 
 /// What became of a frame.
@@ -43,6 +72,8 @@ bitflags! {
     pub struct LinkSenses: u8 {
         /// The exact fate of each frame that this node transmits.
         const FRAME_FATE = 1;
+        /// Each transmission of each frame, with its time.
+        const ATTEMPTS = 2;
     }
 }
 
@@ -57,17 +88,21 @@ impl fmt::Display for LinkSenses {
 impl LinkSenses {
     /// What each of these is, in words.
     pub fn names(self) -> Vec<&'static str> {
-        let all = [(Self::FRAME_FATE, "the fate of each frame")];
+        let all =
+            [(Self::FRAME_FATE, "the fate of each frame"), (Self::ATTEMPTS, "each transmission of a frame")];
         all.into_iter().filter(|(sense, _)| self.contains(*sense)).map(|(_, name)| name).collect()
     }
 
     /// What is in `self` and missing in `offered`, as a sentence for the user; `None` if nothing is.
     pub fn missing_from(self, offered: Self) -> Option<&'static str> {
-        if (self - offered).contains(Self::FRAME_FATE) {
+        let missing = self - offered;
+        if missing.contains(Self::FRAME_FATE) {
             return Some(
                 "the link layer does not report the fate of each frame (it needs one that confirms delivery)",
             );
         }
-        None
+        missing.contains(Self::ATTEMPTS).then_some(
+            "the link layer does not report each transmission of a frame (it needs one that confirms delivery)",
+        )
     }
 }

@@ -71,7 +71,7 @@ impl Agent for Recorder {
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, _cx: &mut Context<'_>) {
-        let LinkEvent::Frame { packet, fate, transmissions, .. } = *event;
+        let LinkEvent::Frame { packet, fate, transmissions, .. } = *event else { return };
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
         tape.heard.push((identity(packet), fate, transmissions));
     }

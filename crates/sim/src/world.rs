@@ -229,7 +229,7 @@ impl World {
         self.observers.push(observer);
         let frames = self.wants(Interest::FRAMES);
         for cell in &mut self.cells {
-            cell.wlan.tell_attempts(frames);
+            cell.wlan.tell_attempts(frames || cell.has_attentive_agent);
         }
     }
 

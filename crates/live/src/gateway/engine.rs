@@ -9,7 +9,7 @@ mod report;
 mod tests;
 mod transfer;
 
-use lasthop_agent::{Agent, Budget, Bypass, Context, LinkEvent, LinkSenses, Outbox, Side, Slot, Verdict};
+use lasthop_agent::{Agent, Budget, Bypass, Context, LinkEvent, Outbox, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 use prefetch::Prefetch;
 
@@ -124,9 +124,9 @@ impl Engine {
 
     /// The link layer saw something. Only for agents that ask for it.
     pub fn on_link(&mut self, event: &LinkEvent<'_>, now: Instant, out: &mut Outgoing) {
-        let LinkEvent::Frame { packet, .. } = event;
         // What this node transmits came from the core side.
-        let slot = packet.flow_key().and_then(|key| self.connections.find(Side::Core.connection(key)));
+        let slot =
+            event.packet().flow_key().and_then(|key| self.connections.find(Side::Core.connection(key)));
         let Some(slot) = slot else { return };
         let connection = self.connections.at(slot);
         let (Some(rule), None) = (connection.rule, connection.aside) else { return };
@@ -134,7 +134,7 @@ impl Engine {
             return;
         }
         let rule = usize::from(rule);
-        if self.rules[rule].needs().contains(LinkSenses::FRAME_FATE) {
+        if self.rules[rule].needs().contains(event.sense()) {
             let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_link(event, cx));
             self.send_outbox(Some(slot), out);
         }

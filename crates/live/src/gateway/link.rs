@@ -79,9 +79,11 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkTeller)
 }
 
 impl LinkTeller {
-    /// Tells of an event, at the time of this call. Does not wait: where the queue is full or the gateway has ended, the event is lost.
+    /// Tells of a frame's fate, at the time of this call; other events are not told. Does not wait: where the queue is full or the gateway has ended, the event is lost.
     pub fn tell(&self, event: &LinkEvent<'_>) {
-        let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event;
+        let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event else {
+            return;
+        };
         let packet = packet.clone();
         let told = Told { at: clock::now(), packet, fate, transmissions, queueing, access, air_time };
         if self.queue.try_send(told).is_err() {

@@ -35,7 +35,7 @@ impl Agent for Notifier {
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
-        let LinkEvent::Frame { packet, fate, .. } = event;
+        let LinkEvent::Frame { packet, fate, .. } = event else { return };
         let message = match fate {
             Fate::FirstTransmissionFailed => Message::Defer,
             Fate::GivenUp if self.reports_given_up => Message::Retransmit,

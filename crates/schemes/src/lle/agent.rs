@@ -282,7 +282,7 @@ impl Agent for Lle {
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
-        let LinkEvent::Frame { packet, fate, .. } = event;
+        let LinkEvent::Frame { packet, fate, .. } = event else { return };
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
         if packet.segment_len() == 0 {
             return;

@@ -56,6 +56,8 @@ pub(crate) struct Sending {
     pub(crate) transmissions: u32,
     pub(crate) queueing: Duration,
     pub(crate) air_time: Duration,
+    /// When the latest transmission began.
+    pub(crate) began: Instant,
     /// Whether the transmission under way has been confirmed.
     pub(crate) confirmed: bool,
     /// Whether a copy has reached, or will reach, the receiver.
@@ -168,6 +170,7 @@ impl Hop {
             transmissions: 0,
             queueing: now.since(since),
             air_time: Duration::ZERO,
+            began: now,
             confirmed: false,
             copied: false,
         };

@@ -54,7 +54,8 @@ impl World {
         }
     }
 
-    /// The agent that watches an interface learns of a frame's fate there, if it wants to and there is one.
+    /// The agent that watches an interface learns of something that its link layer saw, if it wants to and
+    /// there is one.
     pub(super) fn tell_agent(
         &mut self,
         (node, interface): (NodeId, usize),
@@ -62,13 +63,14 @@ impl World {
         event: impl Fn(&Packet) -> LinkEvent<'_>,
     ) {
         let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
-        if !self.agents[id.index()].needs.contains(LinkSenses::FRAME_FATE) {
+        let event = event(self.parcels[key].packet());
+        if !self.agents[id.index()].needs.contains(event.sense()) {
             return;
         }
         let neighbour = self.neighbour(node, interface);
         let placed = &mut self.agents[id.index()];
         let cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-        placed.agent.on_link(&event(self.parcels[key].packet()), &mut cx.with_neighbour(Some(neighbour)));
+        placed.agent.on_link(&event, &mut cx.with_neighbour(Some(neighbour)));
         self.after_call(id);
     }
 
@@ -86,7 +88,8 @@ impl World {
         let states = self.call_agent(id, |agent, cx| agent.export(Whose::All, cx));
         self.call_agent(id, |agent, cx| agent.drain(cx));
         let placed = &mut self.agents[id.index()];
-        (placed.needs, placed.agent) = (agent.needs(), agent);
+        debug_assert_eq!(placed.needs, agent.needs(), "another agent of the same scheme");
+        placed.agent = agent;
         let import = |state: &FlowState| self.call_agent(id, |agent, cx| agent.import(state, cx)).err();
         Some(states.iter().filter_map(import).collect())
     }

@@ -34,6 +34,7 @@ impl World {
         sending.transmissions += 1;
         sending.air_time += finish.since(now);
         sending.confirmed = false;
+        sending.began = now;
 
         self.look_at_channel(channel);
         if is_first {
@@ -154,6 +155,15 @@ impl World {
         let hop = &mut self.hops[id.index()];
         let Some(sending) = hop.sending else { return };
         let (link, from, layer, channel) = (hop.link, hop.from, hop.layer, hop.channel);
+        if layer.reports_fate() {
+            let Sending { transmissions, began, confirmed, .. } = sending;
+            self.tell_agent(from, sending.key, |packet| LinkEvent::Attempt {
+                packet,
+                transmission: transmissions,
+                began,
+                is_confirmed: confirmed,
+            });
+        }
         if sending.confirmed {
             self.report_fate(from, link, sending, Fate::Delivered);
             self.end_frame(id, channel);

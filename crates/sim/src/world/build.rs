@@ -21,6 +21,9 @@ use crate::schedule::{LazyTimer, Schedule};
 use crate::wired::Pipe;
 use crate::wireless::{Channel, Hop, Medium};
 
+/// What a link layer that confirms delivery shows to agents.
+pub(super) const CONFIRMED: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::ATTEMPTS);
+
 /// Why an agent cannot sit where it was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AttachError {
@@ -137,8 +140,7 @@ impl World {
 
     /// Joins two nodes by a wireless link.
     pub fn add_wireless_link(&mut self, first: NodeId, second: NodeId, config: &WirelessConfig) -> LinkId {
-        let senses =
-            if config.link_layer.reports_fate() { LinkSenses::FRAME_FATE } else { LinkSenses::empty() };
+        let senses = if config.link_layer.reports_fate() { CONFIRMED } else { LinkSenses::empty() };
         let link = self.add_link(&config.name, (first, second), senses);
         let [first, second] = self.next_interfaces([first, second]);
         let sojourns = self.link_stream(config.seed, &format!("link {} stays", config.name));
@@ -222,7 +224,11 @@ impl World {
             watched.push(index);
         }
         for index in watched {
-            self.nodes[node.index()].interfaces[index].agent = Some(id);
+            let interface = &mut self.nodes[node.index()].interfaces[index];
+            interface.agent = Some(id);
+            if let (Egress::Radio(port), true) = (interface.egress, needs.contains(LinkSenses::ATTEMPTS)) {
+                self.tell_attempts_to_agents(port);
+            }
         }
         let links = links.iter().map(|link| self.link_name(*link)).collect::<Vec<_>>().join(" ");
         let rng = self.stream(&format!("agent {} {links}", self.node_name(node)));

@@ -7,8 +7,7 @@ mod outputs;
 
 use std::time::Duration;
 
-use lasthop_agent::LinkSenses;
-
+use super::build::CONFIRMED;
 use super::movement::Movement;
 use super::{Egress, World};
 use crate::accounts::DropCause;
@@ -22,6 +21,8 @@ use crate::wifi::{ErrorConfig, MacFrame, Position, Receiver, StationConfig, Wlan
 pub(super) struct Cell {
     pub(super) wlan: Wlan,
     pub(super) movement: Option<Box<Movement>>,
+    /// Whether an agent hears of each transmission.
+    pub(super) has_attentive_agent: bool,
     timer: LazyTimer,
     stations: Vec<Radio>,
     /// What was counted when somebody last looked.
@@ -93,6 +94,7 @@ impl World {
         self.cells.push(Cell {
             wlan,
             movement: None,
+            has_attentive_agent: false,
             timer: LazyTimer::default(),
             stations: Vec::new(),
             counted: WlanCounters::default(),
@@ -126,7 +128,7 @@ impl World {
         let node =
             |world: &Self, station: StationId| world.cells[wlan.index()].stations[station.index()].node;
         let ends = (node(self, first), node(self, second));
-        let link = self.add_link(name, ends, LinkSenses::FRAME_FATE);
+        let link = self.add_link(name, ends, CONFIRMED);
         for (from, to) in [(first, second), (second, first)] {
             let node = node(self, from);
             let port = PortId::of(self.ports.len());
@@ -187,6 +189,12 @@ impl World {
         } else {
             self.drop_parcel(node, key, DropCause::QueueFull);
         }
+    }
+
+    pub(super) fn tell_attempts_to_agents(&mut self, port: PortId) {
+        let cell = &mut self.cells[self.ports[port.index()].cell.index()];
+        cell.has_attentive_agent = true;
+        cell.wlan.tell_attempts(true);
     }
 
     pub(super) fn radio_has_frame(&self, port: PortId) -> bool {

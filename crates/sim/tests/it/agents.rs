@@ -9,6 +9,7 @@ use bytes::Bytes;
 use lasthop_agent::counter::FULL;
 use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Stack, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp};
+use lasthop_sim::wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeKind, World};
 
@@ -80,7 +81,7 @@ impl Agent for Recorder {
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
-        let LinkEvent::Frame { fate, transmissions, .. } = *event;
+        let LinkEvent::Frame { fate, transmissions, .. } = *event else { return };
         self.fates.lock().expect("no panic elsewhere").push((fate, transmissions));
         if let Some(packet) = self.echo.pop() {
             cx.send(Side::Radio, packet);
@@ -360,5 +361,74 @@ fn a_message_is_a_packet_of_its_length_on_the_path_between_two_seats() {
         // IP, UDP, what it says, and which layer of a stack it is for; behind the packet that it was sent before.
         let octets = 20 + 8 + 5 + u64::from(stacked);
         assert_eq!(answered.since(*arrived), Duration::from_micros(5000 + 8 * octets));
+    }
+}
+
+/// What a link layer told of one frame after the other: each transmission, and then its fate.
+#[derive(Default)]
+struct Auditor {
+    /// Transmissions of the frame in hand: when each began, and whether it was confirmed.
+    attempts: Vec<(Instant, bool)>,
+    audited: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Agent for Auditor {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        match *event {
+            LinkEvent::Attempt { transmission, began, is_confirmed, .. } => {
+                self.attempts.push((began, is_confirmed));
+                assert_eq!(transmission as usize, self.attempts.len(), "in order, and none left out");
+                assert!(began < cx.now() && self.attempts.is_sorted_by_key(|(began, _)| *began));
+            }
+            LinkEvent::Frame { fate: Fate::FirstTransmissionFailed, .. } => {
+                assert_eq!(self.attempts.len(), 1, "the attempt is told first");
+            }
+            LinkEvent::Frame { fate, transmissions, .. } => {
+                let confirmed = self.attempts.iter().filter(|(_, confirmed)| *confirmed).count();
+                assert_eq!(confirmed, usize::from(fate == Fate::Delivered), "{fate:?}");
+                assert_eq!(transmissions as usize, self.attempts.len());
+                self.audited.lock().expect("no panic elsewhere").push(self.attempts.len());
+                self.attempts.clear();
+            }
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS
+    }
+}
+
+#[test]
+fn each_transmission_is_told_before_the_fate_that_follows_from_it() {
+    for cell in [false, true] {
+        let mut world = World::new(3);
+        let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+        let link = if cell {
+            let errors = ErrorConfig::packets(percent(40.0), false);
+            let config = WlanConfig { errors, ..WlanConfig::new(Standard::HrDsss) };
+            let wlan = world.add_wlan("cell", config);
+            let stations = ends.map(|end| world.add_station(wlan, end, &StationConfig::default()));
+            world.add_radio_link("air", wlan, stations[0], stations[1])
+        } else {
+            let mut config = wireless("air", &direction(1000), STOP_AND_WAIT);
+            config.forward.loss = percent(40.0);
+            world.add_wireless_link(ends[0], ends[1], &config)
+        };
+        let agent = Auditor::default();
+        let audited = Arc::clone(&agent.audited);
+        world.attach(ends[0], &[link], Box::new(agent)).expect("the link layer shows all");
+        for number in 0..300 {
+            world.inject(ends[0], packet(&world, ends[0], ends[1], number));
+            world.advance_to(ms(u64::from(number + 1) * 50));
+        }
+        world.advance_to(ms(20_000));
+        let audited = audited.lock().expect("no panic elsewhere");
+        assert_eq!(audited.len(), 300);
+        assert_eq!(audited.iter().sum::<usize>() as u64, world.counters().frames_sent);
+        assert!(audited.iter().any(|attempts| *attempts > 2), "some are repeated");
     }
 }

@@ -159,7 +159,9 @@ impl Agent for Recorder {
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, _: &mut Context<'_>) {
-        let LinkEvent::Frame { fate, transmissions, queueing, access, air_time, packet } = event;
+        let LinkEvent::Frame { fate, transmissions, queueing, access, air_time, packet } = event else {
+            return;
+        };
         assert_eq!(packet.len(), 1500);
         let access = access.expect("this link layer knows").as_micros();
         let heard = (*fate, *transmissions, queueing.as_micros(), access, air_time.as_micros());

@@ -29,8 +29,14 @@ impl World {
         for output in outputs.drain(..) {
             match output {
                 Output::Delivered { at, from, frame } => self.on_frame_delivered(id, (from, at), frame),
-                Output::Attempt { from, frame, transmission, lost, acknowledged, .. } => {
+                Output::Attempt { from, frame, began, transmission, lost, acknowledged } => {
                     self.on_frame_attempted(id, from, frame, transmission, (lost, acknowledged));
+                    self.tell_attempt(id, from, frame, |packet| LinkEvent::Attempt {
+                        packet,
+                        transmission,
+                        began,
+                        is_confirmed: acknowledged,
+                    });
                 }
                 Output::Fate { from, frame, fate, transmissions, queueing, access, air_time } => {
                     let (queueing, air_time) =
@@ -113,7 +119,7 @@ impl World {
         let stations = &self.cells[id.index()].stations;
         let (node, to) = (stations[from.index()].node, stations[port.to.index()].node);
         let Radio { number, arrival, .. } = stations[from.index()];
-        if arrival != Arrival::Moved {
+        if arrival != Arrival::Moved && self.wants(Interest::FRAMES) {
             let packet = self.parcels[ParcelKey(frame.key)].packet();
             let event =
                 TraceEvent::Frame { link: port.link, from: node, to, number, transmission, packet, lost };
@@ -121,6 +127,21 @@ impl World {
         }
         if !lost && !acknowledged {
             self.emit(&TraceEvent::LinkAckLost { link: port.link, from: to, number });
+        }
+    }
+
+    /// A broadcast is on no link, and has no confirmation.
+    fn tell_attempt(
+        &mut self,
+        id: WlanId,
+        from: StationId,
+        frame: MacFrame,
+        event: impl Fn(&Packet) -> LinkEvent<'_>,
+    ) {
+        let Some(port) = self.port_of(id, from, frame) else { return };
+        let radio = &self.cells[id.index()].stations[from.index()];
+        if radio.arrival != Arrival::Moved {
+            self.tell_agent((radio.node, port.interface), ParcelKey(frame.key), event);
         }
     }
 
