@@ -297,10 +297,13 @@ fn what_an_agent_sends_is_shown_to_the_agents_of_other_seats_on_its_way() {
     assert_eq!(asked, [(1, Side::Radio, server), (2, Side::Core, server)]);
 }
 
+/// Messages, each with when and from whom it came.
+type Received = Vec<(Instant, IpAddr, Vec<u8>)>;
+
 /// Answers each message with its own in reverse, and writes down what came when.
 #[derive(Default)]
 struct Correspondent {
-    got: Arc<Mutex<Vec<(Instant, IpAddr, Vec<u8>)>>>,
+    got: Arc<Mutex<Received>>,
     /// To whom it sends a message when it sees a packet.
     writes_to: Option<IpAddr>,
 }
