@@ -7,8 +7,6 @@ mod outputs;
 
 use std::time::Duration;
 
-use lasthop_agent::LinkSenses;
-
 use super::movement::Movement;
 use super::{Egress, World};
 use crate::accounts::DropCause;
@@ -126,7 +124,7 @@ impl World {
         let node =
             |world: &Self, station: StationId| world.cells[wlan.index()].stations[station.index()].node;
         let ends = (node(self, first), node(self, second));
-        let link = self.add_link(name, ends, LinkSenses::FRAME_FATE);
+        let link = self.add_link(name, ends, WlanConfig::SENSES);
         for (from, to) in [(first, second), (second, first)] {
             let node = node(self, from);
             let port = PortId::of(self.ports.len());
