@@ -40,6 +40,27 @@ fn check_and_build_say_the_same() {
     assert!(said.values().all(|times| *times >= 30), "{said:?}");
 }
 
+/// Two stations that chance alone brings within reach of each other, with some seeds.
+#[test]
+fn a_comparison_is_checked_with_the_seeds_that_it_has() {
+    let mut scenario = random::scenario(1, true);
+    add_field(&mut scenario, &mut Rng::named(1, "field"));
+    scenario.links.truncate(scenario.links.iter().position(|link| link.link.is_of_cell(0)).expect("a cell"));
+    scenario.flows.truncate(1);
+    let cell = &mut scenario.wlans[0];
+    cell.routing = None;
+    cell.config.propagation = Propagation::Ranges { reception: 0.6, carrier_sense: 1.0 };
+    cell.placement = Some(Placement { area: Position::new(100.0, 100.0), apart: Some((0, 1, 1)) });
+    let stands = |seed: &u64| scenario.check(&none(), *seed).is_ok();
+    let (right, wrong): (Vec<u64>, Vec<u64>) = (0..20).partition(stands);
+    assert!(!right.is_empty() && !wrong.is_empty(), "{right:?}, {wrong:?}");
+    scenario.seeds = right;
+    assert_eq!(scenario.check_all(), Ok(()));
+    scenario.seeds.push(wrong[0]);
+    let error = scenario.check_all().expect_err("one of its seeds has no places");
+    assert!(matches!(error, BuildError::Placement { seed, .. } if seed == wrong[0]), "{error}");
+}
+
 /// A world without what may be refused, and then it is asked for the rest.
 #[test]
 fn what_is_refused_the_world_refuses_too() {

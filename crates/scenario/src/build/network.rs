@@ -63,7 +63,7 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// No way by hand closes a circle; one of those that are on it would.
+    /// No way by hand closes a circle. Shortest ways alone close none, so that every circle has one by hand on it.
     fn check_circles(&self) -> Result<(), BuildError> {
         let Self { scenario, routes, .. } = self;
         match scenario.routes.iter().find(|route| routes.goes_in_circles(route.node, route.destination)) {
