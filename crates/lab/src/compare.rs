@@ -110,9 +110,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
         .flat_map(|scheme| scenario.seeds.iter().map(move |seed| (scheme, *seed)))
         .collect();
     // What cannot run is found before anything does.
-    for scheme in &scenario.schemes {
-        scenario.build(scheme, 0)?;
-    }
+    scenario.check_all()?;
     progress.expect(grid.len() as u64);
     let runs: Vec<RunSummary> = grid
         .par_iter()

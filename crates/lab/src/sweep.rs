@@ -28,9 +28,9 @@ pub struct SweepRow {
 pub fn sweep(points: &[Point], progress: &dyn Progress) -> Result<Vec<SweepRow>, BuildError> {
     let mut grid = Vec::new();
     for (index, point) in points.iter().enumerate() {
+        // What cannot run is found before anything does.
+        point.scenario.check_all()?;
         for scheme in &point.scenario.schemes {
-            // What cannot run is found before anything does.
-            point.scenario.build(scheme, 0)?;
             grid.extend(point.scenario.seeds.iter().map(|seed| (index, scheme, *seed)));
         }
     }

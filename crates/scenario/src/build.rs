@@ -1,22 +1,25 @@
 //! From a scenario, a scheme and a seed to a world that is ready to run.
 
+mod error;
 mod links;
+mod network;
 mod places;
 mod seats;
 
 use std::collections::BTreeMap;
 
 use lasthop_packet::{Instant, Probability};
-use lasthop_sim::wifi::{ErrorConfig, StationConfig, WlanConfig};
-use lasthop_sim::world::{AodvError, AttachError};
+use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 use lasthop_sim::{
     ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, StationId, TcpConfig,
     TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
 };
-use thiserror::Error;
 
+pub use error::BuildError;
 pub use links::{BuiltLinks, RealHosts};
-use seats::Seats;
+pub(crate) use network::Network;
+pub(crate) use places::of_stations;
+use seats::{SeatedAgent, Seats};
 
 use crate::model::{FlowModel, Link, Mobility, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel};
 
@@ -42,70 +45,42 @@ pub struct BuiltWlan {
     pub stations: Vec<StationId>,
 }
 
-/// Why a scenario cannot run under a scheme.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BuildError {
-    /// An agent cannot work where it would have to sit.
-    #[error("scheme {scheme:?} cannot work at node {node:?} on link {link:?}: {problem}")]
-    Agent {
-        /// The scheme.
-        scheme: String,
-        /// The node.
-        node: String,
-        /// The link.
-        link: String,
-        /// What is missing.
-        problem: AttachError,
-    },
-    /// A node cannot look for routes on demand.
-    #[error("node {node:?}: {problem}")]
-    OnDemand {
-        /// The node.
-        node: String,
-        /// Why not.
-        problem: AodvError,
-    },
-    /// The ways of real hosts are their kernels'.
-    #[error("the stations of {wlan:?} look for routes on demand, which is for simulated nodes only")]
-    RealHosts {
-        /// The cell.
-        wlan: String,
-    },
-    /// Ways given by hand lead back to where they began.
-    #[error("packets at {node:?} for {destination:?} would go in circles; expected a way that gets there")]
-    Circle {
-        /// A node on the circle, with a way given by hand.
-        node: String,
-        /// Where packets would never arrive.
-        destination: String,
-    },
-    /// Stations were never so far apart as they are to be.
-    #[error(
-        "in {draws} draws with seed {seed} the two stations were never so many hops apart; expected other hops, another area or another range"
-    )]
-    Placement {
-        /// The cell.
-        wlan: String,
-        /// The seed.
-        seed: u64,
-        /// How often places were drawn.
-        draws: u32,
-    },
-    /// A flow's ends are not connected.
-    #[error("flow {flow:?}: there is no way from {from:?} to {to:?}")]
-    NoRoute {
-        /// The flow.
-        flow: String,
-        /// Its sender.
-        from: String,
-        /// Its receiver.
-        to: String,
-    },
+/// What a world is built from, besides its scenario; where there is a plan, there is a world.
+struct Plan {
+    /// Where the stations of each 802.11 cell stand at first.
+    places: Vec<Vec<Position>>,
+    /// The scheme's agents; nodes are the scenario's.
+    agents: Vec<SeatedAgent<usize>>,
+}
+
+impl Plan {
+    fn of(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<Self, BuildError> {
+        let network = Network::of(scenario)?;
+        Ok(Self { places: of_stations(scenario, seed)?, agents: network.agents(scheme)? })
+    }
 }
 
 impl Scenario {
+    /// Whether [`Self::build`] would succeed: decided without a world, by what it builds one from.
+    pub fn check(&self, scheme: &SchemeChoice, seed: u64) -> Result<(), BuildError> {
+        Plan::of(self, scheme, seed).map(drop)
+    }
+
+    /// Whether every row of the comparison can run with each of its seeds.
+    pub fn check_all(&self) -> Result<(), BuildError> {
+        let network = Network::of(self)?;
+        for seed in &self.seeds {
+            of_stations(self, *seed)?;
+        }
+        for scheme in &self.schemes {
+            network.agents(scheme)?;
+        }
+        Ok(())
+    }
+
     /// Builds the world of one run.
     pub fn build(&self, scheme: &SchemeChoice, seed: u64) -> Result<Built, BuildError> {
+        let Plan { places, agents } = Plan::of(self, scheme, seed)?;
         let mut world = World::new(seed);
         let nodes: Vec<NodeId> = self
             .nodes
@@ -125,23 +100,17 @@ impl Scenario {
             .iter()
             .map(|wlan| wlan.stations.iter().map(|station| nodes[station.node]).collect())
             .collect();
-        let wlans = self.add_wlans(&mut world, &at, without_loss, seed)?;
+        let wlans = self.add_wlans(&mut world, &at, &places, without_loss);
         let links = self.add_links(&mut world, &ends, &wlans, without_loss);
-        self.set_routes(&mut world, &nodes, &links, &wlans)?;
-        let mut seats = Seats::default();
-        for (link, id) in self.links.iter().zip(&links).filter(|(link, _)| link.link.is_wireless()) {
-            for end in [link.ends.0, link.ends.1] {
-                seats.watch((end, self.role(end)), nodes[end], world.node_address(nodes[end]), *id);
-            }
+        self.set_routes(&mut world, &nodes, &links, &wlans);
+        for agent in agents {
+            agent.sit_down(&mut world, |node| nodes[node], &links);
         }
-        let at: Vec<Option<NodeId>> = nodes.iter().copied().map(Some).collect();
-        self.watch_at_routers(&mut seats, &mut world, &at);
-        self.place_agents(&mut world, &seats, scheme)?;
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)
         });
-        let flows = flows.collect::<Result<_, _>>()?;
+        let flows = flows.collect();
         Ok(Built { world, nodes, links, wlans, flows })
     }
 
@@ -152,15 +121,8 @@ impl Scenario {
         (index, flow): (usize, &FlowModel),
         (from, to): (NodeId, NodeId),
         scheme: &SchemeChoice,
-    ) -> Result<FlowId, BuildError> {
-        if !world.has_route(from, to) {
-            return Err(BuildError::NoRoute {
-                flow: flow.name.clone(),
-                from: self.nodes[flow.from].name.clone(),
-                to: self.nodes[flow.to].name.clone(),
-            });
-        }
-        Ok(world.add_flow(FlowConfig {
+    ) -> FlowId {
+        world.add_flow(FlowConfig {
             name: flow.name.clone(),
             from,
             to,
@@ -168,7 +130,19 @@ impl Scenario {
             stop: flow.stop.map(|stop| Instant::ZERO + stop),
             application: flow.application,
             transport: self.transport((index, flow), scheme),
-        }))
+        })
+    }
+
+    /// A flow whose ends are not connected cannot run.
+    fn require_route(&self, flow: &FlowModel, has_route: bool) -> Result<(), BuildError> {
+        if has_route {
+            return Ok(());
+        }
+        Err(BuildError::NoRoute {
+            flow: flow.name.clone(),
+            from: self.nodes[flow.from].name.clone(),
+            to: self.nodes[flow.to].name.clone(),
+        })
     }
 
     fn transport(&self, (index, flow): (usize, &FlowModel), scheme: &SchemeChoice) -> TransportConfig {
@@ -184,19 +158,18 @@ impl Scenario {
         })
     }
 
-    /// Adds each 802.11 cell with its stations, which are at these nodes.
+    /// Adds each 802.11 cell with its stations, which are at these nodes and stand at these places.
     fn add_wlans(
         &self,
         world: &mut World,
         nodes: &[Vec<NodeId>],
+        places: &[Vec<Position>],
         without_loss: bool,
-        seed: u64,
-    ) -> Result<Vec<BuiltWlan>, BuildError> {
-        let wlans = self.wlans.iter().zip(nodes);
+    ) -> Vec<BuiltWlan> {
+        let wlans = self.wlans.iter().zip(nodes).zip(places);
         wlans
-            .map(|(model, nodes)| {
+            .map(|((model, nodes), places)| {
                 let WlanModel { name, config, stations, errors, mobility, .. } = model;
-                let places = places::places(model, seed)?;
                 let mut config = config.clone();
                 if without_loss {
                     config = WlanConfig { errors: ErrorConfig::none(), ..config };
@@ -205,7 +178,7 @@ impl Scenario {
                 let stations = stations.iter().zip(nodes).zip(places);
                 let stations: Vec<StationId> = stations
                     .map(|((station, node), position)| {
-                        let config = StationConfig { position, ..station.config.clone() };
+                        let config = StationConfig { position: *position, ..station.config.clone() };
                         world.add_station(wlan, *node, &config)
                     })
                     .collect();
@@ -216,40 +189,25 @@ impl Scenario {
                     let walkers: Vec<StationId> = walkers.iter().map(|walker| stations[*walker]).collect();
                     world.walk(wlan, name, *model, &walkers);
                 }
-                Ok(BuiltWlan { wlan, stations })
+                BuiltWlan { wlan, stations }
             })
             .collect()
     }
 
-    /// Ways by hand and on demand.
-    fn set_routes(
-        &self,
-        world: &mut World,
-        nodes: &[NodeId],
-        links: &[LinkId],
-        wlans: &[BuiltWlan],
-    ) -> Result<(), BuildError> {
+    /// Ways by hand and on demand, as [`Network::of`] has checked them.
+    fn set_routes(&self, world: &mut World, nodes: &[NodeId], links: &[LinkId], wlans: &[BuiltWlan]) {
         for (model, built) in self.wlans.iter().zip(wlans) {
             let Some(config) = model.routing else { continue };
             for station in &model.stations {
-                let refused =
-                    |problem| BuildError::OnDemand { node: self.nodes[station.node].name.clone(), problem };
-                world.set_aodv(built.wlan, nodes[station.node], config).map_err(refused)?;
+                let set = world.set_aodv(built.wlan, nodes[station.node], config);
+                // It goes by the rule that the network was checked by.
+                set.expect("the station can look for routes on demand");
             }
         }
         for route in &self.routes {
             // A given route takes a link of its node.
             let _ = world.set_route(nodes[route.node], nodes[route.destination], links[route.link]);
         }
-        for route in &self.routes {
-            if world.goes_in_circles(nodes[route.node], nodes[route.destination]) {
-                return Err(BuildError::Circle {
-                    node: self.nodes[route.node].name.clone(),
-                    destination: self.nodes[route.destination].name.clone(),
-                });
-            }
-        }
-        Ok(())
     }
 
     /// Adds each link between its ends.

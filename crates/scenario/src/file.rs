@@ -67,7 +67,7 @@ pub struct Overrides {
 
 /// Reads a scenario file. Files that it names are looked for beside it.
 ///
-/// What it returns is ready to run: it has been built once under each of its schemes.
+/// What it returns is ready to run: it has been checked under each of its schemes with the first of its seeds.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
     let text = read_file(path)?;
     let base = path.parent().unwrap_or(Path::new(""));

@@ -6,7 +6,7 @@
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
 //! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`results`] | files of results: whole or not there, and never in an input's place |
-//! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`] |
+//! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
 //! | [`change`] | what to tell a running world whose scenario has changed |
 //!
 //! Start with [`Scenario`] and [`file::read`].

@@ -2,10 +2,11 @@
 
 mod row;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lasthop_agent::LinkSenses;
 use lasthop_schemes::Role;
 use lasthop_sim::aodv::AodvConfig;
 use lasthop_sim::mobility::RandomWaypoint;
@@ -113,6 +114,19 @@ pub struct NodeModel {
     pub position: Position,
 }
 
+impl NodeModel {
+    /// What it is to a scheme, if it has links of these kinds.
+    fn role_with(&self, wireless: bool, wired: bool) -> Role {
+        self.role.unwrap_or(match (self.kind, wireless, wired) {
+            (NodeKind::Host | NodeKind::External, true, _) => Role::MobileHost,
+            (NodeKind::Host | NodeKind::External, false, _) => Role::FixedHost,
+            (NodeKind::Router, true, false) => Role::Relay,
+            (NodeKind::Router, true, true) => Role::Edge,
+            (NodeKind::Router, false, _) => Role::Router,
+        })
+    }
+}
+
 /// A link between two nodes.
 #[derive(Clone, Debug)]
 pub struct LinkModel {
@@ -149,13 +163,18 @@ impl Link {
         !matches!(self, Self::Wired(_))
     }
 
-    /// Whether agents at its ends learn the fate of each frame.
-    pub const fn reports_fate(&self) -> bool {
+    /// What agents at its ends can see of it.
+    pub const fn senses(&self) -> LinkSenses {
         match self {
-            Self::Wired(_) => false,
-            Self::Wireless { config, .. } => config.link_layer.reports_fate(),
-            Self::Radio { .. } => true,
+            Self::Wired(_) => WiredConfig::SENSES,
+            Self::Wireless { config, .. } => config.senses(),
+            Self::Radio { .. } => WlanConfig::SENSES,
         }
+    }
+
+    /// Whether it joins two stations of this cell, an index in [`Scenario::wlans`].
+    pub const fn is_of_cell(&self, cell: usize) -> bool {
+        matches!(self, Self::Radio { wlan, .. } if *wlan == cell)
     }
 }
 
@@ -285,23 +304,29 @@ impl FlowModel {
 impl Scenario {
     /// What a node is to a scheme: what the scenario says, or else what follows from its links.
     pub fn role(&self, node: usize) -> Role {
-        let model = &self.nodes[node];
-        if let Some(role) = model.role {
-            return role;
-        }
         let joins = |wireless: bool| {
             self.links
                 .iter()
                 .filter(|link| link.ends.0 == node || link.ends.1 == node)
                 .any(|link| link.link.is_wireless() == wireless)
         };
-        match (model.kind, joins(true), joins(false)) {
-            (NodeKind::Host | NodeKind::External, true, _) => Role::MobileHost,
-            (NodeKind::Host | NodeKind::External, false, _) => Role::FixedHost,
-            (NodeKind::Router, true, false) => Role::Relay,
-            (NodeKind::Router, true, true) => Role::Edge,
-            (NodeKind::Router, false, _) => Role::Router,
+        self.nodes[node].role_with(joins(true), joins(false))
+    }
+
+    /// What each node is to a scheme.
+    pub(crate) fn roles(&self) -> Vec<Role> {
+        let mut joins = vec![(false, false); self.nodes.len()];
+        for link in &self.links {
+            for end in [link.ends.0, link.ends.1] {
+                let (wireless, wired) = &mut joins[end];
+                *if link.link.is_wireless() { wireless } else { wired } = true;
+            }
         }
+        self.nodes
+            .iter()
+            .zip(joins)
+            .map(|(node, (wireless, wired))| node.role_with(wireless, wired))
+            .collect()
     }
 
     /// Leaves out the flows that `keep` does not want, with what rows of the comparison have for them.
@@ -322,38 +347,5 @@ impl Scenario {
     /// Whether a link joins two nodes that are real hosts in `lasthop try`.
     pub fn joins_real_hosts(&self, link: &LinkModel) -> bool {
         ![link.ends.0, link.ends.1].iter().any(|end| self.trial.simulated.contains(end))
-    }
-
-    /// Whether a shortest way from a flow's sender to its receiver, the first of equals as the world takes it, leads over a link of
-    /// an 802.11 cell.
-    pub(crate) fn crosses_a_wlan(&self, flow: &FlowModel) -> bool {
-        let mut distance = vec![usize::MAX; self.nodes.len()];
-        let mut frontier = VecDeque::from([flow.to]);
-        distance[flow.to] = 0;
-        let mut links_of: Vec<Vec<(usize, &LinkModel)>> = vec![Vec::new(); self.nodes.len()];
-        for link in &self.links {
-            links_of[link.ends.0].push((link.ends.1, link));
-            links_of[link.ends.1].push((link.ends.0, link));
-        }
-        while let Some(node) = frontier.pop_front() {
-            for (next, _) in &links_of[node] {
-                if distance[*next] == usize::MAX {
-                    distance[*next] = distance[node] + 1;
-                    frontier.push_back(*next);
-                }
-            }
-        }
-        let mut at = flow.from;
-        while at != flow.to {
-            let Some((next, link)) = links_of[at].iter().find(|(next, _)| distance[*next] < distance[at])
-            else {
-                return false;
-            };
-            if matches!(link.link, Link::Radio { .. }) {
-                return true;
-            }
-            at = *next;
-        }
-        false
     }
 }

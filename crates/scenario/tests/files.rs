@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use lasthop_packet::Instant;
 use lasthop_scenario::file::schema::scenario_schema;
-use lasthop_scenario::{Overrides, Scenario, Sweep, file};
+use lasthop_scenario::{Link, Overrides, Scenario, Sweep, file};
+use lasthop_sim::LinkLayer;
 
 fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -42,15 +43,33 @@ fn read(path: &Path) -> Scenario {
 
 /// A few simulated seconds under every scheme: nothing is lost sight of. Without flows there is nothing to move: a link file.
 fn try_out(scenario: &Scenario) {
+    scenario.check_all().unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+    for scheme in &scenario.schemes {
+        let built = scenario.build(scheme, 1).map(drop);
+        assert_eq!(scenario.check(scheme, 1), built, "{}: {scheme:?}", scenario.name);
+        let (blind, what) = (blind(scenario), &scenario.name);
+        assert_eq!(blind.check(scheme, 1), blind.build(scheme, 1).map(drop), "{what} blind: {scheme:?}");
+    }
     if scenario.flows.is_empty() {
         return;
     }
     for scheme in &scenario.schemes {
-        let mut built = scenario.build(scheme, 1).expect("reading has built it once");
+        let mut built = scenario.build(scheme, 1).expect("it has been checked");
         built.world.run(Instant::from_secs(3), true);
         let octets: u64 = built.flows.iter().map(|flow| built.world.outcome(*flow).octets).sum();
         assert!(octets > 0, "{}: {scheme:?} moves nothing in three seconds", scenario.name);
     }
+}
+
+/// The same with link layers that report no frame's fate.
+fn blind(scenario: &Scenario) -> Scenario {
+    let mut blind = scenario.clone();
+    for link in &mut blind.links {
+        if let Link::Wireless { config, .. } = &mut link.link {
+            config.link_layer = LinkLayer::UNRELIABLE;
+        }
+    }
+    blind
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use lasthop_packet::Instant;
+use lasthop_scenario::model::GivenRoute;
 use lasthop_scenario::{Overrides, Scenario, ScenarioError, SchemeChoice, file};
 use lasthop_sim::observe::TraceHash;
 use lasthop_sim::{Interest, Observer, TraceEvent};
@@ -260,7 +261,8 @@ impl Observer for Shared {
 
 /// Runs it by the laws. The hash of all that happened, and what came of each flow.
 fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, String), TestCaseError> {
-    let mut built = scenario.build(scheme, seed).expect("reading has built it once");
+    prop_assert_eq!(scenario.check(scheme, seed), Ok(()));
+    let mut built = scenario.build(scheme, seed).expect("it has been checked");
     let world = &mut built.world;
     let hash = Arc::new(Mutex::new(TraceHash::new()));
     world.observe(Box::new(Shared(Arc::clone(&hash))));
@@ -280,6 +282,24 @@ fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, St
     }
     let hash = hash.lock().expect("nobody panics").value();
     Ok((hash, outcomes))
+}
+
+/// Without one of its links or another, with a way by hand or not: `check` and `build` say the same.
+fn spoilt_networks(scenario: &Scenario, seed: u64) -> Result<(), TestCaseError> {
+    for gone in 0..scenario.links.len() {
+        let mut spoilt = scenario.clone();
+        let link = spoilt.links.remove(gone);
+        let (node, destination) = link.ends;
+        for routes in
+            [vec![], spoilt.links.iter().position(|other| other.ends.0 == node).into_iter().collect()]
+        {
+            spoilt.routes = routes.into_iter().map(|link| GivenRoute { node, destination, link }).collect();
+            for scheme in &spoilt.schemes {
+                prop_assert_eq!(spoilt.check(scheme, seed), spoilt.build(scheme, seed).map(drop));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Tables, keys of theirs, and values that none can have.
@@ -320,6 +340,7 @@ proptest! {
     fn a_random_cell_is_read_and_built_and_keeps_the_laws(document in document(), seed in any::<u64>()) {
         let text = document.text();
         let scenario = read(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        spoilt_networks(&scenario, seed)?;
         for scheme in &scenario.schemes {
             let (first, second) = (run(&scenario, scheme, seed)?, run(&scenario, scheme, seed)?);
             prop_assert_eq!(first, second, "{}", text);

@@ -1,8 +1,9 @@
 //! What a node, a link and a flow can be.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use lasthop_agent::LinkSenses;
 use lasthop_packet::{Instant, Probability, Rng};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
@@ -30,6 +31,12 @@ impl NodeConfig {
     /// A node of this name and kind with no processing delay and no limit to its buffer.
     pub fn new(name: impl Into<String>, kind: NodeKind) -> Self {
         Self { name: name.into(), kind, address: None, processing_delay: Duration::ZERO, buffer: None }
+    }
+
+    /// The address of a node that is given none, by its number in the order of addition: 10.0.0.1 and on.
+    pub fn default_address(index: usize) -> IpAddr {
+        let number = (index as u32 + 1).to_be_bytes();
+        Ipv4Addr::new(10, number[1], number[2], number[3]).into()
     }
 }
 
@@ -122,6 +129,14 @@ pub struct WiredConfig {
     pub seed: Option<u64>,
 }
 
+impl WiredConfig {
+    /// What an agent at its ends can see of it.
+    pub const SENSES: LinkSenses = LinkSenses::empty();
+}
+
+/// What a link layer that confirms delivery shows to agents.
+pub(crate) const CONFIRMED: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::ATTEMPTS);
+
 /// A wireless link between two nodes.
 #[derive(Clone, Debug)]
 pub struct WirelessConfig {
@@ -145,6 +160,13 @@ pub struct WirelessConfig {
     pub medium: Option<MediumId>,
     /// See [`WiredConfig::seed`].
     pub seed: Option<u64>,
+}
+
+impl WirelessConfig {
+    /// What an agent at its ends can see of it.
+    pub const fn senses(&self) -> LinkSenses {
+        if self.link_layer.reports_fate() { CONFIRMED } else { LinkSenses::empty() }
+    }
 }
 
 /// How a flow begins.

@@ -10,7 +10,7 @@
 //! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
-//! | [`routing`] | shortest paths by hop count, ways given by hand |
+//! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
 //! | [`aodv`] | routes on demand in ad hoc networks (RFC 3561) |
 //! | [`mobility`] | where stations go: random waypoints |
 //! | [`traffic`] | applications: what a flow has to send, and when |

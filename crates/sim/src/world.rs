@@ -35,7 +35,7 @@ use crate::schedule::Schedule;
 use crate::wired::Pipe;
 use crate::wireless::{Channel, Hop, Medium};
 
-pub use ad_hoc::AodvError;
+pub use ad_hoc::{AodvError, aodv_address};
 pub use build::{AttachError, RouteError};
 pub use messages::MESSAGE_PORT;
 pub use radio::RadioUse;
@@ -66,8 +66,8 @@ pub struct World {
     flows: Vec<Flow>,
     agents: Vec<agents::PlacedAgent>,
     routes: Option<Routes>,
-    /// Ways given by hand, which go before the shortest: node, destination, interface.
-    given_routes: Vec<(NodeId, NodeId, usize)>,
+    /// Ways given by hand, which go before the shortest: node, destination, link.
+    given_routes: Vec<(NodeId, NodeId, LinkId)>,
     /// By node, those that look for routes on demand; empty if none does.
     ad_hoc: Vec<Option<Box<ad_hoc::AdHocNode>>>,
     addresses: BTreeMap<IpAddr, NodeId>,

@@ -47,12 +47,12 @@ pub(super) fn start(
 
 /// What the edge's link layers have to offer: what all of its wireless ones have.
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
-    let reports = |end: End| {
+    let offered = |end: End| {
         let link = &scenario.links[end.link].link;
-        link.is_wireless().then(|| link.reports_fate())
+        link.is_wireless().then(|| link.senses())
     };
-    let all = ends(scenario).filter(|end| end.node == edge).filter_map(reports).all(|reports| reports);
-    if all { LinkSenses::FRAME_FATE } else { LinkSenses::empty() }
+    let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
+    offered.fold(LinkSenses::all(), LinkSenses::intersection)
 }
 
 /// Has the gateway hear the fates of the frames that the edge transmits on its wireless links; `transmitters` are what

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Probability};
+use lasthop_schemes::Seat;
 use lasthop_sim::{
     Capacity, Direction, Jitter, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
 };
 
-use super::{BuildError, BuiltWlan, Seats};
+use super::{BuildError, BuiltWlan, Seats, of_stations};
 use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 
 /// A world of links between external nodes.
@@ -61,7 +62,8 @@ impl Scenario {
         let stations: Vec<Vec<NodeId>> = stations.collect();
         let transmitters: Vec<_> = self.links.iter().map(|link| site.joints(link)).collect();
         let without_loss = scheme.placement().is_none();
-        let wlans = self.add_wlans(&mut site.world, &stations, without_loss, seed)?;
+        let places = of_stations(self, seed)?;
+        let wlans = self.add_wlans(&mut site.world, &stations, &places, without_loss);
         let links = self.add_links(&mut site.world, &transmitters, &wlans, without_loss);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends = ends.collect();
@@ -75,19 +77,25 @@ impl Scenario {
                     site.world.set_interface_address(joint, links[index], address);
                 }
                 if !(is_real && end == hosts.gateway) {
-                    seats.watch((end, self.role(end)), joint, address, links[index]);
+                    seats.watch((end, joint), Seat { role: self.role(end), address }, index);
                 }
             }
         }
-        let simulated =
-            |index| self.trial.simulated.contains(&index).then(|| site.nodes.get(&index).copied());
-        let at: Vec<Option<NodeId>> = (0..self.nodes.len()).map(|index| simulated(index).flatten()).collect();
-        self.watch_at_routers(&mut seats, &mut site.world, &at);
-        self.place_agents(&mut site.world, &seats, scheme)?;
+        let simulated = self.trial.simulated.iter().filter_map(|index| {
+            let node = *site.nodes.get(index)?;
+            Some((*index, node, Seat { role: self.role(*index), address: site.world.node_address(node) }))
+        });
+        let simulated: Vec<_> = simulated.collect();
+        // The scenario's links are the world's first, in the same order.
+        seats.watch_at_routers(&simulated, |router, host| Some(site.world.next_link(router, host)?.index()));
+        for agent in seats.agents(self, scheme)? {
+            agent.sit_down(&mut site.world, |node| node, &links);
+        }
         for (index, flow) in self.flows.iter().enumerate() {
             if self.is_background(flow) {
                 let between = (site.node(flow.from), site.node(flow.to));
-                self.add_flow(&mut site.world, (index, flow), between, scheme)?;
+                self.require_route(flow, site.world.has_route(between.0, between.1))?;
+                self.add_flow(&mut site.world, (index, flow), between, scheme);
             }
         }
         Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans })

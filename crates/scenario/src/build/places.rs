@@ -7,14 +7,19 @@ use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_sim::wifi::{Position, Propagation};
 
 use super::BuildError;
-use crate::model::WlanModel;
+use crate::model::{Scenario, WlanModel};
 
 /// Draws before stations are taken never to be so far apart.
 const MOST_DRAWS: u32 = 10_000;
 
+/// The places of each cell's stations.
+pub(crate) fn of_stations(scenario: &Scenario, seed: u64) -> Result<Vec<Vec<Position>>, BuildError> {
+    scenario.wlans.iter().map(|model| places(model, seed)).collect()
+}
+
 /// The stations' places, in their order: drawn for this seed, or as they are given. Whether a draw is good enough depends on the two stations
 /// that are to be apart alone; the others' places are as they fall.
-pub(super) fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
+fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
     let Some(placement) = model.placement else {
         return Ok(model.stations.iter().map(|station| station.config.position).collect());
     };

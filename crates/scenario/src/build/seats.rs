@@ -1,80 +1,109 @@
 //! Seats for agents: every node with the wireless links that it watches, and every router of the wired
 //! network with its links on the way to mobile hosts.
 
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 
+use lasthop_agent::Agent;
 use lasthop_schemes::{Role, Seat};
 use lasthop_sim::{LinkId, NodeId, World};
 
 use super::BuildError;
 use crate::model::{Scenario, SchemeChoice};
 
-/// The seats of a world, in the order of the scenario's links.
-#[derive(Default)]
-pub(super) struct Seats(Vec<Vacancy>);
-
-/// A seat that a scheme may have an agent for.
-struct Vacancy {
-    /// Index of the scenario's node.
-    index: usize,
-    node: NodeId,
-    seat: Seat,
-    watched: Vec<LinkId>,
+/// The seats of a network whose nodes go by `N`, in the order of the scenario's links.
+pub(super) struct Seats<N> {
+    vacancies: Vec<Vacancy<N>>,
+    /// The index in `vacancies` of each node's.
+    at: BTreeMap<N, usize>,
 }
 
-impl Seats {
-    /// Adds a link to those that are watched at a node, which is the scenario's node `index` and is known by
-    /// this address.
-    pub(super) fn watch(
-        &mut self,
-        (index, role): (usize, Role),
-        node: NodeId,
-        address: IpAddr,
-        link: LinkId,
-    ) {
-        match self.0.iter_mut().find(|vacancy| vacancy.node == node) {
-            Some(vacancy) => vacancy.watched.push(link),
-            None => self.0.push(Vacancy { index, node, seat: Seat { role, address }, watched: vec![link] }),
-        }
+/// A seat that a scheme may have an agent for.
+struct Vacancy<N> {
+    /// Index of the scenario's node.
+    index: usize,
+    node: N,
+    seat: Seat,
+    /// Indices of the scenario's links.
+    watched: Vec<usize>,
+}
+
+/// An agent, and where it sits.
+pub(crate) struct SeatedAgent<N> {
+    node: N,
+    /// Indices of the scenario's links.
+    watched: Vec<usize>,
+    agent: Box<dyn Agent>,
+}
+
+impl<N> Default for Seats<N> {
+    fn default() -> Self {
+        Self { vacancies: Vec::new(), at: BTreeMap::new() }
     }
 }
 
-impl Scenario {
-    /// Watches the wired routers' links on the way to mobile hosts. `nodes` are the world's, by the
-    /// scenario's indices; `None` where the world has none.
-    pub(super) fn watch_at_routers(&self, seats: &mut Seats, world: &mut World, nodes: &[Option<NodeId>]) {
-        let in_role = |wanted: Role| {
-            let of_scenario = nodes.iter().enumerate().filter(move |(index, _)| self.role(*index) == wanted);
-            of_scenario.filter_map(|(index, node)| Some((index, (*node)?)))
-        };
-        for (index, router) in in_role(Role::Router) {
-            let mut links: Vec<LinkId> =
-                in_role(Role::MobileHost).filter_map(|(_, host)| world.next_link(router, host)).collect();
+impl<N: Copy + Ord> Seats<N> {
+    /// Adds a link to those that are watched at a node, which is the scenario's node `index`.
+    pub(super) fn watch(&mut self, (index, node): (usize, N), seat: Seat, link: usize) {
+        let at = *self.at.entry(node).or_insert(self.vacancies.len());
+        if at == self.vacancies.len() {
+            self.vacancies.push(Vacancy { index, node, seat, watched: Vec::new() });
+        }
+        self.vacancies[at].watched.push(link);
+    }
+
+    /// Watches the wired routers' links on the way to mobile hosts. `nodes` are those of the network, each
+    /// with its index in the scenario; `next_link` finds the link from one of them towards another.
+    pub(super) fn watch_at_routers(
+        &mut self,
+        nodes: &[(usize, N, Seat)],
+        mut next_link: impl FnMut(N, N) -> Option<usize>,
+    ) {
+        let in_role = |wanted: Role| nodes.iter().filter(move |(_, _, seat)| seat.role == wanted);
+        for &(index, router, seat) in in_role(Role::Router) {
+            let mut links: Vec<usize> =
+                in_role(Role::MobileHost).filter_map(|(_, host, _)| next_link(router, *host)).collect();
             links.sort_unstable();
             links.dedup();
             for link in links {
-                seats.watch((index, Role::Router), router, world.node_address(router), link);
+                self.watch((index, router), seat, link);
             }
         }
     }
 
-    /// Puts a scheme's agents into their seats.
-    pub(super) fn place_agents(
+    /// A scheme's agents for these seats, if the links that each is to watch show it what it needs to see.
+    pub(super) fn agents(
         &self,
-        world: &mut World,
-        seats: &Seats,
+        scenario: &Scenario,
         scheme: &SchemeChoice,
-    ) -> Result<(), BuildError> {
-        let Some(placement) = scheme.placement() else { return Ok(()) };
-        for Vacancy { index, node, seat, watched } in &seats.0 {
+    ) -> Result<Vec<SeatedAgent<N>>, BuildError> {
+        let Some(placement) = scheme.placement() else { return Ok(Vec::new()) };
+        let mut agents = Vec::new();
+        for Vacancy { index, node, seat, watched } in &self.vacancies {
             let Some(agent) = placement.agent(*seat) else { continue };
-            world.attach(*node, watched, agent).map_err(|problem| BuildError::Agent {
-                scheme: scheme.label.clone(),
-                node: self.nodes[*index].name.clone(),
-                link: world.link_name(problem.link()).to_owned(),
-                problem,
-            })?;
+            let needs = agent.needs();
+            for link in watched.iter().map(|link| &scenario.links[*link]) {
+                if let Some(problem) = needs.missing_from(link.link.senses()) {
+                    return Err(BuildError::Agent {
+                        scheme: scheme.label.clone(),
+                        node: scenario.nodes[*index].name.clone(),
+                        link: link.name().to_owned(),
+                        problem,
+                    });
+                }
+            }
+            agents.push(SeatedAgent { node: *node, watched: watched.clone(), agent });
         }
-        Ok(())
+        Ok(agents)
+    }
+}
+
+impl<N> SeatedAgent<N> {
+    /// Puts it into the world, whose node and links these are.
+    pub(super) fn sit_down(self, world: &mut World, node: impl FnOnce(N) -> NodeId, links: &[LinkId]) {
+        let Self { node: at, watched, agent } = self;
+        let watched: Vec<LinkId> = watched.into_iter().map(|link| links[link]).collect();
+        let attached = world.attach(node(at), &watched, agent);
+        // What it watches are links of its node, which has no other seat, and they show what it needs.
+        attached.expect("the agent was checked against its seat");
     }
 }

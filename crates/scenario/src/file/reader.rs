@@ -14,7 +14,7 @@ use super::quantity::Text;
 use super::tables::{Kind, LinkTable, Medium, NodeTable, RoleName, ScenarioFile};
 use super::trace::Traces;
 use super::{Overrides, lineup, link, routes, traffic, trial, wlan};
-use crate::build::BuildError;
+use crate::build::{BuildError, Network, of_stations};
 use crate::model::{Link, LinkModel, NodeModel, Scenario, TransportModel, WlanModel};
 
 /// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
@@ -43,7 +43,7 @@ pub(super) struct Reader<'a> {
 /// The path of a key: its tables' names and its own.
 pub(super) type Key<'a> = [&'a str];
 
-/// Reads and checks a scenario, and builds it once under each of its schemes.
+/// Reads and checks a scenario; what was read can be built under each of its schemes.
 pub(super) fn read(
     document: &Document<'_>,
     base: &Path,
@@ -102,8 +102,7 @@ pub(super) fn read(
         measure: file.measure,
         trial,
     };
-    reader.try_to_build(&scenario)?;
-    reader.refuse_large_datagrams(&scenario)?;
+    reader.check(&scenario)?;
     Ok(scenario)
 }
 
@@ -284,8 +283,41 @@ impl Reader<'_> {
         Err(self.fail(&["links"], "--trace was given, but no link has rate = \"trace\""))
     }
 
+    /// What shows in the whole scenario only.
+    fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        let network = Network::of(scenario).map_err(|error| self.cannot_run(&error))?;
+        if let Some(seed) = scenario.seeds.first() {
+            of_stations(scenario, *seed).map_err(|error| self.cannot_run(&error))?;
+        }
+        for (index, scheme) in scenario.schemes.iter().enumerate() {
+            if let Err(error) = network.agents(scheme) {
+                return Err(self.fail(&["schemes", &index.to_string()], error.to_string()));
+            }
+        }
+        self.refuse_large_datagrams(scenario, &network)
+    }
+
+    /// An error about the key that has what cannot be built.
+    fn cannot_run(&self, error: &BuildError) -> ScenarioError {
+        let problem = error.to_string();
+        match error {
+            BuildError::NoRoute { flow, .. } => self.fail(&["flows", flow, "to"], problem),
+            BuildError::Circle { node, destination } => {
+                self.fail(&["nodes", node, "routes", destination], problem)
+            }
+            BuildError::Placement { wlan, .. } => self.fail(&["wlans", wlan, "placement", "apart"], problem),
+            BuildError::OnDemand { node, .. } => self.fail(&["nodes", node], problem),
+            BuildError::RealHosts { wlan } => self.fail(&["wlans", wlan, "routing"], problem),
+            BuildError::Agent { .. } => self.fail(&["schemes"], problem),
+        }
+    }
+
     /// A cell carries datagrams up to its MTU, and nothing here fragments.
-    fn refuse_large_datagrams(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+    fn refuse_large_datagrams(
+        &self,
+        scenario: &Scenario,
+        network: &Network<'_>,
+    ) -> Result<(), ScenarioError> {
         if scenario.wlans.is_empty() {
             return Ok(());
         }
@@ -295,7 +327,7 @@ impl Reader<'_> {
                     TransportModel::Tcp(tcp) => scheme.tcp_of(index, tcp).sender.mss.saturating_add(HEADERS),
                     TransportModel::Udp => flow.application.message().saturating_add(UDP_HEADERS),
                 };
-                if datagram <= wlan::MTU || !scenario.crosses_a_wlan(flow) {
+                if datagram <= wlan::MTU || !network.crosses_a_wlan(flow) {
                     continue;
                 }
                 let row = row.to_string();
@@ -315,28 +347,6 @@ impl Reader<'_> {
                 );
                 return Err(self.fail(written.unwrap_or(&["flows", &flow.name]), problem));
             }
-        }
-        Ok(())
-    }
-
-    /// What only shows when the world is built.
-    fn try_to_build(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
-        for (index, scheme) in scenario.schemes.iter().enumerate() {
-            let seed = scenario.seeds.first().copied().unwrap_or(1);
-            let Err(error) = scenario.build(scheme, seed) else { continue };
-            let index = index.to_string();
-            return Err(match &error {
-                BuildError::NoRoute { flow, .. } => self.fail(&["flows", flow, "to"], error.to_string()),
-                BuildError::Circle { node, destination } => {
-                    self.fail(&["nodes", node, "routes", destination], error.to_string())
-                }
-                BuildError::Placement { wlan, .. } => {
-                    self.fail(&["wlans", wlan, "placement", "apart"], error.to_string())
-                }
-                BuildError::Agent { .. } | BuildError::OnDemand { .. } | BuildError::RealHosts { .. } => {
-                    self.fail(&["schemes", &index], error.to_string())
-                }
-            });
         }
         Ok(())
     }

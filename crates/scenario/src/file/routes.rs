@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::error::ScenarioError;
 use super::reader::Reader;
 use super::tables::NodeTable;
-use crate::model::{GivenRoute, Link, LinkModel, NodeModel, WlanModel};
+use crate::model::{GivenRoute, LinkModel, NodeModel, WlanModel};
 
 /// What the file gives: node, destination, neighbour.
 pub(super) fn written(nodes: &BTreeMap<String, NodeTable>) -> Vec<[String; 3]> {
@@ -60,9 +60,7 @@ pub(super) fn refuse_gateways(
 ) -> Result<(), ScenarioError> {
     for (index, cell) in wlans.iter().enumerate().filter(|(_, cell)| cell.routing.is_some()) {
         let is_station = |node: usize| cell.stations.iter().any(|station| station.node == node);
-        for link in
-            links.iter().filter(|link| !matches!(link.link, Link::Radio { wlan, .. } if wlan == index))
-        {
+        for link in links.iter().filter(|link| !link.link.is_of_cell(index)) {
             let Some(node) = [link.ends.0, link.ends.1].into_iter().find(|node| is_station(*node)) else {
                 continue;
             };

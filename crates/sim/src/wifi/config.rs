@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lasthop_agent::LinkSenses;
+
 use super::errors::ErrorConfig;
 use super::frame::DataOverhead;
 use super::phy::{PhyConfig, Rate, Standard};
@@ -26,6 +28,9 @@ pub struct WlanConfig {
 }
 
 impl WlanConfig {
+    /// What an agent can see of its station's links.
+    pub const SENSES: LinkSenses = crate::config::CONFIRMED;
+
     /// The defaults of a standard: everybody hears everybody, no errors.
     pub fn new(standard: Standard) -> Self {
         Self {

@@ -36,6 +36,13 @@ struct Waiting {
     sender: AgentId,
 }
 
+impl AdHocNode {
+    /// The cell among whose stations it looks for routes.
+    pub(super) const fn wlan(&self) -> WlanId {
+        self.wlan
+    }
+}
+
 /// Why a node cannot have AODV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AodvError {
@@ -47,21 +54,27 @@ pub enum AodvError {
     NoIpv4Address,
 }
 
+/// The address by which AODV at a station knows itself, or the node at the other end of a link of its node's, which is of its
+/// cell or not.
+pub const fn aodv_address(is_of_cell: bool, address: IpAddr) -> Result<Ipv4Addr, AodvError> {
+    match address {
+        IpAddr::V4(address) if is_of_cell => Ok(address),
+        IpAddr::V6(_) if is_of_cell => Err(AodvError::NoIpv4Address),
+        _ => Err(AodvError::OtherLinks),
+    }
+}
+
 impl World {
     /// Makes the station of a cell at a node look for its routes by AODV. The node must have a link to each other station that it might
     /// ever hear ([`World::add_radio_link`]), and no others; do this after adding them.
     pub fn set_aodv(&mut self, wlan: WlanId, node: NodeId, config: AodvConfig) -> Result<(), AodvError> {
-        let IpAddr::V4(address) = self.node_address(node) else { return Err(AodvError::NoIpv4Address) };
+        let address = aodv_address(true, self.node_address(node))?;
         let mut interfaces = BTreeMap::new();
         for (index, interface) in self.nodes[node.index()].interfaces.iter().enumerate() {
             let of_cell = matches!(interface.egress, Egress::Radio(port) if self.is_of_cell(port, wlan));
             let (first, second) = self.link_ends(interface.link);
             let far = if first == node { second } else { first };
-            match self.node_address(far) {
-                IpAddr::V4(neighbour) if of_cell => interfaces.insert(neighbour, index),
-                IpAddr::V6(_) if of_cell => return Err(AodvError::NoIpv4Address),
-                _ => return Err(AodvError::OtherLinks),
-            };
+            interfaces.insert(aodv_address(of_cell, self.node_address(far))?, index);
         }
         let rng = self.stream(&format!("aodv {}", self.node_name(node)));
         let aodv = Aodv::new(address, config, rng);
@@ -89,11 +102,6 @@ impl World {
 
     pub(super) fn is_ad_hoc(&self, node: NodeId) -> bool {
         self.ad_hoc.get(node.index()).is_some_and(Option::is_some)
-    }
-
-    pub(super) fn shares_a_cell_on_demand(&self, one: NodeId, other: NodeId) -> bool {
-        let wlan = |node: NodeId| Some(self.ad_hoc.get(node.index())?.as_ref()?.wlan);
-        wlan(one).is_some() && wlan(one) == wlan(other)
     }
 
     fn at_ad_hoc(&mut self, node: NodeId) -> Option<&mut AdHocNode> {

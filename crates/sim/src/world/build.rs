@@ -1,7 +1,7 @@
 //! Adding nodes, links and agents.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use lasthop_agent::counter::REPORTS;
 use lasthop_agent::{Agent, LinkSenses, Outbox, Tally};
@@ -16,13 +16,10 @@ use crate::counters::Counters;
 use crate::id::{AgentId, HopId, LinkId, MediumId, NodeId, PipeId};
 use crate::observe::Interest;
 use crate::parcel::Parcels;
-use crate::routing::Routes;
+use crate::routing::{Routes, Topology};
 use crate::schedule::{LazyTimer, Schedule};
 use crate::wired::Pipe;
 use crate::wireless::{Channel, Hop, Medium};
-
-/// What a link layer that confirms delivery shows to agents.
-pub(super) const CONFIRMED: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::ATTEMPTS);
 
 /// Why an agent cannot sit where it was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -92,7 +89,7 @@ impl World {
     /// Adds a node.
     pub fn add_node(&mut self, config: NodeConfig) -> NodeId {
         let id = NodeId::of(self.nodes.len());
-        let address = config.address.unwrap_or_else(|| own_address(id));
+        let address = config.address.unwrap_or_else(|| NodeConfig::default_address(id.index()));
         self.addresses.entry(address).or_insert(id);
         self.nodes.push(Node {
             name: config.name,
@@ -117,7 +114,7 @@ impl World {
 
     /// Joins two nodes by a wired link.
     pub fn add_wired_link(&mut self, first: NodeId, second: NodeId, config: &WiredConfig) -> LinkId {
-        let link = self.add_link(&config.name, (first, second), LinkSenses::empty());
+        let link = self.add_link(&config.name, (first, second), WiredConfig::SENSES);
         let [first, second] = self.next_interfaces([first, second]);
         for (from, to, direction, name) in
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
@@ -140,8 +137,7 @@ impl World {
 
     /// Joins two nodes by a wireless link.
     pub fn add_wireless_link(&mut self, first: NodeId, second: NodeId, config: &WirelessConfig) -> LinkId {
-        let senses = if config.link_layer.reports_fate() { CONFIRMED } else { LinkSenses::empty() };
-        let link = self.add_link(&config.name, (first, second), senses);
+        let link = self.add_link(&config.name, (first, second), config.senses());
         let [first, second] = self.next_interfaces([first, second]);
         let sojourns = self.link_stream(config.seed, &format!("link {} stays", config.name));
         let losses = self.link_stream(config.seed, &format!("link {} losses", config.name));
@@ -202,7 +198,8 @@ impl World {
 
     /// Gives a node an agent that watches its interfaces to these links: its radio side.
     ///
-    /// A node may have several agents, each for other interfaces. A wired link offers no senses.
+    /// A node may have several agents, each for other interfaces. What a link offers them its configuration
+    /// says: [`WiredConfig::SENSES`], [`WirelessConfig::senses`], [`crate::wifi::WlanConfig::SENSES`].
     pub fn attach(
         &mut self,
         node: NodeId,
@@ -255,20 +252,18 @@ impl World {
         }
     }
 
-    /// Whether there is a way from one node to another.
+    /// Whether there is a route from one node to another, or may be one on demand.
     pub fn has_route(&mut self, from: NodeId, to: NodeId) -> bool {
-        // Whether there is one on demand only shows when it is looked for.
-        from == to
-            || self.shares_a_cell_on_demand(from, to)
-            || self.routes().interface(from.index(), to.index()).is_some()
+        self.routes().lead(from.index(), to.index())
     }
 
     /// Packets at a node for a destination leave by this link, which goes before the shortest way. Ways given by hand must not close a
-    /// circle: packets on it would never end.
+    /// circle ([`Routes::goes_in_circles`]): packets on it would never end.
     pub fn set_route(&mut self, node: NodeId, destination: NodeId, link: LinkId) -> Result<(), RouteError> {
-        let interfaces = &self.nodes[node.index()].interfaces;
-        let interface = interfaces.iter().position(|interface| interface.link == link);
-        self.given_routes.push((node, destination, interface.ok_or(RouteError::NotItsLink)?));
+        if !self.nodes[node.index()].interfaces.iter().any(|interface| interface.link == link) {
+            return Err(RouteError::NotItsLink);
+        }
+        self.given_routes.push((node, destination, link));
         self.routes = None;
         Ok(())
     }
@@ -276,54 +271,28 @@ impl World {
     /// The link by which packets at a node leave for a destination; `None` where it is the node itself,
     /// where there is no way, and where ways are looked for on demand.
     pub fn next_link(&mut self, node: NodeId, destination: NodeId) -> Option<LinkId> {
-        let interface = self.routes().interface(node.index(), destination.index())?;
-        Some(self.nodes[node.index()].interfaces[interface].link)
-    }
-
-    /// Whether packets at a node for a destination come back to it for ever.
-    pub fn goes_in_circles(&mut self, node: NodeId, destination: NodeId) -> bool {
-        let mut at = node;
-        for _ in 0..self.nodes.len() {
-            if at == destination {
-                return false;
-            }
-            let Some(interface) = self.routes().interface(at.index(), destination.index()) else {
-                return false;
-            };
-            let (first, second) = self.link_ends(self.nodes[at.index()].interfaces[interface].link);
-            at = if first == at { second } else { first };
-        }
-        true
+        Some(LinkId::of(self.routes().hop(node.index(), destination.index())?.link))
     }
 
     /// The routes, computed after the last change of topology.
     pub(super) fn routes(&mut self) -> &Routes {
         let (nodes, links, ad_hoc, given) = (&self.nodes, &self.links, &self.ad_hoc, &self.given_routes);
         self.routes.get_or_insert_with(|| {
-            let far_end = |node: usize, interface: &Interface| {
-                let (first, second) = links[interface.link.index()].ends;
-                if first.index() == node { second.index() } else { first.index() }
-            };
-            let neighbours: Vec<Vec<usize>> = nodes
-                .iter()
-                .enumerate()
-                .map(|(index, node)| match ad_hoc.get(index) {
-                    // Its ways are in no table.
-                    Some(Some(_)) => Vec::new(),
-                    _ => node.interfaces.iter().map(|interface| far_end(index, interface)).collect(),
-                })
-                .collect();
-            let mut routes = Routes::shortest(&neighbours);
-            for (node, destination, interface) in given {
-                routes.set(node.index(), destination.index(), *interface);
+            // Interfaces are added link by link, first that of a link's first node.
+            let mut topology = Topology::of(nodes.len());
+            for Link { ends: (first, second), .. } in links {
+                topology.join(first.index(), second.index());
+            }
+            for (index, node) in ad_hoc.iter().enumerate() {
+                if let Some(node) = node {
+                    topology.route_on_demand(index, node.wlan().index());
+                }
+            }
+            let mut routes = Routes::shortest(topology);
+            for (node, destination, link) in given {
+                routes.set(node.index(), destination.index(), link.index());
             }
             routes
         })
     }
-}
-
-/// The address of a node that was given none: 10.0.0.1 and on.
-fn own_address(node: NodeId) -> IpAddr {
-    let number = (node.0 + 1).to_be_bytes();
-    Ipv4Addr::new(10, number[1], number[2], number[3]).into()
 }

@@ -7,7 +7,6 @@ mod outputs;
 
 use std::time::Duration;
 
-use super::build::CONFIRMED;
 use super::movement::Movement;
 use super::{Egress, World};
 use crate::accounts::DropCause;
@@ -128,7 +127,7 @@ impl World {
         let node =
             |world: &Self, station: StationId| world.cells[wlan.index()].stations[station.index()].node;
         let ends = (node(self, first), node(self, second));
-        let link = self.add_link(name, ends, CONFIRMED);
+        let link = self.add_link(name, ends, WlanConfig::SENSES);
         for (from, to) in [(first, second), (second, first)] {
             let node = node(self, from);
             let port = PortId::of(self.ports.len());

@@ -237,3 +237,25 @@ fn a_way_by_hand_leads_to_a_neighbour_and_in_the_end_to_its_destination() {
         ],
     );
 }
+
+#[test]
+fn a_way_by_hand_to_a_neighbour_that_has_none_is_no_route() {
+    let island = SQUARE.replacen("between = [\"b\", \"d\"]", "between = [\"b\", \"c\"]", 1);
+    let cut =
+        island.find("[links.cd]").expect("it is there")..island.find("[flows.bulk]").expect("it is there");
+    let error = error(&[&island[..cut.start], &island[cut.end..]].concat());
+    assert!(error.contains("flows.bulk.to: flow \"bulk\": there is no way from \"a\" to \"d\""), "{error}");
+}
+
+#[test]
+fn a_way_by_hand_through_a_cell_carries_no_larger_datagrams_than_any_other() {
+    let cell =
+        "[wlans.cell]\nstandard = \"802.11b\"\nstations = [\"a\", \"c\"]\n[tcp]\nsegment = \"4000 B\"\n";
+    let wire = "[links.ac]\nbetween = [\"a\", \"c\"]\nrate = \"1 Mbit/s\"\n";
+    assert!(SQUARE.contains(wire));
+    let through_cell = format!("{}{cell}", SQUARE.replacen(wire, "", 1));
+    let error = error(&through_cell);
+    assert!(error.contains("tcp.segment: flow \"bulk\" makes datagrams of 4040 octets"), "{error}");
+    let beside_it = through_cell.replacen("routes = { d = \"c\" }", "routes = { d = \"b\" }", 1);
+    read(&beside_it).unwrap_or_else(|error| panic!("{error}"));
+}

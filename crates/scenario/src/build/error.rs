@@ -1,0 +1,65 @@
+//! Why a scenario cannot run.
+
+use lasthop_sim::world::AodvError;
+use thiserror::Error;
+
+/// Why a scenario cannot run under a scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BuildError {
+    /// An agent cannot work where it would have to sit.
+    #[error("scheme {scheme:?} cannot work at node {node:?} on link {link:?}: {problem}")]
+    Agent {
+        /// The scheme.
+        scheme: String,
+        /// The node.
+        node: String,
+        /// The link.
+        link: String,
+        /// What is missing.
+        problem: &'static str,
+    },
+    /// A node cannot look for routes on demand.
+    #[error("node {node:?}: {problem}")]
+    OnDemand {
+        /// The node.
+        node: String,
+        /// Why not.
+        problem: AodvError,
+    },
+    /// The ways of real hosts are their kernels'.
+    #[error("the stations of {wlan:?} look for routes on demand, which is for simulated nodes only")]
+    RealHosts {
+        /// The cell.
+        wlan: String,
+    },
+    /// Ways given by hand lead back to where they began.
+    #[error("packets at {node:?} for {destination:?} would go in circles; expected a way that gets there")]
+    Circle {
+        /// A node on the circle, with a way given by hand.
+        node: String,
+        /// Where packets would never arrive.
+        destination: String,
+    },
+    /// Stations were never so far apart as they are to be.
+    #[error(
+        "in {draws} draws with seed {seed} the two stations were never so many hops apart; expected other hops, another area or another range"
+    )]
+    Placement {
+        /// The cell.
+        wlan: String,
+        /// The seed.
+        seed: u64,
+        /// How often places were drawn.
+        draws: u32,
+    },
+    /// A flow's ends are not connected.
+    #[error("flow {flow:?}: there is no way from {from:?} to {to:?}")]
+    NoRoute {
+        /// The flow.
+        flow: String,
+        /// Its sender.
+        from: String,
+        /// Its receiver.
+        to: String,
+    },
+}

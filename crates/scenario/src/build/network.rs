@@ -1,0 +1,109 @@
+//! What the nodes and links of a scenario come to: routes and roles, seats for agents. No scheme and no seed
+//! changes any of it.
+
+use lasthop_schemes::Seat;
+use lasthop_sim::NodeConfig;
+use lasthop_sim::routing::{Routes, Topology};
+use lasthop_sim::world::aodv_address;
+
+use super::seats::{SeatedAgent, Seats};
+use super::{BuildError, Scenario};
+use crate::model::{FlowModel, Link, SchemeChoice};
+
+/// A scenario's network, with a way for each of its flows.
+pub(crate) struct Network<'a> {
+    scenario: &'a Scenario,
+    routes: Routes,
+    /// Nodes are the scenario's.
+    seats: Seats<usize>,
+}
+
+impl<'a> Network<'a> {
+    /// The network, if packets can travel it as the scenario wants them to.
+    pub(crate) fn of(scenario: &'a Scenario) -> Result<Self, BuildError> {
+        let routes = routes(scenario);
+        let seats = seats(scenario, &routes);
+        let network = Self { scenario, routes, seats };
+        network.check_on_demand()?;
+        network.check_circles()?;
+        let leads = |flow: &FlowModel| network.routes.lead(flow.from, flow.to);
+        scenario.flows.iter().try_for_each(|flow| scenario.require_route(flow, leads(flow)))?;
+        Ok(network)
+    }
+
+    /// A scheme's agents, each able to work where it sits.
+    pub(crate) fn agents(&self, scheme: &SchemeChoice) -> Result<Vec<SeatedAgent<usize>>, BuildError> {
+        self.seats.agents(self.scenario, scheme)
+    }
+
+    /// Whether a flow's packets cross an 802.11 cell.
+    pub(crate) fn crosses_a_wlan(&self, flow: &FlowModel) -> bool {
+        let links = &self.scenario.links;
+        self.routes.are_on_demand(flow.from, flow.to)
+            || self
+                .routes
+                .path(flow.from, flow.to)
+                .any(|hop| matches!(links[hop.link].link, Link::Radio { .. }))
+    }
+
+    /// The stations of cells with routing on demand can all have it.
+    fn check_on_demand(&self) -> Result<(), BuildError> {
+        let Self { scenario, routes, .. } = self;
+        for (index, cell) in scenario.wlans.iter().enumerate().filter(|(_, cell)| cell.routing.is_some()) {
+            for station in &cell.stations {
+                let hops = routes.topology().hops(station.node).iter();
+                let ends = hops.map(|hop| (scenario.links[hop.link].link.is_of_cell(index), hop.to));
+                for (is_of_cell, node) in std::iter::once((true, station.node)).chain(ends) {
+                    aodv_address(is_of_cell, NodeConfig::default_address(node)).map_err(|problem| {
+                        BuildError::OnDemand { node: scenario.nodes[station.node].name.clone(), problem }
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// No way by hand closes a circle. Shortest ways alone close none, so that every circle has one by hand on it.
+    fn check_circles(&self) -> Result<(), BuildError> {
+        let Self { scenario, routes, .. } = self;
+        match scenario.routes.iter().find(|route| routes.goes_in_circles(route.node, route.destination)) {
+            None => Ok(()),
+            Some(route) => Err(BuildError::Circle {
+                node: scenario.nodes[route.node].name.clone(),
+                destination: scenario.nodes[route.destination].name.clone(),
+            }),
+        }
+    }
+}
+
+/// The routes that the world will have.
+fn routes(scenario: &Scenario) -> Routes {
+    let mut topology = Topology::of(scenario.nodes.len());
+    for link in &scenario.links {
+        topology.join(link.ends.0, link.ends.1);
+    }
+    for (index, cell) in scenario.wlans.iter().enumerate().filter(|(_, cell)| cell.routing.is_some()) {
+        for station in &cell.stations {
+            topology.route_on_demand(station.node, index);
+        }
+    }
+    let mut routes = Routes::shortest(topology);
+    for route in &scenario.routes {
+        routes.set(route.node, route.destination, route.link);
+    }
+    routes
+}
+
+fn seats(scenario: &Scenario, routes: &Routes) -> Seats<usize> {
+    let roles = scenario.roles();
+    let seat = |node: usize| Seat { role: roles[node], address: NodeConfig::default_address(node) };
+    let mut seats = Seats::default();
+    for (index, link) in scenario.links.iter().enumerate().filter(|(_, link)| link.link.is_wireless()) {
+        for end in [link.ends.0, link.ends.1] {
+            seats.watch((end, end), seat(end), index);
+        }
+    }
+    let nodes: Vec<(usize, usize, Seat)> = (0..roles.len()).map(|node| (node, node, seat(node))).collect();
+    seats.watch_at_routers(&nodes, |router, host| Some(routes.hop(router, host)?.link));
+    seats
+}

@@ -1,0 +1,165 @@
+//! Random small networks.
+
+use std::time::Duration;
+
+use lasthop_packet::{Bitrate, Probability, Rng};
+use lasthop_scenario::{
+    FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
+};
+use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
+use lasthop_sim::{
+    Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
+    Sojourn, StateSource, WiredConfig, WirelessConfig,
+};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
+
+/// Fixed hosts, a base station and mobile hosts; data in both directions.
+pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
+    let mut rng = Rng::named(shape, "scenario");
+    let node = |name: String, kind| NodeModel {
+        name,
+        kind,
+        role: None,
+        processing_delay: Duration::ZERO,
+        buffer: None,
+        position: lasthop_sim::wifi::Position::default(),
+    };
+    let mobiles = 1 + rng.below(2) as usize;
+    let mut nodes =
+        vec![node("server".to_owned(), NodeKind::Host), node("base".to_owned(), NodeKind::Router)];
+    nodes.extend((0..mobiles).map(|number| node(format!("mobile {number}"), NodeKind::Host)));
+    let mut links = vec![LinkModel { ends: (0, 1), link: Link::Wired(wired(&mut rng)) }];
+    let cell = (rng.below(2) == 0).then(|| "cell".to_owned());
+    for number in 0..mobiles {
+        let config = wireless(number, reports_fate, &mut rng);
+        links.push(LinkModel { ends: (1, 2 + number), link: Link::Wireless { config, cell: cell.clone() } });
+    }
+    let mut flows: Vec<FlowModel> =
+        (0..=rng.below(3)).map(|number| flow(number, mobiles, &mut rng)).collect();
+    flows.extend((0..rng.below(3)).map(|number| datagrams(number, mobiles, &mut rng)));
+    Scenario {
+        name: "random".to_owned(),
+        description: String::new(),
+        files: Vec::new(),
+        duration: Duration::from_secs(5_000),
+        stop_when_done: true,
+        nodes,
+        links,
+        wlans: Vec::new(),
+        routes: Vec::new(),
+        flows,
+        schemes: vec![SchemeChoice::no_loss()],
+        baseline: 0,
+        seeds: vec![1],
+        measure: Vec::new(),
+        trial: Trial::default(),
+    }
+}
+
+fn direction(rng: &mut Rng) -> Direction {
+    let queue = match rng.below(3) {
+        0 => QueueLimit::Unlimited,
+        1 => QueueLimit::Packets(5 + rng.below(50)),
+        _ => QueueLimit::Octets(8_000 + rng.below(50_000)),
+    };
+    let rate = Bitrate::from_bps(300_000 + rng.below(5_000_000)).expect("above zero");
+    let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability");
+    Direction { capacity: Capacity::Fixed(rate), queue, loss }
+}
+
+fn wired(rng: &mut Rng) -> WiredConfig {
+    WiredConfig {
+        name: "wire".to_owned(),
+        forward: direction(rng),
+        backward: direction(rng),
+        delay: Duration::from_millis(rng.below(150)),
+        jitter: lasthop_sim::Jitter::None,
+        clock: Duration::ZERO,
+        seed: None,
+    }
+}
+
+fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig {
+    let acknowledged = Feedback::Acknowledged { timeout: Duration::from_millis(4), ack_octets: 14 };
+    let feedback = if reports_fate {
+        [Feedback::Immediate, acknowledged][rng.below(2) as usize]
+    } else {
+        Feedback::None
+    };
+    let stay = |mean: u64, loss: f64| Sojourn {
+        mean: Duration::from_millis(mean),
+        loss: Probability::new(loss).expect("a probability"),
+    };
+    let channel = ChannelConfig {
+        good: stay(500 + rng.below(3_000), [0.0, 0.02][rng.below(2) as usize]),
+        bad: stay(rng.below(200), [1.0, 0.6][rng.below(2) as usize]),
+        source: StateSource::Markov,
+    };
+    WirelessConfig {
+        name: format!("air {number}"),
+        forward: direction(rng),
+        backward: direction(rng),
+        delay: Duration::from_millis(1),
+        jitter: lasthop_sim::Jitter::None,
+        clock: Duration::from_millis(rng.below(2)),
+        channel,
+        link_layer: LinkLayer { feedback, retransmission_attempts: rng.below(9) as u32 },
+        medium: None,
+        seed: None,
+    }
+}
+
+/// A flow of datagrams that stops.
+fn datagrams(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
+    let message = 1 + rng.below(1472) as u32;
+    let beat = Beat::Interval(Duration::from_millis(2 + rng.below(50)));
+    let constant = Constant { message, beat, jitter: Duration::from_micros(rng.below(2) * 500) };
+    let mean = Duration::from_millis(10 + rng.below(500));
+    let application = match rng.below(3) {
+        0 => Application::Bulk(Bulk { size: None, message: message.max(200) }),
+        1 => Application::Constant(constant),
+        _ => Application::OnOff(OnOff { constant, on: Span::Exponential(mean), off: Span::Fixed(mean) }),
+    };
+    FlowModel {
+        name: format!("datagrams {number}"),
+        stop: Some(Duration::from_millis(500 + rng.below(2_000))),
+        application,
+        transport: TransportModel::Udp,
+        ..flow(number, mobiles, rng)
+    }
+}
+
+fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
+    let mobile = 2 + rng.below(mobiles as u64) as usize;
+    let other = if rng.below(4) == 0 && mobiles > 1 { 5 - mobile } else { 0 };
+    let (from, to) = if rng.below(2) == 0 { (other, mobile) } else { (mobile, other) };
+    let mss = 400 + rng.below(1061) as u32;
+    let mut endpoint = || Config {
+        mss,
+        window: mss * (2 + rng.below(60) as u32),
+        timestamps: rng.below(2) == 0,
+        sack: rng.below(2) == 0,
+        congestion: Congestion::ALL[rng.below(5) as usize],
+        recovery: Recovery::ALL[rng.below(4) as usize],
+        limited_transmit: rng.below(2) == 0,
+        ack_policy: [
+            AckPolicy::EverySegment,
+            AckPolicy::Delayed(Duration::from_millis(200)),
+            AckPolicy::DynDelAck(Duration::from_millis(100)),
+        ][rng.below(3) as usize],
+        ..Config::default()
+    };
+    FlowModel {
+        name: format!("flow {number}"),
+        from,
+        to,
+        transport: TransportModel::Tcp(TcpModel {
+            sender: endpoint(),
+            receiver: endpoint(),
+            opening: [Opening::Handshake, Opening::Established][rng.below(2) as usize],
+        }),
+        application: Application::transfer(Some(1 + rng.below(150_000))),
+        start: Duration::from_millis(rng.below(2_000)),
+        stop: None,
+    }
+}
