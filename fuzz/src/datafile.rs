@@ -33,7 +33,8 @@ pub fn datafile(data: &[u8]) {
     assert!(built.world.accounts().balance());
 }
 
-/// A trace of link states is refused with its line, or can be followed; what a run under it records makes the same run again.
+/// A trace of link states is refused with its line, or can be followed; what a run under it records
+/// makes the same run again.
 pub fn state_trace(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let trace = match StateTrace::parse(text) {
@@ -50,7 +51,8 @@ pub fn state_trace(data: &[u8]) {
 
 const NETWORK: &str = include_str!("../corpus/datafile/manual");
 
-/// Runs a network for a while under a trace: the states that were seen, and the number of events that there were.
+/// Runs a network for a while under a trace: the states that were seen, and the number of events
+/// that there were.
 fn follow(trace: &StateTrace) -> (String, u64) {
     let mut file = datafile::parse(NETWORK, "datafile.dat", Path::new("/nowhere")).expect("a good file");
     for link in &mut file.scenario.links {

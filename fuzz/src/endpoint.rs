@@ -18,11 +18,12 @@ const ENDS: [(IpAddr, u16); 2] =
     [(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 1), (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 2)];
 /// Packets on the wire in one direction; the oldest makes room.
 const ON_THE_WIRE: usize = 256;
-/// Of a window that is told with a scale, the peer may use up to a unit more (RFC 7323, section 2.3).
+/// Of a window that is told with a scale, the peer may use up to a unit more (RFC 7323, section
+/// 2.3).
 const LARGEST_UNIT: usize = 1 << 14;
 
-/// No segments, times and calls make an endpoint panic, alter or reorder data, hold more than its window, run hot or send more than its
-/// window.
+/// No segments, times and calls make an endpoint panic, alter or reorder data, hold more than its
+/// window, run hot or send more than its window.
 pub fn tcp_endpoint(data: &[u8]) {
     let mut octets = Octets(data);
     let mut bench = Bench::new(&mut octets);
@@ -260,7 +261,8 @@ impl End {
         Packet::tcp_segment(Ip::new(here.0, there.0), tcp, Payload::EMPTY)
     }
 
-    /// What it sends are the octets that were written, at their numbers, and outstanding from then on.
+    /// What it sends are the octets that were written, at their numbers, and outstanding from then
+    /// on.
     fn assert_sends(&self, packet: &Packet) {
         let tcp = packet.tcp().expect("it sends segments");
         if packet.payload().is_empty() {

@@ -10,7 +10,8 @@ use lasthop_packet::wire::checksums_are_right;
 /// Octets before a frame's own: flags, start and offset of the checksum, segment size.
 const HEAD: usize = 7;
 
-/// A frame that nobody edited leaves verbatim; an edited one leaves whole and with right checksums, as does one that was kept.
+/// A frame that nobody edited leaves verbatim; an edited one leaves whole and with right checksums,
+/// as does one that was kept.
 pub fn frames(data: &[u8]) {
     let Some((head, octets)) = data.split_first_chunk::<HEAD>() else { return };
     let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);

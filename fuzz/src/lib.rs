@@ -14,9 +14,11 @@
 //!
 //! [`octets`] reads choices from an input, for the targets that are not text.
 //!
-//! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a few
-//! small files in `corpus/<target>/`. The crate under test replays them in its ordinary tests, with this module included by its
-//! path. Only files that somebody named are committed; what a run of the fuzzer finds has a hash for a name and is ignored.
+//! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a
+//! `[[bin]]` in `Cargo.toml`, and a few small files in `corpus/<target>/`. The crate under test
+//! replays them in its ordinary tests, with this module included by its path. Only files that
+//! somebody named are committed; what a run of the fuzzer finds has a hash for a name and is
+//! ignored.
 
 pub mod agents;
 pub mod capacity;

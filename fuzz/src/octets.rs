@@ -43,7 +43,8 @@ impl Octets<'_> {
         from[self.below(from.len())]
     }
 
-    /// 0 to 100 s, short ones more often: each step of the octet's high half is about three times as long.
+    /// 0 to 100 s, short ones more often: each step of the octet's high half is about three times
+    /// as long.
     pub fn time(&mut self) -> Duration {
         let octet = self.octet();
         let micros = [0, 1, 10, 100, 300, 1_000, 3_000, 10_000, 20_000, 40_000, 100_000, 300_000];

@@ -45,7 +45,8 @@ fn assert_survives(packet: &Packet) {
     assert_eq!(again.payload(), packet.payload());
 }
 
-/// A quotation is of a segment that the message's receiver sent; an error message about a segment quotes that segment.
+/// A quotation is of a segment that the message's receiver sent; an error message about a segment
+/// quotes that segment.
 pub fn quotation(data: &[u8]) {
     let Ok(packet) = parse(Bytes::copy_from_slice(data)) else { return };
     if let Some(quotation) = Quotation::of(&packet) {

@@ -8,7 +8,8 @@ use lasthop_live::gateway::control::{Command, parse_flow, read_question};
 use lasthop_live::gateway::http;
 use lasthop_scenario::{Overrides, Settings};
 
-/// A question to the gateway is refused with what was expected, or the same when it is written and read again.
+/// A question to the gateway is refused with what was expected, or the same when it is written and
+/// read again.
 pub fn gateway_question(data: &[u8]) {
     match read_question(data) {
         Err(why) => assert!(why.contains("expected a line such as"), "{why}"),
@@ -36,7 +37,8 @@ fn connection(text: &str) {
     }
 }
 
-/// A request to change links is refused with a reason and changes nothing, or all of it is in force.
+/// A request to change links is refused with a reason and changes nothing, or all of it is in
+/// force.
 pub fn link_changes(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -73,7 +75,8 @@ pub fn link_changes(data: &[u8]) {
 
 const EMULATED: &str = include_str!("../corpus/swept-scenario.toml");
 
-/// Whatever comes over HTTP has one answer, and only GET of a page the page. A request that is whole stays so.
+/// Whatever comes over HTTP has one answer, and only GET of a page the page. A request that is
+/// whole stays so.
 pub fn http_request(data: &[u8]) {
     let Some((piece, request)) = data.split_first() else { return };
     let start = &request[..usize::from(*piece).min(request.len())];

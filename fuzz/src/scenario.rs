@@ -24,7 +24,8 @@ pub fn scenario(data: &[u8]) {
     }
 }
 
-/// A sweep of a committed scenario either has an error with a place, or a first point that can be built.
+/// A sweep of a committed scenario either has an error with a place, or a first point that can be
+/// built.
 pub fn sweep(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // A sweep may name any file; only the one that is committed for this is to be read.
@@ -43,5 +44,6 @@ pub fn sweep(data: &[u8]) {
     }
 }
 
-/// Where the scenario stands that is swept: from the fuzz package, and from the crate whose tests replay the corpus.
+/// Where the scenario stands that is swept: from the fuzz package, and from the crate whose tests
+/// replay the corpus.
 const SWEPT: &str = if cfg!(test) { "../../fuzz/corpus" } else { "corpus" };

@@ -12,27 +12,30 @@ use crate::transfer::{FlowState, ImportError, Whose};
 
 /// A transport-aware state machine at the edge of a wireless hop.
 ///
-/// It has a seat: a node, with the interfaces that it watches there. These are its radio side, all others
-/// and the node itself its core side, and it sees every packet that crosses from one to the other. A packet
-/// between two watched interfaces crosses twice: in from the radio side, and out again. What the agent
-/// sends takes the node's route to its destination, and is not shown to it again.
+/// It has a seat: a node, with the interfaces that it watches there. These are its radio side, all
+/// others and the node itself its core side, and it sees every packet that crosses from one to the
+/// other. A packet between two watched interfaces crosses twice: in from the radio side, and out
+/// again. What the agent sends takes the node's route to its destination, and is not shown to it
+/// again.
 ///
-/// It reads no clock, draws from no randomness but [`Context::rng`], and does nothing but what its return
-/// value and its context say.
+/// It reads no clock, draws from no randomness but [`Context::rng`], and does nothing but what its
+/// return value and its context say.
 pub trait Agent: Send {
     /// Decides the fate of a packet that came in from `from`.
     ///
     /// Whatever it does not understand it forwards untouched.
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict;
 
-    /// Takes note of a packet that went on without asking, under [`Context::allow_bypass`]. Only for agents that let something pass.
+    /// Takes note of a packet that went on without asking, under [`Context::allow_bypass`]. Only
+    /// for agents that let something pass.
     fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         let _ = (packet, from, cx);
     }
 
-    /// Learns whose packets come next: directions from the core side to the radio side. With very many connections, each one's state
-    /// is far from the processor, and an agent that looks at all of them now waits for them at once and not one after the other. It
-    /// changes nothing, and need not come true.
+    /// Learns whose packets come next: directions from the core side to the radio side. With very
+    /// many connections, each one's state is far from the processor, and an agent that looks at all
+    /// of them now waits for them at once and not one after the other. It changes nothing, and need
+    /// not come true.
     fn prefetch(&self, connections: &[FlowKey]) {
         let _ = connections;
     }
@@ -42,8 +45,8 @@ pub trait Agent: Send {
         let _ = (event, cx);
     }
 
-    /// A message from the agent in the seat at the node with this address ([`Context::tell`]). It may come from
-    /// anywhere: what it says is to be checked.
+    /// A message from the agent in the seat at the node with this address ([`Context::tell`]). It
+    /// may come from anywhere: what it says is to be checked.
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
         let _ = (from, octets, cx);
     }
@@ -63,13 +66,15 @@ pub trait Agent: Send {
         LinkSenses::empty()
     }
 
-    /// How many packets the agent holds to send on, of those that it absorbed or made; a world reports them beside its accounts.
+    /// How many packets the agent holds to send on, of those that it absorbed or made; a world
+    /// reports them beside its accounts.
     fn held(&self) -> u64 {
         0
     }
 
-    /// Octets of memory that it has allocated for what it keeps of packets and connections; never more than
-    /// [`Context::budget`] allows, unless the budget has shrunk since. A connection's fixed state does not count.
+    /// Octets of memory that it has allocated for what it keeps of packets and connections; never
+    /// more than [`Context::budget`] allows, unless the budget has shrunk since. A connection's
+    /// fixed state does not count.
     fn octets(&self) -> usize {
         0
     }
@@ -85,32 +90,36 @@ pub trait Agent: Send {
         Owed::default()
     }
 
-    /// Takes the state of these connections out, with the packets that it holds of them: it sends nothing, and
-    /// does not know them any more.
+    /// Takes the state of these connections out, with the packets that it holds of them: it sends
+    /// nothing, and does not know them any more.
     ///
-    /// The law: once another agent of the same scheme and settings has [imported](Agent::import) all of it,
-    /// at any moment, connections end as they would have ended; they may for a while be slower.
+    /// The law: once another agent of the same scheme and settings has [imported](Agent::import)
+    /// all of it, at any moment, connections end as they would have ended; they may for a while be
+    /// slower.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         let _ = (whose, cx);
         Vec::new()
     }
 
-    /// Goes on with a connection from the state that another agent of the scheme had of it. The state may come
-    /// from a file or another machine: it may be anything.
+    /// Goes on with a connection from the state that another agent of the scheme had of it. The
+    /// state may come from a file or another machine: it may be anything.
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let _ = cx;
         Err(ImportError::OtherScheme(state.scheme.to_string()))
     }
 
-    /// Sends on everything that it holds, in order, because it will not be called again or is to be taken out of the path.
+    /// Sends on everything that it holds, in order, because it will not be called again or is to be
+    /// taken out of the path.
     ///
     /// The law: afterwards [`Agent::held`] is 0, and the agent may be called on as before.
     fn drain(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
     }
 
-    /// Sends on what it holds of one connection, in order, and forgets it, because it will see no more of it: a world has set the
-    /// connection aside. `connection` is its direction from the core side to the radio side. One that it does not know is no matter. What it owes of it is lost.
+    /// Sends on what it holds of one connection, in order, and forgets it, because it will see no
+    /// more of it: a world has set the connection aside. `connection` is its direction from the
+    /// core side to the radio side. One that it does not know is no matter. What it owes of it is
+    /// lost.
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         let _ = (connection, cx);
     }
@@ -135,7 +144,8 @@ impl Side {
         }
     }
 
-    /// The connection, by its direction from the core side to the radio side, of a packet that came from this side with this key.
+    /// The connection, by its direction from the core side to the radio side, of a packet that came
+    /// from this side with this key.
     #[must_use]
     pub const fn connection(self, key: FlowKey) -> FlowKey {
         match self {

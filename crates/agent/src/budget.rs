@@ -2,9 +2,9 @@
 
 /// How much an agent may remember. The world sets it, and passes it in each call.
 ///
-/// Octets are what memory really costs: allocations, not payloads. Every store that grows with traffic
-/// counts towards them (segment caches, queues, scoreboards); a connection's fixed state does not,
-/// which `flows` bounds. At a bound packets pass untouched.
+/// Octets are what memory really costs: allocations, not payloads. Every store that grows with
+/// traffic counts towards them (segment caches, queues, scoreboards); a connection's fixed state
+/// does not, which `flows` bounds. At a bound packets pass untouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Connections at a time, 1 or more.

@@ -2,19 +2,24 @@
 
 use lasthop_packet::{FlowKey, Seq};
 
-/// What may go on at once of a connection, by what is known of its data in one direction; the agent is shown it afterwards, by
-/// [`crate::Agent::on_bypass`].
+/// What may go on at once of a connection, by what is known of its data in one direction; the agent
+/// is shown it afterwards, by [`crate::Agent::on_bypass`].
 ///
-/// It is an offer to worlds in which asking is dear: a gateway has the kernel forward such packets, and reads copies of them. A world that
-/// takes it up lets a packet pass only if it has ACK set, no other flag but PSH, no option but timestamps, and,
+/// It is an offer to worlds in which asking is dear: a gateway has the kernel forward such packets,
+/// and reads copies of them. A world that takes it up lets a packet pass only if it has ACK set, no
+/// other flag but PSH, no option but timestamps, and,
 ///
-/// - in that direction, no data, or data that begins where the data before it ended, all of which has gone on, and ends within the limits;
-/// - in the other direction, data, or an acknowledgment of more than any before it; within the limits.
+/// - in that direction, no data, or data that begins where the data before it ended, all of which
+///   has gone on, and ends within the limits;
+/// - in the other direction, data, or an acknowledgment of more than any before it; within the
+///   limits.
 ///
-/// Where the agent does not answer in time, everything of the connection passes, as if there were no agent.
+/// Where the agent does not answer in time, everything of the connection passes, as if there were
+/// no agent.
 ///
-/// It shows the agent every packet that passed, of both directions in the order in which they went on. One that it cannot show is to the
-/// agent as if it had taken another way. A world that always asks is as right.
+/// It shows the agent every packet that passed, of both directions in the order in which they went
+/// on. One that it cannot show is to the agent as if it had taken another way. A world that always
+/// asks is as right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bypass {
     /// The direction of the data.

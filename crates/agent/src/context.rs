@@ -11,14 +11,16 @@ use crate::bypass::Bypass;
 use crate::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, DropReason};
 use crate::report::Report;
 
-/// What an agent wants sent and told, in order. Owned by the world, which empties it after each call.
+/// What an agent wants sent and told, in order. Owned by the world, which empties it after each
+/// call.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// Packets to send, each with the side that it leaves to.
     pub packets: Vec<(Side, Packet)>,
     /// Telemetry.
     pub reports: Vec<Report>,
-    /// What may pass from now on without asking, once the packets above have left. A world is free to ignore it.
+    /// What may pass from now on without asking, once the packets above have left. A world is free
+    /// to ignore it.
     pub bypasses: Vec<Bypass>,
     /// Messages to the agents in other seats, each with the address of their node.
     pub messages: Vec<(IpAddr, Bytes)>,
@@ -53,9 +55,9 @@ impl<'a> Context<'a> {
         Self { neighbour, ..self }
     }
 
-    /// The node at the other end of the radio link that the packet or the link event of this call is on:
-    /// where a packet from the core side goes next, where one from the radio side comes from. `None` in a
-    /// call that is about no link, and where the world does not know.
+    /// The node at the other end of the radio link that the packet or the link event of this call
+    /// is on: where a packet from the core side goes next, where one from the radio side comes
+    /// from. `None` in a call that is about no link, and where the world does not know.
     pub const fn neighbour(&self) -> Option<IpAddr> {
         self.neighbour
     }
@@ -66,8 +68,8 @@ impl<'a> Context<'a> {
         Self { may_owe, ..self }
     }
 
-    /// Whether the agent may take on a new obligation for the connection of this call. Not where the world is
-    /// at a bound, or wants the agent out of the connection's path as soon as it is
+    /// Whether the agent may take on a new obligation for the connection of this call. Not where
+    /// the world is at a bound, or wants the agent out of the connection's path as soon as it is
     /// [free](crate::Obligation::Free).
     pub const fn may_owe(&self) -> bool {
         self.may_owe
@@ -93,8 +95,8 @@ impl<'a> Context<'a> {
         self.outbox.packets.push((to, packet));
     }
 
-    /// Sends a message to the agent in the seat at the node with this address, if there is one: nothing says
-    /// that it arrives. See [`Agent::on_message`](crate::Agent::on_message).
+    /// Sends a message to the agent in the seat at the node with this address, if there is one:
+    /// nothing says that it arrives. See [`Agent::on_message`](crate::Agent::on_message).
     pub fn tell(&mut self, peer: IpAddr, message: Bytes) {
         self.outbox.messages.push((peer, message));
     }
@@ -104,7 +106,8 @@ impl<'a> Context<'a> {
         self.outbox.reports.push(report);
     }
 
-    /// Reports that data was dropped that is not the packet in hand, or only a part of it, which no verdict tells.
+    /// Reports that data was dropped that is not the packet in hand, or only a part of it, which no
+    /// verdict tells.
     pub fn report_dropped(&mut self, packet: &Packet, octets: usize, reason: DropReason) {
         let report = match packet.tcp() {
             Some(tcp) => Report::of(&DROPPED_HELD).at(tcp.seq),
@@ -120,7 +123,8 @@ impl<'a> Context<'a> {
         self.outbox.bypasses.push(bypass);
     }
 
-    /// The same call, with another outbox and a budget beside others: how a stack calls one of its agents.
+    /// The same call, with another outbox and a budget beside others: how a stack calls one of its
+    /// agents.
     pub(crate) fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
         let budget = self.budget.beside(taken);
         let Self { now, neighbour, may_owe, .. } = *self;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Something that is counted. Each is a constant in the module that counts it: a scheme may have counters of its own.
+/// Something that is counted. Each is a constant in the module that counts it: a scheme may have
+/// counters of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Counter {
     /// Its name in results, such as `local_retransmits`.
@@ -114,8 +115,9 @@ impl Tally {
     }
 }
 
-/// A struct of counts that are always there, one field each, and a [`Counter`] for each: the one place that says field, constant, name in
-/// results, and, as the field's doc comment, what is counted.
+/// A struct of counts that are always there, one field each, and a [`Counter`] for each: the one
+/// place that says field, constant, name in results, and, as the field's doc comment, what is
+/// counted.
 ///
 /// ```
 /// lasthop_agent::counters! {

@@ -8,13 +8,14 @@ use lasthop_packet::{FlowKey, Instant};
 use crate::slab::{Slab, Slot};
 use crate::timer_heap::TimerHeap;
 
-/// State `S` and a timer for each flow, as many flows as the world's budget allows ([`crate::Budget::flows`]). At the bound the flow
-/// that has been idle longest makes room, if it has been idle for the grace time; else the new flow gets no state and passes
-/// through untouched.
+/// State `S` and a timer for each flow, as many flows as the world's budget allows
+/// ([`crate::Budget::flows`]). At the bound the flow that has been idle longest makes room, if it
+/// has been idle for the grace time; else the new flow gets no state and passes through untouched.
 #[derive(Debug)]
 pub struct FlowTable<S> {
     slab: Slab<Flow<S>>,
-    /// The slot that was last asked for, because it mostly is the next one too: a packet asks for its flow several times.
+    /// The slot that was last asked for, because it mostly is the next one too: a packet asks for
+    /// its flow several times.
     asked: Option<Slot>,
     timers: TimerHeap,
     grace: Duration,
@@ -51,8 +52,8 @@ impl<S> FlowTable<S> {
         self.slab.get_mut(slot).map(|flow| &mut flow.state)
     }
 
-    /// Adds a flow to at most `flows`. `Err` gives the state back where the table is full of flows in use; `Ok` holds the flow that
-    /// made room.
+    /// Adds a flow to at most `flows`. `Err` gives the state back where the table is full of flows
+    /// in use; `Ok` holds the flow that made room.
     pub fn insert(
         &mut self,
         key: FlowKey,
@@ -75,8 +76,9 @@ impl<S> FlowTable<S> {
         self.remove(idlest).map(|state| (idlest, state))
     }
 
-    /// The flow that must go before another fits among `flows`: none unless the table is full and the idlest is past its grace. For
-    /// schemes that have something to put in order first; others leave it to [`FlowTable::insert`].
+    /// The flow that must go before another fits among `flows`: none unless the table is full and
+    /// the idlest is past its grace. For schemes that have something to put in order first; others
+    /// leave it to [`FlowTable::insert`].
     pub fn next_to_go(&self, flows: usize, now: Instant) -> Option<FlowKey> {
         let (last_used, idlest) = self.idlest()?;
         (self.len() >= flows && now.since(last_used) >= self.grace).then_some(idlest)
@@ -113,7 +115,8 @@ impl<S> FlowTable<S> {
         self.slab.is_empty()
     }
 
-    /// Sets the timer of a flow, in place of one that is set already. A flow that is not there has none.
+    /// Sets the timer of a flow, in place of one that is set already. A flow that is not there has
+    /// none.
     pub fn set_timer(&mut self, key: FlowKey, at: Instant) {
         let Some(slot) = self.find_mut(key) else { return };
         let Some(flow) = self.slab.get_mut(slot) else { return };
@@ -149,8 +152,9 @@ impl<S> FlowTable<S> {
         self.slab.key(slot)
     }
 
-    /// The states of those of the flows that are here, with a chance to look at each. What is looked at comes from memory for all
-    /// of them at once, because none is looked for by way of another.
+    /// The states of those of the flows that are here, with a chance to look at each. What is
+    /// looked at comes from memory for all of them at once, because none is looked for by way of
+    /// another.
     pub fn prefetch(&self, keys: &[FlowKey], look: impl Fn(&S)) {
         self.slab.prefetch(keys, |_, flow| {
             black_box(flow.due);

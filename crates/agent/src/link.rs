@@ -5,7 +5,8 @@ use lasthop_packet::{Instant, Packet};
 use std::fmt;
 use std::time::Duration;
 
-/// Something that the link layer of a watched interface saw; [`crate::Context::neighbour`] says which one.
+/// Something that the link layer of a watched interface saw; [`crate::Context::neighbour`] says
+/// which one.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkEvent<'a> {
     /// The fate of one frame that this node transmitted. Needs [`LinkSenses::FRAME_FATE`].
@@ -16,16 +17,17 @@ pub enum LinkEvent<'a> {
         fate: Fate,
         /// Transmissions of this frame so far, the first included; 1 or more.
         transmissions: u32,
-        /// From the packet's arrival in the interface's queue to the start of its first transmission.
+        /// From the packet's arrival in the interface's queue to the start of its first
+        /// transmission.
         queueing: Duration,
-        /// Of that time, what it spent at the head of the queue: the time to get the medium. `None` where the link layer does not
-        /// tell the two apart.
+        /// Of that time, what it spent at the head of the queue: the time to get the medium. `None`
+        /// where the link layer does not tell the two apart.
         access: Option<Duration>,
         /// Air time that the frame's transmissions have taken so far.
         air_time: Duration,
     },
-    /// This node has learned what became of one transmission of a frame; comes before a fate that follows from
-    /// it. Needs [`LinkSenses::ATTEMPTS`].
+    /// This node has learned what became of one transmission of a frame; comes before a fate that
+    /// follows from it. Needs [`LinkSenses::ATTEMPTS`].
     Attempt {
         /// The packet in the frame.
         packet: &'a Packet,
@@ -33,7 +35,8 @@ pub enum LinkEvent<'a> {
         transmission: u32,
         /// When it began: that of an 802.11 frame with its RTS or CTS-to-self.
         began: Instant,
-        /// Whether the receiver's link layer has confirmed it. An unconfirmed one may have arrived all the same.
+        /// Whether the receiver's link layer has confirmed it. An unconfirmed one may have arrived
+        /// all the same.
         is_confirmed: bool,
     },
 }
@@ -60,7 +63,8 @@ impl<'a> LinkEvent<'a> {
 pub enum Fate {
     /// The receiver's link layer confirmed it.
     Delivered,
-    /// The first transmission was not confirmed; more will follow unless a [`Fate::GivenUp`] comes right behind.
+    /// The first transmission was not confirmed; more will follow unless a [`Fate::GivenUp`] comes
+    /// right behind.
     FirstTransmissionFailed,
     /// No transmission was confirmed and no more will follow.
     GivenUp,
@@ -93,7 +97,8 @@ impl LinkSenses {
         all.into_iter().filter(|(sense, _)| self.contains(*sense)).map(|(_, name)| name).collect()
     }
 
-    /// What is in `self` and missing in `offered`, as a sentence for the user; `None` if nothing is.
+    /// What is in `self` and missing in `offered`, as a sentence for the user; `None` if nothing
+    /// is.
     pub fn missing_from(self, offered: Self) -> Option<&'static str> {
         let missing = self - offered;
         if missing.contains(Self::FRAME_FATE) {

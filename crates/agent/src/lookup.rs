@@ -7,9 +7,9 @@ use hashbrown::HashMap;
 
 /// A hash map that nobody can iterate over, so that no result depends on its order.
 ///
-/// Its hash keys are drawn at random, the one thing on this floor that is: on a real access point anybody may choose
-/// addresses and ports, and with keys that he knows he could make every look-up slow. Nothing that can be seen from outside, but
-/// for the time that it takes, depends on them.
+/// Its hash keys are drawn at random, the one thing on this floor that is: on a real access point
+/// anybody may choose addresses and ports, and with keys that he knows he could make every look-up
+/// slow. Nothing that can be seen from outside, but for the time that it takes, depends on them.
 #[derive(Debug, Clone)]
 pub struct Lookup<K, V> {
     entries: HashMap<K, V, RandomState>,

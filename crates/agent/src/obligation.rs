@@ -2,17 +2,19 @@
 
 /// What an agent owes of a connection.
 ///
-/// Worlds never step aside from, evict or reload away a connection that is not [`Obligation::Free`]: they
-/// wait, count the octets at risk, and at a bound refuse new obligations first ([`crate::Context::may_owe`]).
+/// Worlds never step aside from, evict or reload away a connection that is not
+/// [`Obligation::Free`]: they wait, count the octets at risk, and at a bound refuse new obligations
+/// first ([`crate::Context::may_owe`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Obligation {
     /// Nothing: the agent may be taken out of the path at any time.
     #[default]
     Free,
-    /// It has acknowledged so many octets that may not have been delivered, and that it can still deliver.
+    /// It has acknowledged so many octets that may not have been delivered, and that it can still
+    /// deliver.
     Owes(u64),
-    /// It is an end of both legs, which have sequence numbers of their own: without it the connection breaks.
-    /// So many octets are acknowledged on one leg and not on the other.
+    /// It is an end of both legs, which have sequence numbers of their own: without it the
+    /// connection breaks. So many octets are acknowledged on one leg and not on the other.
     Terminates(u64),
 }
 

@@ -8,8 +8,8 @@ use crate::packet_queue::FIRST;
 
 /// Segments in sequence order with notes of type `N` on each; at most `capacity` of them.
 ///
-/// Order is relative to the lowest sequence number held and so survives the wrap, as long as all that is held lies within
-/// 2^31 octets: TCP's own rule for a window.
+/// Order is relative to the lowest sequence number held and so survives the wrap, as long as all
+/// that is held lies within 2^31 octets: TCP's own rule for a window.
 #[derive(Debug)]
 pub struct SegmentCache<N> {
     segments: VecDeque<Cached<N>>,
@@ -112,8 +112,8 @@ impl<N> SegmentCache<N> {
         self.segments.iter_mut()
     }
 
-    /// Puts a TCP segment in its place, instead of one that starts at the same number. `false` where there is no room or the
-    /// packet is no TCP segment with sequence space.
+    /// Puts a TCP segment in its place, instead of one that starts at the same number. `false`
+    /// where there is no room or the packet is no TCP segment with sequence space.
     pub fn insert(&mut self, mut packet: Packet, notes: N) -> bool {
         let Some(seq) = packet.tcp().map(|tcp| tcp.seq) else { return false };
         let length = packet.segment_len();
@@ -139,7 +139,8 @@ impl<N> SegmentCache<N> {
         true
     }
 
-    /// Forgets the segments that end at or before `ack`, and says what was noted on them, in sequence order.
+    /// Forgets the segments that end at or before `ack`, and says what was noted on them, in
+    /// sequence order.
     pub fn remove_acknowledged(&mut self, ack: Seq) -> impl Iterator<Item = Cached<N>> + '_ {
         std::iter::from_fn(move || {
             let Some(first) = self.segments.front() else {
@@ -161,13 +162,15 @@ impl<N> SegmentCache<N> {
         self.shrink();
     }
 
-    /// Gives memory back once nothing is held: an idle flow is to cost little, and memory that another flow has just given back is
-    /// in the processor's cache, where a flow's own would not be any more.
+    /// Gives memory back once nothing is held: an idle flow is to cost little, and memory that
+    /// another flow has just given back is in the processor's cache, where a flow's own would not
+    /// be any more.
     fn shrink(&mut self) {
         self.segments = VecDeque::new();
     }
 
-    /// The index of the first segment that does not come before `seq`. New data belongs at the end, so look there first.
+    /// The index of the first segment that does not come before `seq`. New data belongs at the end,
+    /// so look there first.
     fn position(&self, seq: Seq) -> usize {
         match self.segments.back() {
             None => 0,

@@ -13,11 +13,12 @@ use crate::obligation::{Obligation, Owed};
 use crate::report::Report;
 use crate::transfer::{FlowState, ImportError, Whose};
 
-/// A stack of agents, the one nearest to the core side first. An empty stack forwards everything untouched.
+/// A stack of agents, the one nearest to the core side first. An empty stack forwards everything
+/// untouched.
 ///
-/// What an agent sends passes through the agents between it and the side that it sends to. Agents that
-/// answer each other's packets could do so for ever; beyond a bound a packet leaves without being
-/// shown to the agents on its way, and that is reported.
+/// What an agent sends passes through the agents between it and the side that it sends to. Agents
+/// that answer each other's packets could do so for ever; beyond a bound a packet leaves without
+/// being shown to the agents on its way, and that is reported.
 #[derive(Default)]
 pub struct Stack {
     agents: Vec<Box<dyn Agent>>,
@@ -27,8 +28,8 @@ pub struct Stack {
     sent: Outbox,
 }
 
-/// How often agents are asked about packets that other agents of the stack sent, in one call: so often,
-/// and as often for each packet that the agent sent which the world called.
+/// How often agents are asked about packets that other agents of the stack sent, in one call: so
+/// often, and as often for each packet that the agent sent which the world called.
 const ANSWERS: usize = 64;
 
 /// A packet between two agents.
@@ -173,7 +174,8 @@ impl Agent for Stack {
         self.agents.iter().map(|agent| agent.octets()).sum()
     }
 
-    /// The first octet of a message says which agent of the other stack it is for: the same as its sender.
+    /// The first octet of a message says which agent of the other stack it is for: the same as its
+    /// sender.
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
         let Some((layer, octets)) = octets.split_first() else { return };
         if usize::from(*layer) < self.agents.len() {
@@ -189,8 +191,9 @@ impl Agent for Stack {
         self.agents.iter().map(|agent| agent.owed()).fold(Owed::default(), Owed::plus)
     }
 
-    /// The agent nearest to the radio side first. Where another imports in that order, what an agent sends on
-    /// because it has no room for it meets agents on its way that know the connection already.
+    /// The agent nearest to the radio side first. Where another imports in that order, what an
+    /// agent sends on because it has no room for it meets agents on its way that know the
+    /// connection already.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
         for index in (0..self.agents.len()).rev() {
@@ -209,16 +212,17 @@ impl Agent for Stack {
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
-        // What an agent sends on passes through the others, so those nearer to its end come later. As in `drain`, what goes the
-        // other way may be held once more.
+        // What an agent sends on passes through the others, so those nearer to its end come later.
+        // As in `drain`, what goes the other way may be held once more.
         for index in (0..self.agents.len()).chain((0..self.agents.len()).rev()) {
             self.call(index, cx, |agent, cx| agent.release(connection, cx));
         }
     }
 
-    /// What one agent lets go of passes through the others, which may take hold of it: so it goes on until all are empty. Each
-    /// round carries what is held past at least one agent, towards either side; two rounds an agent are enough for agents that do
-    /// not send a packet back to where it came from.
+    /// What one agent lets go of passes through the others, which may take hold of it: so it goes
+    /// on until all are empty. Each round carries what is held past at least one agent, towards
+    /// either side; two rounds an agent are enough for agents that do not send a packet back to
+    /// where it came from.
     fn drain(&mut self, cx: &mut Context<'_>) {
         for _ in 0..2 * self.agents.len() {
             if self.held() == 0 {
@@ -307,8 +311,8 @@ mod tests {
         assert_eq!(stack.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
         let at_bound = Report::of(&AT_BOUND).which("answers within a stack");
         assert!(outbox.reports.contains(&at_bound));
-        // The first sends two packets that leave at once. The second is asked about the packet in hand, and
-        // sends two; each answer leads to two more, and goes on.
+        // The first sends two packets that leave at once. The second is asked about the packet in
+        // hand, and sends two; each answer leads to two more, and goes on.
         let asked = 2 + ANSWERS + 2 * ANSWERS;
         assert_eq!(outbox.packets.len(), 2 * asked);
         assert!(stack.under_way.is_empty());
@@ -332,7 +336,8 @@ mod tests {
         let tcp = Tcp { seq: Seq(7), ..Tcp::default() };
         let mut packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
         let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
-        // From the radio side: the first agent asked answers back there, and the packet ends at the second.
+        // From the radio side: the first agent asked answers back there, and the packet ends at the
+        // second.
         assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Drop(&FULL));
         assert_eq!((outbox.packets.len(), outbox.reports.len()), (2, 0));
         let mut stack = Stack::new(vec![Box::new(Wall), Box::<Keeper>::default()]);

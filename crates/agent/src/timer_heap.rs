@@ -7,8 +7,9 @@ use lasthop_packet::Instant;
 
 use crate::slab::Slot;
 
-/// The order of timers that lie elsewhere, each in a slot: whoever owns them says which still count. To set a timer
-/// anew, or to clear it, touches no other. Memory is proportional to the number of timers that run.
+/// The order of timers that lie elsewhere, each in a slot: whoever owns them says which still
+/// count. To set a timer anew, or to clear it, touches no other. Memory is proportional to the
+/// number of timers that run.
 #[derive(Debug, Default)]
 pub(crate) struct TimerHeap {
     /// May hold stale entries; an entry counts only if the timer in its slot is due then.
@@ -38,7 +39,8 @@ impl TimerHeap {
         self.heap.peek().filter(|Reverse((at, _))| *at <= now).map(|Reverse((_, slot))| *slot)
     }
 
-    /// Keeps the top of the heap valid, and the stale entries fewer than the live ones. `due` says when the timer in a slot is due.
+    /// Keeps the top of the heap valid, and the stale entries fewer than the live ones. `due` says
+    /// when the timer in a slot is due.
     pub(crate) fn prune(&mut self, due: impl Fn(Slot) -> Option<Instant>) {
         while let Some(Reverse((at, slot))) = self.heap.peek()
             && due(*slot) != Some(*at)

@@ -1,5 +1,5 @@
-//! The state of a connection as a value: it moves from one agent to another at a hand-off, a reload or a
-//! restart.
+//! The state of a connection as a value: it moves from one agent to another at a hand-off, a reload
+//! or a restart.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -12,9 +12,9 @@ use crate::flow_table::FlowTable;
 
 /// What one agent knows of one connection.
 ///
-/// The octets have a form of the scheme's own. It begins with a version, refers to no clock but by the time
-/// that has passed, and says everything that the connection needs: an agent that imports it goes on where the
-/// other stopped.
+/// The octets have a form of the scheme's own. It begins with a version, refers to no clock but by
+/// the time that has passed, and says everything that the connection needs: an agent that imports
+/// it goes on where the other stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowState {
     /// Which agent of a stack it comes from, the one nearest to the core side first, from 0.

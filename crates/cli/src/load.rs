@@ -14,7 +14,8 @@ use crate::failure::Failure;
 /// What every command that reads a scenario can be told about it.
 #[derive(Args)]
 pub struct Choices {
-    /// A measured capacity trace in the Mahimahi format, for every link direction of the scenario that follows one
+    /// A measured capacity trace in the Mahimahi format, for every link direction of the scenario
+    /// that follows one
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Put a value in the place of the scenario's; may be given several times
@@ -60,7 +61,8 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     Ok(Loaded::Scenario(Box::new(scenario)))
 }
 
-/// The scheme of this name: one that the scenario names, with its settings there, or else one of the catalogue.
+/// The scheme of this name: one that the scenario names, with its settings there, or else one of
+/// the catalogue.
 pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> {
     if let Some(choice) = scenario.schemes.iter().find(|choice| choice.label == name) {
         return Ok(choice.clone());
@@ -80,7 +82,8 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
     })
 }
 
-/// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among them; else the first takes its place.
+/// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among
+/// them; else the first takes its place.
 pub fn keep_schemes(scenario: &mut Scenario, names: &[String]) -> Result<(), Failure> {
     let baseline = scenario.schemes[scenario.baseline].label.clone();
     let mut kept: Vec<SchemeChoice> = Vec::new();

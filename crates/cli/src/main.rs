@@ -1,7 +1,7 @@
 //! Floor 6: the `lasthop` command.
 //!
-//! Exit codes: 0 success, 1 a failed run, 2 a usage or file error. Results go to standard output, everything else to standard
-//! error.
+//! Exit codes: 0 success, 1 a failed run, 2 a usage or file error. Results go to standard output,
+//! everything else to standard error.
 
 mod commands;
 mod failure;
@@ -41,7 +41,8 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// Run a command, or a shell, behind an emulated link, in real time; needs root
     Emulate(commands::emulate::Arguments),
-    /// Try a scenario between real hosts on this machine: server, gateway and client, the kernel's own TCP, an emulated hop
+    /// Try a scenario between real hosts on this machine: server, gateway and client, the kernel's
+    /// own TCP, an emulated hop
     Try(commands::trial::Arguments),
     /// Run the schemes on this machine's own traffic: the daemon, and what can be asked of it
     Gateway(commands::gateway::Arguments),

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Each crate with its floor. DESIGN.md gives agent and tcp one floor; tcp uses the agent crate's `Deadline`, so it stands above.
+/// Each crate with its floor. DESIGN.md gives agent and tcp one floor; tcp uses the agent crate's
+/// `Deadline`, so it stands above.
 const FLOORS: [(&str, u32); 10] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
@@ -21,7 +22,8 @@ const FLOORS: [(&str, u32); 10] = [
     ("lasthop-cli", 6),
 ];
 
-/// External crates that nothing below the scenario's floor may use: they read clocks, files or the environment, or start threads.
+/// External crates that nothing below the scenario's floor may use: they read clocks, files or the
+/// environment, or start threads.
 const NOT_IN_PURE_CRATES: [&str; 6] = ["rayon", "indicatif", "clap", "anyhow", "tracing", "rand"];
 
 fn packages() -> Vec<Value> {
@@ -85,7 +87,8 @@ fn pure_crates_use_nothing_that_reads_clocks_or_starts_threads() {
     }
 }
 
-/// What is marked as a test is compiled away in a program that lists its tests (`lasthop_needs::tests!`), and in its modules.
+/// What is marked as a test is compiled away in a program that lists its tests
+/// (`lasthop_needs::tests!`), and in its modules.
 #[test]
 fn in_programs_that_list_their_tests_none_is_only_marked_as_one() {
     let mut programs = 0;

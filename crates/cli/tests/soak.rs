@@ -1,7 +1,9 @@
-//! A thousand connections for a long time, while the daemon between them is killed, stopped, continued, restarted and reloaded.
+//! A thousand connections for a long time, while the daemon between them is killed, stopped,
+//! continued, restarted and reloaded.
 //!
-//! `LASTHOP_SOAK_SECONDS` (10), `LASTHOP_SOAK_CONNECTIONS` (300; 1,000 from a minute on) and `LASTHOP_SOAK_SEED` say how long, how many, and
-//! which. `make soak` takes ten minutes, `make soak-brief` one.
+//! `LASTHOP_SOAK_SECONDS` (10), `LASTHOP_SOAK_CONNECTIONS` (300; 1,000 from a minute on) and
+//! `LASTHOP_SOAK_SEED` say how long, how many, and which. `make soak` takes ten minutes, `make
+//! soak-brief` one.
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 #![allow(clippy::print_stderr, reason = "what was measured is said")]
 

@@ -1,5 +1,6 @@
-//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab --example bianchi -- SECONDS`, or `SECONDS
-//! MICROSECONDS` with that carrier-sense delay instead of the slot.
+//! Saturation throughput: the simulator beside Bianchi's model. `cargo run --release -p lasthop-lab
+//! --example bianchi -- SECONDS`, or `SECONDS MICROSECONDS` with that carrier-sense delay instead
+//! of the slot.
 #![expect(clippy::print_stdout, reason = "it is what the example is for")]
 
 use std::time::Duration;
@@ -23,7 +24,8 @@ fn main() {
     let mut ns2 = b.clone();
     ns2.mac.overhead.llc = 6;
     ns2.phy.basic_rates = vec![Rate::Dsss1];
-    // Nobody decodes anything of a collision, and EIFS does not follow; carrier sense at once; ACKs at 11 Mbit/s.
+    // Nobody decodes anything of a collision, and EIFS does not follow; carrier sense at once; ACKs
+    // at 11 Mbit/s.
     let [ns3_b, ns3_a] = [&b, &a].map(|base| {
         let mut config = base.clone();
         config.mac.eifs = false;
@@ -42,7 +44,8 @@ fn main() {
     ];
     for (name, base) in cases {
         for rts in [false, true] {
-            // How many slots the stations of a collision are ahead of the others; `None`: what follows from the standard's times.
+            // How many slots the stations of a collision are ahead of the others; `None`: what
+            // follows from the standard's times.
             for ahead in [None, Some(0), Some(1), Some(2)] {
                 let mut config = base.clone();
                 if let Some(delay) = argument(2) {

@@ -1,4 +1,5 @@
-//! An experiment on why the thesis's numbers and ours differ: all its tables again with the channel's bad stays longer than stated.
+//! An experiment on why the thesis's numbers and ours differ: all its tables again with the
+//! channel's bad stays longer than stated.
 //!
 //! `cargo run --release -p lasthop-lab --example goel_bad_stays -- 1.0 1.3`
 

@@ -1,14 +1,17 @@
-//! Saturation throughput of the distributed coordination function on paper: Bianchi's model and its refinements, and the simulator
-//! beside it.
+//! Saturation throughput of the distributed coordination function on paper: Bianchi's model and its
+//! refinements, and the simulator beside it.
 //!
-//! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC 18(3), 2000. Finite retry limits:
-//! H. Wu et al., "Performance of Reliable Transport Protocol over IEEE 802.11 Wireless LAN", INFOCOM 2002. Frozen back-off:
-//! I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function Modeling Approaches", IEEE
-//! Trans. Vehicular Technology 59(3), 2010. The chains are written as renewal processes here: mean attempts over mean slots.
+//! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC
+//! 18(3), 2000. Finite retry limits: H. Wu et al., "Performance of Reliable Transport Protocol over
+//! IEEE 802.11 Wireless LAN", INFOCOM 2002. Frozen back-off: I. Tinnirello, G. Bianchi, Y. Xiao,
+//! "Refinements on IEEE 802.11 Distributed Coordination Function Modeling Approaches", IEEE Trans.
+//! Vehicular Technology 59(3), 2010. The chains are written as renewal processes here: mean
+//! attempts over mean slots.
 //!
-//! The refinement: a back-off that was frozen has at least one slot left, so that the slot right after a busy period belongs to
-//! those who transmitted in it and have drawn 0. A station that succeeds goes on alone with probability `1/W0`, in a train of
-//! frames; otherwise its draw is uniform over one slot less than the window.
+//! The refinement: a back-off that was frozen has at least one slot left, so that the slot right
+//! after a busy period belongs to those who transmitted in it and have drawn 0. A station that
+//! succeeds goes on alone with probability `1/W0`, in a train of frames; otherwise its draw is
+//! uniform over one slot less than the window.
 
 pub mod reproduction;
 
@@ -29,13 +32,15 @@ pub struct Saturation {
     pub success: f64,
     /// Seconds of a collision, EIFS included.
     pub collision: f64,
-    /// Seconds by which the stations that collided may begin to count before the others: `EIFS - DIFS - ACKTimeout`, or 0.
+    /// Seconds by which the stations that collided may begin to count before the others: `EIFS -
+    /// DIFS - ACKTimeout`, or 0.
     pub head_start: f64,
     /// CWmin: draws are from 0 to it.
     pub cw_min: u32,
     /// CWmax.
     pub cw_max: u32,
-    /// Slots by which the longest draw falls short of CW: 0; 1 in ns-2, which draws from 0 to CW - 1.
+    /// Slots by which the longest draw falls short of CW: 0; 1 in ns-2, which draws from 0 to CW -
+    /// 1.
     pub short_of_cw: u32,
     /// Transmissions of a frame at most; `None` for no limit.
     pub attempts: Option<u32>,
@@ -109,8 +114,8 @@ impl Saturation {
         libm::floor(self.head_start / self.slot) + 1.0
     }
 
-    /// For a collision probability: the probability that a station transmits in a slot, and that a station whose transmission
-    /// collided transmits again at once.
+    /// For a collision probability: the probability that a station transmits in a slot, and that a
+    /// station whose transmission collided transmits again at once.
     fn chain(&self, p: f64, freezing: Freezing) -> (f64, f64) {
         // Beyond 200 attempts nothing is left but at certain collision.
         let attempts = self.attempts.unwrap_or(200);
@@ -154,7 +159,8 @@ impl Saturation {
             }
         };
         let frames = success * train + at_once * train;
-        // Who transmits at once does so before EIFS is over, in the mean in the middle of the slots of its own.
+        // Who transmits at once does so before EIFS is over, in the mean in the middle of the slots
+        // of its own.
         let saved = self.head_start - (self.slots_of_colliders() - 1.0) / 2.0 * self.slot;
         let time =
             idle * self.slot + success * after + frames * self.success + collision * (self.collision + after)
@@ -163,7 +169,8 @@ impl Saturation {
     }
 }
 
-/// The simulator's saturation throughput in bits a second: `stations` that send packets of so many octets to one that only receives.
+/// The simulator's saturation throughput in bits a second: `stations` that send packets of so many
+/// octets to one that only receives.
 pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, seed: u64) -> f64 {
     let mut wlan = Wlan::new(config.clone(), seed);
     let sink = wlan.add_station(&StationConfig::default());

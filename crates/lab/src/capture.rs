@@ -9,8 +9,8 @@ use lasthop_scenario::Built;
 use lasthop_scenario::results::ResultFile;
 use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
 
-/// Writes each packet as it leaves through or comes in at an interface, with real octets and checksums. What a full queue drops is
-/// seen leaving and not coming in.
+/// Writes each packet as it leaves through or comes in at an interface, with real octets and
+/// checksums. What a full queue drops is seen leaving and not coming in.
 pub struct Capture {
     writer: Option<PcapngWriter<ResultFile>>,
     interfaces: BTreeMap<(NodeId, LinkId), u32>,

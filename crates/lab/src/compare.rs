@@ -32,12 +32,13 @@ pub struct ComparisonRow {
     pub runs: usize,
     /// Runs in which every flow with an end completed.
     pub completed: usize,
-    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes over TCP.
+    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes
+    /// over TCP.
     pub goodput_bps: Estimate,
     /// Seconds until the last flow with an end was complete; null unless all runs completed.
     pub completion_s: Option<Estimate>,
-    /// By how much the completion time lies below the baseline's, or where not all flows complete, the goodput above it; per
-    /// cent. Null for the baseline itself.
+    /// By how much the completion time lies below the baseline's, or where not all flows complete,
+    /// the goodput above it; per cent. Null for the baseline itself.
     pub improvement_percent: Option<Estimate>,
     /// Segments that the TCP senders sent again.
     pub retransmits: Estimate,
@@ -51,10 +52,11 @@ pub struct ComparisonRow {
     pub local_retransmits: Estimate,
     /// Jain's fairness index of the same goodputs.
     pub jain_fairness: Estimate,
-    /// The part of the run in which stations of 802.11 cells transmitted, in per cent ([`crate::run::Aggregate::air_time_share`]); null
-    /// without a cell.
+    /// The part of the run in which stations of 802.11 cells transmitted, in per cent
+    /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_percent: Option<Estimate>,
-    /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...) as one, with the mean of theirs.
+    /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...)
+    /// as one, with the mean of theirs.
     pub flows: Vec<FlowRow>,
     /// What became of datagrams; null where no flow goes over UDP.
     pub datagrams: Option<DatagramEstimates>,

@@ -1,4 +1,5 @@
-//! The 1997 thesis (see [`lasthop_schemes::icmp`] for the citation): its experiments, tables and claims.
+//! The 1997 thesis (see [`lasthop_schemes::icmp`] for the citation): its experiments, tables and
+//! claims.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -1,5 +1,6 @@
-//! Kliazovich, "Cross-Layer Performance Optimization in Wireless Local Area Networks", dissertation, University of Trento 2006, chapter 3:
-//! LLE-TCP's numbers beside ours. The figures are lost; what is reproduced is what the text says of them.
+//! Kliazovich, "Cross-Layer Performance Optimization in Wireless Local Area Networks",
+//! dissertation, University of Trento 2006, chapter 3: LLE-TCP's numbers beside ours. The figures
+//! are lost; what is reproduced is what the text says of them.
 //!
 //! | module | figures | what is in it |
 //! |---|---|---|
@@ -11,8 +12,9 @@
 //!
 //! Not here: figure 3.8 (a testbed of two laptops) and chapter 4.
 //!
-//! What the dissertation leaves open is chosen once for a group of figures, in the scenario file that the group runs, with its reason. Items
-//! with something after the figure's number are experiments with another choice; `docs/src/validation.md` says what follows from them.
+//! What the dissertation leaves open is chosen once for a group of figures, in the scenario file
+//! that the group runs, with its reason. Items with something after the figure's number are
+//! experiments with another choice; `docs/src/validation.md` says what follows from them.
 
 pub mod errors;
 pub mod infrastructure;
@@ -31,7 +33,8 @@ use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::stats::Estimate;
 
-/// How far a throughput, a time or an amount may lie from the dissertation's, as a part of it; and an improvement, in points.
+/// How far a throughput, a time or an amount may lie from the dissertation's, as a part of it; and
+/// an improvement, in points.
 const TOLERANCE: f64 = 0.05;
 const POINTS: f64 = 5.0;
 /// Octets of the headers of IPv4 and TCP.
@@ -114,7 +117,8 @@ impl Experiment {
         }
     }
 
-    /// With errors between the radio and the MAC of a cell, as ns-2 has them: of every frame, and the MAC repeats what is lost.
+    /// With errors between the radio and the MAC of a cell, as ns-2 has them: of every frame, and
+    /// the MAC repeats what is lost.
     fn errors(self, cell: &str, per_cent: u32) -> Self {
         self.set(format!("wlans.{cell}.errors.packet-error-rate={per_cent}%"))
             .set(format!("wlans.{cell}.errors.control-frames=true"))
@@ -155,7 +159,8 @@ impl Measured {
     }
 }
 
-/// What a flow or all of them carried in Mbit/s, counted in datagrams of so many octets as ns-2's sink does, headers included.
+/// What a flow or all of them carried in Mbit/s, counted in datagrams of so many octets as ns-2's
+/// sink does, headers included.
 fn in_datagrams(goodput_bps: Estimate, datagram: u32) -> Estimate {
     let factor = f64::from(datagram) / f64::from(datagram - HEADERS) / 1e6;
     Estimate { mean: goodput_bps.mean * factor, ci95: goodput_bps.ci95.map(|half| half * factor) }

@@ -44,13 +44,15 @@ pub struct FlowSummary {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// Goodput in bits a second: octets delivered to the application, from the flow's start to its completion or the end.
+    /// Goodput in bits a second: octets delivered to the application, from the flow's start to its
+    /// completion or the end.
     pub goodput_bps: f64,
     /// Octets delivered to the application.
     pub bytes: u64,
     /// "tcp" or "udp".
     pub transport: &'static str,
-    /// Seconds from the flow's start to its last octet; null if it did not complete, or has no end, or goes over UDP.
+    /// Seconds from the flow's start to its last octet; null if it did not complete, or has no end,
+    /// or goes over UDP.
     pub completion_s: Option<f64>,
     /// Segments sent again; null over UDP.
     pub retransmits: Option<u64>,
@@ -85,7 +87,8 @@ pub struct Datagrams {
     pub delay_mean_s: Option<f64>,
     /// 95th percentile of the one-way delay, in seconds; of several flows, the worst flow's.
     pub delay_p95_s: Option<f64>,
-    /// Interarrival jitter at the end, in seconds (RFC 3550, section 6.4.1); of several flows, the worst flow's.
+    /// Interarrival jitter at the end, in seconds (RFC 3550, section 6.4.1); of several flows, the
+    /// worst flow's.
     pub jitter_s: Option<f64>,
 }
 
@@ -147,23 +150,26 @@ pub struct StationSummary {
     pub transmissions: u64,
     /// Frames that it gave up.
     pub frames_given_up: u64,
-    /// Seconds that it transmitted for them: data frames, RTS and CTS-to-self, failed ones among them. Acknowledgments and the spaces
-    /// between frames are not in it.
+    /// Seconds that it transmitted for them: data frames, RTS and CTS-to-self, failed ones among
+    /// them. Acknowledgments and the spaces between frames are not in it.
     pub air_time_s: f64,
     /// The same as a part of the run, from 0 to 1.
     pub air_time_share: f64,
-    /// Mean of the time that a frame was at the head of the queue before its first transmission, in seconds; null without frames.
+    /// Mean of the time that a frame was at the head of the queue before its first transmission, in
+    /// seconds; null without frames.
     pub access_mean_s: Option<f64>,
 }
 
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
-    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes over TCP.
+    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes
+    /// over TCP.
     pub goodput_bps: f64,
     /// Jain's fairness index of the same goodputs.
     pub jain_fairness: f64,
-    /// Seconds until the last flow with an end was complete; null if one did not complete, or none has an end.
+    /// Seconds until the last flow with an end was complete; null if one did not complete, or none
+    /// has an end.
     pub completion_s: Option<f64>,
     /// Sums over the flows.
     pub retransmits: u64,
@@ -175,8 +181,8 @@ pub struct Aggregate {
     pub udp_goodput_bps: Option<f64>,
     /// What became of their datagrams; null where there are none.
     pub datagrams: Option<Datagrams>,
-    /// Sum of the stations' parts of the run in which they transmitted, over the number of cells: frames that collide count each.
-    /// Null without an IEEE 802.11 cell.
+    /// Sum of the stations' parts of the run in which they transmitted, over the number of cells:
+    /// frames that collide count each. Null without an IEEE 802.11 cell.
     pub air_time_share: Option<f64>,
 }
 

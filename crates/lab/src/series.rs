@@ -37,7 +37,8 @@ impl Names {
     }
 }
 
-/// One measure and its file. Rows are in order of time, except that a channel's changes are found when somebody looks.
+/// One measure and its file. Rows are in order of time, except that a channel's changes are found
+/// when somebody looks.
 struct Series {
     measure: Measure,
     names: Names,
@@ -89,7 +90,8 @@ impl Series {
 
     fn segment(&mut self, now: Instant, flow: usize, end: End, event: &str, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
-        // A segment's own numbers count in the direction of its sender, its acknowledgment in the other.
+        // A segment's own numbers count in the direction of its sender, its acknowledgment in the
+        // other.
         let sent_by_sender = (end == End::Sender) == event.starts_with("sent");
         let (own, other) = if sent_by_sender { (0, 1) } else { (1, 0) };
         let first = &mut self.first[flow];

@@ -24,7 +24,8 @@ pub struct SweepRow {
     pub summary: RunSummary,
 }
 
-/// Runs every point under every scheme and seed, in parallel. Rows come in the order of points, schemes, seeds.
+/// Runs every point under every scheme and seed, in parallel. Rows come in the order of points,
+/// schemes, seeds.
 pub fn sweep(points: &[Point], progress: &dyn Progress) -> Result<Vec<SweepRow>, BuildError> {
     let mut grid = Vec::new();
     for (index, point) in points.iter().enumerate() {
@@ -55,7 +56,8 @@ enum Cell {
     Number(Option<f64>),
 }
 
-/// The columns behind those of what was varied. A row is one flow of one run; the counters are the run's.
+/// The columns behind those of what was varied. A row is one flow of one run; the counters are the
+/// run's.
 static COLUMNS: [&str; 27] = [
     "scheme",
     "seed",

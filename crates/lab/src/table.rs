@@ -24,7 +24,8 @@ pub fn table(header: &[&str]) -> Table {
 /// More flows than this have no columns of their own.
 const MOST_FLOW_COLUMNS: usize = 4;
 
-/// The table of a comparison. A column that tells nothing in any row (no completion, no local retransmission, equal shares) is left out.
+/// The table of a comparison. A column that tells nothing in any row (no completion, no local
+/// retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
     type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
     let columns: [Column; 13] = [

@@ -1,5 +1,5 @@
-//! Saturation throughput of 802.11 against Bianchi's model: packets of 1,500 octets, 1 to 50 stations. `cargo run --release -p
-//! lasthop-lab --example bianchi` prints all of it.
+//! Saturation throughput of 802.11 against Bianchi's model: packets of 1,500 octets, 1 to 50
+//! stations. `cargo run --release -p lasthop-lab --example bianchi` prints all of it.
 
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ fn with_the_standards_time_outs_802_11b_is_within_1_percent_and_a_half_of_bianch
 
 #[test]
 fn carrier_sense_that_works_at_once_spares_802_11a_collisions_between_slots() {
-    // `ACKTimeout` and DIFS are 15 us shorter than EIFS: one slot and two thirds. So long stations that have collided count on slots of
-    // their own, between those of the others.
+    // `ACKTimeout` and DIFS are 15 us shorter than EIFS: one slot and two thirds. So long stations
+    // that have collided count on slots of their own, between those of the others.
     let mut config = cell(Standard::Ofdm, false);
     config.phy.carrier_sense_delay = Some(Duration::ZERO);
     check(&config, Freezing::Stops, &[50], (0.012, 0.022));
@@ -81,8 +81,9 @@ fn a_head_start_of_whole_slots_is_as_the_model_has_it() {
 
 #[test]
 fn ns_2_is_within_half_a_percent_of_the_model_with_its_own_rules() {
-    // ns-2.35, `ns benches/ns2/wifi-saturated.tcl 100 STATIONS`, in Mbit/s: 34 octets around a datagram; back-offs from 0 to CW - 1; EIFS as a
-    // NAV, which DIFS follows, for those who have collided, too.
+    // ns-2.35, `ns benches/ns2/wifi-saturated.tcl 100 STATIONS`, in Mbit/s: 34 octets around a
+    // datagram; back-offs from 0 to CW - 1; EIFS as a NAV, which DIFS follows, for those who have
+    // collided, too.
     let measured = [6.0835, 6.317, 6.138, 5.794, 5.343, 4.622];
     let mut config = cell(Standard::HrDsss, false);
     config.mac.overhead.llc = 6;
@@ -99,8 +100,9 @@ fn ns_2_is_within_half_a_percent_of_the_model_with_its_own_rules() {
 
 #[test]
 fn in_802_11g_stations_that_collide_settle_it_before_the_others_take_part() {
-    // EIFS has an ACK at 1 Mbit/s in it: the others wait for 30 slots longer than the colliders. No model of equals holds; throughput
-    // is a third higher with 50 stations. With EIFS by 6 Mbit/s g is as a is.
+    // EIFS has an ACK at 1 Mbit/s in it: the others wait for 30 slots longer than the colliders. No
+    // model of equals holds; throughput is a third higher with 50 stations. With EIFS by 6 Mbit/s g
+    // is as a is.
     check(&cell(Standard::Erp, false), Freezing::Counts, &[50], (0.30, 0.45));
     let mut config = cell(Standard::Erp, false);
     config.phy.eifs_rate = Rate::Ofdm6;

@@ -40,7 +40,8 @@ fn snoop_does_harm_on_a_short_path_at_very_high_loss_and_a_quick_timer_cures_it(
     assert!(snoop < 0.9 * none && quick > none, "{none}, {snoop}, {quick} Mbit/s");
 }
 
-/// What the settings for today's TCP are for: nearly the whole rate of the hop at any rate of loss, and no cost without loss.
+/// What the settings for today's TCP are for: nearly the whole rate of the hop at any rate of loss,
+/// and no cost without loss.
 #[test]
 fn snoop_for_todays_tcp_holds_the_rate_of_a_lossy_hop() {
     let sweep = Sweep::read(&scenarios("snoop-today.sweep.toml"), &Overrides::default()).expect("ours");

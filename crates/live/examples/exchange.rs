@@ -1,9 +1,11 @@
-//! Many TCP connections through a running gateway, without a TCP stack at their ends: `exchange SOCKET FLOWS BURST RATE SECONDS`. It is run
-//! by `benches/gateway-flows.sh`, between two TAP devices `core` and `radio` that the gateway's host routes between.
+//! Many TCP connections through a running gateway, without a TCP stack at their ends: `exchange
+//! SOCKET FLOWS BURST RATE SECONDS`. It is run by `benches/gateway-flows.sh`, between two TAP
+//! devices `core` and `radio` that the gateway's host routes between.
 //!
-//! The server sends BURST segments of 1448 octets on one connection, then on the next, and round again, each connection to a host of its
-//! own. What reaches a host is acknowledged 2 ms later: each second segment, and the last that was sent. In all about RATE packets a
-//! second. Prints one JSON document: what the gateway's thread did meanwhile, from its own report.
+//! The server sends BURST segments of 1448 octets on one connection, then on the next, and round
+//! again, each connection to a host of its own. What reaches a host is acknowledged 2 ms later:
+//! each second segment, and the last that was sent. In all about RATE packets a second. Prints one
+//! JSON document: what the gateway's thread did meanwhile, from its own report.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -35,8 +37,9 @@ const OFFLOAD: [u8; 10] = {
 const ANSWER: Duration = Duration::from_millis(2);
 /// Segments that are sent in a row to make up for a delay; connections that shake hands together.
 const MOST_AT_ONCE: u32 = 200;
-/// Between two looks at what came, and what is due. As long as that, so that the gateway has something to do for a while once it is
-/// woken: a wait and its end cost as much as several packets.
+/// Between two looks at what came, and what is due. As long as that, so that the gateway has
+/// something to do for a while once it is woken: a wait and its end cost as much as several
+/// packets.
 const PAUSE: Duration = Duration::from_millis(1);
 /// Longer than anything is on its way.
 const REST: Duration = Duration::from_millis(200);
@@ -56,7 +59,8 @@ struct Exchange {
     acks: VecDeque<(Instant, u32, u32)>,
     step: u64,
     burst: u32,
-    /// Segments sent, segments that reached their host, acknowledgments sent, acknowledgments that reached the server.
+    /// Segments sent, segments that reached their host, acknowledgments sent, acknowledgments that
+    /// reached the server.
     counts: [u64; 4],
 }
 
@@ -89,7 +93,8 @@ impl Exchange {
         writev(device, &[IoSlice::new(&OFFLOAD), IoSlice::new(&octets[..14 + total])]).map(drop)
     }
 
-    /// Each connection's handshake, some at a time: what overtakes between the devices stays in order.
+    /// Each connection's handshake, some at a time: what overtakes between the devices stays in
+    /// order.
     fn shake_hands(&mut self, rate: u64) -> Result<(), Errno> {
         let flows: Vec<u32> = (0..self.next.len() as u32).collect();
         for flows in flows.chunks(MOST_AT_ONCE as usize) {
@@ -105,7 +110,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Sends for so long. Where this process does not get to run, what it missed is not made up for in one go.
+    /// Sends for so long. Where this process does not get to run, what it missed is not made up for
+    /// in one go.
     fn run(&mut self, rate: u64, time: Duration) -> Result<(), Errno> {
         let acknowledged = if self.burst == 1 { 1 } else { 2 };
         let gap = Duration::from_nanos(1_000_000_000 * (acknowledged + 1) / (acknowledged * rate));
@@ -193,7 +199,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (flows, burst, rate): (usize, u32, u64) = (flows.parse()?, burst.parse()?, rate.parse()?);
     let mut octets = vec![0; HEADERS + SEGMENT as usize];
-    // To and from nobody in particular: the script gives both devices one address, and both neighbours another.
+    // To and from nobody in particular: the script gives both devices one address, and both
+    // neighbours another.
     octets[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
     octets[14..26].copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0]);
     octets[46..50].copy_from_slice(&[0x80, 0, 0x10, 0]);

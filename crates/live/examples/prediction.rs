@@ -1,5 +1,5 @@
-//! What the simulator predicts for each run of `lasthop try`, without the real hosts: the mean over seeds, with half the 95% confidence
-//! interval (normal).
+//! What the simulator predicts for each run of `lasthop try`, without the real hosts: the mean over
+//! seeds, with half the 95% confidence interval (normal).
 //!
 //!     cargo run -p lasthop-live --example prediction -- 20 scenarios/try-wifi.toml wlans.cell.standard=802.11g
 

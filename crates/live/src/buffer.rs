@@ -1,8 +1,9 @@
 //! Memory for frames: used again once nobody holds the frame any more.
 //!
-//! A frame of any size up to a super-packet's has to be expected at each read, but an agent that keeps a frame of 1500 octets must not
-//! keep 64 KB alive with it. So a read scatters into a small piece and a large one, and what came is handed out in the smallest
-//! of a few sizes that holds it: as it lies where it is small or large, copied in between.
+//! A frame of any size up to a super-packet's has to be expected at each read, but an agent that
+//! keeps a frame of 1500 octets must not keep 64 KB alive with it. So a read scatters into a small
+//! piece and a large one, and what came is handed out in the smallest of a few sizes that holds it:
+//! as it lies where it is small or large, copied in between.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
@@ -20,8 +21,8 @@ const SMALL_CLASS: usize = 1;
 const _: () = assert!(SIZES[SMALL_CLASS] == SMALL && LARGEST == SMALL + LARGE);
 /// Where it has the large one.
 const LARGEST_CLASS: usize = SIZES.len() - 1;
-/// How much memory each size remembers, for use again: more than agents hold of a few fast connections, because a new large buffer costs
-/// as much as a copy of one.
+/// How much memory each size remembers, for use again: more than agents hold of a few fast
+/// connections, because a new large buffer costs as much as a copy of one.
 const KEPT_OCTETS: usize = 4 << 20;
 /// How many buffers it keeps at most.
 const KEPT_BUFFERS: usize = 256;
@@ -43,7 +44,8 @@ impl Buffers {
         Self { classes, small, large }
     }
 
-    /// Has `read` fill two pieces of memory, one behind the other; it returns how many octets it put there. Returns them as one.
+    /// Has `read` fill two pieces of memory, one behind the other; it returns how many octets it
+    /// put there. Returns them as one.
     pub fn read_with(
         &mut self,
         read: impl FnOnce([IoSliceMut<'_>; 2]) -> io::Result<usize>,
@@ -83,7 +85,8 @@ impl Default for Buffers {
 #[derive(Debug)]
 struct Class {
     size: usize,
-    /// What was handed out, whole, oldest first but for those that were looked at since. Where ours is the only reference left, it can be used again.
+    /// What was handed out, whole, oldest first but for those that were looked at since. Where ours
+    /// is the only reference left, it can be used again.
     lent: VecDeque<Bytes>,
     /// How many of those are remembered.
     kept: usize,
@@ -100,7 +103,8 @@ impl Class {
 
     /// A buffer of this size with anything in it.
     fn take(&mut self) -> BytesMut {
-        // Of frames that go on at once, the newest buffer is the one that the processor has at hand.
+        // Of frames that go on at once, the newest buffer is the one that the processor has at
+        // hand.
         if let Some(newest) = self.lent.pop_back() {
             match newest.try_into_mut() {
                 Ok(free) => return free,
@@ -115,7 +119,8 @@ impl Class {
                 Err(held) => self.lent.push_back(held),
             }
         }
-        // One octet is split off so that the buffer is a counted one from the start, which costs no allocation at each loan.
+        // One octet is split off so that the buffer is a counted one from the start, which costs no
+        // allocation at each loan.
         let mut new = BytesMut::zeroed(self.size + 1);
         drop(new.split_off(self.size));
         new

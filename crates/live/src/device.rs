@@ -1,4 +1,5 @@
-//! TUN and TAP devices: network interfaces whose other end is this process. They vanish with it, whatever ends it.
+//! TUN and TAP devices: network interfaces whose other end is this process. They vanish with it,
+//! whatever ends it.
 
 mod interface;
 mod offload;
@@ -61,8 +62,8 @@ pub const LARGEST_MTU: u32 = 65_521;
 /// Frames that wait for us before the kernel drops one.
 const QUEUE_LENGTH: u32 = 10_000;
 
-/// Checksums, segments over IPv4 and IPv6, and segments with ECN may be left to us (`TUN_F_*`). Kernels refuse what they do not
-/// know, so less is tried after more.
+/// Checksums, segments over IPv4 and IPv6, and segments with ECN may be left to us (`TUN_F_*`).
+/// Kernels refuse what they do not know, so less is tried after more.
 const OFFLOADS: [u32; 3] = [1 | 2 | 4 | 8, 1 | 2 | 4, 0];
 
 /// A TUN or TAP device in the network namespace of the thread that made it.
@@ -74,7 +75,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Makes a device; a `%d` in the name becomes a number that is free. It is down still, and has no addresses.
+    /// Makes a device; a `%d` in the name becomes a number that is free. It is down still, and has
+    /// no addresses.
     pub fn new(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         let (file, name) = attach(name, kind, libc::IFF_VNET_HDR)?;
         let set = |what| {
@@ -93,8 +95,8 @@ impl Device {
         Ok(Self { name, kind, file })
     }
 
-    /// Brings it up with room for many frames. A device that only carries what other interfaces take in and give out is kept
-    /// `silent`: no ARP, no IPv6 of its own.
+    /// Brings it up with room for many frames. A device that only carries what other interfaces
+    /// take in and give out is kept `silent`: no ARP, no IPv6 of its own.
     pub fn bring_up(&self, mtu: u32, silent: bool) -> Result<Interface, DeviceError> {
         let set = |what| move |error| DeviceError::Set { what, name: self.name.clone(), error };
         let interface = Interface::named(&self.name).map_err(set("find the interface"))?;
@@ -116,7 +118,8 @@ impl Device {
         &self.name
     }
 
-    /// Reads one frame; `None` if there is none now. A frame with an offload header that makes no sense is passed over.
+    /// Reads one frame; `None` if there is none now. A frame with an offload header that makes no
+    /// sense is passed over.
     pub(crate) fn read(&self, buffers: &mut Buffers) -> io::Result<Option<Frame>> {
         loop {
             let mut header = [0; offload::LEN];
@@ -151,7 +154,8 @@ impl Device {
     }
 }
 
-/// Makes a device with these flags beside its kind's; the descriptor behind it, and the name that it got.
+/// Makes a device with these flags beside its kind's; the descriptor behind it, and the name that
+/// it got.
 pub(crate) fn attach(name: &str, kind: Kind, flags: libc::c_int) -> Result<(OwnedFd, String), DeviceError> {
     let access = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file =

@@ -12,8 +12,9 @@
 //! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
 //! | [`fates`] | what link layers learn, for agents outside the world |
 //!
-//! Start with [`Emulator::new`]. A packet that a host sends on its device enters the world at the end's node at the moment when it is
-//! read, travels to the peer's node whatever its addresses are, and is given to the peer's host when the model says that it arrives.
+//! Start with [`Emulator::new`]. A packet that a host sends on its device enters the world at the
+//! end's node at the moment when it is read, travels to the peer's node whatever its addresses are,
+//! and is given to the peer's host when the model says that it arrives.
 
 pub mod behind;
 pub mod command;
@@ -45,14 +46,15 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// A world whose clock stands where it stands now, and the real hosts at its external nodes. What reaches an external node
-    /// without a host is lost.
+    /// A world whose clock stands where it stands now, and the real hosts at its external nodes.
+    /// What reaches an external node without a host is lost.
     pub fn new(world: World, ends: Vec<End>) -> Self {
         Self { world, ends }
     }
 
-    /// Has `listener` called for all that the link layers of the world's wireless links learn of their frames from now on. It runs on
-    /// the emulator's thread, in the midst of the model's time: it must not wait for anything.
+    /// Has `listener` called for all that the link layers of the world's wireless links learn of
+    /// their frames from now on. It runs on the emulator's thread, in the midst of the model's
+    /// time: it must not wait for anything.
     pub fn on_fates(&mut self, listener: impl FnMut(&FateOfFrame<'_>) + Send + 'static) {
         self.world.observe(Box::new(fates::Teller(listener)));
     }

@@ -1,4 +1,5 @@
-//! What crosses a port: the octets of a frame, and what the kernel says about them that is not in the octets.
+//! What crosses a port: the octets of a frame, and what the kernel says about them that is not in
+//! the octets.
 
 mod link_header;
 #[cfg(test)]
@@ -18,11 +19,12 @@ pub use link_header::LinkHeader;
 
 /// A frame as it came from a port, or as it is to leave by one.
 ///
-/// A frame that nobody edited leaves with exactly these octets and this meta data, so that a super-packet stays one and a checksum
-/// that the network card is to fill in stays undone.
+/// A frame that nobody edited leaves with exactly these octets and this meta data, so that a
+/// super-packet stays one and a checksum that the network card is to fill in stays undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The link header (Ethernet with VLAN tags; nothing on a TUN device) and the IP packet behind it.
+    /// The link header (Ethernet with VLAN tags; nothing on a TUN device) and the IP packet behind
+    /// it.
     pub octets: Bytes,
     /// How far the transport checksum is.
     pub checksum: Checksum,
@@ -39,7 +41,8 @@ pub enum Checksum {
     Unchecked,
     /// Somebody checked it: it is right.
     Right,
-    /// Only the pseudo header is summed so far; the rest is left to whoever sends it on (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
+    /// Only the pseudo header is summed so far; the rest is left to whoever sends it on
+    /// (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
     Partial {
         /// Where summing starts: the offset of the transport header in the octets.
         start: u16,
@@ -63,7 +66,8 @@ pub enum Untouched {
     /// An edit would hide the damage from the receiver.
     #[error("a checksum is wrong")]
     WrongChecksum,
-    /// The kernel wants a checksum or segments in a place that is not the packet's own: a tunnel, or a super-packet of UDP.
+    /// The kernel wants a checksum or segments in a place that is not the packet's own: a tunnel,
+    /// or a super-packet of UDP.
     #[error("the packet has offloads that are not plain TCP's or UDP's")]
     OddOffload,
 }
@@ -97,8 +101,9 @@ impl Frame {
         Self { octets, checksum: Checksum::Unchecked, segment_size: None, first_segment_cwr: false }
     }
 
-    /// Finds the IP packet, behind an Ethernet header if the port has one. The packet shares the octets' memory. Checksums that
-    /// nobody vouches for are verified here, so that an edited packet may leave with a right one.
+    /// Finds the IP packet, behind an Ethernet header if the port has one. The packet shares the
+    /// octets' memory. Checksums that nobody vouches for are verified here, so that an edited
+    /// packet may leave with a right one.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
         let link = if ethernet {
             LinkHeader::ethernet(&self.octets).ok_or(Untouched::NotIp)?
@@ -141,11 +146,13 @@ impl Frame {
         glance(self.octets.get(link..)?)
     }
 
-    /// The frame of a packet behind a link header. `original` is the frame that the packet was parsed from, if it is at hand.
+    /// The frame of a packet behind a link header. `original` is the frame that the packet was
+    /// parsed from, if it is at hand.
     ///
-    /// A packet that nobody edited is its original frame again, padding and all. Every other TCP segment gets new octets with a right
-    /// IPv4 header checksum and a TCP checksum that the kernel or a network card completes, and leaves as a super-packet if its
-    /// payload is more than one segment. Other packets get complete checksums.
+    /// A packet that nobody edited is its original frame again, padding and all. Every other TCP
+    /// segment gets new octets with a right IPv4 header checksum and a TCP checksum that the kernel
+    /// or a network card completes, and leaves as a super-packet if its payload is more than one
+    /// segment. Other packets get complete checksums.
     pub fn of(packet: &Packet, link: &LinkHeader, original: Option<&Self>) -> Result<Self, TooLarge> {
         if let Some(frame) = original
             && frame.is_of(packet, link)

@@ -22,59 +22,65 @@ pub use selection::Selection;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u16);
 
-/// A way that frames come: into the gateway by a network interface, or, for the tc backend, out of it.
+/// A way that frames come: into the gateway by a network interface, or, for the tc backend, out of
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// The interface's name.
     pub name: String,
-    /// Which side of the agents its frames come from. With the tc backend what *leaves* by a radio interface comes from the core's side.
+    /// Which side of the agents its frames come from. With the tc backend what *leaves* by a radio
+    /// interface comes from the core's side.
     pub side: Side,
     /// Whether frames on it start with an Ethernet header.
     pub ethernet: bool,
-    /// Of a port for copies: where the kernel let pass what they are copies of, from the core's side and from the radio's. Nothing is
-    /// sent by it.
+    /// Of a port for copies: where the kernel let pass what they are copies of, from the core's
+    /// side and from the radio's. Nothing is sent by it.
     pub copies_of: Option<[PortId; 2]>,
 }
 
 /// Takes frames out of the kernel's path and puts frames into it.
 ///
-/// A frame that is received from a port was taken out of the kernel's path there, and the kernel has let go of it. A frame that is
-/// sent with a port *goes on as if it had come that way*, from the very place where the port's frames are taken: one that came in is then
-/// routed, bridged or translated as ever, and one that was on its way out by a radio interface goes to that interface's queue. So a
-/// frame that an agent forwards is sent with the port that it was received from, and a copy that an agent makes with the port
-/// that the flow's own frames come by.
+/// A frame that is received from a port was taken out of the kernel's path there, and the kernel
+/// has let go of it. A frame that is sent with a port *goes on as if it had come that way*, from
+/// the very place where the port's frames are taken: one that came in is then routed, bridged or
+/// translated as ever, and one that was on its way out by a radio interface goes to that
+/// interface's queue. So a frame that an agent forwards is sent with the port that it was received
+/// from, and a copy that an agent makes with the port that the flow's own frames come by.
 pub trait PacketIo {
     /// The ports; a [`PortId`] is an index.
     fn ports(&self) -> &[Port];
 
-    /// Takes what is there, at most some tens of frames, into `frames`; copies come before what may answer or follow them. Does not wait.
+    /// Takes what is there, at most some tens of frames, into `frames`; copies come before what may
+    /// answer or follow them. Does not wait.
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
 
-    /// Sends a frame on as if it had come by `port`. One that the kernel has no room for is lost, as on any link, and the
-    /// return value says so.
+    /// Sends a frame on as if it had come by `port`. One that the kernel has no room for is lost,
+    /// as on any link, and the return value says so.
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent>;
 
-    /// Waits until a frame is there, `until` comes, or somebody calls; at most for as long as the backend's heartbeat allows.
+    /// Waits until a frame is there, `until` comes, or somebody calls; at most for as long as the
+    /// backend's heartbeat allows.
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()>;
 
     /// What ends a wait from another thread: the one that is going on, or the next one.
     fn waker(&self) -> Wake;
 
-    /// Tells the kernel side that the loop is alive. Called each time around the loop; where it stays away for 60 ms, frames go
-    /// past us.
+    /// Tells the kernel side that the loop is alive. Called each time around the loop; where it
+    /// stays away for 60 ms, frames go past us.
     fn heartbeat(&mut self, now: Instant);
 
     /// Has frames go past us at once, until the next heartbeat. A backend that cannot goes on.
     fn step_out(&mut self) {}
 
-    /// Says what an agent lets pass without asking, as soon as everything that was sent before has gone on. A backend that can does so,
-    /// and hands in copies.
+    /// Says what an agent lets pass without asking, as soon as everything that was sent before has
+    /// gone on. A backend that can does so, and hands in copies.
     fn allow_bypass(&mut self, bypass: Bypass) {
         let _ = bypass;
     }
 
-    /// Says that agents have no more use for this connection. A backend that can lets both directions pass from now on, until
-    /// a new connection opens between the same addresses and ports. Frames of it that are on their way still come.
+    /// Says that agents have no more use for this connection. A backend that can lets both
+    /// directions pass from now on, until a new connection opens between the same addresses and
+    /// ports. Frames of it that are on their way still come.
     fn set_aside(&mut self, flow: FlowKey) {
         let _ = flow;
     }
@@ -83,5 +89,6 @@ pub trait PacketIo {
 /// Ends a wait of the [`PacketIo`] that it comes from.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// The longest that [`PacketIo::wait`] waits: a third of what it takes for the heartbeat to go stale.
+/// The longest that [`PacketIo::wait`] waits: a third of what it takes for the heartbeat to go
+/// stale.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(20);

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 const STEPS: u64 = 16;
 const BUCKETS: usize = 61 * STEPS as usize;
 
-/// Durations in buckets whose width grows with the duration; nothing is allocated after construction.
+/// Durations in buckets whose width grows with the duration; nothing is allocated after
+/// construction.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     buckets: Vec<u64>,

@@ -1,4 +1,5 @@
-//! Floor 5: real packets. The same agents and the same models as in the simulator, on a Linux kernel's own traffic.
+//! Floor 5: real packets. The same agents and the same models as in the simulator, on a Linux
+//! kernel's own traffic.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -34,7 +35,8 @@ mod peer;
 mod realtime;
 pub mod trial;
 
-/// Whether this process may make hosts and devices: everything here but the memory backend takes root.
+/// Whether this process may make hosts and devices: everything here but the memory backend takes
+/// root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -1,4 +1,5 @@
-//! Hosts of our own: network namespaces without a name, which vanish with the last process and descriptor in them, whatever ends us.
+//! Hosts of our own: network namespaces without a name, which vanish with the last process and
+//! descriptor in them, whatever ends us.
 
 use std::fs;
 use std::io::{self, Write};
@@ -38,7 +39,8 @@ impl Namespace {
     /// A new, empty namespace with its loopback device up. Needs `CAP_SYS_ADMIN`.
     pub fn new(name: impl Into<String>) -> io::Result<Self> {
         let made = thread::spawn(|| {
-            // SAFETY: only this thread's network namespace changes, and no file descriptor table is unshared.
+            // SAFETY: only this thread's network namespace changes, and no file descriptor table is
+            // unshared.
             #[expect(unsafe_code, reason = "rustix marks unshare unsafe because of UnshareFlags::FILES")]
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)?;
             current_file()
@@ -69,7 +71,8 @@ impl Namespace {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
-    /// Runs `work` in this namespace, on a thread of its own. Sockets, devices and processes made there stay there.
+    /// Runs `work` in this namespace, on a thread of its own. Sockets, devices and processes made
+    /// there stay there.
     pub fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
         thread::scope(|scope| {
             let worker = scope.spawn(|| {

@@ -7,11 +7,12 @@ use std::num::NonZeroU64;
 
 use rustix::mm::MlockAllFlags;
 
-/// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt threads have 50).
+/// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt
+/// threads have 50).
 const PRIORITY: libc::c_int = 40;
 
-/// Asks for real-time scheduling of the calling thread and for memory that is not paged out; returns a sentence for each thing that was
-/// not granted.
+/// Asks for real-time scheduling of the calling thread and for memory that is not paged out;
+/// returns a sentence for each thing that was not granted.
 pub(super) fn ask_for_it() -> Vec<String> {
     let mut refusals = Vec::new();
     if let Err(error) = schedule_first() {

@@ -1,4 +1,5 @@
-//! A scenario tried between real hosts on this machine alone: server, gateway, client, the kernel's own TCP, emulated links.
+//! A scenario tried between real hosts on this machine alone: server, gateway, client, the kernel's
+//! own TCP, emulated links.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -10,7 +11,8 @@
 //! | [`prediction`] | what the simulator has for the same run, with its own TCP |
 //! | [`verdict`] | whether a run can be believed |
 //!
-//! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they vanish.
+//! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they
+//! vanish.
 
 mod error;
 mod gateway;
@@ -61,7 +63,8 @@ pub struct Outcome {
     pub case: Case,
     /// Octets a second times eight that the receiver got, without what was to settle.
     pub goodput_bps: f64,
-    /// The same in the simulator, with its own TCP, same seed and time; `None` for congestion controls that it does not have.
+    /// The same in the simulator, with its own TCP, same seed and time; `None` for congestion
+    /// controls that it does not have.
     pub predicted_goodput_bps: Option<f64>,
     /// Octets that the receiver got.
     pub octets: u64,
@@ -69,11 +72,13 @@ pub struct Outcome {
     pub completion_s: Option<f64>,
     /// Segments that the sender's TCP sent again.
     pub retransmits: u64,
-    /// Round-trip time of a small packet beside the transfer, over the whole path: the median; `None` if none came back.
+    /// Round-trip time of a small packet beside the transfer, over the whole path: the median;
+    /// `None` if none came back.
     pub latency_median_ms: Option<f64>,
     /// The same: the 95th percentile.
     pub latency_p95_ms: Option<f64>,
-    /// Processor time of the gateway's packet loop, as a part of one core; `None` without a gateway.
+    /// Processor time of the gateway's packet loop, as a part of one core; `None` without a
+    /// gateway.
     pub gateway_cores: Option<f64>,
     /// What the gateway's packet loop did; `None` without a gateway.
     pub gateway: Option<LoopReport>,
@@ -126,7 +131,8 @@ pub fn run_with(
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
     }
     site.configure(scenario)?;
-    // Before the emulator's clock runs: the kernel checks the gateway's programs without a break, for 20 ms and more.
+    // Before the emulator's clock runs: the kernel checks the gateway's programs without a break,
+    // for 20 ms and more.
     let gateway = match scheme.stack() {
         Some(stack) if !stack.is_nothing() => Some(gateway::start(scenario, edge, &site, stack, agent)?),
         _ => None,
@@ -170,7 +176,8 @@ pub fn run_with(
     let looked = running.with_world(move |world| (stations::look(world, seats), world.reported().clone()));
     let (stations, reported) = looked.map_err(|gone| failed(io::Error::other(gone)))?;
     let busy = report.as_ref().map(|report| report.cpu_s);
-    // First the emulator's clock, for the same reason; what the gateway then misses is its interface.
+    // First the emulator's clock, for the same reason; what the gateway then misses is its
+    // interface.
     let summary = running.stop().map_err(failed)?;
     drop(gateway);
     let because = verdict::doubts(&summary, report.as_ref());

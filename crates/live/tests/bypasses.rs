@@ -180,7 +180,8 @@ fn data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgme
     }
 }
 
-/// Downloads with a loop that is in the path all the time: past one that the machine has no time for, frames go unseen.
+/// Downloads with a loop that is in the path all the time: past one that the machine has no time
+/// for, frames go unseen.
 fn download(hosts: &Hosts, server: &str, octets: usize) -> Found {
     for _ in 0..30 {
         let found = Arc::new(Mutex::new(Found::default()));

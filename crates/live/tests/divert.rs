@@ -38,8 +38,8 @@ fn main() -> ExitCode {
 
 const BULK: usize = 5_000_000;
 
-/// For how long nothing may arrive around a kill or a hang. Frames are lost for 60 ms at most; then the sender's next try has to come, and
-/// it doubles its pauses.
+/// For how long nothing may arrive around a kill or a hang. Frames are lost for 60 ms at most; then
+/// the sender's next try has to come, and it doubles its pauses.
 const LONGEST_GAP: Duration = Duration::from_millis(200);
 
 fn open() -> Divert {
@@ -84,7 +84,8 @@ fn frames_of_one_segment_and_edited_ones_arrive() {
     running.end();
 }
 
-/// Downloads, and asserts that both directions of each connection came, each from its side and with the client's own address.
+/// Downloads, and asserts that both directions of each connection came, each from its side and with
+/// the client's own address.
 fn assert_pairs_up(hosts: &Hosts, server: (&Namespace, &str), client: &str) {
     let running = Loop::start(&hosts.gateway, None, open);
     Flow::between(server.0, &hosts.client, server.1).download(BULK);
@@ -152,7 +153,8 @@ fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
         source: ("10.77.1.2".parse().expect("an address"), 5000),
         destination: ("10.77.2.2".parse().expect("an address"), 6000),
     };
-    // The heartbeat never came: everything passes, and is counted as stale where it would have come to us.
+    // The heartbeat never came: everything passes, and is counted as stale where it would have come
+    // to us.
     let mut connection = Flow::open(&hosts, SERVER);
     let before = count(&gateway);
     assert!(before.stale > 0 && before.diverted == 0, "{before:?}");

@@ -1,5 +1,5 @@
-//! Memory that a gateway takes, as the kernel counts it. One test in a process of its own: others would
-//! be counted, too.
+//! Memory that a gateway takes, as the kernel counts it. One test in a process of its own: others
+//! would be counted, too.
 
 use lasthop_agent::counter::AT_BOUND;
 use std::fs;

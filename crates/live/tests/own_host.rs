@@ -1,4 +1,5 @@
-//! TCP of the gateway's own host, to and from clients behind its radio interface: the tc backend leaves it as it is.
+//! TCP of the gateway's own host, to and from clients behind its radio interface: the tc backend
+//! leaves it as it is.
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 
 mod hosts;
@@ -34,7 +35,8 @@ fn start(hosts: &Hosts) -> Loop {
     Loop::start(&hosts.gateway, None, || Divert::open(&radio(), &Selection::default()).expect("it opens"))
 }
 
-/// A connection from the client to a server, and one the other way, each with data in both directions: so many frames come to us.
+/// A connection from the client to a server, and one the other way, each with data in both
+/// directions: so many frames come to us.
 fn frames_of(hosts: &Hosts, ends: [(&Namespace, &str); 2]) -> [u64; 2] {
     let running = start(hosts);
     let counts = [[ends[0], ends[1]], [ends[1], ends[0]]].map(|[(server, address), (client, _)]| {

@@ -1,8 +1,10 @@
-//! The same code: what a scheme's agent does in the simulator is what it does in the gateway, octet for octet.
+//! The same code: what a scheme's agent does in the simulator is what it does in the gateway, octet
+//! for octet.
 //!
-//! A scenario runs in the simulator, with the agent at the access point wrapped in a recorder: each call, its time, the packet that
-//! went in, the verdict, the packets that came out. Then every packet that went in comes in by the gateway's ports as an Ethernet
-//! frame, at the same time, and what goes out must be the same, in the same order.
+//! A scenario runs in the simulator, with the agent at the access point wrapped in a recorder: each
+//! call, its time, the packet that went in, the verdict, the packets that came out. Then every
+//! packet that went in comes in by the gateway's ports as an Ethernet frame, at the same time, and
+//! what goes out must be the same, in the same order.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -173,7 +175,8 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
     assert_eq!(report.counters.counts.aside_unresponsive, 0, "the simulator's senders slow down on loss");
 }
 
-/// Where a frame goes to, and its IP packet as it will be on the wire: a checksum that was left to the network card is filled in.
+/// Where a frame goes to, and its IP packet as it will be on the wire: a checksum that was left to
+/// the network card is filled in.
 fn leaves(port: PortId, frame: &Frame) -> (Side, Bytes) {
     let (from, to) = if port == PORTS[0] { (0, Side::Radio) } else { (1, Side::Core) };
     assert!(frame.octets.starts_with(&LINKS[from]), "as if it came from the other side");

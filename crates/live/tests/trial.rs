@@ -115,7 +115,8 @@ fn every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks() {
     assert_eq!(link.lost, 0, "{link:?}");
     assert!(link.heard >= tape.heard.len() as u64 && link.delay.count == link.heard, "{link:?}");
 
-    // Each frame that fails at first is told of then, and what becomes of it in the end is told of next.
+    // Each frame that fails at first is told of then, and what becomes of it in the end is told of
+    // next.
     let mut ends = Vec::new();
     let mut failed: Option<&Bytes> = None;
     for (packet, fate, transmissions) in &tape.heard {
@@ -130,7 +131,8 @@ fn every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks() {
             }
         }
     }
-    // The hop's queue has room for all, so that each packet that went down has an end; the last ones are still on their way.
+    // The hop's queue has room for all, so that each packet that went down has an end; the last
+    // ones are still on their way.
     let down: Vec<&Bytes> = tape.forwarded.iter().collect();
     assert!(ends.len() > 1380, "2 MB take 1382 segments: {}", ends.len());
     assert!(ends.len() + 20 > down.len(), "{} of {}", ends.len(), down.len());

@@ -1,7 +1,8 @@
 //! For tests only: tests that need something of the machine that they run on.
 //!
-//! Such tests are in programs of their own (`harness = false`), which list them with what they need. Where that is not there, a test is
-//! reported as ignored, with the reason; in CI (`CI` is in the environment) it fails:
+//! Such tests are in programs of their own (`harness = false`), which list them with what they
+//! need. Where that is not there, a test is reported as ignored, with the reason; in CI (`CI` is in
+//! the environment) it fails:
 //!
 //! ```text
 //! test bulk_tcp_arrives ... ignored (needs root for network namespaces)

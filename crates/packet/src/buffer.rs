@@ -1,12 +1,12 @@
 //! The memory that a packet's octets lie in: what keeping a packet really costs.
 //!
-//! A gateway reads frames into buffers of a few sizes, and a packet shares its frame's buffer. Whoever
-//! keeps a packet of 60 octets keeps a buffer of 256 from being used again, so that is what a budget
-//! has to count. In the simulator a packet counts as it would in a gateway: bounds are met in the
-//! same places in every world.
+//! A gateway reads frames into buffers of a few sizes, and a packet shares its frame's buffer.
+//! Whoever keeps a packet of 60 octets keeps a buffer of 256 from being used again, so that is what
+//! a budget has to count. In the simulator a packet counts as it would in a gateway: bounds are met
+//! in the same places in every world.
 
-/// Sizes of the buffers that frames lie in, in octets: for acknowledgments, for ordinary frames, for
-/// small and large super-packets, and for anything that a read can return.
+/// Sizes of the buffers that frames lie in, in octets: for acknowledgments, for ordinary frames,
+/// for small and large super-packets, and for anything that a read can return.
 pub const SIZES: [usize; 5] = [256, 2048, 8192, 32_768, LARGEST];
 
 /// The most octets that a frame may have: a super-packet with its link header.

@@ -128,13 +128,15 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks (RFC 2018, section 3).
     pub sack: SackBlocks,
-    /// Options that are not understood, as they came, kind and length octets included, one behind the other; no padding.
+    /// Options that are not understood, as they came, kind and length octets included, one behind
+    /// the other; no padding.
     pub unknown: Option<Box<[u8]>>,
 }
 
 impl TcpOptions {
-    /// Octets of the options on the wire with their padding: a multiple of four, at most 40. [`crate::wire::emit`] says how they
-    /// are laid out, and what is left out where they do not fit.
+    /// Octets of the options on the wire with their padding: a multiple of four, at most 40.
+    /// [`crate::wire::emit`] says how they are laid out, and what is left out where they do not
+    /// fit.
     #[inline]
     pub fn len(&self) -> usize {
         Layout::of(self).len()
@@ -189,7 +191,8 @@ pub struct Udp {
     pub destination_port: u16,
 }
 
-/// The first eight octets of an ICMP (RFC 792) or `ICMPv6` (RFC 4443) message; what follows is the payload.
+/// The first eight octets of an ICMP (RFC 792) or `ICMPv6` (RFC 4443) message; what follows is the
+/// payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp {
     /// Type.

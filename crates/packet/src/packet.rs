@@ -25,8 +25,9 @@ pub enum Transport {
     Udp(Udp),
     /// An ICMP or `ICMPv6` message.
     Icmp(Icmp),
-    /// Everything else: another protocol, a fragment, a header with IP options, a segment that does not parse. The payload is
-    /// all that follows the IP header; such a packet is only ever passed on as it came.
+    /// Everything else: another protocol, a fragment, a header with IP options, a segment that does
+    /// not parse. The payload is all that follows the IP header; such a packet is only ever passed
+    /// on as it came.
     Opaque {
         /// Protocol number (IPv4) or next header (IPv6).
         protocol: u8,
@@ -50,7 +51,8 @@ pub struct Packet {
 
 /// Octets of the buffer that real octets lie in; 0 where they have an allocation of their own.
 ///
-/// Where octets lie is no part of what a packet says: two packets that differ in it alone are equal.
+/// Where octets lie is no part of what a packet says: two packets that differ in it alone are
+/// equal.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffer(u32);
 
@@ -62,15 +64,18 @@ impl PartialEq for Buffer {
 
 impl Eq for Buffer {}
 
-/// Header fields beyond the headers' structs, kept so that an edited packet still has them. The default is that of a packet of our
-/// own making.
+/// Header fields beyond the headers' structs, kept so that an edited packet still has them. The
+/// default is that of a packet of our own making.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// IPv6 flow label (RFC 8200, section 3): multipath routers would reorder a flow whose label comes and goes.
+    /// IPv6 flow label (RFC 8200, section 3): multipath routers would reorder a flow whose label
+    /// comes and goes.
     pub flow_label: u32,
-    /// The IPv4 "don't fragment" flag was clear: set, it would black-hole the packets of a host without path MTU discovery.
+    /// The IPv4 "don't fragment" flag was clear: set, it would black-hole the packets of a host
+    /// without path MTU discovery.
     pub may_fragment: bool,
-    /// The four bits between data offset and CWR, as the low bits: accurate ECN negotiates with one (RFC 9768).
+    /// The four bits between data offset and CWR, as the low bits: accurate ECN negotiates with one
+    /// (RFC 9768).
     pub tcp_reserved: u8,
 }
 
@@ -182,9 +187,9 @@ impl Packet {
         self.original.as_ref()
     }
 
-    /// The payload octets of each TCP segment but the last, if this is a super-packet: what segmentation offload (GSO) has not
-    /// yet cut into segments, or receive offload (GRO) has put together. `None` for an ordinary packet. Its headers are those of
-    /// the first segment.
+    /// The payload octets of each TCP segment but the last, if this is a super-packet: what
+    /// segmentation offload (GSO) has not yet cut into segments, or receive offload (GRO) has put
+    /// together. `None` for an ordinary packet. Its headers are those of the first segment.
     #[inline]
     pub const fn segment_size(&self) -> Option<NonZeroU16> {
         self.segment_size
@@ -200,8 +205,8 @@ impl Packet {
         self.buffer = Buffer(octets);
     }
 
-    /// Octets of memory that keeping this packet takes, beside the packet itself: the whole buffer that
-    /// its octets lie in. A simulated payload counts as it would in a gateway.
+    /// Octets of memory that keeping this packet takes, beside the packet itself: the whole buffer
+    /// that its octets lie in. A simulated payload counts as it would in a gateway.
     pub fn buffer_octets(&self) -> usize {
         match self.buffer.0 {
             0 => buffer_of(self.len()),
@@ -209,8 +214,9 @@ impl Packet {
         }
     }
 
-    /// Gives a piece of a super-packet a buffer of its own, so that keeping it does not keep the whole:
-    /// where the buffer is larger than an ordinary frame's, and more than four times as large as the piece.
+    /// Gives a piece of a super-packet a buffer of its own, so that keeping it does not keep the
+    /// whole: where the buffer is larger than an ordinary frame's, and more than four times as
+    /// large as the piece.
     pub fn compact(&mut self) {
         let len = self.len();
         if self.buffer.0 as usize <= buffer_of(ORDINARY) || self.buffer.0 as usize <= 4 * len {
@@ -251,7 +257,8 @@ impl Packet {
         false
     }
 
-    /// Sequence space that a TCP segment takes up: its payload, and one each for SYN and FIN (RFC 9293, section 3.4).
+    /// Sequence space that a TCP segment takes up: its payload, and one each for SYN and FIN (RFC
+    /// 9293, section 3.4).
     #[inline]
     pub fn segment_len(&self) -> u32 {
         match &self.transport {
@@ -290,7 +297,8 @@ impl FlowKey {
     }
 }
 
-/// Few and wide words: every packet's key is hashed several times, and the derived hash takes an address octet by octet.
+/// Few and wide words: every packet's key is hashed several times, and the derived hash takes an
+/// address octet by octet.
 impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let ports = u32::from(self.source.1) << 16 | u32::from(self.destination.1);

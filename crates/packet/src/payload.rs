@@ -1,16 +1,19 @@
-//! What a packet carries: real octets, or a piece of a simulated stream that costs its length nothing.
+//! What a packet carries: real octets, or a piece of a simulated stream that costs its length
+//! nothing.
 
 use bytes::{Bytes, BytesMut};
 
 use crate::rng::splitmix;
 
-/// The octets behind the transport header. Agents may take its length, slice, join and clone it; none reads it.
+/// The octets behind the transport header. Agents may take its length, slice, join and clone it;
+/// none reads it.
 #[derive(Clone, Debug)]
 pub enum Payload {
     /// Octets that came from a real network.
     Bytes(Bytes),
-    /// Octets `offset .. offset + len` of simulated stream `stream`. Each octet is a function of stream and position, so that
-    /// a lost, doubled or reordered one is caught at the receiver, and the same payload becomes real octets for a capture.
+    /// Octets `offset .. offset + len` of simulated stream `stream`. Each octet is a function of
+    /// stream and position, so that a lost, doubled or reordered one is caught at the receiver, and
+    /// the same payload becomes real octets for a capture.
     Stream {
         /// Which stream.
         stream: u32,

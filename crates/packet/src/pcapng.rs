@@ -18,15 +18,16 @@ use crate::wire;
 /// Timestamps count units of 10^-9 seconds.
 const NANOSECONDS: u8 = 9;
 
-/// Writes packets with the interface that they were seen at and the time, in nanoseconds since the start of the run (a viewer
-/// shows the run as the first seconds of 1970). The file is the same on every machine.
+/// Writes packets with the interface that they were seen at and the time, in nanoseconds since the
+/// start of the run (a viewer shows the run as the first seconds of 1970). The file is the same on
+/// every machine.
 pub struct PcapngWriter<W: io::Write> {
     inner: PcapNgWriter<W>,
 }
 
 impl<W: io::Write> PcapngWriter<W> {
-    /// Writes the head of the file. Interface `n` of [`Self::write`] is `interfaces[n]`, a name of at most 65,535 octets of
-    /// UTF-8. Every interface has raw IP packets (link type 101).
+    /// Writes the head of the file. Interface `n` of [`Self::write`] is `interfaces[n]`, a name of
+    /// at most 65,535 octets of UTF-8. Every interface has raw IP packets (link type 101).
     pub fn new(writer: W, interfaces: &[&str]) -> io::Result<Self> {
         let mut inner = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(into_io)?;
         for name in interfaces {
@@ -46,7 +47,8 @@ impl<W: io::Write> PcapngWriter<W> {
         Ok(Self { inner })
     }
 
-    /// Writes one whole packet as [`wire::emit`] gives it. An error if there is no such interface, or as `W` has it.
+    /// Writes one whole packet as [`wire::emit`] gives it. An error if there is no such interface,
+    /// or as `W` has it.
     pub fn write(&mut self, interface: u32, at: Instant, packet: &Packet) -> io::Result<()> {
         let octets = wire::emit(packet);
         let block = EnhancedPacketBlock {
@@ -61,8 +63,8 @@ impl<W: io::Write> PcapngWriter<W> {
         Ok(())
     }
 
-    /// Flushes, and hands back what was written to. The file has no end mark: one that lacks this call is whole up to what `W`
-    /// still held back.
+    /// Flushes, and hands back what was written to. The file has no end mark: one that lacks this
+    /// call is whole up to what `W` still held back.
     pub fn finish(self) -> io::Result<W> {
         let mut writer = self.inner.into_inner();
         writer.flush()?;

@@ -1,5 +1,5 @@
-//! What an ICMP error message quotes of the packet that caused it: the IP header and the first eight octets behind it
-//! (RFC 792), enough to tell connection and sequence number.
+//! What an ICMP error message quotes of the packet that caused it: the IP header and the first
+//! eight octets behind it (RFC 792), enough to tell connection and sequence number.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -19,9 +19,10 @@ pub struct Quotation {
 }
 
 impl Quotation {
-    /// Reads the quotation of an ICMP error message; `None` unless it quotes at least the first eight octets of a TCP segment
-    /// that the message's receiver sent (an error message goes to the source of what it is about; RFC 5927, section 4 on
-    /// forged ones), or if the message is a query or its answer.
+    /// Reads the quotation of an ICMP error message; `None` unless it quotes at least the first
+    /// eight octets of a TCP segment that the message's receiver sent (an error message goes to the
+    /// source of what it is about; RFC 5927, section 4 on forged ones), or if the message is a
+    /// query or its answer.
     pub fn of(message: &Packet) -> Option<Self> {
         let Transport::Icmp(icmp) = message.transport() else {
             return None;
@@ -51,13 +52,15 @@ impl Quotation {
 /// Octets of an IPv4 header with all the options that it has room for; an IPv6 header has 40.
 const LONGEST_HEADER: usize = 60;
 
-/// Whether messages of this type are queries and answers, not errors: those that IANA assigned for ICMP, every type from 128 for
-/// `ICMPv6` (RFC 4443, section 2.1). An unassigned ICMP type may be a scheme's own error message.
+/// Whether messages of this type are queries and answers, not errors: those that IANA assigned for
+/// ICMP, every type from 128 for `ICMPv6` (RFC 4443, section 2.1). An unassigned ICMP type may be a
+/// scheme's own error message.
 fn is_informational(kind: u8, is_v4: bool) -> bool {
     if is_v4 { matches!(kind, 0 | 8..=10 | 13..=18 | 30 | 37 | 38 | 42 | 43) } else { kind >= 128 }
 }
 
-/// Source, destination and what is there of the TCP header; `None` for another protocol or a fragment other than the first.
+/// Source, destination and what is there of the TCP header; `None` for another protocol or a
+/// fragment other than the first.
 fn quoted_v4(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
     let header: &[u8; 20] = octets.first_chunk()?;
     let header_len = usize::from(header[0] & 0x0f) * 4;
@@ -69,7 +72,8 @@ fn quoted_v4(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
     Some((address(12)?, address(16)?, octets.get(header_len..)?))
 }
 
-/// Source, destination and what is there of the TCP header; `None` for another protocol or behind an extension header.
+/// Source, destination and what is there of the TCP header; `None` for another protocol or behind
+/// an extension header.
 fn quoted_v6(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
     let header: &[u8; 40] = octets.first_chunk()?;
     if header[6] != wire::PROTOCOL_TCP {
@@ -79,13 +83,14 @@ fn quoted_v6(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
     Some((address(8)?, address(24)?, octets.get(40..)?))
 }
 
-/// Builds the ICMP error message of this type and code about `offending`, from `reporter` to the offending packet's source. It
-/// quotes the IP header and the first eight octets behind it: what RFC 792 asks for, less than RFC 4443 would like, and enough for
-/// every receiver.
+/// Builds the ICMP error message of this type and code about `offending`, from `reporter` to the
+/// offending packet's source. It quotes the IP header and the first eight octets behind it: what
+/// RFC 792 asks for, less than RFC 4443 would like, and enough for every receiver.
 ///
-/// `None` where RFC 1122, section 3.2.2, and RFC 4443, section 2.4, forbid one: about an ICMP message, a fragment, or a packet
-/// from or to an address that is not one host's; about anything else that is no TCP or UDP packet, as nobody could tell whose it
-/// was; and where `reporter` is of the other IP version.
+/// `None` where RFC 1122, section 3.2.2, and RFC 4443, section 2.4, forbid one: about an ICMP
+/// message, a fragment, or a packet from or to an address that is not one host's; about anything
+/// else that is no TCP or UDP packet, as nobody could tell whose it was; and where `reporter` is of
+/// the other IP version.
 pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> Option<Packet> {
     if !matches!(offending.transport(), Transport::Tcp(_) | Transport::Udp(_)) {
         return None;
@@ -100,7 +105,8 @@ pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> 
     Some(Packet::new(Ip::new(reporter, ip.source), Transport::Icmp(icmp), Payload::Bytes(quoted.into())))
 }
 
-/// Whether an address is neither unspecified nor a group's. A subnet's broadcast address cannot be told from a host's here.
+/// Whether an address is neither unspecified nor a group's. A subnet's broadcast address cannot be
+/// told from a host's here.
 fn is_one_host(address: IpAddr) -> bool {
     let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
     !(address.is_unspecified() || address.is_multicast() || is_broadcast)

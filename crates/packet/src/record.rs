@@ -11,7 +11,8 @@ use crate::wire::{ParseError, emit, parse};
 
 /// A packet as a value of octets, with what no octet of it says.
 ///
-/// A simulated stream is named and not written out, so that its octets are known again on the other side.
+/// A simulated stream is named and not written out, so that its octets are known again on the other
+/// side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketRecord {
     /// The whole packet where nobody has edited it, and otherwise its headers.

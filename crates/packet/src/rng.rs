@@ -1,5 +1,5 @@
-//! Randomness with a name: every entity draws from a stream of its own, so that one more entity, or one draw more in one
-//! of them, changes nothing for the others.
+//! Randomness with a name: every entity draws from a stream of its own, so that one more entity, or
+//! one draw more in one of them, changes nothing for the others.
 
 use std::time::Duration;
 
@@ -8,14 +8,16 @@ use rand_pcg::rand_core::Rng as _;
 
 use crate::units::Probability;
 
-/// A reproducible source of randomness (PCG XSL-RR 128/64): the same seed and name give the same draws on every machine.
+/// A reproducible source of randomness (PCG XSL-RR 128/64): the same seed and name give the same
+/// draws on every machine.
 #[derive(Clone, Debug)]
 pub struct Rng(Pcg64);
 
 impl Rng {
     /// The stream `name` of the run with this `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name picks the PCG stream; splitmix spreads the seed over the 128-bit state.
+        // FNV-1a over the name picks the PCG stream; splitmix spreads the seed over the 128-bit
+        // state.
         let stream = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| {
             (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
         });
@@ -39,13 +41,15 @@ impl Rng {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Whether something of this probability happens now. Draws nothing where the answer is certain.
+    /// Whether something of this probability happens now. Draws nothing where the answer is
+    /// certain.
     pub fn happens(&mut self, probability: Probability) -> bool {
         let p = probability.value();
         p > 0.0 && (p >= 1.0 || self.uniform() < p)
     }
 
-    /// A number from the normal distribution with mean 0 and deviation 1 (Box and Muller; one of the pair is not used).
+    /// A number from the normal distribution with mean 0 and deviation 1 (Box and Muller; one of
+    /// the pair is not used).
     pub fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.uniform(), self.uniform());
         libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * angle)
@@ -57,7 +61,8 @@ impl Rng {
         Duration::from_nanos(nanos as u64)
     }
 
-    /// A stay of Pareto distributed length with this mean; `shape` is above 1, or else there is no mean and the stay is of no length.
+    /// A stay of Pareto distributed length with this mean; `shape` is above 1, or else there is no
+    /// mean and the stay is of no length.
     pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
         let least = mean.as_nanos() as f64 * (shape - 1.0) / shape;
         Duration::from_nanos((least * libm::pow(1.0 - self.uniform(), -1.0 / shape)) as u64)

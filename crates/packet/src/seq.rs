@@ -5,8 +5,8 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A 32-bit TCP sequence number. Comparison is modulo 2^32 (RFC 9293, section 3.4): of two numbers less than 2^31 apart,
-/// the one that is reached from the other by counting up is the later.
+/// A 32-bit TCP sequence number. Comparison is modulo 2^32 (RFC 9293, section 3.4): of two numbers
+/// less than 2^31 apart, the one that is reached from the other by counting up is the later.
 ///
 /// It is deliberately not `Ord`: an order modulo 2^32 is not transitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

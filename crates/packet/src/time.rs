@@ -51,14 +51,16 @@ impl Instant {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The instant `nanos` nanoseconds later; saturates at [`Instant::MAX`]. Cheaper than adding a [`Duration`], where that counts.
+    /// The instant `nanos` nanoseconds later; saturates at [`Instant::MAX`]. Cheaper than adding a
+    /// [`Duration`], where that counts.
     #[inline]
     #[must_use]
     pub const fn after_nanos(self, nanos: u64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// The first instant not before `self` that is a whole number of `tick`s after the start; `self` if `tick` is zero.
+    /// The first instant not before `self` that is a whole number of `tick`s after the start;
+    /// `self` if `tick` is zero.
     #[must_use]
     #[inline]
     pub const fn round_up_to(self, tick: Duration) -> Self {

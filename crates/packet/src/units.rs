@@ -32,7 +32,8 @@ impl Bitrate {
 
     /// The time that `octets` octets take, rounded up to a nanosecond.
     pub fn transmission_time(self, octets: u64) -> Duration {
-        // A rate below 9 Gbit/s and a packet below 2^30 octets, the usual case, stays within 64 bits.
+        // A rate below 9 Gbit/s and a packet below 2^30 octets, the usual case, stays within 64
+        // bits.
         let bits = octets * 8;
         match bits.checked_mul(1_000_000_000) {
             Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
@@ -210,14 +211,16 @@ fn in_largest_unit(number: u128, units: &[(&str, u128)]) -> String {
     whole.map_or_else(|| number.to_string(), |(unit, size)| format!("{} {unit}", number / size))
 }
 
-/// A duration cut down to whole multiples of `tick`, as simulators that count ticks have it; as it is if `tick` is zero.
+/// A duration cut down to whole multiples of `tick`, as simulators that count ticks have it; as it
+/// is if `tick` is zero.
 pub fn cut_to_ticks(duration: Duration, tick: Duration) -> Duration {
     let rest = duration.as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
     // Less than the duration: it fits where that does.
     u64::try_from(rest).map_or(duration, |rest| duration.saturating_sub(Duration::from_nanos(rest)))
 }
 
-/// Splits `"11 Mbit/s"` into number and unit and scales the number; `None` for an unknown unit or no plain number.
+/// Splits `"11 Mbit/s"` into number and unit and scales the number; `None` for an unknown unit or
+/// no plain number.
 fn quantity(text: &str, factor: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let text = text.trim();
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());

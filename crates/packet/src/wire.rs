@@ -1,8 +1,9 @@
 //! Octets to [`Packet`] and back.
 //!
-//! [`parse`] reads what it understands and keeps the rest as it came; [`emit`] writes a packet that nobody edited verbatim and
-//! computes lengths and checksums for every other. What [`parse`] does not fully understand is [`Transport::Opaque`], so that
-//! no agent touches it: other protocols, fragments, IPv4 options, IPv6 extension headers, ESP, and everything malformed.
+//! [`parse`] reads what it understands and keeps the rest as it came; [`emit`] writes a packet that
+//! nobody edited verbatim and computes lengths and checksums for every other. What [`parse`] does
+//! not fully understand is [`Transport::Opaque`], so that no agent touches it: other protocols,
+//! fragments, IPv4 options, IPv6 extension headers, ESP, and everything malformed.
 //!
 //! [`Packet`]: crate::Packet
 //! [`Transport::Opaque`]: crate::Transport::Opaque

@@ -46,7 +46,8 @@ fn stream(len: u32) -> Payload {
     Payload::Stream { stream: 7, offset: 0, len }
 }
 
-/// A SYN, data, an acknowledgment with SACK blocks, a datagram and an error message, over IPv4 and IPv6.
+/// A SYN, data, an acknowledgment with SACK blocks, a datagram and an error message, over IPv4 and
+/// IPv6.
 fn packets() -> Vec<Packet> {
     let mut packets = Vec::new();
     for ((from, to), time_exceeded) in HOSTS.into_iter().zip([11, 3]) {

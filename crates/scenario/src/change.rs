@@ -8,8 +8,9 @@ use lasthop_sim::{ChannelConfig, Direction, Jitter};
 use crate::model::{Link, LinkModel, Scenario};
 
 impl Scenario {
-    /// The changes that make this scenario's links those of `new`, which has the same links: the index of a link, and what
-    /// [`lasthop_sim::World::reconfigure_link`] is to be told. What cannot change while a world runs is not looked at.
+    /// The changes that make this scenario's links those of `new`, which has the same links: the
+    /// index of a link, and what [`lasthop_sim::World::reconfigure_link`] is to be told. What
+    /// cannot change while a world runs is not looked at.
     pub fn changes_of_links(&self, new: &Self) -> Vec<(usize, Way, Change)> {
         let pairs = self.links.iter().zip(&new.links).enumerate();
         pairs

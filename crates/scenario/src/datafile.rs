@@ -1,8 +1,10 @@
-//! The input format of the 1997 thesis's simulator, `datafile.dat` (Goel, appendix B), and its traces.
+//! The input format of the 1997 thesis's simulator, `datafile.dat` (Goel, appendix B), and its
+//! traces.
 //!
-//! A file is a list of components, each a name and a block of attributes in braces, one attribute a line; `#` begins a comment; a
-//! `;` behind a value is tolerated, as the manual's own examples have it. Components come in any order, except that a wireless link
-//! stands before the `shared_links` that names it.
+//! A file is a list of components, each a name and a block of attributes in braces, one attribute a
+//! line; `#` begins a comment; a `;` behind a value is tolerated, as the manual's own examples have
+//! it. Components come in any order, except that a wireless link stands before the `shared_links`
+//! that names it.
 //!
 //! | component | attributes (appendix B.3) |
 //! |---|---|
@@ -28,25 +30,30 @@
 //!
 //! They are about the one wireless link of the network.
 //!
-//! - 0 uses `trace.dat` beside the data file: a line a change, the time in ms and the state, 1 for good and 0 for bad; the link begins good
-//!   ([`StateTrace`]). A trace that a run produced ends with a line that says so; one that was cut off is refused.
-//! - 1 produces `trace.dat`, in the directory of the output if there is one and else beside the data file.
-//! - 2 drops chosen packets, and produces `trace.dat`. The thesis compiled the choice in; ours is `drops.dat` beside the data file: a line a
-//!   packet, the sequence number of its first octet counted from 0, and which passing of it over the link (1 if left out; 2 is the
-//!   first retransmission by TCP). All of the link layer's attempts at that packet fail.
+//! - 0 uses `trace.dat` beside the data file: a line a change, the time in ms and the state, 1 for
+//!   good and 0 for bad; the link begins good ([`StateTrace`]). A trace that a run produced ends
+//!   with a line that says so; one that was cut off is refused.
+//! - 1 produces `trace.dat`, in the directory of the output if there is one and else beside the
+//!   data file.
+//! - 2 drops chosen packets, and produces `trace.dat`. The thesis compiled the choice in; ours is
+//!   `drops.dat` beside the data file: a line a packet, the sequence number of its first octet
+//!   counted from 0, and which passing of it over the link (1 if left out; 2 is the first
+//!   retransmission by TCP). All of the link layer's attempts at that packet fail.
 //!
-//! In a network with no wireless link or with several, 0 and 2 are refused, and 1 produces no `trace.dat`: the files
-//! `wless_state-...` have what it would have had, a file a link.
+//! In a network with no wireless link or with several, 0 and 2 are refused, and 1 produces no
+//! `trace.dat`: the files `wless_state-...` have what it would have had, a file a link.
 //!
 //! # What a data file means in our model
 //!
-//! - As in the thesis's simulator, connections start established, the clock counts whole milliseconds (so transmission times are cut
-//!   down), and the minimum RTO is 1 s ([`CLOCK`]).
-//! - A link layer is stop-and-wait with eight attempts more (section 4.2) where both ends of a wireless link implement it: base stations,
-//!   wireless sources and wireless sinks. Between two of the other nodes a wireless link is unreliable. One of each is refused.
+//! - As in the thesis's simulator, connections start established, the clock counts whole
+//!   milliseconds (so transmission times are cut down), and the minimum RTO is 1 s ([`CLOCK`]).
+//! - A link layer is stop-and-wait with eight attempts more (section 4.2) where both ends of a
+//!   wireless link implement it: base stations, wireless sources and wireless sinks. Between two of
+//!   the other nodes a wireless link is unreliable. One of each is refused.
 //! - A run lasts `system_simulation_time`, whether or not the transfers are done.
 //! - `random_seed` is the seed of that link's streams; the seed of the run has no part in them.
-//! - Control messages come from base stations and wireless sources (section 4.3.1, item 5): a `normal_router_node` has no part in a scheme.
+//! - Control messages come from base stations and wireless sources (section 4.3.1, item 5): a
+//!   `normal_router_node` has no part in a scheme.
 //! - A source sends to one sink and a sink has one source (section 4.2, item 4).
 
 mod block;
@@ -80,8 +87,9 @@ pub use states::StateRecorder;
 #[cfg(doc)]
 use lasthop_sim::wireless::StateTrace;
 
-/// The thesis's simulator counts milliseconds, and cuts transmission times down to whole ones: only so do the round-trip time of
-/// 351 ms (figure 5.3), the exchange of 10 ms and the failed attempt of 11 ms (appendix B.4) come out.
+/// The thesis's simulator counts milliseconds, and cuts transmission times down to whole ones: only
+/// so do the round-trip time of 351 ms (figure 5.3), the exchange of 10 ms and the failed attempt
+/// of 11 ms (appendix B.4) come out.
 pub const CLOCK: Duration = Duration::from_millis(1);
 
 /// The longest file that is read, in octets: of the data file and of each file beside it.
@@ -90,11 +98,13 @@ pub const LONGEST_FILE: u64 = 64 << 20;
 /// A data file after reading: checked, with every default filled in.
 #[derive(Clone, Debug)]
 pub struct DataFile {
-    /// The network and its traffic. Nodes are named by their ids, links by theirs, and flows `211-213` by their source and sink.
+    /// The network and its traffic. Nodes are named by their ids, links by theirs, and flows
+    /// `211-213` by their source and sink.
     pub scenario: Scenario,
     /// How often the event trace has the state of every node, if that is asked for; above zero.
     pub print_interval: Duration,
-    /// What was asked for and cannot be done, in sentences for the user; the run goes ahead without it.
+    /// What was asked for and cannot be done, in sentences for the user; the run goes ahead without
+    /// it.
     pub notes: Vec<String>,
     /// Index of the link whose states the run is to record in `trace.dat`.
     recorded_link: Option<usize>,
@@ -114,7 +124,8 @@ pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
     Ok(data)
 }
 
-/// Reads the text of a data file. `name` is what errors call it, `directory` where the files beside it are.
+/// Reads the text of a data file. `name` is what errors call it, `directory` where the files beside
+/// it are.
 pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
     syntax::blocks(text)
         .and_then(|blocks| network::Draft::of(&blocks, syntax::line_count(text)))

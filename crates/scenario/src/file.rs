@@ -16,8 +16,8 @@
 //! | `application` | what a flow has to send, and when |
 //! | `reader`, `link`, `wlan`, `routes`, `traffic`, `trial`, `lineup`, `flavour` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
-//! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the reference, and reach editors
-//! through the JSON schema.
+//! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the
+//! reference, and reach editors through the JSON schema.
 
 mod application;
 mod choice;
@@ -59,15 +59,18 @@ use trace::Traces;
 /// What the command line says instead of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
-    /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one; relative to the working directory.
+    /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one;
+    /// relative to the working directory.
     pub trace: Option<PathBuf>,
-    /// Keys with values to put in the place of the file's, such as `links.air.loss=3%`; later ones win.
+    /// Keys with values to put in the place of the file's, such as `links.air.loss=3%`; later ones
+    /// win.
     pub settings: Vec<String>,
 }
 
 /// Reads a scenario file. Files that it names are looked for beside it.
 ///
-/// What it returns is ready to run: it has been checked under each of its schemes with the first of its seeds.
+/// What it returns is ready to run: it has been checked under each of its schemes with the first of
+/// its seeds.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
     let text = read_file(path)?;
     let base = path.parent().unwrap_or(Path::new(""));
@@ -76,8 +79,8 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioErro
     Ok(scenario)
 }
 
-/// Reads a scenario from text. `name` is what errors call the file, and without its extension the scenario's name unless it has
-/// one; files that the scenario names are looked for in `base`.
+/// Reads a scenario from text. `name` is what errors call the file, and without its extension the
+/// scenario's name unless it has one; files that the scenario names are looked for in `base`.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
     let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = Document::parse(text, name.to_owned())?;

@@ -61,7 +61,8 @@ pub struct Trial {
     pub settle: Duration,
     /// Settings of the hosts' kernels: paths below `/proc/sys/net`, and what to write there.
     pub sysctl: Vec<(String, String)>,
-    /// Indices of the nodes that are no real hosts: they and the flows between them stay in the model, as background.
+    /// Indices of the nodes that are no real hosts: they and the flows between them stay in the
+    /// model, as background.
     pub simulated: BTreeSet<usize>,
 }
 
@@ -141,7 +142,8 @@ pub struct LinkModel {
 pub enum Link {
     /// A wired link.
     Wired(WiredConfig),
-    /// A wireless link. Links with the same `cell` share a medium; without one a link is full duplex.
+    /// A wireless link. Links with the same `cell` share a medium; without one a link is full
+    /// duplex.
     Wireless {
         /// Its parameters; `config.medium` is filled in when the world is built.
         config: WirelessConfig,
@@ -189,7 +191,8 @@ pub struct WlanModel {
     pub stations: Vec<WlanStation>,
     /// Directions with errors of their own: indices in `stations` from, to.
     pub errors: Vec<(usize, usize, ErrorConfig)>,
-    /// How its stations look for routes; `None`: shortest paths, or an access point. With it any two stations have a link.
+    /// How its stations look for routes; `None`: shortest paths, or an access point. With it any
+    /// two stations have a link.
     pub routing: Option<AodvConfig>,
     /// Where its stations stand at first, instead of where `stations` says.
     pub placement: Option<Placement>,
@@ -202,7 +205,8 @@ pub struct WlanModel {
 pub struct Placement {
     /// The corner of the area that is farthest east and north, from one at 0, 0.
     pub area: Position,
-    /// Two stations, indices in [`WlanModel::stations`], and how many hops the shortest way between them is to have.
+    /// Two stations, indices in [`WlanModel::stations`], and how many hops the shortest way between
+    /// them is to have.
     pub apart: Option<(usize, usize, usize)>,
 }
 
@@ -329,7 +333,8 @@ impl Scenario {
             .collect()
     }
 
-    /// Leaves out the flows that `keep` does not want, with what rows of the comparison have for them.
+    /// Leaves out the flows that `keep` does not want, with what rows of the comparison have for
+    /// them.
     pub fn keep_flows(&mut self, keep: impl Fn(usize, &FlowModel) -> bool) {
         let kept: Vec<bool> = self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
         let mut of_flows = kept.iter();

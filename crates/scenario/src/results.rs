@@ -1,4 +1,5 @@
-//! Files of results. One appears under its name only when it is whole, and never in the place of a file that the run was made from.
+//! Files of results. One appears under its name only when it is whole, and never in the place of a
+//! file that the run was made from.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -10,12 +11,14 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempPath;
 
-/// Where a file of results is to be. Until it is whole it stands beside that, under a hidden name of its own.
+/// Where a file of results is to be. Until it is whole it stands beside that, under a hidden name
+/// of its own.
 #[derive(Debug)]
 pub struct ResultPath {
     /// As the user wrote it.
     name: PathBuf,
-    /// Where it is to be; `None` for a pipe, a terminal, a device, or what our own output goes to: written to as it is.
+    /// Where it is to be; `None` for a pipe, a terminal, a device, or what our own output goes to:
+    /// written to as it is.
     target: Option<PathBuf>,
     part: Option<TempPath>,
 }
@@ -31,8 +34,8 @@ pub fn remove_parts() {
 }
 
 impl ResultPath {
-    /// The place of this name. Nothing is written yet. Fails for one of `inputs`, for what this process is writing already, and for what may
-    /// not be written.
+    /// The place of this name. Nothing is written yet. Fails for one of `inputs`, for what this
+    /// process is writing already, and for what may not be written.
     pub fn new(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
         let place = Self { name: name.to_owned(), target: None, part: None };
         let Ok(metadata) = fs::metadata(name) else {
@@ -75,7 +78,8 @@ impl ResultPath {
         opened.map_err(|error| self.error(&error))
     }
 
-    /// What was written is whole: gives it its name. Without a first [`ResultPath::open`] there is nothing to be named.
+    /// What was written is whole: gives it its name. Without a first [`ResultPath::open`] there is
+    /// nothing to be named.
     pub fn finish(&mut self) -> io::Result<()> {
         let Some(target) = &self.target else { return Ok(()) };
         let persisted = self.part.take().map_or(Ok(()), |part| part.persist(target));
@@ -147,7 +151,8 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
-    /// Begins a file of this name, with the errors of [`ResultPath::new`]. All errors name the file.
+    /// Begins a file of this name, with the errors of [`ResultPath::new`]. All errors name the
+    /// file.
     pub fn create(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
         let mut place = ResultPath::new(name, inputs)?;
         Ok(Self { out: BufWriter::new(place.open()?), place })

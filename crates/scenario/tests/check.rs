@@ -1,5 +1,5 @@
-//! What is checked without a world is what a world is built from: `check` and `build` say the same, and what
-//! a world would refuse is refused before there is one.
+//! What is checked without a world is what a world is built from: `check` and `build` say the same,
+//! and what a world would refuse is refused before there is one.
 
 mod random;
 
@@ -108,7 +108,8 @@ fn what_is_refused_the_world_refuses_too() {
     }
 }
 
-/// The first seat that a world without agents refuses the scheme's agent for: node, link, and what is missing.
+/// The first seat that a world without agents refuses the scheme's agent for: node, link, and what
+/// is missing.
 fn refused_seat(
     scenario: &Scenario,
     scheme: &SchemeChoice,
@@ -162,7 +163,8 @@ fn schemes() -> impl Iterator<Item = SchemeChoice> {
     all.map(|choice| choice.expect("it is in the catalogue")).chain([SchemeChoice::no_loss()])
 }
 
-/// Does something to a network that it may not survive. Nodes 0 and 1 are server and base, joined by link 0.
+/// Does something to a network that it may not survive. Nodes 0 and 1 are server and base, joined
+/// by link 0.
 fn spoil(scenario: &mut Scenario, rng: &mut Rng) {
     let mobile = 2 + rng.below(scenario.nodes.len() as u64 - 2) as usize;
     match rng.below(8) {
@@ -193,8 +195,8 @@ fn spoil(scenario: &mut Scenario, rng: &mut Rng) {
     }
 }
 
-/// Adds stations that look for their routes on demand, or shall; and a flow between two of them, or to the
-/// server.
+/// Adds stations that look for their routes on demand, or shall; and a flow between two of them, or
+/// to the server.
 fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
     let first = scenario.nodes.len();
     let count = 3 + rng.below(3) as usize;

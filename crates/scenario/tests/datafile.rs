@@ -10,7 +10,8 @@ use lasthop_scenario::datafile::{self, EventKinds};
 use lasthop_scenario::{DataFile, DataFileError, Link};
 use lasthop_sim::{LinkLayer, NodeKind};
 
-/// The manual's example (appendix B.3), put together, with what it leaves on the lines: comments anywhere and a `;` here and there.
+/// The manual's example (appendix B.3), put together, with what it leaves on the lines: comments
+/// anywhere and a `;` here and there.
 const MANUAL: &str = include_str!("../../../fuzz/corpus/datafile/manual");
 
 fn parse(text: &str) -> Result<DataFile, DataFileError> {

@@ -1,4 +1,5 @@
-//! Every file in `scenarios/` is read and built under every scheme that it names, and the JSON schema there is that of the code.
+//! Every file in `scenarios/` is read and built under every scheme that it names, and the JSON
+//! schema there is that of the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,8 @@ fn read(path: &Path) -> Scenario {
     file::read(path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A few simulated seconds under every scheme: nothing is lost sight of. Without flows there is nothing to move: a link file.
+/// A few simulated seconds under every scheme: nothing is lost sight of. Without flows there is
+/// nothing to move: a link file.
 fn try_out(scenario: &Scenario) {
     scenario.check_all().unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
     for scheme in &scenario.schemes {

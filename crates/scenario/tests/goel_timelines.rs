@@ -1,5 +1,6 @@
-//! The thesis's own timelines, replayed event by event: the sample trace of appendix B.4, and figures 5.3 and 5.4 as section 5.4.3
-//! tells them; and the reactions to a loss that sections 2.3.1 and 2.3.2 describe.
+//! The thesis's own timelines, replayed event by event: the sample trace of appendix B.4, and
+//! figures 5.3 and 5.4 as section 5.4.3 tells them; and the reactions to a loss that sections 2.3.1
+//! and 2.3.2 describe.
 
 mod bench;
 
@@ -27,11 +28,12 @@ fn nine_transmissions_of_the_16th_segment_fail_and_the_third_duplicate_ack_bring
     assert_eq!(run.events("corrupted,given-up,fast-retransmit,retransmitted,timeout"), expected);
 }
 
-/// What happens at the source and at the link layer of the base station from the loss on, without the frames that get through.
+/// What happens at the source and at the link layer of the base station from the loss on, without
+/// the frames that get through.
 const TOLD: &str = "given-up,icmp,timeout,fast-retransmit,retransmitted,sent,received";
 
-/// Events of figures 5.3 and 5.4 at the source, from the sending of the first lost segment on; its number is shortened to A, those of
-/// its successors to B, C, D and E.
+/// Events of figures 5.3 and 5.4 at the source, from the sending of the first lost segment on; its
+/// number is shortened to A, those of its successors to B, C, D and E.
 fn at_the_source(run: &Run, until: u64) -> Vec<String> {
     let events = run.events(TOLD);
     let first = 1_121_280;
@@ -193,7 +195,8 @@ fn the_third_duplicate_ack_retransmits_halves_the_window_and_the_further_ones_in
     assert!(values[inflated.len() + 1] - 16 * mss <= mss, "congestion avoidance: {values:?}");
 }
 
-/// Appendix B.3.1: what a run with chosen losses or with the Markov model records, a later run can use.
+/// Appendix B.3.1: what a run with chosen losses or with the Markov model records, a later run can
+/// use.
 #[test]
 fn a_produced_trace_of_link_states_makes_the_same_run_again() {
     for (mode, bad_mean) in [(2, "0"), (1, "0.1")] {

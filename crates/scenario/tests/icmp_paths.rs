@@ -1,5 +1,6 @@
-//! Refined ICMP where the wireless link is not the last hop of a download (thesis, section 5.5.4; issue "works in the middle of the
-//! path, too"). In each network two consecutive segments of a window of four are lost: unmodified TCP takes a time-out.
+//! Refined ICMP where the wireless link is not the last hop of a download (thesis, section 5.5.4;
+//! issue "works in the middle of the path, too"). In each network two consecutive segments of a
+//! window of four are lost: unmodified TCP takes a time-out.
 
 mod bench;
 

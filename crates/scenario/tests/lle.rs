@@ -113,7 +113,8 @@ fn an_upload_through_an_access_point_is_plain_tcp() {
     let plain = Run::of(&scenario, "none", "");
     let lle = Run::of(&scenario, "lle-tcp", "");
     lle.assert_everything_arrived();
-    // But for the third ACK of the handshake and the like: nothing of the data is acknowledged by an agent.
+    // But for the third ACK of the handshake and the like: nothing of the data is acknowledged by
+    // an agent.
     assert!(lle.reported.of(&ACKS_GENERATED) <= 2, "{:?}", lle.reported);
     assert_eq!(plain.flows[0].octets, lle.flows[0].octets);
     assert!(lle.air[ACCESS_POINT] + 2 >= plain.air[ACCESS_POINT]);

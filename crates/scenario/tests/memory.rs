@@ -1,5 +1,6 @@
-//! Memory does not grow with simulated time: the most that is ever live in a second hour is no more than in the first. Counted by a global
-//! allocator of this binary's own, so that it is the same on every run and machine.
+//! Memory does not grow with simulated time: the most that is ever live in a second hour is no more
+//! than in the first. Counted by a global allocator of this binary's own, so that it is the same on
+//! every run and machine.
 
 use std::path::Path;
 
@@ -11,8 +12,8 @@ use lasthop_sim::wifi::Position;
 /// Simulated seconds of an hour.
 const HOUR: u64 = 3_600;
 
-/// The most octets that are live in the first hour of a scenario's row, and in the second. `second` advances the world to the end of
-/// that simulated second.
+/// The most octets that are live in the first hour of a scenario's row, and in the second. `second`
+/// advances the world to the end of that simulated second.
 fn peaks(scenario: &Scenario, row: &str, mut second: impl FnMut(&mut Built, u64)) -> (i64, i64) {
     let scheme = scenario.schemes.iter().find(|scheme| scheme.label == row).expect("a row of the scenario");
     let mut built = None;
@@ -43,7 +44,8 @@ fn two_hours_in_a_cafe() {
     }));
 }
 
-/// Datagrams of all kinds in a cell with errors, whose stations go in circles, in and out of each other's hearing.
+/// Datagrams of all kinds in a cell with errors, whose stations go in circles, in and out of each
+/// other's hearing.
 const STROLL: &str = r#"
 schemes = ["none"]
 [nodes.ap]

@@ -1,5 +1,6 @@
-//! IEEE 802.11 cells in random scenario files: each is read, built and run; one seed gives one trace; packets are conserved and streams arrive
-//! as they were sent. And with one key spoilt, the error names file, line and key.
+//! IEEE 802.11 cells in random scenario files: each is read, built and run; one seed gives one
+//! trace; packets are conserved and streams arrive as they were sent. And with one key spoilt, the
+//! error names file, line and key.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +18,8 @@ use proptest::sample::select;
 
 type Entry = (&'static str, String);
 
-/// A scenario file: tables by name, the first without one, and their keys, each on a line of its own.
+/// A scenario file: tables by name, the first without one, and their keys, each on a line of its
+/// own.
 #[derive(Clone, Debug)]
 struct Document(Vec<(String, Vec<Entry>)>);
 
@@ -35,7 +37,8 @@ impl Document {
         text
     }
 
-    /// With another value of a key, or the key where there was none; and the line, from 1, where it stands.
+    /// With another value of a key, or the key where there was none; and the line, from 1, where it
+    /// stands.
     fn spoilt(mut self, table: &str, key: &'static str, value: &str) -> (String, usize) {
         let mut line = 0;
         for (name, entries) in &mut self.0 {
@@ -131,7 +134,8 @@ fn node(name: &str, kind: &str, (x, y): (f64, f64)) -> (String, Vec<Entry>) {
     (format!("nodes.{name}"), vec![("kind", quoted(kind)), ("position", position)])
 }
 
-/// Stations within 95 m of an access point, some of them out of each other's hearing, and a server behind it.
+/// Stations within 95 m of an access point, some of them out of each other's hearing, and a server
+/// behind it.
 fn infrastructure() -> impl Strategy<Value = Network> {
     let place = (0.0..95.0, 0.0..std::f64::consts::TAU)
         .prop_map(|(radius, angle)| (radius * libm::cos(angle), radius * libm::sin(angle)));
@@ -284,7 +288,8 @@ fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, St
     Ok((hash, outcomes))
 }
 
-/// Without one of its links or another, with a way by hand or not: `check` and `build` say the same.
+/// Without one of its links or another, with a way by hand or not: `check` and `build` say the
+/// same.
 fn spoilt_networks(scenario: &Scenario, seed: u64) -> Result<(), TestCaseError> {
     for gone in 0..scenario.links.len() {
         let mut spoilt = scenario.clone();

@@ -1,5 +1,5 @@
-//! With every scheme, and with schemes on top of each other: what arrives is what was sent, no packet is lost from the books,
-//! and every transfer ends, in random small networks.
+//! With every scheme, and with schemes on top of each other: what arrives is what was sent, no
+//! packet is lost from the books, and every transfer ends, in random small networks.
 
 mod random;
 
@@ -31,7 +31,8 @@ fn every_scheme_keeps_the_laws() {
     }
 }
 
-/// A node's agent is replaced by another of the same scheme and settings, with the state that it exports.
+/// A node's agent is replaced by another of the same scheme and settings, with the state that it
+/// exports.
 #[test]
 fn state_moves_to_another_agent_at_any_moment_and_every_transfer_ends() {
     for shape in 0..400 {

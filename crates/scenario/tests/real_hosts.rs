@@ -119,7 +119,8 @@ impl Hosts {
         Packet::tcp_segment(Ip::new(address(from), address(to)), tcp, payload)
     }
 
-    /// Sends one, waits for `millis`, and returns the flags, ACK number and urgent pointer of all that came out at gateway and client.
+    /// Sends one, waits for `millis`, and returns the flags, ACK number and urgent pointer of all
+    /// that came out at gateway and client.
     fn send(
         &mut self,
         from_client: bool,
@@ -162,7 +163,8 @@ fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
     // The gateway offers, and the client's agent takes the mark off.
     assert_eq!(hosts.send(false, syn_ack, (499, 100), 0, 50)[1], [(syn_ack, 100, 0)]);
     assert_eq!(hosts.send(true, ack, (100, 500), 0, 50)[0], [(ack, 500, 0)]);
-    // From here on the gateway promises, and acknowledges what the link layer delivers, to the server's address at this link.
+    // From here on the gateway promises, and acknowledges what the link layer delivers, to the
+    // server's address at this link.
     let sent = hosts.send(false, ack, (500, 100), 1000, 50);
     assert_eq!(sent, [vec![(ack, 1500, 0)], vec![(ack, 100, 0)]], "made by the gateway's agent");
     // The client's own crosses the air only as evidence, which need not go on.

@@ -1,5 +1,5 @@
-//! Every number in a scheme's settings has a range, in the reader and in the JSON schema, and a scheme
-//! works at both of its ends. The schemes and their settings are those of the catalogue.
+//! Every number in a scheme's settings has a range, in the reader and in the JSON schema, and a
+//! scheme works at both of its ends. The schemes and their settings are those of the catalogue.
 
 use std::path::Path;
 

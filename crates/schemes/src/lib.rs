@@ -10,7 +10,8 @@
 //! | [`catalogue`] | every scheme by name |
 //! | [`settings`] | how a scheme's settings write durations and amounts of data |
 //!
-//! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from and what we chose.
+//! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from
+//! and what we chose.
 
 pub mod catalogue;
 pub mod icmp;

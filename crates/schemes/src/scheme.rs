@@ -1,4 +1,5 @@
-//! What a scheme is to the worlds: a name, what is said of it, and what it places where. Each scheme's folder has one.
+//! What a scheme is to the worlds: a name, what is said of it, and what it places where. Each
+//! scheme's folder has one.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -1,5 +1,5 @@
-//! How a scheme's settings write numbers and quantities, each within a range that is checked when the
-//! file is read and stands in the JSON schema.
+//! How a scheme's settings write numbers and quantities, each within a range that is checked when
+//! the file is read and stands in the JSON schema.
 //!
 //! A field keeps its plain type and names what reads it, range included:
 //!
@@ -148,7 +148,8 @@ fn out_of_range<E: Error>(given: impl Display, least: impl Display, most: impl D
     E::custom(format_args!("{given} is out of range; expected {least} to {most}"))
 }
 
-/// Reads and writes a `Duration` of any length as `"100 ms"` ([`lasthop_packet::units::parse_duration`]); zero or more, at most 100 years.
+/// Reads and writes a `Duration` of any length as `"100 ms"`
+/// ([`lasthop_packet::units::parse_duration`]); zero or more, at most 100 years.
 pub mod duration {
     use std::time::Duration;
 

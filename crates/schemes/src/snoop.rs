@@ -1,12 +1,14 @@
-//! Snoop: the access point caches what it forwards to a mobile host, retransmits what the wireless hop lost, and keeps the
-//! duplicate ACKs for it from the sender, who then does not mistake the loss for congestion.
+//! Snoop: the access point caches what it forwards to a mobile host, retransmits what the wireless
+//! hop lost, and keeps the duplicate ACKs for it from the sender, who then does not mistake the
+//! loss for congestion.
 //!
-//! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, "Improving TCP/IP Performance over Wireless Networks", `MobiCom` 1995
-//! ("the paper"), and the authors' code for ns-2, `tcp/snoop.cc`, `tcp/snoop.h` and `tcl/lan/ns-ll.tcl` in ns-2.35
-//! ("snoop.cc"). Place: the access point. Both ends stay as they are. Data from the radio side (upload) passes untouched.
+//! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, "Improving TCP/IP Performance over Wireless
+//! Networks", `MobiCom` 1995 ("the paper"), and the authors' code for ns-2, `tcp/snoop.cc`,
+//! `tcp/snoop.h` and `tcl/lan/ns-ll.tcl` in ns-2.35 ("snoop.cc"). Place: the access point. Both
+//! ends stay as they are. Data from the radio side (upload) passes untouched.
 //!
-//! `preset = "published"` behaves as snoop.cc does. The default is for the TCP of today, with SACK, timestamps and segmentation
-//! offload; what it adds can be switched on and off setting by setting.
+//! `preset = "published"` behaves as snoop.cc does. The default is for the TCP of today, with SACK,
+//! timestamps and segmentation offload; what it adds can be switched on and off setting by setting.
 //!
 //! # What was added for today's TCP
 //!
@@ -18,36 +20,42 @@
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`segmentation`] |
 //! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`hold_queue`] |
 //!
-//! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is missing ([`fast_path`]): a gateway's kernel
-//! forwards them.
+//! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is
+//! missing ([`fast_path`]): a gateway's kernel forwards them.
 //!
-//! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a segment that no more than
-//! `reordering` others have overtaken is repaired then ([`scoreboard`]). To let those SACK blocks pass would be simpler, and the sender
-//! could go on sending (RFC 3042); but it would hear of nearly every loss, and RACK would act on some.
+//! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a
+//! segment that no more than `reordering` others have overtaken is repaired then ([`scoreboard`]).
+//! To let those SACK blocks pass would be simpler, and the sender could go on sending (RFC 3042);
+//! but it would hear of nearly every loss, and RACK would act on some.
 //!
-//! *An ACK may be late.* Where a single segment is outstanding the timer waits for a delayed ACK as well. Data that follows brings that
-//! ACK about, so the wait starts anew. And it becomes longer, up to 200 ms, where the receiver tells of many needless copies ([`rtt`]).
+//! *An ACK may be late.* Where a single segment is outstanding the timer waits for a delayed ACK as
+//! well. Data that follows brings that ACK about, so the wait starts anew. And it becomes longer,
+//! up to 200 ms, where the receiver tells of many needless copies ([`rtt`]).
 //!
-//! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no SACK block that the receiver did
-//! not send. What waits here is not acknowledged, so an agent that dies loses some packets, as a queue that is flushed does.
-//! [`Agent::drain`] sends all that waits.
+//! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no
+//! SACK block that the receiver did not send. What waits here is not acknowledged, so an agent that
+//! dies loses some packets, as a queue that is flushed does. [`Agent::drain`] sends all that waits.
 //!
-//! *The sender's order is kept.* Our copies overtake what waits; what the sender sends again does not: had it come back before
-//! what left the sender earlier and waits here, RACK would take all of that for lost. Where the receiver tells of no blocks it does
-//! overtake: RACK has nothing to go by there, and only what the receiver waits for can free the window.
+//! *The sender's order is kept.* Our copies overtake what waits; what the sender sends again does
+//! not: had it come back before what left the sender earlier and waits here, RACK would take all of
+//! that for lost. Where the receiver tells of no blocks it does overtake: RACK has nothing to go by
+//! there, and only what the receiver waits for can free the window.
 //!
-//! *Congestion stays a signal.* A connection whose packets wait longer than `held-delay` loses the first that waits, uncached, and no
-//! other until the sender has answered; what exceeds four times that is dropped. What was not cached is never withheld.
+//! *Congestion stays a signal.* A connection whose packets wait longer than `held-delay` loses the
+//! first that waits, uncached, and no other until the sender has answered; what exceeds four times
+//! that is dropped. What was not cached is never withheld.
 //!
-//! *A silent receiver.* A connection whose timer expired twice while the hop delivered to others no longer counts in the
-//! window; once its retransmissions are used up, what it holds is sent.
+//! *A silent receiver.* A connection whose timer expired twice while the hop delivered to others no
+//! longer counts in the window; once its retransmissions are used up, what it holds is sent.
 //!
-//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than `reordering`, or one and then none, start a repair of one
-//! segment, an ACK of the copy that stops short the next (RFC 6582), and a lost copy is the timer's.
+//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than
+//! `reordering`, or one and then none, start a repair of one segment, an ACK of the copy that stops
+//! short the next (RFC 6582), and a lost copy is the timer's.
 //!
 //! # The rules of the published scheme
 //!
-//! Data from the core side, the paper's "Data transfer from a fixed host" and its flowchart of `snoop_data`; [`flow`]:
+//! Data from the core side, the paper's "Data transfer from a fixed host" and its flowchart of
+//! `snoop_data`; [`flow`]:
 //!
 //! | packet | what happens |
 //! |---|---|
@@ -70,83 +78,103 @@
 //! | beyond what was expected | counted anew: the first is forwarded, so is the second if the packet was retransmitted already |
 //! | after a count below zero | the packet is retransmitted as long as that happened less than twice; then forwarded |
 //!
-//! A timer of srtt + 4 rttvar, at least 100 ms, runs while something is cached ([`rtt`]). When it expires and the first
-//! cached packet is the one that the receiver waits for, that packet is retransmitted, at most 10 times.
+//! A timer of srtt + 4 rttvar, at least 100 ms, runs while something is cached ([`rtt`]). When it
+//! expires and the first cached packet is the one that the receiver waits for, that packet is
+//! retransmitted, at most 10 times.
 //!
 //! # Where snoop.cc differs from the paper
 //!
-//! - The paper retransmits at the first duplicate ACK; snoop.cc lets one pass, for reordering. [`Settings::duplicates_passed`].
+//! - The paper retransmits at the first duplicate ACK; snoop.cc lets one pass, for reordering.
+//!   [`Settings::duplicates_passed`].
 //! - The paper drops an ACK lower than the last; snoop.cc forwards it. So do we.
-//! - The paper answers a retransmission of acknowledged data with an ACK in the receiver's name; snoop.cc forwards the data.
-//!   So do we: an agent that speaks for the receiver does not fail open.
-//! - The paper has a second, "persist" timer for a connection gone silent; snoop.cc only declares it. The round-trip timer
-//!   does its work here.
-//! - In snoop.cc the weights of srtt are the other way round than Jacobson's (7/8 for the latest measurement). Kept.
+//! - The paper answers a retransmission of acknowledged data with an ACK in the receiver's name;
+//!   snoop.cc forwards the data. So do we: an agent that speaks for the receiver does not fail
+//!   open.
+//! - The paper has a second, "persist" timer for a connection gone silent; snoop.cc only declares
+//!   it. The round-trip timer does its work here.
+//! - In snoop.cc the weights of srtt are the other way round than Jacobson's (7/8 for the latest
+//!   measurement). Kept.
 //!
 //! # Where we differ from snoop.cc
 //!
-//! - Its count of the duplicates that passed is one variable for all connections and outlives a new ACK. Ours belongs to the
-//!   connection and starts anew with each new ACK.
+//! - Its count of the duplicates that passed is one variable for all connections and outlives a new
+//!   ACK. Ours belongs to the connection and starts anew with each new ACK.
 //! - It measures the round-trip time with retransmitted packets too. The paper, and Karn, do not.
-//! - It does not notice a sender's retransmission while the cache is full. We do; that takes no room.
-//! - Once the sender has retransmitted a packet, it still suppresses the duplicates that it expected before. We let them all
-//!   pass, as the paper says: the sender counts them.
-//! - Once a packet was retransmitted as often as allowed, it still suppresses the duplicates that it expected. We let them all
-//!   pass: nobody but the sender can help then.
+//! - It does not notice a sender's retransmission while the cache is full. We do; that takes no
+//!   room.
+//! - Once the sender has retransmitted a packet, it still suppresses the duplicates that it
+//!   expected before. We let them all pass, as the paper says: the sender counts them.
+//! - Once a packet was retransmitted as often as allowed, it still suppresses the duplicates that
+//!   it expected. We let them all pass: nobody but the sender can help then.
 //! - A count that falls short by two is treated as one that falls short by one.
-//! - It caches nothing while the interface queue is nearly full, to leave congestion to the sender. An agent sees no queue
-//!   here; what the queue behind it drops is repaired as if the air had lost it.
+//! - It caches nothing while the interface queue is nearly full, to leave congestion to the sender.
+//!   An agent sees no queue here; what the queue behind it drops is repaired as if the air had lost
+//!   it.
 //!
 //! # What both leave open, and what we chose
 //!
-//! *Octets.* ns-2 numbers packets. Here an ACK may cover a part of a cached packet (a super-packet of segmentation offload,
-//! or other segment borders in a retransmission). The rest of it then counts as a packet that was not retransmitted yet, and
-//! a copy carries only what the receiver misses: from the acknowledgment number up to the first SACK block.
+//! *Octets.* ns-2 numbers packets. Here an ACK may cover a part of a cached packet (a super-packet
+//! of segmentation offload, or other segment borders in a retransmission). The rest of it then
+//! counts as a packet that was not retransmitted yet, and a copy carries only what the receiver
+//! misses: from the acknowledgment number up to the first SACK block.
 //!
-//! *What a duplicate ACK is.* RFC 5681, section 2, with what came after it. No duplicate, and never suppressed, is an ACK
-//! that carries data, any flag but ACK (SYN, FIN, RST, and ECE and CWR, with which ECN, and accurate ECN, tell of
-//! congestion), an option that we do not know (such as those of MPTCP), another window than the last, a window of zero (it
-//! keeps a sender in persist state alive), or a report of duplicate data (RFC 2883 tells it once; no later ACK would). Other
-//! SACK information in a suppressed ACK is not lost: the receiver repeats it, as far as the three or four blocks of an option
-//! go (RFC 2018, section 4). An ACK that changes the
-//! window and reports SACK blocks is a sign of loss all the same (RFC 6675, section 2): real receivers open the window while
-//! they hold data above a hole. It counts, and triggers the repair, but passes.
+//! *What a duplicate ACK is.* RFC 5681, section 2, with what came after it. No duplicate, and never
+//! suppressed, is an ACK that carries data, any flag but ACK (SYN, FIN, RST, and ECE and CWR, with
+//! which ECN, and accurate ECN, tell of congestion), an option that we do not know (such as those
+//! of MPTCP), another window than the last, a window of zero (it keeps a sender in persist state
+//! alive), or a report of duplicate data (RFC 2883 tells it once; no later ACK would). Other SACK
+//! information in a suppressed ACK is not lost: the receiver repeats it, as far as the three or
+//! four blocks of an option go (RFC 2018, section 4). An ACK that changes the window and reports
+//! SACK blocks is a sign of loss all the same (RFC 6675, section 2): real receivers open the window
+//! while they hold data above a hole. It counts, and triggers the repair, but passes.
 //!
-//! *Timestamps.* A segment that overtakes older ones with a newer TSval makes PAWS (RFC 7323, section 5.3) refuse those from
-//! then on: after one retransmission by the sender every older copy in the cache would be dead. So a copy leaves with the
-//! highest TSval that already went to the receiver. The sender then measures (section 4.1) the time since that later packet
-//! left it: a true round-trip time of the path, but without the time that the repair took. Its RTO does not learn how long
-//! local repairs take; nor can it mistake the echo for that of its first transmission (Eifel, RFC 3522). The copy keeps its
-//! old acknowledgment number, window and TSecr; receivers ignore the first two as older than what they have (RFC 9293,
-//! section 3.10.7.4).
+//! *Timestamps.* A segment that overtakes older ones with a newer TSval makes PAWS (RFC 7323,
+//! section 5.3) refuse those from then on: after one retransmission by the sender every older copy
+//! in the cache would be dead. So a copy leaves with the highest TSval that already went to the
+//! receiver. The sender then measures (section 4.1) the time since that later packet left it: a
+//! true round-trip time of the path, but without the time that the repair took. Its RTO does not
+//! learn how long local repairs take; nor can it mistake the echo for that of its first
+//! transmission (Eifel, RFC 3522). The copy keeps its old acknowledgment number, window and TSecr;
+//! receivers ignore the first two as older than what they have (RFC 9293, section 3.10.7.4).
 //!
-//! *Zero window.* The timer does not retransmit into a closed window; probes are the sender's business.
+//! *Zero window.* The timer does not retransmit into a closed window; probes are the sender's
+//! business.
 //!
-//! *Beginning and end.* State begins with the first data from the core side, never with a SYN, so that a SYN flood takes no
-//! room and a connection that is older than the agent is served too. Until an ACK is seen, the first packet cached is taken
-//! for the one that the receiver waits for. A SYN from either side starts anew, and so do sequence numbers more than 2^30
-//! away. A RST from either side ends the state, and so does an ACK of the sender's FIN; a FIN from the mobile host does not,
-//! since data may still flow to it. A connection without packets is forgotten after a while.
+//! *Beginning and end.* State begins with the first data from the core side, never with a SYN, so
+//! that a SYN flood takes no room and a connection that is older than the agent is served too.
+//! Until an ACK is seen, the first packet cached is taken for the one that the receiver waits for.
+//! A SYN from either side starts anew, and so do sequence numbers more than 2^30 away. A RST from
+//! either side ends the state, and so does an ACK of the sender's FIN; a FIN from the mobile host
+//! does not, since data may still flow to it. A connection without packets is forgotten after a
+//! while.
 //!
-//! *Not touched:* urgent data, segments with unknown options (signatures, MPTCP), ACKs of data that never passed, and
-//! everything that is not TCP. The agent edits nothing but its own copies.
+//! *Not touched:* urgent data, segments with unknown options (signatures, MPTCP), ACKs of data that
+//! never passed, and everything that is not TCP. The agent edits nothing but its own copies.
 //!
 //! # Where the published scheme does harm
 //!
-//! - Today's senders (RACK, RFC 8985) may retransmit after one duplicate ACK with a SACK block: the first, which passes.
-//!   And each new ACK over a second hole carries SACK blocks, so that several losses in one window reach the sender.
-//! - While duplicates are suppressed the sender sends nothing new (no limited transmit), so the hop may run idle.
-//! - Packets that are forwarded after the count elicit duplicates that are not expected; three of them start fast retransmit.
-//! - Congestion at the queue behind the agent is hidden from the sender. Loss in front of it is not.
-//! - A timer without back-off on a hop whose delay rises quickly (a full queue, power saving) retransmits what was never lost.
+//! - Today's senders (RACK, RFC 8985) may retransmit after one duplicate ACK with a SACK block: the
+//!   first, which passes. And each new ACK over a second hole carries SACK blocks, so that several
+//!   losses in one window reach the sender.
+//! - While duplicates are suppressed the sender sends nothing new (no limited transmit), so the hop
+//!   may run idle.
+//! - Packets that are forwarded after the count elicit duplicates that are not expected; three of
+//!   them start fast retransmit.
+//! - Congestion at the queue behind the agent is hidden from the sender. Loss in front of it is
+//!   not.
+//! - A timer without back-off on a hop whose delay rises quickly (a full queue, power saving)
+//!   retransmits what was never lost.
 //! - With BBR, or any sender that does not slow down for loss, there is little to gain.
 //! - A super-packet counts as one packet, so too few duplicates are expected of it.
 //!
 //! # Where the default does harm, or little
 //!
-//! - A sender whose RTO is shorter than the local time-out may repair faster by itself, and learns a longer RTO.
-//! - The local window aims at a delay. Beside a sender behind us that fills the queue it keeps its share at the time, no more.
-//! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing after a hand-off.
+//! - A sender whose RTO is shorter than the local time-out may repair faster by itself, and learns
+//!   a longer RTO.
+//! - The local window aims at a delay. Beside a sender behind us that fills the queue it keeps its
+//!   share at the time, no more.
+//! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing
+//!   after a hand-off.
 
 pub mod ack_processing;
 pub mod ack_rewriting;

@@ -1,4 +1,5 @@
-//! Schemes with their settings, on top of each other: what a row of a comparison and a rule of a gateway run.
+//! Schemes with their settings, on top of each other: what a row of a comparison and a rule of a
+//! gateway run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -138,7 +139,8 @@ impl Layer {
     }
 }
 
-/// Schemes and settings in one line: of two stacks that say the same here, one can go on with the other's agents.
+/// Schemes and settings in one line: of two stacks that say the same here, one can go on with the
+/// other's agents.
 impl fmt::Display for SchemeStack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Layer { scheme, settings, .. }) in self.0.iter().enumerate() {

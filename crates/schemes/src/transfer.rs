@@ -1,5 +1,5 @@
-//! The form in which agents export what they know of a connection: a version, then the fields of a struct of
-//! the scheme's own, as postcard writes them.
+//! The form in which agents export what they know of a connection: a version, then the fields of a
+//! struct of the scheme's own, as postcard writes them.
 //!
 //! Times are written as what they are away from now, so that another machine's clock will do.
 
@@ -17,7 +17,8 @@ pub fn export<T: Serialize>(
     connection: FlowKey,
     state: &T,
 ) -> Option<FlowState> {
-    // Writing to memory does not fail, nor do plain structs; what cannot be written is not exported.
+    // Writing to memory does not fail, nor do plain structs; what cannot be written is not
+    // exported.
     let octets = postcard::to_extend(state, vec![version]).ok()?;
     Some(FlowState { layer: 0, scheme: Cow::Borrowed(scheme), connection, octets })
 }

@@ -1,6 +1,7 @@
 //! What serde says of a value, in the words of somebody who writes a file.
 
-/// A message of serde's or toml's without Rust's names for types: what was found, and what was expected.
+/// A message of serde's or toml's without Rust's names for types: what was found, and what was
+/// expected.
 pub fn for_writers(message: &str) -> String {
     let of_value = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = of_value.iter().find_map(|start| message.strip_prefix(start));

@@ -1,6 +1,7 @@
-//! A law for every agent of the catalogue: on the steady path it allocates nothing. A flow of a million segments crosses a hop without loss,
-//! with the scheme's agents at both ends of it; its ACKs go the other way. Allocations are counted by a global allocator of this binary's
-//! own, so that the count is the same on every run and machine.
+//! A law for every agent of the catalogue: on the steady path it allocates nothing. A flow of a
+//! million segments crosses a hop without loss, with the scheme's agents at both ends of it; its
+//! ACKs go the other way. Allocations are counted by a global allocator of this binary's own, so
+//! that the count is the same on every run and machine.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -24,7 +25,8 @@ const fn address(network: u8, host: u8) -> IpAddr {
 
 /// The air takes so long for a segment: 116 Mbit/s.
 const TICK: Duration = Duration::from_micros(100);
-/// Ticks that a packet is on its way through the air, and on the wire between the access point and the server.
+/// Ticks that a packet is on its way through the air, and on the wire between the access point and
+/// the server.
 const AIR: u64 = 10;
 const WIRE: u64 = 50;
 
@@ -41,8 +43,8 @@ fn a_download_of_a_million_segments_allocates_nothing() {
     }
 }
 
-/// Presets, relays, uploads, and senders that leave the hop idle at times; not for as long as a round trip over it, after which an agent
-/// gives back what it has for the connection.
+/// Presets, relays, uploads, and senders that leave the hop idle at times; not for as long as a
+/// round trip over it, after which an agent gives back what it has for the connection.
 #[test]
 fn no_preset_in_no_place_allocates_a_packet() {
     for scheme in CATALOGUE {

@@ -1,5 +1,5 @@
-//! What an exchange costs when stations are saturated: `cargo bench -p lasthop-sim --bench saturated`. The throughput is in exchanges
-//! (attempts, failed ones among them).
+//! What an exchange costs when stations are saturated: `cargo bench -p lasthop-sim --bench
+//! saturated`. The throughput is in exchanges (attempts, failed ones among them).
 
 #[path = "cells/mod.rs"]
 mod cells;
@@ -16,7 +16,8 @@ fn saturated(c: &mut Criterion) {
     let clique = WlanConfig::new(Standard::HrDsss);
     let by_frame = WlanConfig { settle: false, ..clique.clone() };
     let ranges = Propagation::Ranges { reception: 500.0, carrier_sense: 1000.0 };
-    // Positions are a metre apart, and everybody is a domain of its own: capture asks where one stands.
+    // Positions are a metre apart, and everybody is a domain of its own: capture asks where one
+    // stands.
     let capture = Some(lasthop_sim::wifi::Capture { threshold: 10.0, later_frames: false });
     let alone = WlanConfig { propagation: ranges, capture, ..clique.clone() };
     for (name, config) in

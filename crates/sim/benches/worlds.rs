@@ -1,4 +1,5 @@
-//! How fast the worlds of `worlds/mod.rs` run: `cargo bench -p lasthop-sim`. The throughput is in data packets delivered.
+//! How fast the worlds of `worlds/mod.rs` run: `cargo bench -p lasthop-sim`. The throughput is in
+//! data packets delivered.
 
 #[path = "worlds/mod.rs"]
 mod cases;

@@ -1,6 +1,8 @@
-//! Saturated stations over 802.11b, as a program: `saturated SECONDS STATIONS [PERCENT] [by-frame]` prints the number of exchanges begun; so
-//! many per cent of all frames are lost; with "by-frame" no exchange is settled when it begins. For CPU time, which a busy machine changes less than the clock: `perf stat -e user_time
-//! target/release/examples/saturated 1000 20`; for instructions, which it does not change at all: `valgrind --tool=callgrind`.
+//! Saturated stations over 802.11b, as a program: `saturated SECONDS STATIONS [PERCENT] [by-frame]`
+//! prints the number of exchanges begun; so many per cent of all frames are lost; with "by-frame"
+//! no exchange is settled when it begins. For CPU time, which a busy machine changes less than the
+//! clock: `perf stat -e user_time target/release/examples/saturated 1000 20`; for instructions,
+//! which it does not change at all: `valgrind --tool=callgrind`.
 
 #![expect(clippy::print_stdout, reason = "a program")]
 

@@ -1,5 +1,5 @@
-//! The wired case of `benches/worlds`, as a program: `wired SECONDS` prints the number of data packets delivered. For
-//! `benches/compare-ns2.sh` and `benches/instructions.sh`.
+//! The wired case of `benches/worlds`, as a program: `wired SECONDS` prints the number of data
+//! packets delivered. For `benches/compare-ns2.sh` and `benches/instructions.sh`.
 
 #![expect(clippy::print_stdout, reason = "a program")]
 

@@ -41,8 +41,8 @@ impl DropCause {
     }
 }
 
-/// The world's account of packets. The law: `originated + heard == consumed + dropped + absorbed + broadcast + in_transit`, at every
-/// moment.
+/// The world's account of packets. The law: `originated + heard == consumed + dropped + absorbed +
+/// broadcast + in_transit`, at every moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     /// Packets made by flows' endpoints, by agents, or put in from outside.

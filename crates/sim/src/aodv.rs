@@ -1,5 +1,6 @@
-//! Routes on demand in an ad hoc network: AODV (RFC 3561) as a pure state machine of one node. Packets, the link layer's word and the time go
-//! in; packets, found and failed routes and a deadline come out.
+//! Routes on demand in an ad hoc network: AODV (RFC 3561) as a pure state machine of one node.
+//! Packets, the link layer's word and the time go in; packets, found and failed routes and a
+//! deadline come out.
 //!
 //! | section | what | where |
 //! |---|---|---|
@@ -13,24 +14,32 @@
 //! | 6.10, 6.11 | broken links, by the link layer or by silence; RERRs | `errors` |
 //! | 10 | parameters | [`AodvConfig`] |
 //!
-//! Not done: local repair (6.12; the flag N of others is ignored), actions after a reboot (6.13: a node's state lasts as long as its world),
-//! subnets and gateways (7, 8), multicast, extensions (9; skipped).
+//! Not done: local repair (6.12; the flag N of others is ignored), actions after a reboot (6.13: a
+//! node's state lasts as long as its world), subnets and gateways (7, 8), multicast, extensions (9;
+//! skipped).
 //!
 //! What the RFC leaves open, and what we chose (see `table` for what keeps loops away):
 //!
-//! - *A destination's own number* in a RREP is the larger of its own and the RREQ's (6.1); 6.6.1 tells the case that matters.
-//! - *A RREP that tells nothing new* is not forwarded (6.7), but one that repeats word for word what is known is: else one that was lost
-//!   farther on could not be repeated.
-//! - *A packet for which there is no route* (6.11, case ii): the RERR goes to the neighbour on the way back to the packet's source, and to
-//!   everybody in range if that is not known either.
+//! - *A destination's own number* in a RREP is the larger of its own and the RREQ's (6.1); 6.6.1
+//!   tells the case that matters.
+//! - *A RREP that tells nothing new* is not forwarded (6.7), but one that repeats word for word
+//!   what is known is: else one that was lost farther on could not be repeated.
+//! - *A packet for which there is no route* (6.11, case ii): the RERR goes to the neighbour on the
+//!   way back to the packet's source, and to everybody in range if that is not known either.
 //! - *Over the limit*, RREQs wait, and RERRs are left out.
-//! - *What waits for a route* longest makes room where too much does; it has no other limit in time than the search.
-//! - *Packets that were given up* on a broken link are lost: repeating them is what local repair is for.
-//! - *The previous hop* of a data packet is taken to be the neighbour on the way back to its source.
-//! - *Hellos*: only AODV's own messages count as signs of life, and a node sends them while it has had data to send or forward within
-//!   `ACTIVE_ROUTE_TIMEOUT`, or has a route that others use or that is longer than a hop.
-//! - *Gratuitous RREPs* are off unless asked for, as in ns-2, which does not know them; 6.5 wants them where the destination is to answer.
-//! - *`MY_ROUTE_TIMEOUT`* is the table's value (10); the sentence above that table that wants four times as much contradicts it.
+//! - *What waits for a route* longest makes room where too much does; it has no other limit in time
+//!   than the search.
+//! - *Packets that were given up* on a broken link are lost: repeating them is what local repair is
+//!   for.
+//! - *The previous hop* of a data packet is taken to be the neighbour on the way back to its
+//!   source.
+//! - *Hellos*: only AODV's own messages count as signs of life, and a node sends them while it has
+//!   had data to send or forward within `ACTIVE_ROUTE_TIMEOUT`, or has a route that others use or
+//!   that is longer than a hop.
+//! - *Gratuitous RREPs* are off unless asked for, as in ns-2, which does not know them; 6.5 wants
+//!   them where the destination is to answer.
+//! - *`MY_ROUTE_TIMEOUT`* is the table's value (10); the sentence above that table that wants four
+//!   times as much contradicts it.
 
 mod config;
 mod errors;
@@ -103,7 +112,8 @@ pub enum Way {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are messages, and none is kept")]
 pub enum Output {
-    /// A message: to everybody in range if it carries the limited broadcast address, else to the neighbour whose address it carries.
+    /// A message: to everybody in range if it carries the limited broadcast address, else to the
+    /// neighbour whose address it carries.
     Send(Packet),
     /// There is a route to a destination that packets wait for.
     Found(Ipv4Addr),
@@ -186,8 +196,8 @@ impl Aodv {
         matches!(packet.transport(), Transport::Udp(udp) if udp.destination_port == PORT)
     }
 
-    /// The way of a data packet, which is thereby used (section 6.2). A packet of this node's own (`source`) makes it look for a way; that of
-    /// another is told that there is none.
+    /// The way of a data packet, which is thereby used (section 6.2). A packet of this node's own
+    /// (`source`) makes it look for a way; that of another is told that there is none.
     pub fn route(&mut self, source: Ipv4Addr, destination: Ipv4Addr, now: Instant) -> Way {
         self.table.expire(now, self.config.delete_period());
         let until = now + self.config.active_route_timeout;
@@ -212,7 +222,8 @@ impl Aodv {
         Way::None
     }
 
-    /// A message has come in from a neighbour: whoever sent the packet, at each hop. What is none is ignored.
+    /// A message has come in from a neighbour: whoever sent the packet, at each hop. What is none
+    /// is ignored.
     pub fn on_message(&mut self, packet: &Packet, now: Instant) {
         let IpAddr::V4(from) = packet.ip().source else { return };
         let Some(message) = Message::parse(&packet.payload().octets()).filter(|_| from != self.address)

@@ -19,8 +19,9 @@ pub enum Capacity {
     Trace(Arc<CapacityTrace>),
 }
 
-/// Delivery opportunities in the Mahimahi format: a line is a time in milliseconds at which 1500 octets can leave the queue; a time
-/// may stand there several times; the last time is also the length of the trace.
+/// Delivery opportunities in the Mahimahi format: a line is a time in milliseconds at which 1500
+/// octets can leave the queue; a time may stand there several times; the last time is also the
+/// length of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityTrace {
     /// Milliseconds, never decreasing; the last is above zero.
@@ -108,7 +109,8 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// `clock`: transmission times at a fixed rate are cut down to whole multiples of it, unless it is zero.
+    /// `clock`: transmission times at a fixed rate are cut down to whole multiples of it, unless it
+    /// is zero.
     pub(crate) fn new(capacity: &Capacity, clock: Duration) -> Self {
         match capacity {
             Capacity::Fixed(rate) => Self::Fixed { rate: *rate, clock, last: (0, 0) },
@@ -162,8 +164,8 @@ fn time_at_fixed_rate(rate: Bitrate, clock: Duration, len: usize) -> Duration {
     cut_to_ticks(rate.transmission_time(len as u64), clock)
 }
 
-/// As Mahimahi's link shell does it: an opportunity's octets go to as many packets as are waiting then, a packet may take several
-/// opportunities, and what nobody waits for is gone.
+/// As Mahimahi's link shell does it: an opportunity's octets go to as many packets as are waiting
+/// then, a packet may take several opportunities, and what nobody waits for is gone.
 #[cold]
 fn finish_on_trace(
     trace: &CapacityTrace,
@@ -176,7 +178,8 @@ fn finish_on_trace(
     let period = trace.period_ms();
     let at = |cycle: u64, index: usize| Instant::from_millis(cycle * period + trace.opportunities[index]);
     if at(*cycle, *index) < start {
-        // The first opportunity at or after `start`: one at exactly the end of a cycle belongs to that cycle.
+        // The first opportunity at or after `start`: one at exactly the end of a cycle belongs to
+        // that cycle.
         let start_ms = start.as_nanos().div_ceil(1_000_000);
         let new_cycle = start_ms.saturating_sub(1) / period;
         let within = start_ms - new_cycle * period;

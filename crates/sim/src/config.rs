@@ -33,7 +33,8 @@ impl NodeConfig {
         Self { name: name.into(), kind, address: None, processing_delay: Duration::ZERO, buffer: None }
     }
 
-    /// The address of a node that is given none, by its number in the order of addition: 10.0.0.1 and on.
+    /// The address of a node that is given none, by its number in the order of addition: 10.0.0.1
+    /// and on.
     pub fn default_address(index: usize) -> IpAddr {
         let number = (index as u32 + 1).to_be_bytes();
         Ipv4Addr::new(10, number[1], number[2], number[3]).into()
@@ -47,7 +48,8 @@ pub enum NodeKind {
     Host,
     /// It forwards.
     Router,
-    /// Packets that reach it are handed out ([`crate::World::collect`]) and others can be put in ([`crate::World::inject`]).
+    /// Packets that reach it are handed out ([`crate::World::collect`]) and others can be put in
+    /// ([`crate::World::inject`]).
     External,
 }
 
@@ -81,11 +83,13 @@ pub struct Direction {
     pub capacity: Capacity,
     /// How much may wait.
     pub queue: QueueLimit,
-    /// The probability that a packet (wired) or a transmission of a frame (wireless) is lost, independent of everything else.
+    /// The probability that a packet (wired) or a transmission of a frame (wireless) is lost,
+    /// independent of everything else.
     pub loss: Probability,
 }
 
-/// How a propagation delay varies from packet to packet. Packets stay in order: one that would overtake arrives with the one before it.
+/// How a propagation delay varies from packet to packet. Packets stay in order: one that would
+/// overtake arrives with the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Jitter {
     /// Not at all.
@@ -122,8 +126,8 @@ pub struct WiredConfig {
     pub delay: Duration,
     /// How it varies.
     pub jitter: Jitter,
-    /// Transmission times are cut down to whole multiples of this; zero keeps them exact. The thesis's simulator counts
-    /// milliseconds.
+    /// Transmission times are cut down to whole multiples of this; zero keeps them exact. The
+    /// thesis's simulator counts milliseconds.
     pub clock: Duration,
     /// A seed of its own for its stream of randomness; the world's if `None`.
     pub seed: Option<u64>,
@@ -199,7 +203,8 @@ pub struct FlowConfig {
 /// What carries a flow.
 #[expect(clippy::large_enum_variant, reason = "one a flow, and most flows are TCP's")]
 pub enum TransportConfig {
-    /// A connection. What the application writes faster than TCP sends waits in a buffer without a limit.
+    /// A connection. What the application writes faster than TCP sends waits in a buffer without a
+    /// limit.
     Tcp(TcpConfig),
     /// Datagrams, one for each message of the application.
     Udp,

@@ -1,7 +1,8 @@
 //! What is counted whether or not anybody observes.
 
 lasthop_agent::counters! {
-    /// What a world counts itself; what its agents report is beside it ([`World::reported`](crate::World::reported)).
+    /// What a world counts itself; what its agents report is beside it
+    /// ([`World::reported`](crate::World::reported)).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Counters {
         /// Events handled.

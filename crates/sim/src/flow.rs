@@ -50,12 +50,14 @@ pub(crate) struct Transfer {
     /// Octets that the application has written.
     pub(crate) written: u64,
     pub(crate) received: u64,
-    /// Octets after which nothing more is to be expected: its size, or what was sent until the application stopped.
+    /// Octets after which nothing more is to be expected: its size, or what was sent until the
+    /// application stopped.
     pub(crate) expected: Option<u64>,
 }
 
 impl Flow {
-    /// The receiving application takes a piece of data and checks that it is the piece that was sent there.
+    /// The receiving application takes a piece of data and checks that it is the piece that was
+    /// sent there.
     #[inline]
     pub(crate) fn receive(&mut self, payload: &Payload, now: Instant) {
         let Carrier::Tcp(transfer) = &mut self.carrier else { return };
@@ -121,7 +123,8 @@ impl Flow {
         }
     }
 
-    /// Until when its goodput counts: over UDP a flow that was stopped lasted until then at least, whatever it sent last.
+    /// Until when its goodput counts: over UDP a flow that was stopped lasted until then at least,
+    /// whatever it sent last.
     pub(crate) fn end(&self, now: Instant) -> Instant {
         match (self.done_at, &self.carrier) {
             (None, _) => now,
@@ -140,11 +143,11 @@ pub struct FlowOutcome {
     pub name: String,
     /// Octets that the receiving application got: over TCP in order, and each once.
     pub octets: u64,
-    /// From the flow's start to the arrival of its last octet; `None` if it did not end, or was stopped before its end, or goes over
-    /// UDP.
+    /// From the flow's start to the arrival of its last octet; `None` if it did not end, or was
+    /// stopped before its end, or goes over UDP.
     pub completion: Option<std::time::Duration>,
-    /// Octets times eight over the time from its start to its last octet, or to the end of the run; over UDP to its stop if that is
-    /// later.
+    /// Octets times eight over the time from its start to its last octet, or to the end of the run;
+    /// over UDP to its stop if that is later.
     pub goodput_bps: f64,
     /// Whether every octet was the one that was sent.
     pub intact: bool,
@@ -166,7 +169,8 @@ pub enum TransportOutcome {
 pub struct TcpOutcome {
     /// What the sending endpoint did.
     pub sender: Stats,
-    /// Mean of the round-trip times that the sender measured, in seconds; `None` without a measurement.
+    /// Mean of the round-trip times that the sender measured, in seconds; `None` without a
+    /// measurement.
     pub rtt_mean_s: Option<f64>,
 }
 

@@ -19,9 +19,11 @@
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
 //! | [`accounts`] | where every packet went |
 //!
-//! Start with [`World`]. Deterministic: the same configuration and seed give the same sequence of events on every machine.
+//! Start with [`World`]. Deterministic: the same configuration and seed give the same sequence of
+//! events on every machine.
 //!
-//! Not modelled: ARP, fragmentation and MTUs, the decrement of TTL, anything below IP on a wired link.
+//! Not modelled: ARP, fragmentation and MTUs, the decrement of TTL, anything below IP on a wired
+//! link.
 
 pub mod accounts;
 pub mod aodv;

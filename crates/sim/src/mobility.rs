@@ -1,9 +1,12 @@
-//! Where stations go: random waypoints (Johnson and Maltz, "Dynamic Source Routing in Ad Hoc Wireless Networks", 1996).
+//! Where stations go: random waypoints (Johnson and Maltz, "Dynamic Source Routing in Ad Hoc
+//! Wireless Networks", 1996).
 //!
-//! A walker draws a point anywhere in the area and a speed, goes there straight, stays for the pause, and draws again. The lowest speed is
-//! above zero: with speeds down to zero the mean speed falls for as long as a run lasts, because the slowest walks take the longest (Yoon, Liu, Noble,
-//! "Random Waypoint Considered Harmful", INFOCOM 2003). Even so the first walks are not those of a run that has lasted for long: walkers begin
-//! where they stand, with a walk, and gather in the middle of the area in time.
+//! A walker draws a point anywhere in the area and a speed, goes there straight, stays for the
+//! pause, and draws again. The lowest speed is above zero: with speeds down to zero the mean speed
+//! falls for as long as a run lasts, because the slowest walks take the longest (Yoon, Liu, Noble,
+//! "Random Waypoint Considered Harmful", INFOCOM 2003). Even so the first walks are not those of a
+//! run that has lasted for long: walkers begin where they stand, with a walk, and gather in the
+//! middle of the area in time.
 
 use std::time::Duration;
 
@@ -75,7 +78,8 @@ impl Walker {
         Position::new(between(self.from.x, self.to.x), between(self.from.y, self.to.y))
     }
 
-    /// When it is somewhere else than now: an interval on, or on arrival, or an interval after the pause is over.
+    /// When it is somewhere else than now: an interval on, or on arrival, or an interval after the
+    /// pause is over.
     pub fn next_step(&self, model: &RandomWaypoint, now: Instant) -> Instant {
         if now < self.arrival {
             (now + model.interval).min(self.arrival)
@@ -146,7 +150,8 @@ mod tests {
                 .sum();
             walked / 200.0
         };
-        // Speeds are drawn for walks, and slow ones last longer: (4 - 1) / ln 4 = 2.16 m/s over time.
+        // Speeds are drawn for walks, and slow ones last longer: (4 - 1) / ln 4 = 2.16 m/s over
+        // time.
         for second in [200, 1_000, 5_000] {
             let mean = mean(second);
             assert!((1.9..2.4).contains(&mean), "{mean} m/s at {second} s");

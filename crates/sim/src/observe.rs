@@ -18,8 +18,9 @@ pub trait Observer: Send {
     /// Something happened.
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>);
 
-    /// Nothing more will happen: writes out what is still held back. The first error of all its writing is told here; whoever
-    /// took the observer back calls this once ([`crate::World::take_observers`]).
+    /// Nothing more will happen: writes out what is still held back. The first error of all its
+    /// writing is told here; whoever took the observer back calls this once
+    /// ([`crate::World::take_observers`]).
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -132,7 +133,8 @@ pub enum TraceEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
-    /// A packet has come to an interface's queue, whether or not there was room: what waits there now.
+    /// A packet has come to an interface's queue, whether or not there was room: what waits there
+    /// now.
     Queue {
         /// The sending node.
         node: NodeId,
@@ -152,8 +154,8 @@ pub enum TraceEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
-    /// A frame's transmission starts on a wireless link. In an 802.11 cell it is told when the sender knows what became of it: when the
-    /// acknowledgment has come, or its time is over.
+    /// A frame's transmission starts on a wireless link. In an 802.11 cell it is told when the
+    /// sender knows what became of it: when the acknowledgment has come, or its time is over.
     Frame {
         /// The link.
         link: LinkId,
@@ -185,8 +187,8 @@ pub enum TraceEvent<'a> {
         /// The packet in it.
         packet: &'a Packet,
     },
-    /// A link layer that reports fates learned that of a frame: what an agent at the sending interface hears as a
-    /// [`lasthop_agent::LinkEvent`].
+    /// A link layer that reports fates learned that of a frame: what an agent at the sending
+    /// interface hears as a [`lasthop_agent::LinkEvent`].
     FrameFate {
         /// The link.
         link: LinkId,
@@ -195,7 +197,8 @@ pub enum TraceEvent<'a> {
         /// What it learned.
         event: LinkEvent<'a>,
     },
-    /// A link-layer acknowledgment is lost: the frame will be transmitted again, and dropped as a duplicate.
+    /// A link-layer acknowledgment is lost: the frame will be transmitted again, and dropped as a
+    /// duplicate.
     LinkAckLost {
         /// The link.
         link: LinkId,
@@ -204,7 +207,8 @@ pub enum TraceEvent<'a> {
         /// The frame's number.
         number: u32,
     },
-    /// A channel changed its state, at `at`, which is not after now: channels are looked at when they are used.
+    /// A channel changed its state, at `at`, which is not after now: channels are looked at when
+    /// they are used.
     ChannelState {
         /// The link.
         link: LinkId,
@@ -272,7 +276,8 @@ impl TraceEvent<'_> {
     }
 }
 
-/// A hash over times, packets' headers and frames' fates: two runs that differ in any of them have, but for chance, different hashes.
+/// A hash over times, packets' headers and frames' fates: two runs that differ in any of them have,
+/// but for chance, different hashes.
 #[derive(Clone, Debug)]
 pub struct TraceHash(u64);
 

@@ -1,5 +1,5 @@
-//! Packets in transit, in an arena: queues hold keys, so that a packet stays where it is from its origin to its end, and its place
-//! is used again.
+//! Packets in transit, in an arena: queues hold keys, so that a packet stays where it is from its
+//! origin to its end, and its place is used again.
 
 use std::ops::{Index, IndexMut};
 
@@ -28,7 +28,8 @@ pub(crate) struct Parcels {
     vacant: Vec<ParcelKey>,
 }
 
-/// Every key lies in exactly one queue, or in the hands of one function, until its parcel is removed.
+/// Every key lies in exactly one queue, or in the hands of one function, until its parcel is
+/// removed.
 const HELD: &str = "a key in a queue has its parcel";
 
 impl Parcel {
@@ -52,8 +53,8 @@ impl Parcel {
 }
 
 impl Parcels {
-    /// Puts in what `make` makes, if it makes something; its destination is still to be set. Made straight into its place: a packet
-    /// is large, and moves were a fifth of a run's time.
+    /// Puts in what `make` makes, if it makes something; its destination is still to be set. Made
+    /// straight into its place: a packet is large, and moves were a fifth of a run's time.
     #[inline]
     pub(crate) fn insert(&mut self, make: impl FnOnce() -> Option<Packet>) -> Option<ParcelKey> {
         let key = self.vacant.last().copied().unwrap_or_else(|| self.add_slot());

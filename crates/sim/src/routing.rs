@@ -1,7 +1,7 @@
 //! Static routes: shortest paths by hop count, as the thesis has it, and routes given by hand.
 //!
-//! Nodes and links are known by their numbers in the order of addition, so that what has a network and
-//! no [`crate::World`] can ask for its routes as well.
+//! Nodes and links are known by their numbers in the order of addition, so that what has a network
+//! and no [`crate::World`] can ask for its routes as well.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,8 @@ impl Topology {
         self.hops[second].push(Hop { to: first, link });
     }
 
-    /// A node looks for its routes on demand, among the stations of this cell: no table has any from it.
+    /// A node looks for its routes on demand, among the stations of this cell: no table has any
+    /// from it.
     pub fn route_on_demand(&mut self, node: usize, cell: usize) {
         self.on_demand[node] = Some(cell);
     }
@@ -96,8 +97,8 @@ impl Routes {
         Self { nodes, interface, topology }
     }
 
-    /// Takes this link of the node, whatever the shortest route; nothing changes if it is no link of the
-    /// node.
+    /// Takes this link of the node, whatever the shortest route; nothing changes if it is no link
+    /// of the node.
     pub fn set(&mut self, node: usize, destination: usize, link: usize) {
         let Some(interface) = self.topology.hops[node].iter().position(|hop| hop.link == link) else {
             return;
@@ -116,8 +117,8 @@ impl Routes {
         }
     }
 
-    /// The step that packets at `node` take towards `destination`: none at the destination itself, where
-    /// there is no route, and where routes are found on demand.
+    /// The step that packets at `node` take towards `destination`: none at the destination itself,
+    /// where there is no route, and where routes are found on demand.
     pub fn hop(&self, node: usize, destination: usize) -> Option<Hop> {
         if node == destination {
             return None;
@@ -125,8 +126,8 @@ impl Routes {
         Some(self.topology.hops[node][self.interface(node, destination)?])
     }
 
-    /// The steps from a node towards a destination. A route takes fewer steps than there are nodes; of
-    /// one in circles these are as many as there are nodes.
+    /// The steps from a node towards a destination. A route takes fewer steps than there are nodes;
+    /// of one in circles these are as many as there are nodes.
     pub fn path(&self, from: usize, destination: usize) -> impl Iterator<Item = Hop> + '_ {
         let first = self.hop(from, destination);
         std::iter::successors(first, move |hop| self.hop(hop.to, destination)).take(self.nodes)
@@ -137,7 +138,8 @@ impl Routes {
         self.path(node, destination).count() == self.nodes
     }
 
-    /// Whether two nodes look for routes to each other on demand. Whether there is one only shows then.
+    /// Whether two nodes look for routes to each other on demand. Whether there is one only shows
+    /// then.
     pub fn are_on_demand(&self, one: usize, other: usize) -> bool {
         let cell = |node: usize| self.topology.on_demand[node];
         cell(one).is_some() && cell(one) == cell(other)

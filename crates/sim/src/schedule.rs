@@ -35,8 +35,9 @@ pub(crate) enum Event {
 
 /// Events in order of time; those of the same time in the order in which they were scheduled.
 ///
-/// A heap in which a node has four children. Most events schedule one that follows them: the place of an event that was taken stays
-/// open until the next one is scheduled, which then costs one way down the heap instead of one down and one up.
+/// A heap in which a node has four children. Most events schedule one that follows them: the place
+/// of an event that was taken stays open until the next one is scheduled, which then costs one way
+/// down the heap instead of one down and one up.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     heap: Vec<Entry>,
@@ -147,15 +148,16 @@ impl Schedule {
     }
 }
 
-/// A deadline that moves often. One event is kept in the schedule; when it fires too early it is set again, so that a deadline
-/// that only ever moves later costs nothing.
+/// A deadline that moves often. One event is kept in the schedule; when it fires too early it is
+/// set again, so that a deadline that only ever moves later costs nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LazyTimer {
     scheduled: Option<Instant>,
 }
 
 impl LazyTimer {
-    /// The deadline is now `deadline`: schedules an event unless an earlier or equal one is scheduled.
+    /// The deadline is now `deadline`: schedules an event unless an earlier or equal one is
+    /// scheduled.
     #[inline]
     pub(crate) fn follow(&mut self, deadline: Option<Instant>, event: Event, schedule: &mut Schedule) {
         let Some(deadline) = deadline else { return };
@@ -170,7 +172,8 @@ impl LazyTimer {
         schedule.push(deadline, event);
     }
 
-    /// An event fired at `now`: whether it is the one that counts. An older one, overtaken by an earlier deadline, does not.
+    /// An event fired at `now`: whether it is the one that counts. An older one, overtaken by an
+    /// earlier deadline, does not.
     pub(crate) fn fired(&mut self, now: Instant) -> bool {
         let counts = self.scheduled == Some(now);
         if counts {
@@ -192,7 +195,8 @@ mod tests {
         let mut schedule = Schedule::default();
         let mut waiting: Vec<(u64, u32)> = Vec::new();
         for number in 0..20_000 {
-            // Up to two events go in for each that comes out, in waves, so that the queue grows and shrinks.
+            // Up to two events go in for each that comes out, in waves, so that the queue grows and
+            // shrinks.
             let wave = if number % 4_000 < 2_000 { 2 } else { 1 };
             for _ in 0..rng.below(wave + 1) {
                 let at = 1_000 + u64::from(number) + rng.below(50);

@@ -1,4 +1,5 @@
-//! Applications: what a flow has to send, and when. What carries it is another idea ([`crate::TransportConfig`]).
+//! Applications: what a flow has to send, and when. What carries it is another idea
+//! ([`crate::TransportConfig`]).
 //!
 //! | module | application |
 //! |---|---|
@@ -6,8 +7,8 @@
 //! | [`constant`] | a message at regular intervals (CBR), with or without jitter |
 //! | [`on_off`] | the same in bursts, with random or fixed times on and off |
 //!
-//! A new kind is a file here, a variant of [`Application`] and one of `Source`: an answer to "how much does it write now, and when
-//! does it write again?".
+//! A new kind is a file here, a variant of [`Application`] and one of `Source`: an answer to "how
+//! much does it write now, and when does it write again?".
 
 pub mod bulk;
 pub mod constant;

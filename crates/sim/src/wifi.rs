@@ -1,8 +1,9 @@
-//! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a and g.
+//! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a and
+//! g.
 //!
-//! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a length; the caller puts frames in
-//! ([`Wlan::enqueue`]), calls [`Wlan::on_event`] when [`Wlan::next_event_at`] says so, and takes out what happened
-//! ([`Wlan::take_outputs`]).
+//! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a
+//! length; the caller puts frames in ([`Wlan::enqueue`]), calls [`Wlan::on_event`] when
+//! [`Wlan::next_event_at`] says so, and takes out what happened ([`Wlan::take_outputs`]).
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -22,12 +23,13 @@
 //!
 //! What is modelled otherwise than on the air:
 //! - Signals take no time to arrive.
-//! - A station that counts down senses what began a slot before its own transmission (`carrier_sense_delay`); one to which a frame comes
-//!   senses at once whether the medium is idle.
+//! - A station that counts down senses what began a slot before its own transmission
+//!   (`carrier_sense_delay`); one to which a frame comes senses at once whether the medium is idle.
 //! - Frames that do not reach carrier-sense range do not disturb.
-//! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing overlaps.
-//! - `EIFS` follows frames that were overlapped or out of reception range. A station that transmitted while another's longer frame
-//!   began keeps it, too; its own frames it does not hear.
+//! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing
+//!   overlaps.
+//! - `EIFS` follows frames that were overlapped or out of reception range. A station that
+//!   transmitted while another's longer frame began keeps it, too; its own frames it does not hear.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
 //! - Beacons, association, power saving, fragmentation and rate control are not modelled.
 

@@ -1,6 +1,7 @@
 //! One direction of a wired link: a FIFO queue, a transmitter and a propagation delay.
 //!
-//! Because all three are first in, first out, a packet's arrival is known the moment it is queued: one event a packet and hop.
+//! Because all three are first in, first out, a packet's arrival is known the moment it is queued:
+//! one event a packet and hop.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -23,7 +24,8 @@ pub(crate) struct Pipe {
     jitter: Jitter,
     /// Its own stream, so that jitter changes nothing about which packets are lost.
     variations: Rng,
-    /// Whether the delay varies, or was changed: only then can a packet catch up with the one before it.
+    /// Whether the delay varies, or was changed: only then can a packet catch up with the one
+    /// before it.
     has_varied: bool,
     limit: QueueLimit,
     loss: Probability,
@@ -94,7 +96,8 @@ impl Pipe {
         self.free_at
     }
 
-    /// When there is room in the queue again: the first that waits is transmitted, or where nothing may wait, all is done.
+    /// When there is room in the queue again: the first that waits is transmitted, or where nothing
+    /// may wait, all is done.
     pub(crate) fn moves_at(&mut self, now: Instant) -> Instant {
         self.forget_started(now);
         self.waiting.front().map_or(self.free_at, |first| first.start)
@@ -167,7 +170,8 @@ impl Pipe {
         self.repeat_queueing(self.delay, now);
     }
 
-    /// What starts its transmission from now on has this delay, and what is put in from now on this jitter.
+    /// What starts its transmission from now on has this delay, and what is put in from now on this
+    /// jitter.
     pub(crate) fn set_delay(&mut self, delay: Duration, jitter: Jitter, now: Instant) {
         let old = std::mem::replace(&mut self.delay, nanos(delay));
         self.jitter = jitter;
@@ -175,7 +179,8 @@ impl Pipe {
         self.repeat_queueing(old, now);
     }
 
-    /// Computes starts and arrivals of what waits once more. What varied in a packet's delay before does so again.
+    /// Computes starts and arrivals of what waits once more. What varied in a packet's delay before
+    /// does so again.
     fn repeat_queueing(&mut self, old_delay: u64, now: Instant) {
         self.forget_started(now);
         let finishes: Vec<Instant> =

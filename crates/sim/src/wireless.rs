@@ -1,8 +1,10 @@
-//! The wireless link of the 1997 thesis, as a model of its own: a two-state channel, a medium, a stop-and-wait link layer.
+//! The wireless link of the 1997 thesis, as a model of its own: a two-state channel, a medium, a
+//! stop-and-wait link layer.
 //!
-//! A link is full duplex by default: each direction has a medium to itself. Links that name a common medium share it: one exchange
-//! at a time, granted in turn to the nodes that have something to send, and at each node in turn to its peers (thesis, section
-//! 4.2, item 8). That arbitration is ideal: no collisions and no contention overhead. The 802.11 MAC is another model.
+//! A link is full duplex by default: each direction has a medium to itself. Links that name a
+//! common medium share it: one exchange at a time, granted in turn to the nodes that have something
+//! to send, and at each node in turn to its peers (thesis, section 4.2, item 8). That arbitration
+//! is ideal: no collisions and no contention overhead. The 802.11 MAC is another model.
 
 mod channel;
 mod hop;
@@ -20,8 +22,9 @@ pub(crate) use medium::Medium;
 pub struct LinkLayer {
     /// How the sender learns of a frame's fate.
     pub feedback: Feedback,
-    /// How often a frame is transmitted again before it is given up. The thesis's link layer makes 8 such attempts: nine
-    /// transmissions in all, as the trace in its appendix B.4 shows. Without feedback it means nothing.
+    /// How often a frame is transmitted again before it is given up. The thesis's link layer makes
+    /// 8 such attempts: nine transmissions in all, as the trace in its appendix B.4 shows. Without
+    /// feedback it means nothing.
     pub retransmission_attempts: u32,
 }
 
@@ -40,14 +43,15 @@ impl LinkLayer {
 pub enum Feedback {
     /// Not at all.
     None,
-    /// Stop-and-wait: the receiver acknowledges each frame over the air, through the same channel; the sender waits for it, and
-    /// holds the medium meanwhile.
+    /// Stop-and-wait: the receiver acknowledges each frame over the air, through the same channel;
+    /// the sender waits for it, and holds the medium meanwhile.
     Acknowledged {
         /// From the end of a transmission to the moment when the sender stops waiting.
         timeout: Duration,
         /// Octets of an acknowledgment frame.
         ack_octets: u32,
     },
-    /// As if known at the end of the transmission, at no cost: hardware that acknowledges in a channel of its own (HARQ).
+    /// As if known at the end of the transmission, at no cost: hardware that acknowledges in a
+    /// channel of its own (HARQ).
     Immediate,
 }

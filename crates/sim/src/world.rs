@@ -46,8 +46,8 @@ const MOST_ADDRESSES: usize = 65_536;
 
 /// A simulated network.
 ///
-/// Add nodes, then links, then agents and flows; then [`World::run`], or drive it from outside with [`World::inject`],
-/// [`World::advance_to`] and [`World::collect`].
+/// Add nodes, then links, then agents and flows; then [`World::run`], or drive it from outside with
+/// [`World::inject`], [`World::advance_to`] and [`World::collect`].
 pub struct World {
     now: Instant,
     seed: u64,
@@ -150,7 +150,8 @@ impl World {
 
     /// Where every packet is or went.
     pub fn accounts(&self) -> Accounts {
-        // A frame that was delivered and is not yet confirmed is in the hands of both link layers: it counts once.
+        // A frame that was delivered and is not yet confirmed is in the hands of both link layers:
+        // it counts once.
         let doubled = self.hops.iter().map(Hop::doubled).sum::<usize>()
             + self.cells.iter().map(radio::Cell::doubled).sum::<usize>();
         Accounts { in_transit: (self.parcels.len() - doubled) as u64, ..self.accounts.clone() }
@@ -233,7 +234,8 @@ impl World {
         }
     }
 
-    /// Takes the observers back, with all that they have seen; the states of channels up to now among it.
+    /// Takes the observers back, with all that they have seen; the states of channels up to now
+    /// among it.
     pub fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
         self.look_at_channels();
         self.interest = Interest::empty();

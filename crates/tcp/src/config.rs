@@ -10,13 +10,13 @@ use crate::recovery::Recovery;
 pub struct Config {
     /// Largest payload of a segment, in octets, before options are subtracted; 1 to 65,495.
     pub mss: u32,
-    /// Receive buffer, and so the largest window advertised, in octets; 1 to 2^30. Above 65,535 the window scale option
-    /// (RFC 7323) is used.
+    /// Receive buffer, and so the largest window advertised, in octets; 1 to 2^30. Above 65,535 the
+    /// window scale option (RFC 7323) is used.
     pub window: u32,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Offer selective acknowledgments (RFC 2018): the receiver reports blocks; whether the sender uses them is its
-    /// recovery's business. [`Recovery::Sack`] needs it at both ends.
+    /// Offer selective acknowledgments (RFC 2018): the receiver reports blocks; whether the sender
+    /// uses them is its recovery's business. [`Recovery::Sack`] needs it at both ends.
     pub sack: bool,
     /// How cwnd grows and shrinks.
     pub congestion: Congestion,
@@ -34,7 +34,8 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Time-outs in a row after which the connection is given up.
     pub max_timeouts: u32,
-    /// Where an endpoint waits after it closed first (RFC 9293 asks for twice the maximum segment lifetime).
+    /// Where an endpoint waits after it closed first (RFC 9293 asks for twice the maximum segment
+    /// lifetime).
     pub time_wait: Duration,
 }
 
@@ -58,30 +59,36 @@ impl Default for Config {
     }
 }
 
-/// When the receiver acknowledges data that arrives in order. Out of order, it always does so at once (RFC 5681, section 4.2).
+/// When the receiver acknowledges data that arrives in order. Out of order, it always does so at
+/// once (RFC 5681, section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
     /// One ACK a segment.
     EverySegment,
-    /// One ACK for every second segment, or after this time (RFC 5681, section 4.2: at most 500 ms).
+    /// One ACK for every second segment, or after this time (RFC 5681, section 4.2: at most 500
+    /// ms).
     Delayed(Duration),
-    /// One ACK for up to four segments, the more the longer the transfer has lasted ([`DELAY_COEFFICIENT_STEPS`]), or after this time:
-    /// `DynDelAck` (Altman and Jimenez, "Novel delayed ACK techniques for improving TCP performance in multihop wireless networks", PWC
+    /// One ACK for up to four segments, the more the longer the transfer has lasted
+    /// ([`DELAY_COEFFICIENT_STEPS`]), or after this time: `DynDelAck` (Altman and Jimenez, "Novel
+    /// delayed ACK techniques for improving TCP performance in multihop wireless networks", PWC
     /// 2003).
     DynDelAck(Duration),
 }
 
-/// `DynDelAck`: the numbers of the segments, from 1 on, with which the delay coefficient, how many segments an ACK is for, becomes 2, 3
-/// and 4: the paper's l1, l2 and l3.
+/// `DynDelAck`: the numbers of the segments, from 1 on, with which the delay coefficient, how many
+/// segments an ACK is for, becomes 2, 3 and 4: the paper's l1, l2 and l3.
 ///
-/// That the coefficient depends on the sequence number is in the paper's abstract, and that it goes up to four in Kliazovich's
-/// dissertation (section 3.5.4); the thresholds and the timer of 100 ms were given to us, and we have not seen the paper's text. Chosen:
-/// that segments are numbered from 1 (the simulator of the paper has numbers of packets, not of octets), in the order in which they are
-/// delivered; and that what arrives out of order, and what fills a gap, is acknowledged at once, as with every other policy.
+/// That the coefficient depends on the sequence number is in the paper's abstract, and that it goes
+/// up to four in Kliazovich's dissertation (section 3.5.4); the thresholds and the timer of 100 ms
+/// were given to us, and we have not seen the paper's text. Chosen: that segments are numbered from
+/// 1 (the simulator of the paper has numbers of packets, not of octets), in the order in which they
+/// are delivered; and that what arrives out of order, and what fills a gap, is acknowledged at
+/// once, as with every other policy.
 pub const DELAY_COEFFICIENT_STEPS: [u32; 3] = [2, 5, 9];
 
 impl AckPolicy {
-    /// After how many segments the one that is number `segment` of the stream, counted from 1, is acknowledged at the latest.
+    /// After how many segments the one that is number `segment` of the stream, counted from 1, is
+    /// acknowledged at the latest.
     #[inline]
     pub fn segments_an_ack(self, segment: u32) -> u32 {
         match self {
@@ -112,7 +119,8 @@ pub struct RtoConfig {
     pub minimum: Duration,
     /// Upper bound of RTO, backed off or not.
     pub maximum: Duration,
-    /// Clock granularity G: round trips are counted in whole ticks and timers expire on a tick. 500 ms in 4.3BSD.
+    /// Clock granularity G: round trips are counted in whole ticks and timers expire on a tick. 500
+    /// ms in 4.3BSD.
     pub granularity: Duration,
 }
 

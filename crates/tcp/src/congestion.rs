@@ -50,8 +50,8 @@ impl Congestion {
     }
 }
 
-/// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`]; what is lost is the business of
-/// [`crate::LossRecovery`].
+/// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`];
+/// what is lost is the business of [`crate::LossRecovery`].
 pub trait CongestionControl: Send {
     /// A segment with data or FIN leaves, for the first time or again.
     fn on_sent(&mut self, segment: &SentSegment) {
@@ -61,13 +61,15 @@ pub trait CongestionControl: Send {
     /// New data was acknowledged outside of loss recovery.
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight);
 
-    /// An ACK came that is not for [`Self::on_ack`]: a duplicate, or one in loss recovery. Nothing grows with it, but it can be measured.
+    /// An ACK came that is not for [`Self::on_ack`]: a duplicate, or one in loss recovery. Nothing
+    /// grows with it, but it can be measured.
     fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
         let _ = (ack, flight);
     }
 
-    /// Whether this control's own clock says that the first outstanding segment is lost, before the third duplicate ACK. Asked with each
-    /// duplicate ACK, and with the first two ACKs of new data after a retransmission.
+    /// Whether this control's own clock says that the first outstanding segment is lost, before the
+    /// third duplicate ACK. Asked with each duplicate ACK, and with the first two ACKs of new data
+    /// after a retransmission.
     fn suspects_loss(&self, now: Instant, flight: &Flight) -> bool {
         let _ = (now, flight);
         false
@@ -118,15 +120,16 @@ pub struct AckSample {
     pub acked: u32,
     /// Octets that were outstanding before it came.
     pub outstanding: u32,
-    /// A round-trip time measured with it, exactly, however coarse the clock of the retransmission timer is.
+    /// A round-trip time measured with it, exactly, however coarse the clock of the retransmission
+    /// timer is.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, this measurement included.
     pub srtt: Option<Duration>,
 }
 
 impl AckSample {
-    /// Whether the congestion window was what held the sender back: a window that is not used proves nothing about the path
-    /// (RFC 7661, section 4.5.3).
+    /// Whether the congestion window was what held the sender back: a window that is not used
+    /// proves nothing about the path (RFC 7661, section 4.5.3).
     pub const fn is_cwnd_limited(&self, flight: &Flight) -> bool {
         self.outstanding + flight.mss > flight.cwnd
     }

@@ -50,13 +50,15 @@ pub enum State {
 pub struct Stats {
     /// Segments sent, pure ACKs included.
     pub segments_sent: u64,
-    /// Segments with data, SYN or FIN that were sent a second time or more often; window probes are none.
+    /// Segments with data, SYN or FIN that were sent a second time or more often; window probes are
+    /// none.
     pub retransmits: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Those of them that a scheme spared the window.
     pub timeouts_spared: u64,
-    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its place.
+    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its
+    /// place.
     pub fast_retransmits: u64,
     /// Retransmissions that a scheme asked for on a control message.
     pub scheme_retransmits: u64,
@@ -72,8 +74,9 @@ pub struct Stats {
 
 /// A TCP connection.
 ///
-/// Feed it packets ([`Self::on_segment`], [`Self::on_icmp`]) and the time ([`Self::on_deadline`]); after each call take out what
-/// it sends ([`Self::poll_transmit`] until `None`), what arrived ([`Self::read`]) and the next [`Self::deadline`].
+/// Feed it packets ([`Self::on_segment`], [`Self::on_icmp`]) and the time ([`Self::on_deadline`]);
+/// after each call take out what it sends ([`Self::poll_transmit`] until `None`), what arrived
+/// ([`Self::read`]) and the next [`Self::deadline`].
 pub struct Connection {
     config: Config,
     state: State,
@@ -162,8 +165,9 @@ impl Connection {
         connection
     }
 
-    /// A connection that is established already, as the thesis starts it: no handshake, and both sides know each other's options
-    /// and initial window. Windows above 65,535 octets are scaled in either direction.
+    /// A connection that is established already, as the thesis starts it: no handshake, and both
+    /// sides know each other's options and initial window. Windows above 65,535 octets are scaled
+    /// in either direction.
     pub fn established(
         config: Config,
         peer: &Config,
@@ -290,8 +294,8 @@ impl Connection {
 
     /// Ends the connection at once with a reset.
     pub fn abort(&mut self) {
-        // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset. The number is behind all that was
-        // sent, even while what was sent is being sent again.
+        // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset. The
+        // number is behind all that was sent, even while what was sent is being sent again.
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             self.reset =
                 Some(Reset { to: self.remote, seq: self.flight.max, ack: Some(self.receive.next()) });

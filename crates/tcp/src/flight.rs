@@ -2,7 +2,8 @@
 
 use lasthop_packet::Seq;
 
-/// What a sender knows of its flight: the variables of RFC 9293, section 3.3.1, and of RFC 5681, section 2.
+/// What a sender knows of its flight: the variables of RFC 9293, section 3.3.1, and of RFC 5681,
+/// section 2.
 #[derive(Clone, Debug)]
 pub struct Flight {
     /// SND.UNA: the oldest sequence number that is not acknowledged.
@@ -43,17 +44,20 @@ impl Flight {
     /// Opens cwnd by so many octets.
     #[inline]
     pub fn open(&mut self, octets: u32) {
-        // Nothing above the largest window that TCP can advertise would ever be used (RFC 7323, section 2.3).
+        // Nothing above the largest window that TCP can advertise would ever be used (RFC 7323,
+        // section 2.3).
         self.cwnd = self.cwnd.saturating_add(octets).min(1 << 30);
     }
 
-    /// Octets sent and not acknowledged, whatever is being sent again: `FlightSize` of RFC 5681, section 2.
+    /// Octets sent and not acknowledged, whatever is being sent again: `FlightSize` of RFC 5681,
+    /// section 2.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.max - self.una
     }
 
-    /// Half of the current window in whole segments, at least two: what ssthresh becomes on a loss in 4.3BSD Reno.
+    /// Half of the current window in whole segments, at least two: what ssthresh becomes on a loss
+    /// in 4.3BSD Reno.
     pub fn half_window(&self) -> u32 {
         (self.window() / 2 / self.mss).max(2) * self.mss
     }

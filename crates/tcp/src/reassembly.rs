@@ -8,7 +8,8 @@ use lasthop_packet::{Payload, SackBlocks, Seq};
 #[derive(Debug, Default)]
 pub struct Reassembly {
     segments: VecDeque<(Seq, Payload)>,
-    /// The contiguous blocks that they make, the one with the latest arrival first (RFC 2018, section 4).
+    /// The contiguous blocks that they make, the one with the latest arrival first (RFC 2018,
+    /// section 4).
     blocks: VecDeque<(Seq, Seq)>,
 }
 
@@ -35,7 +36,8 @@ impl Reassembly {
                 seq = end;
             }
         }
-        // What follows and is covered whole by the new piece makes room; what is covered in part cuts it.
+        // What follows and is covered whole by the new piece makes room; what is covered in part
+        // cuts it.
         while let Some((start, next)) = self.segments.get(at) {
             let end = seq + payload.len() as u32;
             if !end.after(*start) {
@@ -92,7 +94,8 @@ impl Reassembly {
     /// Merges the blocks that the new piece touches with it, and moves the result to the front.
     fn note_block(&mut self, left: Seq, right: Seq) {
         let mut merged = (left, right);
-        // Blocks do not touch each other, so that the bounds to compare with are those of the piece alone.
+        // Blocks do not touch each other, so that the bounds to compare with are those of the piece
+        // alone.
         self.blocks.retain(|block| {
             let apart = block.1.before(left) || block.0.after(right);
             if !apart {

@@ -51,10 +51,11 @@ pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
 
 /// A loss recovery: turns ACKs into retransmissions, and says what leaves while it goes on.
 ///
-/// For each ACK the connection calls, in this order: [`Self::on_report`] where the peers agreed on SACK, then
-/// [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] (or both, where an ACK of new data reports more behind a gap). Whenever
-/// something could leave while [`Self::is_recovering`], it asks [`Self::next`]. A recovery that spreads its reduction (PRR)
-/// sets cwnd with each ACK; one that goes by time (RACK-TLP) needs to hear of what is sent, as [`CongestionControl::on_sent`]
+/// For each ACK the connection calls, in this order: [`Self::on_report`] where the peers agreed on
+/// SACK, then [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] (or both, where an ACK of new data
+/// reports more behind a gap). Whenever something could leave while [`Self::is_recovering`], it
+/// asks [`Self::next`]. A recovery that spreads its reduction (PRR) sets cwnd with each ACK; one
+/// that goes by time (RACK-TLP) needs to hear of what is sent, as [`CongestionControl::on_sent`]
 /// does, and a deadline, on top of this.
 pub trait LossRecovery: Send {
     /// An ACK came with these SACK blocks, or none. Returns what that makes of it.
@@ -71,8 +72,8 @@ pub trait LossRecovery: Send {
         congestion: &mut dyn CongestionControl,
     ) -> AfterDuplicate;
 
-    /// The first outstanding segment is lost for another reason than the number of duplicate ACKs, of which there were `count`.
-    /// Never called in recovery.
+    /// The first outstanding segment is lost for another reason than the number of duplicate ACKs,
+    /// of which there were `count`. Never called in recovery.
     fn on_loss(
         &mut self,
         count: u32,
@@ -94,13 +95,14 @@ pub trait LossRecovery: Send {
         Missing { from: flight.nxt, to: flight.max, left: 0 }
     }
 
-    /// Goes into recovery on the word of a scheme that knows the loss was no congestion: cwnd becomes `cwnd` for its time and
-    /// what it is now after it, ssthresh stays. The first outstanding segment is sent again now, or was by the scheme. A recovery
-    /// that does not inflate cwnd has no use for `cwnd`.
+    /// Goes into recovery on the word of a scheme that knows the loss was no congestion: cwnd
+    /// becomes `cwnd` for its time and what it is now after it, ssthresh stays. The first
+    /// outstanding segment is sent again now, or was by the scheme. A recovery that does not
+    /// inflate cwnd has no use for `cwnd`.
     fn enter_without_reduction(&mut self, cwnd: u32, flight: &mut Flight);
 
-    /// The retransmission timer expired, and recovery is over. If the scheme spares this loss, the window is what it would have
-    /// been after recovery; else congestion control sets it next.
+    /// The retransmission timer expired, and recovery is over. If the scheme spares this loss, the
+    /// window is what it would have been after recovery; else congestion control sets it next.
     fn on_timeout(&mut self, flight: &mut Flight);
 
     /// Whether a loss is being recovered from.
@@ -112,7 +114,8 @@ pub trait LossRecovery: Send {
 pub enum Report {
     /// Nothing: whether it is a duplicate is as in RFC 5681, section 2.
     Unused,
-    /// They report something new: it counts as a duplicate ACK, whatever else it says (RFC 6675, section 2).
+    /// They report something new: it counts as a duplicate ACK, whatever else it says (RFC 6675,
+    /// section 2).
     New,
     /// They report nothing new: it is no duplicate.
     Known,
@@ -171,6 +174,7 @@ pub struct Missing {
     pub from: Seq,
     /// Where it ends, or is reported again.
     pub to: Seq,
-    /// Octets between SND.UNA and `from` that have left the network, because the receiver reported them.
+    /// Octets between SND.UNA and `from` that have left the network, because the receiver reported
+    /// them.
     pub left: u32,
 }

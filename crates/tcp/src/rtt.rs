@@ -6,7 +6,8 @@ use lasthop_packet::{Instant, Seq};
 
 use crate::config::RtoConfig;
 
-/// Estimates the round-trip time and derives RTO (RFC 6298), with Karn's rule and exponential back-off.
+/// Estimates the round-trip time and derives RTO (RFC 6298), with Karn's rule and exponential
+/// back-off.
 ///
 /// One segment is timed at a time, as in 4.3BSD; with timestamps, RTO goes by them.
 #[derive(Clone, Debug)]
@@ -19,7 +20,8 @@ pub struct RttEstimator {
     samples: u32,
     timed: Option<TimedSegment>,
     timeouts_in_a_row: u32,
-    /// What follows from `config`, `estimate` and `timeouts_in_a_row`: asked for at every ACK, changed by few.
+    /// What follows from `config`, `estimate` and `timeouts_in_a_row`: asked for at every ACK,
+    /// changed by few.
     rto: Duration,
 }
 
@@ -75,7 +77,8 @@ impl RttEstimator {
         Some(now.since(sent))
     }
 
-    /// When the segment that is being timed was sent, if `ack` covers it; another can be timed then.
+    /// When the segment that is being timed was sent, if `ack` covers it; another can be timed
+    /// then.
     #[inline]
     pub fn take_timed(&mut self, ack: Seq) -> Option<Instant> {
         let timed = self.timed.filter(|timed| ack.after(timed.seq))?;

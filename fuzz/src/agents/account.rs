@@ -32,7 +32,8 @@ impl Account {
         self.octets += packet.payload().len();
     }
 
-    /// A packet that is bound for this side is given to the agent: until it has an answer, all of it is owed.
+    /// A packet that is bound for this side is given to the agent: until it has an answer, all of
+    /// it is owed.
     pub fn given(&mut self, packet: &Packet, to: Side) {
         self.shown(packet);
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
@@ -51,8 +52,9 @@ impl Account {
         self.owed.retain(|owed| owed.packet != self.packets);
     }
 
-    /// The most packets that an agent may send at once: what it holds, and pieces of all that it may have cached, as small as its account
-    /// of them is divided at the most. In a stack each of them may be an input to the next.
+    /// The most packets that an agent may send at once: what it holds, and pieces of all that it
+    /// may have cached, as small as its account of them is divided at the most. In a stack each of
+    /// them may be an input to the next.
     pub fn most_in_one_call(&self, held: u64, layers: usize) -> usize {
         let one = 16 + held as usize + 3 * self.packets + self.octets / 256;
         one * layers.max(1).pow(2)

@@ -92,7 +92,8 @@ impl Conversation {
         }
     }
 
-    /// Every connection by its direction from the core to the radio side, and by the other one: a packet may come from the wrong side.
+    /// Every connection by its direction from the core to the radio side, and by the other one: a
+    /// packet may come from the wrong side.
     pub fn keys(&self) -> impl Iterator<Item = FlowKey> {
         self.connections.iter().flatten().map(|half| half.key)
     }
@@ -224,8 +225,8 @@ impl Conversation {
         Packet::new(ip, transport, payload)
     }
 
-    /// Whether a packet belongs to one of the connections, and carries the octets that belong there. Messages that are no segments are
-    /// intact.
+    /// Whether a packet belongs to one of the connections, and carries the octets that belong
+    /// there. Messages that are no segments are intact.
     pub fn is_intact(&self, packet: &Packet) -> bool {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return true };
         let Some(half) = self.connections.iter().flatten().find(|half| half.key == key) else { return false };
@@ -273,7 +274,8 @@ impl Conversation {
     }
 }
 
-/// The first connection more often than others: what is shared out among all is rarely near anything.
+/// The first connection more often than others: what is shared out among all is rarely near
+/// anything.
 fn connection(octets: &mut Octets<'_>) -> usize {
     octets.pick(&[0, 0, 0, 0, 0, 1, 1, 2])
 }

@@ -1,4 +1,5 @@
-//! Agents of the catalogue, and stacks of two or three of them, under whatever a world may show them.
+//! Agents of the catalogue, and stacks of two or three of them, under whatever a world may show
+//! them.
 
 mod account;
 mod conversation;
@@ -24,7 +25,8 @@ const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
 /// The link layer may have a word on so many of the packets that left last.
 const ON_THE_AIR: usize = 16;
 
-/// No packets, events, times and calls make a stack of agents panic, lose, invent or alter data, run hot or send without bound.
+/// No packets, events, times and calls make a stack of agents panic, lose, invent or alter data,
+/// run hot or send without bound.
 pub fn agents(data: &[u8]) {
     let mut octets = Octets(data);
     let (role, _) = octets.pick(&Role::ALL);
@@ -176,7 +178,8 @@ impl Bench {
         assert_eq!(passing, *packet);
     }
 
-    /// What a world lets pass fits the limits; to an agent that reads copies it may come late, twice or not at all.
+    /// What a world lets pass fits the limits; to an agent that reads copies it may come late,
+    /// twice or not at all.
     fn passed(&mut self, octets: &mut Octets<'_>) {
         let from = octets.pick(&[Side::Core, Side::Radio]);
         let draw = [Conversation::data, Conversation::ack, Conversation::any][octets.below(3)];
@@ -246,7 +249,8 @@ impl Bench {
         assert!(self.layers > 1 || self.agent.held() == 0, "no connection is left");
     }
 
-    /// Another agent goes on with all that this one knows and holds; a third is shown a forged copy of it.
+    /// Another agent goes on with all that this one knows and holds; a third is shown a forged copy
+    /// of it.
     fn hand_over(&mut self, octets: &mut Octets<'_>) {
         let held = self.agent.held();
         let before = self.account.sent;

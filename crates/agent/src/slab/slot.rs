@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-/// A flow's slot in a [`Slab`](super::Slab). A flow keeps its slot until it is removed; then another
-/// flow may get it.
+/// A flow's slot in a [`Slab`](super::Slab). A flow keeps its slot until it is removed; then
+/// another flow may get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 // One more than its index, so that an `Option` of it takes 4 octets.
 pub struct Slot(NonZeroU32);

@@ -22,7 +22,8 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
-    /// Compare only these schemes (comma-separated labels of the scenario, or names of the catalogue)
+    /// Compare only these schemes (comma-separated labels of the scenario, or names of the
+    /// catalogue)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
     /// Run with this many seeds instead of the scenario's, 1, 2, 3 and so on

@@ -58,7 +58,8 @@ pub struct Arguments {
     /// Do without real-time scheduling and locked memory
     #[arg(long)]
     no_fifo: bool,
-    /// Watch the clock for the last 60 us before each event: less late, and up to a whole processor busy
+    /// Watch the clock for the last 60 us before each event: less late, and up to a whole processor
+    /// busy
     #[arg(long)]
     spin: bool,
 }

@@ -46,9 +46,11 @@ enum Question {
     Status(Where),
     /// The connections that it knows
     Flows(Where),
-    /// Have it read its file again; connections stay, and so do agents whose settings did not change
+    /// Have it read its file again; connections stay, and so do agents whose settings did not
+    /// change
     Reload(Where),
-    /// Have its agents send on what they hold; then it passes everything on untouched, until the next reload
+    /// Have its agents send on what they hold; then it passes everything on untouched, until the
+    /// next reload
     Drain(Where),
     /// Have it leave one connection alone from now on
     Aside {

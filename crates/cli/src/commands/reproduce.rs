@@ -32,7 +32,8 @@ pub struct Arguments {
 enum Paper {
     /// Goel, "Improving the Performance of TCP over Wireless Links", thesis, IIT Kanpur 1997
     Goel,
-    /// Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC 2000, with frozen back-off
+    /// Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC
+    /// 2000, with frozen back-off
     Bianchi,
     /// Kliazovich, dissertation, University of Trento 2006: LLE-TCP, figures 3.7 to 3.17
     LleTcp,

@@ -34,7 +34,8 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
-    /// The scheme: a label of the scenario or a name of the catalogue; the scenario's baseline if left out
+    /// The scheme: a label of the scenario or a name of the catalogue; the scenario's baseline if
+    /// left out
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// The seed; the scenario's first if left out
@@ -43,10 +44,12 @@ pub struct Arguments {
     /// Write what the scenario measures as files into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write every packet at every interface as pcapng (in Wireshark, filter by `frame.interface_name`: each link is captured at both ends)
+    /// Write every packet at every interface as pcapng (in Wireshark, filter by
+    /// `frame.interface_name`: each link is captured at both ends)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Data files only: print these kinds of events, comma-separated, or "all" or "none"; by default what the thesis's sample has
+    /// Data files only: print these kinds of events, comma-separated, or "all" or "none"; by
+    /// default what the thesis's sample has
     #[arg(long, value_name = "KINDS")]
     events: Option<String>,
     /// Print one JSON document instead of the table
@@ -105,7 +108,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 /// The kinds of events to print.
 fn event_kinds(arguments: &Arguments, is_data_file: bool) -> Result<EventKinds, Failure> {
     match &arguments.events {
-        // The thesis's simulator prints its events; a scenario has none to print, and a JSON document stands alone.
+        // The thesis's simulator prints its events; a scenario has none to print, and a JSON
+        // document stands alone.
         None if is_data_file && !arguments.json => Ok(EventKinds::DEFAULT),
         None => Ok(EventKinds::empty()),
         Some(_) if !is_data_file => Err(Failure::usage(anyhow!(

@@ -77,7 +77,8 @@ fn details(scheme: &Scheme) -> String {
     text
 }
 
-/// A paragraph that begins with `label`, as wide as the terminal, at most 110 columns; further lines stand below the first's text.
+/// A paragraph that begins with `label`, as wide as the terminal, at most 110 columns; further
+/// lines stand below the first's text.
 fn indented(label: &str, text: &str) -> String {
     let rest = " ".repeat(label.len());
     let options = textwrap::Options::new(textwrap::termwidth().min(110))

@@ -166,7 +166,8 @@ struct Report {
     scenario: String,
     seeds: Vec<u64>,
     baseline: String,
-    /// Schemes of which senders or receivers have a part, too, that is not there on hosts of this kernel.
+    /// Schemes of which senders or receivers have a part, too, that is not there on hosts of this
+    /// kernel.
     gateway_alone: Vec<String>,
     rows: Vec<Row>,
     runs: Vec<Outcome>,
@@ -184,7 +185,8 @@ struct Row {
     goodput_bps: f64,
     goodput_min_bps: f64,
     goodput_max_bps: f64,
-    /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that it does not have.
+    /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that
+    /// it does not have.
     predicted_goodput_bps: Option<f64>,
     completion_s: Option<f64>,
     retransmits: f64,

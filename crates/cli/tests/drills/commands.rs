@@ -1,4 +1,5 @@
-//! `lasthop try` and `lasthop emulate` that are interrupted, killed, or started by somebody who may not.
+//! `lasthop try` and `lasthop emulate` that are interrupted, killed, or started by somebody who may
+//! not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -11,10 +11,12 @@ use crate::hosts::{Beats, Daemon, Kind, Pulse, Site, echo, tries};
 /// Until a connection is under way, and after something happened to it.
 const WHILE: Duration = Duration::from_millis(400);
 
-/// Connections of which the agents let packets pass go past a daemon that is late within 5 ms, sooner than a sender loses patience. Of others,
-/// frames are lost until the kernel has taken the dead daemon's programs out or the heartbeat is stale, for tens of milliseconds.
+/// Connections of which the agents let packets pass go past a daemon that is late within 5 ms,
+/// sooner than a sender loses patience. Of others, frames are lost until the kernel has taken the
+/// dead daemon's programs out or the heartbeat is stale, for tens of milliseconds.
 const LONGEST: Duration = Duration::from_millis(200);
-/// With policy routing, where nothing passes unasked, a sender may have to wait for its own timer: 200 ms at least on Linux.
+/// With policy routing, where nothing passes unasked, a sender may have to wait for its own timer:
+/// 200 ms at least on Linux.
 const LONGEST_WITH_TIMER: Duration = Duration::from_millis(400);
 
 fn assert_gap(what: &str, kind: Kind, most: Duration, drill: impl Fn() -> Beats) {

@@ -1,4 +1,5 @@
-//! Frames of every kind through a running daemon: they arrive unchanged, and it sees none but the TCP that it is for.
+//! Frames of every kind through a running daemon: they arrive unchanged, and it sees none but the
+//! TCP that it is for.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -39,7 +40,8 @@ impl Wires {
         site.gateway.ip(&bridge).expect("a bridge");
         let members = ["link set core master lan", "link set radio master lan", "link set lan mtu 9000 up"];
         site.gateway.ip(&members).expect("members");
-        // A kernel with br_netfilter would look at IP headers itself; one without has no such setting.
+        // A kernel with br_netfilter would look at IP headers itself; one without has no such
+        // setting.
         for filter in ["iptables", "ip6tables", "arptables"] {
             let _ = site.gateway.sysctl(&format!("bridge/bridge-nf-call-{filter}"), "0");
         }

@@ -1,4 +1,5 @@
-//! Fault drills: what happens to other people's connections when something goes wrong with the gateway.
+//! Fault drills: what happens to other people's connections when something goes wrong with the
+//! gateway.
 //!
 //! `cargo test -p lasthop-cli --test drills -- --nocapture` prints what was measured.
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]

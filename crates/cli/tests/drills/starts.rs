@@ -33,8 +33,8 @@ fn file(directory: &Path, top: &str, ports: &str, rest: &str) -> String {
 const PORTS: &str = "core = [\"core\"]\nradio = [\"radio\"]";
 const NO_METRICS: &str = "[metrics]\nlisten = \"off\"\n";
 
-/// Starts a gateway in a directory that has this file, with at most `descriptors` open files, and waits for its end. One that starts
-/// is told to end.
+/// Starts a gateway in a directory that has this file, with at most `descriptors` open files, and
+/// waits for its end. One that starts is told to end.
 fn attempt(host: &Namespace, directory: &Path, text: &str, descriptors: u32) -> Attempt {
     attempt_then(host, directory, text, descriptors, |child| {
         let _ = rustix::process::kill_process(rustix::process::Pid::from_child(child), Signal::TERM);

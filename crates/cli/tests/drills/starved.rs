@@ -13,8 +13,9 @@ const BUSY: Duration = Duration::from_secs(3);
 const BESIDE: Duration = Duration::from_millis(300);
 const TRANSFERS: usize = 4;
 
-/// What arrives beside a starved daemon, as a share of what arrives without one. Without a rule for it this was a twentieth, and chance has a part
-/// in it: it is no measurement, and of some tries the best counts. What it prints is one.
+/// What arrives beside a starved daemon, as a share of what arrives without one. Without a rule for
+/// it this was a twentieth, and chance has a part in it: it is no measurement, and of some tries
+/// the best counts. What it prints is one.
 const SHARE: f64 = 0.25;
 const TRIES: usize = 4;
 
@@ -27,8 +28,8 @@ pub fn limited_real_time() -> Result<(), String> {
     if is_limited { Ok(()) } else { Err("needs a limit for real-time threads".to_owned()) }
 }
 
-/// Keeps every processor busy at the lowest real-time priority. The kernel leaves a twentieth to the rest (`sched_rt_runtime_us`, or its server
-/// for ordinary threads).
+/// Keeps every processor busy at the lowest real-time priority. The kernel leaves a twentieth to
+/// the rest (`sched_rt_runtime_us`, or its server for ordinary threads).
 fn keep_busy() -> Vec<Child> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let busy = |processor: usize| {

@@ -21,7 +21,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// A daemon that forwards already. `rest` is the file but for ports, control socket and metrics.
+    /// A daemon that forwards already. `rest` is the file but for ports, control socket and
+    /// metrics.
     pub fn start(site: &Namespace, rest: &str) -> Self {
         Self::start_with(site, "", rest)
     }
@@ -72,7 +73,8 @@ impl Daemon {
         count.unwrap_or_else(|| panic!("there is no {what} in {status}"))
     }
 
-    /// Waits until it has seen more frames than so many, copies of what passed in the kernel among them.
+    /// Waits until it has seen more frames than so many, copies of what passed in the kernel among
+    /// them.
     pub fn sees_more_than(&self, before: u64) {
         soon(|| {
             let seen = self.received();

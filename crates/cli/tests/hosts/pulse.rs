@@ -26,7 +26,8 @@ pub fn check(stream: u64, at: u64, octets: &[u8]) -> bool {
     (at..).zip(octets).all(|(at, came)| *came == octet(stream, at))
 }
 
-/// A connection that is in use until [`Pulse::end`]: a lot from the server to the client, and a little the other way.
+/// A connection that is in use until [`Pulse::end`]: a lot from the server to the client, and a
+/// little the other way.
 pub struct Pulse {
     stop: Arc<AtomicBool>,
     down: Arc<AtomicU64>,

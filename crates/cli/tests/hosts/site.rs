@@ -88,7 +88,8 @@ impl Site {
         assert!(works, "nft or iptables is installed");
     }
 
-    /// The server's TCP waits for 5 ms at least before it sends again, not for Linux's 200 ms: what is left of a gap is the gateway's.
+    /// The server's TCP waits for 5 ms at least before it sends again, not for Linux's 200 ms: what
+    /// is left of a gap is the gateway's.
     pub fn quicken_timers(&self) {
         let routes = self.server.ip(&["route show"]).expect("iproute2");
         for route in routes.lines() {

@@ -1,4 +1,5 @@
-//! Many small connections from the client to the server, each octet of which is looked at, on one thread for each of the hosts.
+//! Many small connections from the client to the server, each octet of which is looked at, on one
+//! thread for each of the hosts.
 
 use std::fmt;
 use std::fs;
@@ -271,8 +272,8 @@ impl Load {
     }
 }
 
-/// The standard library's listener has room for 128, which a machine with other work overruns: then the kernel answers with cookies, and
-/// resets connections whose first packets are lost.
+/// The standard library's listener has room for 128, which a machine with other work overruns: then
+/// the kernel answers with cookies, and resets connections whose first packets are lost.
 fn listen_at(address: &SocketAddr) -> io::Result<TcpListener> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket: OwnedFd = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
@@ -281,7 +282,8 @@ fn listen_at(address: &SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// What a host's TCP says about connections that it did not take: names and numbers of `/proc/net/netstat`.
+/// What a host's TCP says about connections that it did not take: names and numbers of
+/// `/proc/net/netstat`.
 pub fn refusals(host: &Namespace) -> String {
     let text = host.enter(|| fs::read_to_string("/proc/thread-self/net/netstat"));
     let text = text.ok().and_then(Result::ok).unwrap_or_default();

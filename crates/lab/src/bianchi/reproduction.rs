@@ -1,9 +1,10 @@
-//! `lasthop reproduce bianchi`: the model beside the simulator, for the physical layers and the numbers of stations that the literature
-//! has.
+//! `lasthop reproduce bianchi`: the model beside the simulator, for the physical layers and the
+//! numbers of stations that the literature has.
 //!
-//! 802.11g comes twice: with EIFS by an ACK at 6 Mbit/s, as a network without 802.11b may have it, and by the letter of the standard, at 1
-//! Mbit/s. By the letter the stations of a collision are 30 slots ahead of all others and settle it among themselves, which no model
-//! of equal stations has: these rows are there to show by how much, and disagree from two stations on.
+//! 802.11g comes twice: with EIFS by an ACK at 6 Mbit/s, as a network without 802.11b may have it,
+//! and by the letter of the standard, at 1 Mbit/s. By the letter the stations of a collision are 30
+//! slots ahead of all others and settle it among themselves, which no model of equal stations has:
+//! these rows are there to show by how much, and disagree from two stations on.
 
 use std::time::Duration;
 

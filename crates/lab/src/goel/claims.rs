@@ -53,7 +53,8 @@ fn around(published: f64, half_width: f64) -> Reference {
     Reference::Range(published - half_width, published + half_width)
 }
 
-/// Figures 5.2 and 5.7, where the round trip is close to the minimum RTO, and the largest value of the tables.
+/// Figures 5.2 and 5.7, where the round trip is close to the minimum RTO, and the largest value of
+/// the tables.
 fn largest_improvements(
     cells: &[Cell],
     seeds: &[u64],
@@ -98,7 +99,8 @@ fn largest_improvements(
     ])
 }
 
-/// How far Refined ICMP's improvement lies from the published one on average; at most four points is what we ask of ourselves.
+/// How far Refined ICMP's improvement lies from the published one on average; at most four points
+/// is what we ask of ourselves.
 fn mean_deviation(cells: &[Cell]) -> Row {
     let deviations: Option<Vec<f64>> = cells
         .iter()
@@ -116,8 +118,9 @@ fn mean_deviation(cells: &[Cell]) -> Row {
     )
 }
 
-/// Section 5.5.4: 19 to 552 messages a transfer. The thesis has one run a setting, so its extremes are those of 45 runs: ours are
-/// the means over seeds of the extremes of 45 runs. Within a factor of two, as extremes go.
+/// Section 5.5.4: 19 to 552 messages a transfer. The thesis has one run a setting, so its extremes
+/// are those of 45 runs: ours are the means over seeds of the extremes of 45 runs. Within a factor
+/// of two, as extremes go.
 fn messages(cells: &[Cell]) -> Vec<Row> {
     let seeds = cells.first().map_or(0, |cell| cell.refined.len());
     let extremes = |better: fn(f64, f64) -> f64, start: f64| -> Option<Estimate> {
@@ -139,8 +142,8 @@ fn messages(cells: &[Cell]) -> Vec<Row> {
     ]
 }
 
-/// Section 5.4.3: one transfer with a window of 4 KB over 170 ms. The thesis counts one run each; we give the mean of ours, which
-/// may lie 5% off in time, and a factor of two in counts.
+/// Section 5.4.3: one transfer with a window of 4 KB over 170 ms. The thesis counts one run each;
+/// we give the mean of ours, which may lie 5% off in time, and a factor of two in counts.
 fn one_transfer(seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
     let setting = Parameters {
         wired_delay: Duration::from_millis(170),

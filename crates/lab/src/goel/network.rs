@@ -114,8 +114,9 @@ pub fn experiment(parameters: Parameters) -> Scenario {
     }
 }
 
-/// Stop-and-wait: an attempt that fails takes 11 ms, one that succeeds 10 ms (appendix B.4: 945, 956, ... 1033, and the duplicate
-/// ACKs 10 ms apart that lead to the fast retransmit at 1174); nine transmissions before a frame is given up (the same trace).
+/// Stop-and-wait: an attempt that fails takes 11 ms, one that succeeds 10 ms (appendix B.4: 945,
+/// 956, ... 1033, and the duplicate ACKs 10 ms apart that lead to the fast retransmit at 1174);
+/// nine transmissions before a frame is given up (the same trace).
 pub const LINK_LAYER: LinkLayer = LinkLayer {
     feedback: Feedback::Acknowledged { timeout: Duration::from_millis(3), ack_octets: 14 },
     retransmission_attempts: 8,

@@ -13,10 +13,11 @@ use crate::reproduce::{Reference, Row};
 use crate::run::{RunSummary, run};
 use crate::stats::Estimate;
 
-/// How far the improvement of Refined ICMP may lie from the published one in any cell, in percentage points.
+/// How far the improvement of Refined ICMP may lie from the published one in any cell, in
+/// percentage points.
 pub const REFINED_TOLERANCE: f64 = 9.0;
-/// From here on the thesis's Simple ICMP counts as harmful, and ours must be, between a third and three times as much; above it, ours
-/// may lie as far from the published number as this.
+/// From here on the thesis's Simple ICMP counts as harmful, and ours must be, between a third and
+/// three times as much; above it, ours may lie as far from the published number as this.
 pub const SIMPLE_HARM: f64 = 10.0;
 
 /// One setting with what the tables say of it.

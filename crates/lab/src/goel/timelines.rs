@@ -1,9 +1,11 @@
-//! Figures 5.3 and 5.4: two segments in a row are lost, and what it takes to recover; and what their clocks say of the simulator.
+//! Figures 5.3 and 5.4: two segments in a row are lost, and what it takes to recover; and what
+//! their clocks say of the simulator.
 //!
-//! The text gives the times of some events. With round trips of 351 ms, exchanges of 10 ms and failed attempts of 11 ms they leave
-//! one history of the channel: the last round before the loss began at 96,300 ms, its third segment needed three transmissions
-//! (so that the timer was last started at 96,703 ms), then both segments used up nine transmissions each, and the one behind them
-//! needed two (19 times 11 ms between 96,822 and 97,031 ms).
+//! The text gives the times of some events. With round trips of 351 ms, exchanges of 10 ms and
+//! failed attempts of 11 ms they leave one history of the channel: the last round before the loss
+//! began at 96,300 ms, its third segment needed three transmissions (so that the timer was last
+//! started at 96,703 ms), then both segments used up nine transmissions each, and the one behind
+//! them needed two (19 times 11 ms between 96,822 and 97,031 ms).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -84,7 +86,8 @@ pub fn timeline(scenario: &Scenario, scheme: &SchemeChoice) -> Result<Timeline, 
 }
 
 impl Timeline {
-    /// From the first transmission of the first lost segment to the ACK that covers both, in milliseconds.
+    /// From the first transmission of the first lost segment to the ACK that covers both, in
+    /// milliseconds.
     pub fn recovery_ms(&self) -> Option<u64> {
         let (_, first_lost) = self.sent.iter().find(|(at, _)| *at >= FIRST_LOST_SENT)?;
         let beyond_both = first_lost + 2 * MSS;

@@ -1,8 +1,9 @@
 //! Figures 3.9 and 3.13: packet errors on one hop and on three, by the receiver's ACK policy.
 //!
-//! A packet error rate in ns-2.28 is that of an error model between the radio and the MAC: it takes every frame alike, control frames too,
-//! and the MAC repeats what is lost. So it is here. With frames repeated up to seven times nothing stops at 6 or 9%, where
-//! the text has no throughput any more: that is what comes of data frames that are lost for good, the other experiment.
+//! A packet error rate in ns-2.28 is that of an error model between the radio and the MAC: it takes
+//! every frame alike, control frames too, and the MAC repeats what is lost. So it is here. With
+//! frames repeated up to seven times nothing stops at 6 or 9%, where the text has no throughput any
+//! more: that is what comes of data frames that are lost for good, the other experiment.
 
 use lasthop_scenario::BuildError;
 use serde_json::json;
@@ -91,7 +92,8 @@ fn is_level(measured: &[Measured]) -> bool {
     measured.iter().all(|measured| measured.improvement().is_some_and(is_near))
 }
 
-/// An ACK policy over three hops: the improvement published for packet error rates below 4%, and where TCP's throughput is zero.
+/// An ACK policy over three hops: the improvement published for packet error rates below 4%, and
+/// where TCP's throughput is zero.
 const POLICIES: [(Acks, f64, f64); 3] =
     [(Acks::DynDel, 15.5, 6.0), (Acks::Del, 9.6, 6.0), (Acks::One, 4.0, 9.0)];
 /// Packet error rates of figure 3.13, in per cent: low ones first.
@@ -123,7 +125,8 @@ fn repeated(acks: Acks, rate: u32) -> Experiment {
     Experiment::new(super::multi_hop::FILE).acks(acks).errors("string", rate)
 }
 
-/// Data frames that are lost for good. RTS and CTS are repeated and have no errors, or the string's stations would collide.
+/// Data frames that are lost for good. RTS and CTS are repeated and have no errors, or the string's
+/// stations would collide.
 fn once(acks: Acks, rate: u32) -> Experiment {
     let experiment = Experiment::new(super::multi_hop::FILE)
         .acks(acks)

@@ -23,8 +23,8 @@ pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildEr
     Ok(rows)
 }
 
-/// Figures 3.14 and 3.15: throughputs come close to those of a single hop, for these sizes of datagrams in octets, and for these packet
-/// error rates in per cent.
+/// Figures 3.14 and 3.15: throughputs come close to those of a single hop, for these sizes of
+/// datagrams in octets, and for these packet error rates in per cent.
 pub(super) fn beside_single_hop(
     sizes: &[u32],
     rates: &[u32],
@@ -96,8 +96,9 @@ fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildE
     Ok(rows)
 }
 
-/// One flow under LLE-TCP beside nine without: plain TCP where the mobile host has no agent (section 3.3).
-/// Without windows from the access point's queue: TCP fills it, and the one would starve.
+/// One flow under LLE-TCP beside nine without: plain TCP where the mobile host has no agent
+/// (section 3.3). Without windows from the access point's queue: TCP fills it, and the one would
+/// starve.
 fn beside_one() -> Experiment {
     Experiment::new(TEN).set("nodes.nine.role=fixed-host").set("schemes.1.queue=0 B")
 }

@@ -8,7 +8,8 @@ use crate::progress::Progress;
 use crate::reproduce::Row;
 
 const FILE: &str = include_str!("../../../../scenarios/kliazovich/mobile.toml");
-/// Octets of datagrams. Fewer than in other figures: a run of 1000 s among thirty stations takes seconds.
+/// Octets of datagrams. Fewer than in other figures: a run of 1000 s among thirty stations takes
+/// seconds.
 const SIZES: [u32; 3] = [500, 1000, 1500];
 
 /// The figure's rows. The text has no number: LLE-TCP is above TCP.

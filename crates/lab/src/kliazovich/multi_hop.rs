@@ -1,4 +1,5 @@
-//! Figures 3.10 and 3.11: a string of stations that reach their neighbours only, RTS/CTS, LLE-TCP at the last hop.
+//! Figures 3.10 and 3.11: a string of stations that reach their neighbours only, RTS/CTS, LLE-TCP
+//! at the last hop.
 
 use lasthop_scenario::BuildError;
 use serde_json::json;

@@ -1,7 +1,8 @@
 //! Figure 3.7: two stations of 802.11b, datagrams of 100 to 1500 octets.
 //!
-//! The text does not say how the receiver acknowledges. The throughputs are those of an ACK for every second segment, and so is the
-//! improvement at 1500 octets; those for small datagrams are those of an ACK for every segment.
+//! The text does not say how the receiver acknowledges. The throughputs are those of an ACK for
+//! every second segment, and so is the improvement at 1500 octets; those for small datagrams are
+//! those of an ACK for every segment.
 
 use lasthop_scenario::BuildError;
 use serde_json::json;
@@ -51,7 +52,8 @@ fn throughputs(delayed: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// 20% for the largest, 50 to 70% for smaller ones, towards 100% as datagrams come down to the size of an ACK: of that there is no number.
+/// 20% for the largest, 50 to 70% for smaller ones, towards 100% as datagrams come down to the size
+/// of an ACK: of that there is no number.
 fn improvements(delayed: &[Measured], by_size: &[Measured]) -> Vec<Row> {
     let of_size = |octets| SIZES.iter().position(|size| *size == octets).map(|index| &by_size[index]);
     let (every, second) =

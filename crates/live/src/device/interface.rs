@@ -57,8 +57,8 @@ impl Interface {
         self.request()?.bring_up(self.socket.as_fd(), arp)
     }
 
-    /// Writes one of its settings below `/proc/sys/net`, such as `("ipv6", "disable_ipv6")`. A kernel without that family or setting
-    /// needs none.
+    /// Writes one of its settings below `/proc/sys/net`, such as `("ipv6", "disable_ipv6")`. A
+    /// kernel without that family or setting needs none.
     pub fn set(&self, family: &str, setting: &str, value: &str) -> io::Result<()> {
         match fs::write(format!("/proc/sys/net/{family}/conf/{}/{setting}", self.name), value) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,4 +1,5 @@
-//! The header before each frame of a TUN or TAP device with `IFF_VNET_HDR`: `struct virtio_net_hdr` in the machine's byte order.
+//! The header before each frame of a TUN or TAP device with `IFF_VNET_HDR`: `struct virtio_net_hdr`
+//! in the machine's byte order.
 
 use std::num::NonZeroU16;
 
@@ -23,7 +24,8 @@ pub(super) struct Offload {
 }
 
 impl Offload {
-    /// Reads the header of a frame of `len` octets; `None` if it makes no sense, or says what we never offered to take.
+    /// Reads the header of a frame of `len` octets; `None` if it makes no sense, or says what we
+    /// never offered to take.
     pub(super) fn parse(header: [u8; LEN], len: usize) -> Option<Self> {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
         let (flags, kind, size, start, offset) = (header[0], header[1], word(4), word(6), word(8));
@@ -44,7 +46,8 @@ impl Offload {
         Some(Self { checksum, segment_size, first_segment_cwr })
     }
 
-    /// The header of a frame that is to be written; `None` if it is a super-packet without IP in it.
+    /// The header of a frame that is to be written; `None` if it is a super-packet without IP in
+    /// it.
     pub(super) fn header(frame: &Frame, ethernet: bool) -> Option<[u8; LEN]> {
         let mut header = [0; LEN];
         let mut put = |at: usize, word: u16| header[at..at + 2].copy_from_slice(&word.to_ne_bytes());
@@ -52,7 +55,8 @@ impl Offload {
             Checksum::Unchecked => 0,
             Checksum::Right => DATA_VALID,
             Checksum::Partial { start, offset } => {
-                // The headers are what the kernel wants in one piece. Without this it would put everything in pages and copy later.
+                // The headers are what the kernel wants in one piece. Without this it would put
+                // everything in pages and copy later.
                 put(2, start.saturating_add(tcp_header_len(frame, start, offset)));
                 put(6, start);
                 put(8, offset);
@@ -77,7 +81,8 @@ impl Offload {
     }
 }
 
-/// Octets of the transport header at `start`: TCP's own word for it, or as much as reaches behind the checksum.
+/// Octets of the transport header at `start`: TCP's own word for it, or as much as reaches behind
+/// the checksum.
 fn tcp_header_len(frame: &Frame, start: u16, offset: u16) -> u16 {
     let stated = frame.octets.get(usize::from(start) + 12).map_or(0, |octet| u16::from(octet >> 4) * 4);
     let is_whole = frame.octets.len() >= usize::from(start) + usize::from(stated);

@@ -11,7 +11,8 @@ use crate::namespace::{IpError, Namespace};
 /// The device's name in the namespace behind the hop.
 pub const DEVICE: &str = "hop";
 
-/// A namespace with a device `hop` to which everything goes, and this machine's device at the other end.
+/// A namespace with a device `hop` to which everything goes, and this machine's device at the other
+/// end.
 #[derive(Debug)]
 pub struct BehindHop {
     /// The host behind the hop.
@@ -46,7 +47,8 @@ pub enum BehindHopError {
 }
 
 impl BehindHop {
-    /// Makes the host, and the devices at the near end, in its namespace, and at the far end, in this one. Both are up.
+    /// Makes the host, and the devices at the near end, in its namespace, and at the far end, in
+    /// this one. Both are up.
     pub fn new() -> Result<(Self, Device, Device), BehindHopError> {
         let outside = Namespace::current("this machine")?;
         let inside = Namespace::new("behind the hop")?;
@@ -85,8 +87,8 @@ impl BehindHop {
     }
 }
 
-/// The third octet of a subnet of 100.64.0.0/10 (RFC 6598: for what lies between an operator and its customers) that no device
-/// here has.
+/// The third octet of a subnet of 100.64.0.0/10 (RFC 6598: for what lies between an operator and
+/// its customers) that no device here has.
 fn free_subnet(namespace: &Namespace) -> Result<u8, BehindHopError> {
     let used = namespace.ip(&["address show"])?;
     let is_free = |octet: &u8| {

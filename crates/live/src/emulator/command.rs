@@ -1,4 +1,5 @@
-//! A command behind an emulated hop, in place of this process as far as its terminal and its caller can tell.
+//! A command behind an emulated hop, in place of this process as far as its terminal and its caller
+//! can tell.
 
 #![expect(
     unsafe_code,
@@ -18,8 +19,8 @@ use rustix::time::Timespec;
 
 use super::behind::BehindHop;
 
-/// Signals that this process waits for instead of ending by them. Blocked as long as this value lives; threads that are
-/// started meanwhile leave them to it, and children start without.
+/// Signals that this process waits for instead of ending by them. Blocked as long as this value
+/// lives; threads that are started meanwhile leave them to it, and children start without.
 #[derive(Debug)]
 pub struct Signals {
     waited_for: libc::sigset_t,
@@ -31,8 +32,8 @@ impl Signals {
     pub fn hold() -> Self {
         let mut waited_for = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
-        // SAFETY: the sets are initialised by `sigemptyset` and `pthread_sigmask` before they are read, and the numbers are those of
-        // signals, for which none of these calls can fail.
+        // SAFETY: the sets are initialised by `sigemptyset` and `pthread_sigmask` before they are
+        // read, and the numbers are those of signals, for which none of these calls can fail.
         unsafe {
             libc::sigemptyset(waited_for.as_mut_ptr());
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD] {
@@ -43,17 +44,20 @@ impl Signals {
         }
     }
 
-    /// Waits for the next one: its number, and whether a process sent it, not the terminal or the kernel.
+    /// Waits for the next one: its number, and whether a process sent it, not the terminal or the
+    /// kernel.
     fn next(&self) -> (i32, bool) {
         let mut info: MaybeUninit<libc::siginfo_t> = MaybeUninit::zeroed();
-        // SAFETY: `sigwaitinfo` reads an initialised set and writes `info`, for which all zeroes is a value, too.
+        // SAFETY: `sigwaitinfo` reads an initialised set and writes `info`, for which all zeroes is
+        // a value, too.
         unsafe {
             let signal = libc::sigwaitinfo(&raw const self.waited_for, info.as_mut_ptr());
             (signal, info.assume_init().si_code <= 0)
         }
     }
 
-    /// Waits until a child ends. Signals that were sent to this process go on to the child; those of the terminal have reached it already.
+    /// Waits until a child ends. Signals that were sent to this process go on to the child; those
+    /// of the terminal have reached it already.
     pub fn wait_for(&self, child: &mut Child) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = child.try_wait()? {
@@ -83,7 +87,8 @@ impl Drop for Signals {
 /// How long a hop outlives its command.
 const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
-/// Waits until the last words of a command that has ended have crossed most hops: else its peers would wait for them in vain.
+/// Waits until the last words of a command that has ended have crossed most hops: else its peers
+/// would wait for them in vain.
 pub fn linger() {
     // A signal that cuts it short is one to end.
     let _ = rustix::thread::nanosleep(&LINGER);
@@ -95,8 +100,8 @@ pub fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-/// Starts a command behind the hop. There `server` is the name of this machine's end, for which the command sees a hosts file of
-/// its own.
+/// Starts a command behind the hop. There `server` is the name of this machine's end, for which the
+/// command sees a hosts file of its own.
 pub fn start(hop: &BehindHop, command: &mut Command, signals: &Signals) -> io::Result<Child> {
     command.env("LASTHOP_GATEWAY", hop.gateway.to_string());
     command.env("LASTHOP_GATEWAY_V6", hop.gateway_v6.to_string());

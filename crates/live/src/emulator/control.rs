@@ -1,6 +1,6 @@
 //! A socket through which links are changed while they are in use. A client sends a `Command` as a
-//! JSON document, closes its half, and reads an [`Answer`]. All changes of a request are made between
-//! the same two events, or none.
+//! JSON document, closes its half, and reads an [`Answer`]. All changes of a request are made
+//! between the same two events, or none.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
@@ -84,7 +84,8 @@ pub fn socket_of(pid: u32) -> PathBuf {
 }
 
 impl ControlSocket {
-    /// Listens at a path, for the owner only, for changes of `settings`, whose links are `links` in the world.
+    /// Listens at a path, for the owner only, for changes of `settings`, whose links are `links` in
+    /// the world.
     pub fn listen(path: PathBuf, settings: Settings, links: Vec<LinkId>, handle: Handle) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;

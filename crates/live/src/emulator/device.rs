@@ -1,5 +1,6 @@
-//! The network interface of a real host at an end of the model: a TAP or TUN device. The kernel cuts super-packets and fills in
-//! checksums before they come here, because this device offers no offloads.
+//! The network interface of a real host at an end of the model: a TAP or TUN device. The kernel
+//! cuts super-packets and fills in checksums before they come here, because this device offers no
+//! offloads.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -58,9 +59,11 @@ const FAR_END: [u8; 6] = [0x02, 0x6c, 0x68, 0x6f, 0x70, 0x01];
 pub(super) const LONGEST_FRAME: usize = 65_535 + ETHERNET_HEADER;
 
 impl Device {
-    /// Opens a device of this name, at most 15 octets, in the namespace of the calling thread. Needs `CAP_NET_ADMIN`.
+    /// Opens a device of this name, at most 15 octets, in the namespace of the calling thread.
+    /// Needs `CAP_NET_ADMIN`.
     pub fn open(name: &str, kind: Kind) -> Result<Self, DeviceError> {
-        // Without an offload header: the kernel cuts super-packets and fills in checksums for whoever does not ask for more.
+        // Without an offload header: the kernel cuts super-packets and fills in checksums for
+        // whoever does not ask for more.
         let (file, name) = device::attach(name, kind, 0)?;
         let address = match kind {
             Kind::Tun => [0; 6],
@@ -70,9 +73,10 @@ impl Device {
         Ok(Self { name, file, kind, address })
     }
 
-    /// Opens a TAP device in a namespace, with address resolution off: its hosts take every neighbour to have the device's own
-    /// Ethernet address, so that neither ARP nor neighbour discovery crosses the model. It has no address of its own accord, and is
-    /// down until its owner has given it some.
+    /// Opens a TAP device in a namespace, with address resolution off: its hosts take every
+    /// neighbour to have the device's own Ethernet address, so that neither ARP nor neighbour
+    /// discovery crosses the model. It has no address of its own accord, and is down until its
+    /// owner has given it some.
     pub fn tap_in(namespace: &Namespace, name: &str) -> Result<Self, DeviceError> {
         let opened = namespace.enter(|| Self::open(name, Kind::Tap));
         let device = opened.map_err(|source| DeviceError::Reach { name: name.to_owned(), source })??;
@@ -85,7 +89,8 @@ impl Device {
         &self.name
     }
 
-    /// Takes what the host has sent; `None` if there is nothing. `buffer` is long enough for any frame.
+    /// Takes what the host has sent; `None` if there is nothing. `buffer` is long enough for any
+    /// frame.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let len = match rustix::io::read(&self.file, &mut *buffer) {
             Ok(len) => len,

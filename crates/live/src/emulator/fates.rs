@@ -1,4 +1,5 @@
-//! What link layers learn of their frames, for agents that are not in the world: a gateway in this process.
+//! What link layers learn of their frames, for agents that are not in the world: a gateway in this
+//! process.
 
 use lasthop_agent::LinkEvent;
 use lasthop_packet::Instant;

@@ -1,4 +1,5 @@
-//! Lets a host behind an emulated hop reach what this machine reaches: forwarding, and this machine's own address on what it sends.
+//! Lets a host behind an emulated hop reach what this machine reaches: forwarding, and this
+//! machine's own address on what it sends.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -7,11 +8,13 @@ use crate::namespace::Namespace;
 
 const FORWARDING: &str = "ipv4/ip_forward";
 
-/// A chain without rules that stands in a table of ours for this: forwarding was off before, and is to be switched off at the end.
+/// A chain without rules that stands in a table of ours for this: forwarding was off before, and is
+/// to be switched off at the end.
 const WAS_OFF: &str = "forwarding_was_off";
 
-/// Forwarding and address translation for one subnet, of IPv4. All of it is undone with this value. The translation that one left behind
-/// that was killed is undone with the next; with `nft` its forwarding is, too, which stays on until the last one ends.
+/// Forwarding and address translation for one subnet, of IPv4. All of it is undone with this value.
+/// The translation that one left behind that was killed is undone with the next; with `nft` its
+/// forwarding is, too, which stays on until the last one ends.
 #[derive(Debug)]
 pub struct Masquerade<'n> {
     namespace: &'n Namespace,
@@ -23,7 +26,8 @@ pub struct Masquerade<'n> {
 }
 
 impl<'n> Masquerade<'n> {
-    /// For the hosts of `subnet` behind `device`; with `nft`, or else with `iptables`. The error is a sentence for the user.
+    /// For the hosts of `subnet` behind `device`; with `nft`, or else with `iptables`. The error is
+    /// a sentence for the user.
     pub fn start(namespace: &'n Namespace, subnet: &str, device: &str) -> Result<Self, String> {
         let was_off = clear_after_the_dead(namespace, device);
         let (removal, table) = match with_nft(namespace, subnet, device) {
@@ -55,7 +59,8 @@ impl<'n> Masquerade<'n> {
         Ok(())
     }
 
-    /// Whether forwarding is ours to switch off: we switched it on, or somebody who ended before us.
+    /// Whether forwarding is ours to switch off: we switched it on, or somebody who ended before
+    /// us.
     fn is_to_switch_off(&self) -> bool {
         let inherited = self.table.as_ref().is_some_and(|table| has_note(self.namespace, table));
         if !inherited && !self.switched_forwarding_on {
@@ -111,7 +116,8 @@ fn iptables_rules(namespace: &Namespace) -> Vec<(String, String)> {
     ours.collect()
 }
 
-/// Whether to ask `iptables` for its rules. The one of old would load the kernel's `iptable_nat` only to find that there are none.
+/// Whether to ask `iptables` for its rules. The one of old would load the kernel's `iptable_nat`
+/// only to find that there are none.
 fn may_have_rules(namespace: &Namespace) -> bool {
     let Ok(version) = run(namespace, &["iptables", "--version"], "") else { return false };
     let names = || std::fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
@@ -128,8 +134,8 @@ fn note_that_it_was_off(namespace: &Namespace, table: &str) {
     let _ = run(namespace, &["nft", "add", "chain", "ip", table, WAS_OFF], "");
 }
 
-/// Removes the tables and rules whose devices are gone, and those that had our own device's name before. Whether forwarding was off
-/// before their time, as far as a table tells.
+/// Removes the tables and rules whose devices are gone, and those that had our own device's name
+/// before. Whether forwarding was off before their time, as far as a table tells.
 fn clear_after_the_dead(namespace: &Namespace, device: &str) -> bool {
     let (tables, rules) = (tables(namespace), iptables_rules(namespace));
     if tables.is_empty() && rules.is_empty() {

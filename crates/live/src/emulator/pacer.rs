@@ -16,14 +16,16 @@ use super::end::End;
 use super::measurements::Measurements;
 use crate::clock;
 
-/// Packets taken from an end before the world moves on: a burst at one end must not make the other's packets late.
+/// Packets taken from an end before the world moves on: a burst at one end must not make the
+/// other's packets late.
 const BATCH: usize = 8;
 /// The longest sleep, so that a stall is noticed even while nothing is to be done.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// The world moving on this late is a stall.
 const STALL: Duration = Duration::from_millis(10);
-/// The most that is caught up with. What a stall takes beyond that is cut out of the model's time: its packets would else come out
-/// as one burst, and its simulated stations would keep the processor busy and make the next packets late, too.
+/// The most that is caught up with. What a stall takes beyond that is cut out of the model's time:
+/// its packets would else come out as one burst, and its simulated stations would keep the
+/// processor busy and make the next packets late, too.
 const CATCH_UP: Duration = Duration::from_millis(100);
 
 /// What a run can be told.
@@ -109,8 +111,8 @@ impl Pacer {
         Instant::from_nanos(clock::now().as_nanos().saturating_sub(self.epoch.as_nanos()))
     }
 
-    /// Brings the world up to now. Where that should have been done long ago, it notes a stall: a part of it is caught up with, which
-    /// makes packets late; the rest is cut out.
+    /// Brings the world up to now. Where that should have been done long ago, it notes a stall: a
+    /// part of it is caught up with, which makes packets late; the rest is cut out.
     fn advance(&mut self) {
         let mut now = self.now();
         let late = now.since(self.expected);
@@ -185,7 +187,8 @@ impl Pacer {
         let mut files: Vec<PollFd<'_>> = std::iter::once(wake).chain(ends).collect();
         match poll(&mut files, Some(&timeout)) {
             Ok(ready) => {
-                // A device that is gone is always "ready" and has nothing: sleeping beats a loop that spins on it.
+                // A device that is gone is always "ready" and has nothing: sleeping beats a loop
+                // that spins on it.
                 let broken = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
                 if ready > 0
                     && files.iter().all(|file| !file.revents().contains(PollFlags::IN))

@@ -36,8 +36,8 @@ pub struct Handle {
 pub struct Gone;
 
 impl Handle {
-    /// Does something with the world between two events, and returns what comes of it: a look at its counters, a change of a link.
-    /// The model's clock does not stand still meanwhile.
+    /// Does something with the world between two events, and returns what comes of it: a look at
+    /// its counters, a change of a link. The model's clock does not stand still meanwhile.
     pub fn with_world<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut World) -> R + Send + 'static,

@@ -11,11 +11,13 @@ use serde::Serialize;
 use super::measurements::{Measurements, Stalls};
 use crate::lateness::LatenessSummary;
 
-/// A median above this is not the model's delay any more: a tenth of the shortest wireless round trips.
+/// A median above this is not the model's delay any more: a tenth of the shortest wireless round
+/// trips.
 pub const LARGEST_MEDIAN: Duration = Duration::from_micros(100);
 /// A 99th percentile above this shows in round-trip times and in the spacing of packets.
 pub const LARGEST_P99: Duration = Duration::from_millis(1);
-/// A run that stood still for a larger part of its time than this lost more to the machine than to the model.
+/// A run that stood still for a larger part of its time than this lost more to the machine than to
+/// the model.
 pub const LARGEST_STALLED_PART: f64 = 0.001;
 
 /// How a run went.
@@ -35,13 +37,15 @@ pub struct Summary {
     pub packets_malformed: u64,
     /// Packets that the model delivered and the kernel would not take: the device was down.
     pub packets_refused: u64,
-    /// From the time at which the model delivered a packet to the time at which it was given to its host.
+    /// From the time at which the model delivered a packet to the time at which it was given to its
+    /// host.
     pub lateness: LatenessSummary,
     /// Times that the loop came more than 10 ms late.
     pub stalls: u64,
     /// The longest, in milliseconds.
     pub longest_stall_ms: f64,
-    /// What was cut out of the model's time because it could not be caught up with, in milliseconds.
+    /// What was cut out of the model's time because it could not be caught up with, in
+    /// milliseconds.
     pub cut_ms: f64,
     /// What the kernel did not grant; each a sentence.
     pub notes: Vec<String>,

@@ -25,7 +25,8 @@ impl LinkHeader {
     /// None: the frame of a TUN device.
     pub const NONE: Self = Self { len: 0, octets: [0; Self::CAPACITY] };
 
-    /// The Ethernet header at the start of these octets; `None` if what follows it is not IP, or there are more than two tags.
+    /// The Ethernet header at the start of these octets; `None` if what follows it is not IP, or
+    /// there are more than two tags.
     pub fn ethernet(octets: &[u8]) -> Option<Self> {
         let mut kind_at = ADDRESSES;
         loop {

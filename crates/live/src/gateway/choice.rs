@@ -15,7 +15,8 @@ pub(super) struct Choice {
 const LIMITS: &str =
     "only routed TCP is seen, not what passes a bridge, and while the process hangs that TCP is lost";
 
-/// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether addresses are translated. The error says why no backend can be used.
+/// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether
+/// addresses are translated. The error says why no backend can be used.
 pub(super) fn choose(
     wanted: Backend,
     tried: impl FnOnce() -> Result<(), DivertError>,
@@ -51,7 +52,8 @@ pub(super) fn choose(
     }
 }
 
-/// Whether the kernel or an interface lacks what tc-bpf needs. Any other error has to be fixed by the operator; a fallback would hide it.
+/// Whether the kernel or an interface lacks what tc-bpf needs. Any other error has to be fixed by
+/// the operator; a fallback would hide it.
 fn is_for_want_of_something(error: &DivertError) -> bool {
     matches!(
         error,

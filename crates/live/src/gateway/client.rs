@@ -1,4 +1,5 @@
-//! A client of the control socket or of the metrics listener: one request, one response, with a time limit. Nothing here blocks.
+//! A client of the control socket or of the metrics listener: one request, one response, with a
+//! time limit. Nothing here blocks.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +10,8 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use rustix::event::PollFlags;
 
-/// A client is disconnected if its request is incomplete after this time, or if it reads nothing of the response for this long.
+/// A client is disconnected if its request is incomplete after this time, or if it reads nothing of
+/// the response for this long.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// A client is disconnected after this time in any case.
 const LONGEST_VISIT: Duration = Duration::from_secs(10);
@@ -81,7 +83,8 @@ impl Client {
         patient.min(self.came + LONGEST_VISIT)
     }
 
-    /// Does what can be done without blocking. `false` if it is to be disconnected: the response is complete, its time is over, or it has gone.
+    /// Does what can be done without blocking. `false` if it is to be disconnected: the response is
+    /// complete, its time is over, or it has gone.
     pub(super) fn step(&mut self, now: Instant, office: &dyn Answers) -> bool {
         now < self.deadline() && self.try_step(now, office).unwrap_or(false)
     }

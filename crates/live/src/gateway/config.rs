@@ -82,12 +82,14 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
-    /// What an empty file means, but with these rules for all traffic, no control socket and no metrics page.
+    /// What an empty file means, but with these rules for all traffic, no control socket and no
+    /// metrics page.
     pub fn with_rules(rules: Vec<RulePlan>) -> Self {
         Self::of(GatewayFile::default(), Selector::default(), rules)
     }
 
-    /// What a file means, without control socket and metrics page; its selectors and rules have been read.
+    /// What a file means, without control socket and metrics page; its selectors and rules have
+    /// been read.
     fn of(file: GatewayFile, traffic: Selector, rules: Vec<RulePlan>) -> Self {
         let plan = Plan {
             traffic,
@@ -110,8 +112,9 @@ impl Config {
         }
     }
 
-    /// The keys that differ from those of `other`, the file at start, and that a running gateway does not take over. Of `[traffic]` it takes
-    /// over all but what the kernel was told to keep from it.
+    /// The keys that differ from those of `other`, the file at start, and that a running gateway
+    /// does not take over. Of `[traffic]` it takes over all but what the kernel was told to keep
+    /// from it.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("backend", self.backend != other.backend),

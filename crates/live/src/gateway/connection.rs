@@ -40,8 +40,8 @@ pub struct TrackedConnection {
 /// One direction of a connection.
 #[derive(Debug, Default)]
 pub struct Direction {
-    /// How its latest packet came in; `None` before the first. Learned anew with each packet: a client that roams, or a route that
-    /// changes, changes it.
+    /// How its latest packet came in; `None` before the first. Learned anew with each packet: a
+    /// client that roams, or a route that changes, changes it.
     pub arrival: Option<Arrival>,
     /// Packets on the wire: a super-packet counts its segments.
     pub packets: u64,
@@ -157,12 +157,14 @@ impl TrackedConnection {
         }
     }
 
-    /// Whether both directions were seen. Before, an agent would have half of a connection to reason from.
+    /// Whether both directions were seen. Before, an agent would have half of a connection to
+    /// reason from.
     pub const fn is_two_way(&self) -> bool {
         self.from_core.arrival.is_some() && self.from_radio.arrival.is_some()
     }
 
-    /// Takes note of a packet from a port on this side. Where the packet came in as the one before did, nothing is cloned.
+    /// Takes note of a packet from a port on this side. Where the packet came in as the one before
+    /// did, nothing is cloned.
     pub fn note(&mut self, packet: &Packet, from: Side, port: PortId, link: &LinkHeader, now: Instant) {
         let Some(flags) = packet.tcp().map(|tcp| tcp.flags) else { return };
         self.last_used = now;
@@ -193,8 +195,8 @@ impl TrackedConnection {
         }
     }
 
-    /// What a TCP packet of a connection that nobody knows makes of it: a connection that was running before we were counts as
-    /// established.
+    /// What a TCP packet of a connection that nobody knows makes of it: a connection that was
+    /// running before we were counts as established.
     pub fn first_state(flags: TcpFlags) -> State {
         if flags.has(TcpFlags::SYN) { State::Opening } else { State::Established }
     }
@@ -204,7 +206,8 @@ impl TrackedConnection {
         flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK) && self.state != State::Opening
     }
 
-    /// Starts over: another connection between the same ports. Where its packets come in is still known.
+    /// Starts over: another connection between the same ports. Where its packets come in is still
+    /// known.
     pub fn reopen(&mut self, rule: Option<u16>, now: Instant) {
         let mut fresh = Self::new(rule, State::Opening, now);
         fresh.from_core.arrival = self.from_core.arrival.take();

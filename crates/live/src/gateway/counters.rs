@@ -18,7 +18,8 @@ lasthop_agent::counters! {
         received: RECEIVED = "received_frames",
         /// Octets of those frames, link headers included.
         received_octets: RECEIVED_OCTETS = "received_octets",
-        /// Copies of frames that passed in the kernel as agents let them; no other counter has these.
+        /// Copies of frames that passed in the kernel as agents let them; no other counter has
+        /// these.
         copies: COPIES = "copied_frames",
         /// Packets that agents made for connections that are forgotten.
         unaddressed: UNADDRESSED = "unaddressed_packets",
@@ -50,7 +51,8 @@ lasthop_agent::counters! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct Passed {
-        /// No IP packet, a kind of packet that no agent understands, a damaged one, or a checksum or segmentation in an odd place.
+        /// No IP packet, a kind of packet that no agent understands, a damaged one, or a checksum
+        /// or segmentation in an odd place.
         not_understood: NOT_UNDERSTOOD = "not-understood",
         /// A checksum was wrong.
         wrong_checksum: WRONG_CHECKSUM = "wrong-checksum",
@@ -93,8 +95,8 @@ lasthop_agent::counters! {
 
 /// What the engine counted since it was made; a super-packet counts once.
 ///
-/// Nothing is lost between the lines: frames received are those that passed and those that agents saw, and what agents saw is
-/// what they forwarded, dropped and absorbed. A test holds it.
+/// Nothing is lost between the lines: frames received are those that passed and those that agents
+/// saw, and what agents saw is what they forwarded, dropped and absorbed. A test holds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {

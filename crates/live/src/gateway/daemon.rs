@@ -32,7 +32,8 @@ pub struct Start {
     pub config: Config,
     /// The file to read again on a reload; `None` for a gateway without one.
     pub file: Option<PathBuf>,
-    /// Whether it obeys SIGTERM, SIGINT and SIGHUP, and speaks to systemd: for a process that is nothing but a gateway.
+    /// Whether it obeys SIGTERM, SIGINT and SIGHUP, and speaks to systemd: for a process that is
+    /// nothing but a gateway.
     pub owns_process: bool,
 }
 
@@ -45,7 +46,8 @@ pub struct Gateway {
 }
 
 impl Start {
-    /// Starts a gateway over the ports that the configuration names, in the network namespace that the caller is in.
+    /// Starts a gateway over the ports that the configuration names, in the network namespace that
+    /// the caller is in.
     pub fn here(self) -> Result<Gateway, GatewayError> {
         self.run(ports::claim)
     }
@@ -59,9 +61,10 @@ impl Start {
         })
     }
 
-    /// Starts a gateway over the ports that `claim` makes ours, and that what it returns opens. Both run on the packet loop's thread, which
-    /// may first enter another namespace: ports belong to the thread that opened them. Returns once the loop is running. After an
-    /// error nothing is left.
+    /// Starts a gateway over the ports that `claim` makes ours, and that what it returns opens.
+    /// Both run on the packet loop's thread, which may first enter another namespace: ports belong
+    /// to the thread that opened them. Returns once the loop is running. After an error nothing is
+    /// left.
     pub fn run<Open>(
         self,
         claim: impl FnOnce(&Config) -> Result<Open, GatewayError> + Send + 'static,
@@ -77,7 +80,8 @@ impl Start {
         let in_force = config.clone();
         let packets = thread::Builder::new().name("packets".into()).spawn(move || {
             let _tell_housekeeping_at_the_end = end;
-            // Sockets, too, belong to the namespace that the thread is in once it has claimed its ports.
+            // Sockets, too, belong to the namespace that the thread is in once it has claimed its
+            // ports.
             let open = || {
                 let open_ports = claim(&config)?;
                 let listeners =
@@ -96,7 +100,8 @@ impl Start {
                     return Err(GatewayError::Ended);
                 }
             };
-            // The first heartbeat, and the word to the service manager, are for when nothing can fail any more.
+            // The first heartbeat, and the word to the service manager, are for when nothing can
+            // fail any more.
             if gate.recv().is_err() {
                 return Err(GatewayError::Ended);
             }
@@ -174,7 +179,8 @@ fn run_loop(
     }
 }
 
-/// Has the calling thread go before others, if that is wanted; returns what the kernel did not grant.
+/// Has the calling thread go before others, if that is wanted; returns what the kernel did not
+/// grant.
 fn be_on_time(realtime: bool) -> Vec<String> {
     if !realtime {
         return Vec::new();
@@ -225,11 +231,12 @@ impl Gateway {
         self.ask(|to| Request::Aside(flow, to))
     }
 
-    /// For a link layer in this process that tells what becomes of the frames that the gateway's host transmits on its radio ports. At most
-    /// `room` events wait for the packet loop; further ones are lost, and counted. The last link layer that asked is the one that is heard.
+    /// For a link layer in this process that tells what becomes of the frames that the gateway's
+    /// host transmits on its radio ports. At most `room` events wait for the packet loop; further
+    /// ones are lost, and counted. The last link layer that asked is the one that is heard.
     ///
-    /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock, as of a frame: whatever clock
-    /// the link layer has, the times that events carry are durations.
+    /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock,
+    /// as of a frame: whatever clock the link layer has, the times that events carry are durations.
     pub fn link_layer(&self, room: usize) -> Result<LinkTeller, GatewayError> {
         let (inbox, teller) = link::queue(room);
         self.ask(|to| Request::Hear(inbox, to)).map(teller)

@@ -16,7 +16,7 @@ use prefetch::Prefetch;
 use super::connection::TrackedConnection;
 use super::counters::{Counters, RuleCounters};
 use super::plan::{Plan, SteppingAside};
-use super::rule::Rule;
+use super::rule::{Rule, is_free};
 use super::selector::Selector;
 use super::table::ConnectionTable;
 use crate::frame::{Frame, LinkHeader};
@@ -31,15 +31,18 @@ const EXPIRED_A_DEADLINE: usize = 256;
 
 /// Runs one agent a rule over the frames of a gateway's ports.
 ///
-/// - What it does not understand, and what no rule wants, goes out again at once, in the same octets.
+/// - What it does not understand, and what no rule wants, goes out again at once, in the same
+///   octets.
 /// - What an agent sends leaves before the packet in hand.
-/// - An agent sees the SYNs of a connection, and everything else only once both directions were seen here.
+/// - An agent sees the SYNs of a connection, and everything else only once both directions were
+///   seen here.
 /// - A panic in an agent costs its state, never a packet in hand and never the process.
 /// - Work and memory a frame are bounded, and nothing is allocated for a frame that is passed on.
 pub struct Engine {
     ports: Vec<Port>,
     traffic: Selector,
-    /// The plan's rules in their order, and behind them those of earlier plans whose agents still owe something.
+    /// The plan's rules in their order, and behind them those of earlier plans whose agents still
+    /// owe something.
     rules: Vec<Rule>,
     /// How many of them are the plan's.
     planned: usize,
@@ -158,7 +161,8 @@ impl Engine {
         }
     }
 
-    /// Has every agent send on what it holds. From then on all traffic passes untouched, until the next reload.
+    /// Has every agent send on what it holds. From then on all traffic passes untouched, until the
+    /// next reload.
     pub fn drain(&mut self, now: Instant, out: &mut Outgoing) {
         self.is_drained = true;
         for index in 0..self.rules.len() {
@@ -166,8 +170,8 @@ impl Engine {
         }
     }
 
-    /// Has agents send on what they hold, because traffic bypasses them for a while: what would let them send it later goes past
-    /// them. They may be called on as before.
+    /// Has agents send on what they hold, because traffic bypasses them for a while: what would let
+    /// them send it later goes past them. They may be called on as before.
     pub fn send_held(&mut self, now: Instant, out: &mut Outgoing) {
         for index in 0..self.rules.len() {
             if self.rules[index].held() > 0 {
@@ -181,7 +185,8 @@ impl Engine {
         self.send_outbox(None, out);
     }
 
-    /// Calls a rule's agent; what it sends is in the outbox then. `None` if there is none, or it panicked.
+    /// Calls a rule's agent; what it sends is in the outbox then. `None` if there is none, or it
+    /// panicked.
     fn call<R>(
         &mut self,
         rule: usize,
@@ -191,7 +196,8 @@ impl Engine {
         self.call_with(rule, false, now, f)
     }
 
-    /// Calls a rule's agent about a connection, for which it may take on obligations unless something speaks against that.
+    /// Calls a rule's agent about a connection, for which it may take on obligations unless
+    /// something speaks against that.
     fn call_about<R>(
         &mut self,
         slot: Slot,
@@ -259,7 +265,8 @@ impl Engine {
     ) {
         self.counters.counts.copies += 1;
         let Ok((link, packet)) = frame.parse(ethernet) else { return };
-        // Copies of both sides come by one port, in order. Its own link header tells on which side of its connection a packet passed.
+        // Copies of both sides come by one port, in order. Its own link header tells on which side
+        // of its connection a packet passed.
         let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
             let key = side.connection(packet.flow_key()?);
             let slot = self.connections.find(key)?;
@@ -305,8 +312,7 @@ impl Engine {
             return None;
         }
         if self.connections.is_full()
-            && let Some(spared) =
-                self.connections.spared(now, |key, rule| reload::is_free(&self.rules, key, rule))
+            && let Some(spared) = self.connections.spared(now, |key, rule| is_free(&self.rules, key, rule))
         {
             self.counters.counts.evicted += 1;
             self.forget(spared, now, out);
@@ -342,8 +348,9 @@ impl Engine {
         }
     }
 
-    /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from the other: by the port and with the
-    /// link header of its connection's own packets. One of no connection, such as an ICMP message, goes with `in_hand`'s.
+    /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from
+    /// the other: by the port and with the link header of its connection's own packets. One of no
+    /// connection, such as an ICMP message, goes with `in_hand`'s.
     fn send_outbox(&mut self, in_hand: Option<Slot>, out: &mut Outgoing) {
         out.bypasses.append(&mut self.outbox.bypasses);
         if self.outbox.packets.is_empty() {

@@ -1,9 +1,9 @@
-//! What a gateway leaves to the one that takes its place after a restart: its connections, with what its
-//! agents know of them, in a file beside its control socket.
+//! What a gateway leaves to the one that takes its place after a restart: its connections, with
+//! what its agents know of them, in a file beside its control socket.
 //!
-//! The kernel passes everything on meanwhile, so the state is as old as the restart is long. Agents can do
-//! with that: it is as if what passed had taken another way. A file that is older than [`OLDEST`], or from
-//! before the last boot, is of no use, and is removed.
+//! The kernel passes everything on meanwhile, so the state is as old as the restart is long. Agents
+//! can do with that: it is as if what passed had taken another way. A file that is older than
+//! [`OLDEST`], or from before the last boot, is of no use, and is removed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -42,7 +42,8 @@ pub(super) fn file_of(socket: &Path) -> PathBuf {
     socket.with_extension("state")
 }
 
-/// Leaves connections to a successor. The file appears when it is whole, and only its owner can read it.
+/// Leaves connections to a successor. The file appears when it is whole, and only its owner can
+/// read it.
 pub(super) fn leave(
     path: &Path,
     ports: &[Port],
@@ -62,8 +63,8 @@ pub(super) fn leave(
     written.inspect_err(|_| drop(fs::remove_file(&part)))
 }
 
-/// Takes what a predecessor has left, and removes the file. Nothing if there is none, or it is of no use; an
-/// error says why.
+/// Takes what a predecessor has left, and removes the file. Nothing if there is none, or it is of
+/// no use; an error says why.
 pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<SavedConnection>> {
     let mut file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

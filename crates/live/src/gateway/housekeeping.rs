@@ -1,5 +1,6 @@
-//! The second thread: signals, the control socket, the metrics page. It asks the packet loop by message, and never touches a packet. It never blocks
-//! on a client, so that a signal is obeyed at once.
+//! The second thread: signals, the control socket, the metrics page. It asks the packet loop by
+//! message, and never touches a packet. It never blocks on a client, so that a signal is obeyed at
+//! once.
 
 use std::fs;
 use std::io;
@@ -27,7 +28,8 @@ use crate::clock;
 use crate::io::Port;
 use crate::peer::Peer;
 
-/// Clients of the control socket, and of the metrics listener, at a time. Others wait in the kernel's backlog.
+/// Clients of the control socket, and of the metrics listener, at a time. Others wait in the
+/// kernel's backlog.
 const MOST_CLIENTS: usize = 16;
 
 /// What the second thread knows of the first, and of the outside.
@@ -56,7 +58,8 @@ struct Visitors {
     closed_until: Option<Instant>,
 }
 
-/// After a client could not be let in, for want of descriptors perhaps: it still waits, and would call us at once and for ever.
+/// After a client could not be let in, for want of descriptors perhaps: it still waits, and would
+/// call us at once and for ever.
 const CLOSED: Duration = Duration::from_secs(1);
 
 /// What there is to do.
@@ -231,7 +234,8 @@ impl Visitors {
     }
 }
 
-/// Accepts a client: only root and our own user may ask. The socket's mode says the same, but not before it is set.
+/// Accepts a client: only root and our own user may ask. The socket's mode says the same, but not
+/// before it is set.
 fn let_in_control(listener: &UnixListener, now: Instant) -> io::Result<Option<Client>> {
     let (stream, _) = listener.accept()?;
     stream.set_nonblocking(true)?;

@@ -1,7 +1,8 @@
-//! What a link layer in this process tells a gateway: a bounded queue to the packet loop, and a call that ends its wait.
+//! What a link layer in this process tells a gateway: a bounded queue to the packet loop, and a
+//! call that ends its wait.
 //!
-//! Without a [`LinkTeller`] the packet loop has no queue to look at. One that tells too fast, or a loop that is held up, loses events and
-//! counts them; a link layer never waits for its listener.
+//! Without a [`LinkTeller`] the packet loop has no queue to look at. One that tells too fast, or a
+//! loop that is held up, loses events and counts them; a link layer never waits for its listener.
 
 #[cfg(test)]
 mod tests;
@@ -50,7 +51,8 @@ pub struct LinkReport {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Somebody has called since the loop last looked: one call is enough for all that comes until then.
+    /// Somebody has called since the loop last looked: one call is enough for all that comes until
+    /// then.
     is_called: AtomicBool,
     lost: AtomicU64,
 }
@@ -79,7 +81,8 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkTeller)
 }
 
 impl LinkTeller {
-    /// Tells of a frame's fate, at the time of this call; other events are not told. Does not wait: where the queue is full or the gateway has ended, the event is lost.
+    /// Tells of a frame's fate, at the time of this call; other events are not told. Does not wait:
+    /// where the queue is full or the gateway has ended, the event is lost.
     pub fn tell(&self, event: &LinkEvent<'_>) {
         let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event else {
             return;
@@ -96,7 +99,8 @@ impl LinkTeller {
 }
 
 impl LinkInbox {
-    /// Gives `hear` all that was told, in order; at most as many as the queue has room for, so that a turn's work is bounded.
+    /// Gives `hear` all that was told, in order; at most as many as the queue has room for, so that
+    /// a turn's work is bounded.
     pub(super) fn hear(&mut self, now: Instant, mut hear: impl FnMut(&LinkEvent<'_>)) {
         // First this: what is told from here on calls anew.
         self.shared.is_called.swap(false, Ordering::AcqRel);

@@ -1,4 +1,5 @@
-//! The control socket, the metrics listener, and signals. All are opened before the first packet, so that an error is reported at start.
+//! The control socket, the metrics listener, and signals. All are opened before the first packet,
+//! so that an error is reported at start.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -69,7 +70,8 @@ impl Listeners {
     }
 }
 
-/// Why these listeners could not be opened now, each a sentence. Nothing is left open, and nothing is changed.
+/// Why these listeners could not be opened now, each a sentence. Nothing is left open, and nothing
+/// is changed.
 pub(super) fn problems(config: &Config) -> Vec<String> {
     let control = config.control.as_deref().and_then(|path| {
         let metadata = fs::symlink_metadata(path).ok()?;
@@ -84,7 +86,8 @@ pub(super) fn problems(config: &Config) -> Vec<String> {
 }
 
 impl ControlListener {
-    /// Opens the control socket, where no other gateway has it. One that a dead gateway left behind is cleared away.
+    /// Opens the control socket, where no other gateway has it. One that a dead gateway left behind
+    /// is cleared away.
     fn open(path: &Path) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
@@ -99,7 +102,8 @@ impl ControlListener {
     }
 }
 
-/// Serializes starts with the same socket: a locked file beside it that only its owner can open. Released also if the process dies.
+/// Serializes starts with the same socket: a locked file beside it that only its owner can open.
+/// Released also if the process dies.
 struct StartLock {
     path: PathBuf,
     _file: File,
@@ -131,7 +135,8 @@ impl StartLock {
                 Err(error) => return Err(error.into()),
             };
             let metadata = file.metadata()?;
-            // Whoever had it before has removed the file that we have locked: there may be another by now.
+            // Whoever had it before has removed the file that we have locked: there may be another
+            // by now.
             if locked && identity(&path).is_ok_and(|there| there == (metadata.dev(), metadata.ino())) {
                 return Ok(Self { path, _file: file });
             }
@@ -159,7 +164,8 @@ impl Drop for ControlListener {
     }
 }
 
-/// Removes the socket of a dead gateway. Fails if a process listens on it, or if the file is not a socket.
+/// Removes the socket of a dead gateway. Fails if a process listens on it, or if the file is not a
+/// socket.
 fn clear_away_dead(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path) {
         Ok(stream) => {

@@ -1,5 +1,6 @@
-//! Figures for Prometheus, in its text format (version 0.0.4). Written by hand: the engine keeps plain counters on the packet
-//! loop's own thread, and a registry of shared atomic ones would make each packet pay for what is read every few seconds.
+//! Figures for Prometheus, in its text format (version 0.0.4). Written by hand: the engine keeps
+//! plain counters on the packet loop's own thread, and a registry of shared atomic ones would make
+//! each packet pay for what is read every few seconds.
 
 use std::fmt::{self, Write as _};
 
@@ -142,7 +143,8 @@ impl Page {
         self.sample(name, &[], value)
     }
 
-    /// What agents did; `of` names rules, or is empty for all together. A family for each counter that any of them has.
+    /// What agents did; `of` names rules, or is empty for all together. A family for each counter
+    /// that any of them has.
     fn agents(&mut self, prefix: &str, of: &[(&str, &RuleCounters)]) -> fmt::Result {
         let mut families: Vec<&Counter> = PacketCounters::COUNTERS.to_vec();
         families.push(&DROPPED);

@@ -20,15 +20,18 @@ use super::punctuality::{Punctuality, PunctualityReport};
 use crate::clock;
 use crate::io::{PacketIo, PortId, Sent, Wake};
 
-/// What others may ask of the packet loop. It answers in its next turn, for which it is woken; a page of connections takes a turn of its own.
+/// What others may ask of the packet loop. It answers in its next turn, for which it is woken; a
+/// page of connections takes a turn of its own.
 pub(super) enum Request {
     /// How is it?
     Report(Sender<LoopReport>),
-    /// Which connections are there, from this place of the table on? Answered a page at a time, and one page a turn.
+    /// Which connections are there, from this place of the table on? Answered a page at a time, and
+    /// one page a turn.
     Flows(usize, Sender<FlowPage>),
     /// Follow another plan.
     Reload(Box<Plan>, Sender<()>),
-    /// Have the agents send on what they hold; then pass everything on untouched, until the next reload.
+    /// Have the agents send on what they hold; then pass everything on untouched, until the next
+    /// reload.
     Drain(Sender<EngineReport>),
     /// Set a connection aside. Is there one?
     Aside(FlowKey, Sender<bool>),
@@ -38,7 +41,8 @@ pub(super) enum Request {
     Stop,
 }
 
-/// What the loop tells about itself. A client takes for zero or empty what an older gateway does not tell.
+/// What the loop tells about itself. A client takes for zero or empty what an older gateway does
+/// not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopReport {
@@ -56,7 +60,8 @@ pub struct LoopReport {
     pub longest_turn_s: f64,
     /// Whether it was there when it should have been.
     pub punctuality: PunctualityReport,
-    /// What the operator should know: what the kernel did not grant, what the backend does not do; each a sentence.
+    /// What the operator should know: what the kernel did not grant, what the backend does not do;
+    /// each a sentence.
     pub notes: Vec<String>,
     /// What it heard of a link layer; `None` where no link layer tells it anything.
     pub link: Option<LinkReport>,
@@ -80,7 +85,8 @@ pub(super) struct PacketLoop<'a> {
 }
 
 impl<'a> PacketLoop<'a> {
-    /// A loop over these ports, on this thread; `notes` go into its report. It ends when a request says so, or when nobody is left to send one.
+    /// A loop over these ports, on this thread; `notes` go into its report. It ends when a request
+    /// says so, or when nobody is left to send one.
     pub fn new(
         io: &'a mut dyn PacketIo,
         plan: &Plan,
@@ -116,8 +122,8 @@ impl<'a> PacketLoop<'a> {
         }
     }
 
-    /// Runs until it is stopped. Whatever ends it, the agents send on what they hold. Returns the last report,
-    /// and what is left to a successor.
+    /// Runs until it is stopped. Whatever ends it, the agents send on what they hold. Returns the
+    /// last report, and what is left to a successor.
     pub fn run(mut self) -> (LoopReport, Vec<SavedConnection>, io::Result<()>) {
         self.io.heartbeat(clock::now());
         self.notifier.ready("running");
@@ -148,7 +154,8 @@ impl<'a> PacketLoop<'a> {
     /// `false` if it is to end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
-        // One that is late does not step out while agents owe something: they take on nothing more until then.
+        // One that is late does not step out while agents owe something: they take on nothing more
+        // until then.
         let is_late = !self.punctuality.is_in(now);
         self.engine.refuse_obligations(is_late);
         let is_in = !is_late || self.engine.owed().connections > 0;
@@ -205,7 +212,8 @@ impl<'a> PacketLoop<'a> {
         Ok(())
     }
 
-    /// Answers what was asked. `false` if it is to end. Somebody who does not wait for the answer does not get it.
+    /// Answers what was asked. `false` if it is to end. Somebody who does not wait for the answer
+    /// does not get it.
     fn answer(&mut self, now: Instant) -> bool {
         loop {
             match self.requests.try_recv() {

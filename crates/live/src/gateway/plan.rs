@@ -1,4 +1,5 @@
-//! What the engine is to do: a configuration with everything looked up and nothing left to go wrong.
+//! What the engine is to do: a configuration with everything looked up and nothing left to go
+//! wrong.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -35,9 +36,11 @@ pub struct RulePlan {
     pub name: String,
     /// The traffic.
     pub traffic: Selector,
-    /// The schemes' names, from the core side to the radio side: between rules that say the same here, connections' state can move.
+    /// The schemes' names, from the core side to the radio side: between rules that say the same
+    /// here, connections' state can move.
     pub schemes: String,
-    /// Schemes and settings, written out: of two rules that say the same here, one can go on with the other's agent.
+    /// Schemes and settings, written out: of two rules that say the same here, one can go on with
+    /// the other's agent.
     pub spec: String,
     /// Makes the agent; `None` for a rule that leaves its traffic alone.
     pub agent: Option<AgentMaker>,
@@ -53,7 +56,8 @@ pub struct SteppingAside {
     pub one_way_packets: u64,
     /// and so long, is set aside.
     pub one_way_time: Duration,
-    /// A sender that did not slow down at so many losses ([`super::reaction`]) is set aside; `None` for never.
+    /// A sender that did not slow down at so many losses ([`super::reaction`]) is set aside; `None`
+    /// for never.
     pub unresponsive_losses: Option<u8>,
 }
 
@@ -114,7 +118,8 @@ impl RulePlan {
 pub struct Surroundings {
     /// What its link layer has to offer: a scheme that needs more is refused.
     pub senses: LinkSenses,
-    /// The address from which its agents send messages of their own; unspecified where no scheme sends any.
+    /// The address from which its agents send messages of their own; unspecified where no scheme
+    /// sends any.
     pub address: IpAddr,
 }
 

@@ -21,19 +21,22 @@ use crate::io::{PacketIo, Port};
 pub struct OpenPorts {
     /// The ports.
     pub io: Box<dyn PacketIo>,
-    /// How frames are taken out of the kernel's path: never [`Backend::Auto`], but for ports in memory.
+    /// How frames are taken out of the kernel's path: never [`Backend::Auto`], but for ports in
+    /// memory.
     pub backend: Backend,
     /// What the operator should know about that; each a sentence.
     pub notes: Vec<String>,
 }
 
-/// The calling thread's network: `/proc/net` is the process's, and this thread may be in another namespace.
+/// The calling thread's network: `/proc/net` is the process's, and this thread may be in another
+/// namespace.
 fn kernel() -> Kernel<'static> {
     Kernel { sys: Path::new("/sys/class/net"), proc: Path::new("/proc/thread-self/net") }
 }
 
-/// Finds the ports that a configuration names or leaves to be found, in the calling thread's network namespace, and claims them, so that no
-/// other gateway touches them. What is returned opens them.
+/// Finds the ports that a configuration names or leaves to be found, in the calling thread's
+/// network namespace, and claims them, so that no other gateway touches them. What is returned
+/// opens them.
 pub fn claim(
     config: &Config,
 ) -> Result<impl FnOnce() -> Result<OpenPorts, GatewayError> + use<>, GatewayError> {
@@ -66,8 +69,8 @@ pub fn claim(
     })
 }
 
-/// What a start would do in the calling thread's network namespace: the radio interfaces and the backend, each a line; or why there would be no
-/// start. Nothing is changed by asking.
+/// What a start would do in the calling thread's network namespace: the radio interfaces and the
+/// backend, each a line; or why there would be no start. Nothing is changed by asking.
 pub fn preview(config: &Config) -> Result<Vec<String>, String> {
     let radio = match &config.radio {
         Some(named) => named.clone(),
@@ -108,7 +111,8 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
     Ok(choice)
 }
 
-/// What translates addresses in the calling thread's network namespace; `None` if nothing does, or it cannot be told.
+/// What translates addresses in the calling thread's network namespace; `None` if nothing does, or
+/// it cannot be told.
 pub(super) fn translation() -> Option<String> {
     match translation::look(kernel().proc) {
         Translation::Found(place) => Some(place.to_string()),

@@ -1,6 +1,7 @@
-//! Whether the packet loop takes traffic. A loop that gets too little processor time is worse than none: frames wait for it, connections alternate
-//! between the loop and the kernel's own path, and packets are reordered. So the loop steps out, and steps in again after it has been on time for
-//! a while; longer each time.
+//! Whether the packet loop takes traffic. A loop that gets too little processor time is worse than
+//! none: frames wait for it, connections alternate between the loop and the kernel's own path, and
+//! packets are reordered. So the loop steps out, and steps in again after it has been on time for a
+//! while; longer each time.
 
 use std::time::Duration;
 
@@ -15,8 +16,8 @@ const MISSED: Duration = LONGEST_WAIT.saturating_mul(3);
 const WINDOW: Duration = Duration::from_millis(100);
 /// Starved is a thread that waits for a processor for at least this share of a window,
 const WAITS: f64 = 0.5;
-/// and in all of it rests for less than this share. One whose work gets done rests, even if it shares a processor with others of its priority
-/// and waits a few milliseconds each time.
+/// and in all of it rests for less than this share. One whose work gets done rests, even if it
+/// shares a processor with others of its priority and waits a few milliseconds each time.
 const RESTS: f64 = 0.1;
 /// How long the loop has to be on time before it steps in again: the first time, and at most.
 const SHORTEST_STAY: Duration = Duration::from_millis(100);
@@ -37,12 +38,14 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// For a loop that starts now. `time` is its thread's processor time so far, if the kernel counts it.
+    /// For a loop that starts now. `time` is its thread's processor time so far, if the kernel
+    /// counts it.
     pub(super) fn new(now: Instant, time: Option<ProcessorTime>) -> Self {
         Self { is_out: false, since: now, stay: SHORTEST_STAY, window: (now, time), steps_out: 0 }
     }
 
-    /// Called when a turn begins, `late` after it was due; `time` is only called at the end of a window. Returns whether the loop is in.
+    /// Called when a turn begins, `late` after it was due; `time` is only called at the end of a
+    /// window. Returns whether the loop is in.
     pub(super) fn is_in(
         &mut self,
         now: Instant,

@@ -15,9 +15,11 @@ pub(super) struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// Of the calling thread since it began; `None` where the kernel does not tell (it takes `CONFIG_SCHED_INFO`).
+    /// Of the calling thread since it began; `None` where the kernel does not tell (it takes
+    /// `CONFIG_SCHED_INFO`).
     ///
-    /// From `/proc/PID/schedstat`: nanoseconds, nanoseconds, timeslices (Linux, `Documentation/scheduler/sched-stats.rst`).
+    /// From `/proc/PID/schedstat`: nanoseconds, nanoseconds, timeslices (Linux,
+    /// `Documentation/scheduler/sched-stats.rst`).
     pub(super) fn of_this_thread() -> Option<Self> {
         let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());

@@ -1,5 +1,6 @@
-//! Whether the packet loop was there when it should have been. What it measures takes no system call a turn: the loop has read the clock
-//! already, and the kernel's own account of the thread is read only when somebody asks.
+//! Whether the packet loop was there when it should have been. What it measures takes no system
+//! call a turn: the loop has read the clock already, and the kernel's own account of the thread is
+//! read only when somebody asks.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,8 @@ use super::presence::Presence;
 use super::processor::ProcessorTime;
 use crate::io::LONGEST_WAIT;
 
-/// An absence so long is a stall, as it is for the emulator: half of the longest wait, and a good part of any round trip.
+/// An absence so long is a stall, as it is for the emulator: half of the longest wait, and a good
+/// part of any round trip.
 const STALL: Duration = Duration::from_millis(10);
 
 /// Absences of the packet loop.
@@ -31,8 +33,9 @@ pub(super) struct Punctuality {
 
 /// How punctual a packet loop was.
 ///
-/// An absence is a turn, together with what it began too late: after a deadline, or after the 20 ms that the loop waits at most. A loop that a
-/// frame should have called earlier than that is late unnoticed, by up to 20 ms; that is in `kept_waiting`.
+/// An absence is a turn, together with what it began too late: after a deadline, or after the 20 ms
+/// that the loop waits at most. A loop that a frame should have called earlier than that is late
+/// unnoticed, by up to 20 ms; that is in `kept_waiting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PunctualityReport {
@@ -42,11 +45,13 @@ pub struct PunctualityReport {
     pub stalled_s: f64,
     /// The longest absence, in seconds: above 0.06, frames went past us meanwhile.
     pub longest_absence_s: f64,
-    /// Whether the loop has stepped out, because it was late or got too little processor time: then everything passes untouched.
+    /// Whether the loop has stepped out, because it was late or got too little processor time: then
+    /// everything passes untouched.
     pub is_out: bool,
     /// How often it stepped out.
     pub steps_out: u64,
-    /// How the loop's thread waited for a processor; `None` where the kernel does not tell (it takes `CONFIG_SCHED_INFO`).
+    /// How the loop's thread waited for a processor; `None` where the kernel does not tell (it
+    /// takes `CONFIG_SCHED_INFO`).
     pub kept_waiting: Option<KeptWaiting>,
 }
 

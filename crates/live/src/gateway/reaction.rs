@@ -1,30 +1,37 @@
-//! Whether a sender slows down on loss: what tells a connection that an agent can help from one that it cannot.
+//! Whether a sender slows down on loss: what tells a connection that an agent can help from one
+//! that it cannot.
 //!
-//! An agent that repairs losses locally helps senders that take loss for congestion (Reno, CUBIC: a third to a tenth of the rate is
-//! left at 1 to 5% loss). A sender that does not (BBR) gains nothing, and the copies cost air time. Such a sender gives itself
-//! away without an experiment: some losses reach it even through an agent (a copy is lost, too; a time-out strikes first), it
-//! retransmits, and what it has in flight stays as it was. Reno halves it, CUBIC takes off 30% (RFC 9438, section 4.6).
+//! An agent that repairs losses locally helps senders that take loss for congestion (Reno, CUBIC: a
+//! third to a tenth of the rate is left at 1 to 5% loss). A sender that does not (BBR) gains
+//! nothing, and the copies cost air time. Such a sender gives itself away without an experiment:
+//! some losses reach it even through an agent (a copy is lost, too; a time-out strikes first), it
+//! retransmits, and what it has in flight stays as it was. Reno halves it, CUBIC takes off 30% (RFC
+//! 9438, section 4.6).
 //!
-//! So: the octets in flight (highest sequence number seen less highest acknowledgment seen) are averaged over windows of two
-//! round-trip times. After a retransmission by the sender the window that it falls in and the next one are left out (recovery), and
-//! the one behind them is compared with the one before. At least nine tenths of it left counts one point for "does not slow down";
-//! less takes two points away. Enough points, and the connection is set aside for good: a sender keeps its congestion control.
+//! So: the octets in flight (highest sequence number seen less highest acknowledgment seen) are
+//! averaged over windows of two round-trip times. After a retransmission by the sender the window
+//! that it falls in and the next one are left out (recovery), and the one behind them is compared
+//! with the one before. At least nine tenths of it left counts one point for "does not slow down";
+//! less takes two points away. Enough points, and the connection is set aside for good: a sender
+//! keeps its congestion control.
 //!
-//! What this does not mistake: a sender that is limited by its application has less in flight than its window, and a few losses in a
-//! row may not show; but each takes its part of a window that does not grow while it is not used (RFC 7661), so that they show
-//! before enough points come together. Flights of a few segments are not judged at all.
-//! A sender that starts over after a time-out looks responsive, and it is. What this cannot see: harm to a
-//! sender whose every loss is repaired; there is no sign of harm then, either.
+//! What this does not mistake: a sender that is limited by its application has less in flight than
+//! its window, and a few losses in a row may not show; but each takes its part of a window that
+//! does not grow while it is not used (RFC 7661), so that they show before enough points come
+//! together. Flights of a few segments are not judged at all. A sender that starts over after a
+//! time-out looks responsive, and it is. What this cannot see: harm to a sender whose every loss is
+//! repaired; there is no sign of harm then, either.
 
 use std::time::Duration;
 
 use lasthop_agent::Side;
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
-/// What must be left of the flight for a sender to count as one that does not slow down. CUBIC leaves 0.7 and grows little within
-/// a window or two.
+/// What must be left of the flight for a sender to count as one that does not slow down. CUBIC
+/// leaves 0.7 and grows little within a window or two.
 const KEPT: f64 = 0.9;
-/// Flights below this are not judged: Reno would have made good for its loss by the time of judgement.
+/// Flights below this are not judged: Reno would have made good for its loss by the time of
+/// judgement.
 const LEAST_FLIGHT: u32 = 24 * 1448;
 /// No window is shorter: delayed acknowledgments average out.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
@@ -34,8 +41,8 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
 pub struct Reaction {
     /// When the SYN of the radio side came, until something from the core side follows.
     syn: Option<Instant>,
-    /// The round-trip time from here to the core side's end, from the handshake. A connection whose handshake was not seen is never
-    /// judged.
+    /// The round-trip time from here to the core side's end, from the handshake. A connection whose
+    /// handshake was not seen is never judged.
     core_rtt: Option<Nanos>,
     /// The least round-trip time from here to the radio side's end, of the samples in this window.
     radio_rtt: Option<Nanos>,
@@ -48,7 +55,8 @@ pub struct Reaction {
     samples: u32,
     /// Mean of the window before; 0 where there was none.
     before: u32,
-    /// Behind the highest sequence number from the core side, and the highest acknowledgment of it; `None` before the first.
+    /// Behind the highest sequence number from the core side, and the highest acknowledgment of it;
+    /// `None` before the first.
     sent: Option<Seq>,
     acknowledged: Option<Seq>,
     /// The flight before a retransmission that is being judged.

@@ -15,7 +15,8 @@ use super::selector::Selector;
 
 /// So many panics
 const MOST_PANICS: usize = 5;
-/// within this time end a rule's agent for good: its traffic passes untouched until the next reload.
+/// within this time end a rule's agent for good: its traffic passes untouched until the next
+/// reload.
 const PANIC_WINDOW: Duration = Duration::from_secs(60);
 /// An agent whose deadline does not move is not asked more often.
 const LEAST_STEP: Duration = Duration::from_millis(1);
@@ -110,15 +111,17 @@ impl Rule {
         self.octets
     }
 
-    /// Tells the agent whose packets come next. One that panics here will do so again where it counts.
+    /// Tells the agent whose packets come next. One that panics here will do so again where it
+    /// counts.
     pub(super) fn prefetch(&self, connections: &[FlowKey]) {
         if let Some(agent) = &self.agent {
             let _ = catch_unwind(AssertUnwindSafe(|| agent.prefetch(connections)));
         }
     }
 
-    /// Calls the agent, which may take what is in the budget. `None` if there is none, or it panicked: then it is another one from now on, and nothing that it wanted to
-    /// send is sent. What it sends is in `outbox` afterwards.
+    /// Calls the agent, which may take what is in the budget. `None` if there is none, or it
+    /// panicked: then it is another one from now on, and nothing that it wanted to send is sent.
+    /// What it sends is in `outbox` afterwards.
     pub(super) fn call<R>(
         &mut self,
         now: Instant,
@@ -129,7 +132,8 @@ impl Rule {
     ) -> Option<R> {
         let agent = self.agent.as_mut()?;
         let (rng, own) = (&mut self.rng, &mut self.outbox);
-        // Nothing that the closure touches is looked at again after a panic: agent and outbox are thrown away.
+        // Nothing that the closure touches is looked at again after a panic: agent and outbox are
+        // thrown away.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let cx = Context::new(now, rng, own).within(budget);
             let result = f(agent.as_mut(), &mut cx.with_obligations(may_owe));
@@ -172,7 +176,8 @@ impl Rule {
         self.outbox = Outbox::default();
         self.deadline = None;
         self.octets = 0;
-        // What it held goes with it. Asking half-changed state may panic once more, and so may dropping it.
+        // What it held goes with it. Asking half-changed state may panic once more, and so may
+        // dropping it.
         self.counters.reported.count(&DROPPED_HELD, self.held());
         let broken = self.agent.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
@@ -200,4 +205,9 @@ impl Rule {
             error!(rule = self.name, "no agent can be made; its traffic passes untouched");
         }
     }
+}
+
+/// Whether the agent of a connection owes nothing of it.
+pub(super) fn is_free(rules: &[Rule], key: FlowKey, rule: Option<u16>) -> bool {
+    rule.is_none_or(|rule| rules[usize::from(rule)].obligation(key).is_free())
 }

@@ -44,8 +44,8 @@ impl Selector {
 }
 
 impl Selector {
-    /// As much of it as the kernel's side can tell: it takes single ports, and not any number of anything. What it lets come beyond
-    /// this selector, no rule is asked about.
+    /// As much of it as the kernel's side can tell: it takes single ports, and not any number of
+    /// anything. What it lets come beyond this selector, no rule is asked about.
     pub fn selection(&self) -> Selection {
         let ports = |ranges: &[PortRange]| -> Vec<u16> {
             let ports: Vec<u16> =

@@ -25,7 +25,8 @@ pub struct ConnectionTable {
     idle: IdleTimes,
 }
 
-/// How long a connection may be idle before it is forgotten, and before it has to make room for another.
+/// How long a connection may be idle before it is forgotten, and before it has to make room for
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleTimes {
     /// By [`State::index`].
@@ -76,7 +77,8 @@ impl ConnectionTable {
         self.slab.find(key)
     }
 
-    /// Looks at the connections of these keys, so that their memory comes for all of them at once; the slots of most of them.
+    /// Looks at the connections of these keys, so that their memory comes for all of them at once;
+    /// the slots of most of them.
     pub fn prefetch(&self, keys: &[FlowKey], slots: &mut Vec<Slot>) {
         slots.clear();
         self.slab.prefetch(keys, |slot, connection| {
@@ -106,7 +108,8 @@ impl ConnectionTable {
         self.slab.touch(slot, state, now);
     }
 
-    /// Adds a connection that is not there yet. `None` where the table is full: see [`ConnectionTable::spared`].
+    /// Adds a connection that is not there yet. `None` where the table is full: see
+    /// [`ConnectionTable::spared`].
     pub fn insert(&mut self, key: FlowKey, connection: TrackedConnection, now: Instant) -> Option<Slot> {
         if self.is_full() {
             return None;
@@ -126,7 +129,8 @@ impl ConnectionTable {
         State::ALL.into_iter().filter_map(|state| self.expiry(state)).min()
     }
 
-    /// The connections in at most so many slots from one on, in the order of the array, and the slot behind them; `None` at the end.
+    /// The connections in at most so many slots from one on, in the order of the array, and the
+    /// slot behind them; `None` at the end.
     pub fn page(
         &self,
         from: usize,
@@ -146,9 +150,9 @@ impl ConnectionTable {
         self.slab.reserve(capacity);
     }
 
-    /// The connection that is most easily spared: one that is closing, one that nobody answered for a second, or the
-    /// one that has been idle longest, if that is past its grace.
-    /// Only one of the idlest of each state that `may_go`, by key and rule.
+    /// The connection that is most easily spared: one that is closing, one that nobody answered for
+    /// a second, or the one that has been idle longest, if that is past its grace. Only one of the
+    /// idlest of each state that `may_go`, by key and rule.
     pub fn spared(&self, now: Instant, may_go: impl Fn(FlowKey, Option<u16>) -> bool) -> Option<Slot> {
         let spared = [
             (State::Closing, Duration::ZERO),

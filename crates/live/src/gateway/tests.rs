@@ -244,8 +244,8 @@ fn connections_are_read_as_they_are_written() {
     assert!(ask::<Status>(Path::new("/nowhere"), &Command::Status).is_err());
 }
 
-/// The scheduling policies of this process's threads of that name: 0 for ordinary ones, 1 for `SCHED_FIFO`; the 41st field of
-/// `/proc/PID/stat` (proc(5)).
+/// The scheduling policies of this process's threads of that name: 0 for ordinary ones, 1 for
+/// `SCHED_FIFO`; the 41st field of `/proc/PID/stat` (proc(5)).
 fn policies(thread: &str) -> Vec<u32> {
     let mut policies = Vec::new();
     for entry in fs::read_dir("/proc/self/task").expect("Linux").flatten() {

@@ -1,4 +1,5 @@
-//! Whether address translation is set up on this machine. The kernel is asked directly: neither `nft` nor `iptables` has to be installed.
+//! Whether address translation is set up on this machine. The kernel is asked directly: neither
+//! `nft` nor `iptables` has to be installed.
 
 use std::fmt;
 use std::fs;
@@ -59,8 +60,8 @@ pub(super) fn look(proc: &Path) -> Translation {
     }
 }
 
-/// Whether the older iptables have a table `nat` here. The kernel makes it when somebody uses it, and keeps it. A file that is not there
-/// belongs to a kernel without them.
+/// Whether the older iptables have a table `nat` here. The kernel makes it when somebody uses it,
+/// and keeps it. A file that is not there belongs to a kernel without them.
 fn has_nat(names: &Path) -> io::Result<bool> {
     match fs::read_to_string(names) {
         Ok(names) => Ok(names.lines().any(|name| name == "nat")),
@@ -94,7 +95,8 @@ fn ask_nftables() -> io::Result<Option<NatRule>> {
 
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-/// `NFNL_SUBSYS_NFTABLES` in the upper octet, `NFT_MSG_GETCHAIN` and `NFT_MSG_NEWCHAIN` in the lower.
+/// `NFNL_SUBSYS_NFTABLES` in the upper octet, `NFT_MSG_GETCHAIN` and `NFT_MSG_NEWCHAIN` in the
+/// lower.
 const GET_CHAIN: u16 = 0x0a04;
 const NEW_CHAIN: u16 = 0x0a03;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
@@ -164,8 +166,8 @@ fn rule_of(mut attributes: &[u8]) -> Option<NatRule> {
     translates.then_some(NatRule::Chain { table, chain })
 }
 
-/// Splits what netlink puts one after the other, each piece aligned to four octets: a piece of `len` octets that has a header, and the rest.
-/// `None` if there is no whole one.
+/// Splits what netlink puts one after the other, each piece aligned to four octets: a piece of
+/// `len` octets that has a header, and the rest. `None` if there is no whole one.
 fn split(octets: &[u8], len: usize, header: usize) -> Option<(&[u8], &[u8])> {
     let piece = octets.get(..len).filter(|piece| piece.len() >= header)?;
     Some((piece, octets.get(len.next_multiple_of(4)..).unwrap_or_default()))

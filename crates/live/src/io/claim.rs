@@ -1,7 +1,9 @@
-//! Claims on interfaces: at most one gateway uses an interface. Two would redirect each frame to each other forever, and remove each other's rules.
+//! Claims on interfaces: at most one gateway uses an interface. Two would redirect each frame to
+//! each other forever, and remove each other's rules.
 //!
-//! A claim is an abstract Unix socket named after the interface's index. Such a name belongs to one network namespace, can be bound once, and is
-//! released when the process ends, however it ends, so nothing has to be cleaned up. A process that connects learns the holder's process ID.
+//! A claim is an abstract Unix socket named after the interface's index. Such a name belongs to one
+//! network namespace, can be bound once, and is released when the process ends, however it ends, so
+//! nothing has to be cleaned up. A process that connects learns the holder's process ID.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,8 +23,9 @@ use crate::peer::Peer;
 /// How long to wait for a gateway that is shutting down.
 pub(super) const ENDING: Duration = Duration::from_millis(500);
 
-/// The interfaces that this process has claimed, in the network namespace of the calling thread. They are released when the last clone is
-/// dropped; keep a clone for longer than anything that uses the interfaces.
+/// The interfaces that this process has claimed, in the network namespace of the calling thread.
+/// They are released when the last clone is dropped; keep a clone for longer than anything that
+/// uses the interfaces.
 #[derive(Clone, Debug)]
 pub struct Claims(Vec<Arc<Claim>>);
 
@@ -114,7 +117,8 @@ impl Claim {
 fn claim(index: u32) -> io::Result<OwnedFd> {
     let socket = unix_socket()?;
     bind(&socket, &address(index)?)?;
-    // Connections are never accepted: they only serve to find the holder. Each one uses up a place in the backlog.
+    // Connections are never accepted: they only serve to find the holder. Each one uses up a place
+    // in the backlog.
     listen(&socket, 4096)?;
     Ok(socket)
 }

@@ -15,12 +15,13 @@ use crate::clock;
 use crate::device::{Device, Interface};
 use crate::frame::Frame;
 
-/// Frames and octets that one call of `receive` takes from a port at most: what waits on the other ports, and timers, are to have
-/// their turn, and a processor's cache is to hold them until they are written.
+/// Frames and octets that one call of `receive` takes from a port at most: what waits on the other
+/// ports, and timers, are to have their turn, and a processor's cache is to hold them until they
+/// are written.
 const BATCH_FRAMES: usize = 32;
 const BATCH_OCTETS: usize = 256 * 1024;
-/// Copies are taken until there are none, or their acknowledgments would come first; so many frames at most, or one turn of the loop
-/// would outlast the heartbeat.
+/// Copies are taken until there are none, or their acknowledgments would come first; so many frames
+/// at most, or one turn of the loop would outlast the heartbeat.
 const BATCH_COPIES: usize = 1024;
 
 /// How often it is looked whether the ports are still there.
@@ -83,7 +84,8 @@ impl Devices {
         if !self.readable.contains(&true) {
             self.look(Duration::ZERO)?;
         }
-        // A copy is there before what it is a copy of goes on. So it is there when the acknowledgment is, if it is looked for later.
+        // A copy is there before what it is a copy of goes on. So it is there when the
+        // acknowledgment is, if it is looked for later.
         let mut behind = std::mem::take(&mut self.behind);
         for index in 0..self.ports.len() {
             if self.ports[index].copies_of.is_none() {
@@ -145,7 +147,8 @@ impl Devices {
         self.look(longest)
     }
 
-    /// Fails if a port's interface has vanished. One that came back under the same name is another one: nothing is attached to it.
+    /// Fails if a port's interface has vanished. One that came back under the same name is another
+    /// one: nothing is attached to it.
     fn look_after_ports(&self) -> io::Result<()> {
         for (port, index) in self.ports.iter().zip(&self.interfaces) {
             if Interface::named(&port.name).map(|interface| interface.index()).ok() != Some(*index) {

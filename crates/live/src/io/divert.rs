@@ -1,31 +1,38 @@
-//! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP devices, and put back what comes from there.
+//! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP
+//! devices, and put back what comes from there.
 //!
-//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which is the radio's. So both directions
-//! of a connection have the client's own addresses and the station's own link header, whatever is behind: routing, a bridge, or address
-//! translation (MASQUERADE). The core's interfaces are not touched. A third port has copies of what agents let
+//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which
+//! is the radio's. So both directions of a connection have the client's own addresses and the
+//! station's own link header, whatever is behind: routing, a bridge, or address translation
+//! (MASQUERADE). The core's interfaces are not touched. A third port has copies of what agents let
 //! pass at the other two ([`Bypass`]): that goes on in the kernel, as if we were not there.
 //!
-//! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation are as without us, because the kernel's stack
-//! sees each frame once: a frame goes back to the very hook that it was taken at. Down to the client that is the queueing discipline of the
-//! radio interface, reached within our own system call; up from the client it is the stack's entry, by the processor's
-//! backlog. What is not wanted never reaches us. When this process ends in whatever way, the devices and the programs
-//! vanish with it; when it only hangs, its heartbeat goes stale, and frames pass after 60 ms, those of connections with something let pass after 5.
+//! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation are as without
+//! us, because the kernel's stack sees each frame once: a frame goes back to the very hook that it
+//! was taken at. Down to the client that is the queueing discipline of the radio interface, reached
+//! within our own system call; up from the client it is the stack's entry, by the processor's
+//! backlog. What is not wanted never reaches us. When this process ends in whatever way, the
+//! devices and the programs vanish with it; when it only hangs, its heartbeat goes stale, and
+//! frames pass after 60 ms, those of connections with something let pass after 5.
 //!
 //! What a frame loses on its way round, for it is a new one in the kernel when it comes back:
 //!
-//! - its `mark`, `priority` and traffic-control index, so that a queueing discipline of the radio interface has to classify by
-//!   the packet (DSCP, addresses, ports) and not by what a firewall noted; Wi-Fi drivers go by DSCP;
-//! - that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks there see a diverted frame of the way up twice, and
-//!   `netdev` egress hooks one of the way down.
+//! - its `mark`, `priority` and traffic-control index, so that a queueing discipline of the radio
+//!   interface has to classify by the packet (DSCP, addresses, ports) and not by what a firewall
+//!   noted; Wi-Fi drivers go by DSCP;
+//! - that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks there see a
+//!   diverted frame of the way up twice, and `netdev` egress hooks one of the way down.
 //!
-//! Connections of the gateway's own host are left as they are: their frames have a socket, by which TCP limits its queue (TSQ), `fq` paces,
-//! and an application gets its transmit timestamps, once each. A frame that goes out and came in by no interface
-//! (`ingress_ifindex`) is the host's own, and from then on both directions of its connection are set aside in the kernel. Only a client's
-//! SYN comes to user space, which cannot know yet for whom it is. A connection that is redirected to a proxy on the host is the host's
-//! own; one of a container behind an interface of the host (veth) is not.
+//! Connections of the gateway's own host are left as they are: their frames have a socket, by which
+//! TCP limits its queue (TSQ), `fq` paces, and an application gets its transmit timestamps, once
+//! each. A frame that goes out and came in by no interface (`ingress_ifindex`) is the host's own,
+//! and from then on both directions of its connection are set aside in the kernel. Only a client's
+//! SYN comes to user space, which cannot know yet for whom it is. A connection that is redirected
+//! to a proxy on the host is the host's own; one of a container behind an interface of the host
+//! (veth) is not.
 //!
-//! Between two clients of one gateway a connection is seen twice, once next to each: as two connections, each with the other
-//! client for its core.
+//! Between two clients of one gateway a connection is seen twice, once next to each: as two
+//! connections, each with the other client for its core.
 
 mod attach;
 mod bypasses;
@@ -54,7 +61,8 @@ pub use attach::Attachment;
 pub use error::{DivertError, ProgramError};
 pub use maps::Counters;
 
-/// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
+/// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be
+/// dropped in it.
 #[derive(Debug)]
 pub struct Divert {
     /// When the packet loop was last alive.
@@ -67,9 +75,9 @@ pub struct Divert {
 }
 
 impl Divert {
-    /// Claims these radio interfaces and diverts the selected TCP of them from the first heartbeat on; each becomes three ports. Needs
-    /// `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS`
-    /// and `CONFIG_TUN`.
+    /// Claims these radio interfaces and diverts the selected TCP of them from the first heartbeat
+    /// on; each becomes three ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
+    /// with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
     pub fn open(radio: &[String], selection: &Selection) -> Result<Self, DivertError> {
         Self::open_with(radio, selection, Attachment::Newest)
     }

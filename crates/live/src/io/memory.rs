@@ -10,8 +10,8 @@ use super::{LONGEST_WAIT, PacketIo, Port, PortId, Sent, Wake};
 use crate::clock;
 use crate::frame::Frame;
 
-/// Ports in memory. A clone is a second handle on the same ones, so that a test can push and take while somebody else owns the
-/// first, on this thread or another.
+/// Ports in memory. A clone is a second handle on the same ones, so that a test can push and take
+/// while somebody else owns the first, on this thread or another.
 #[derive(Clone, Debug)]
 pub struct Memory {
     ports: Vec<Port>,
@@ -48,7 +48,8 @@ impl Memory {
         std::mem::take(&mut self.lock().sent)
     }
 
-    /// From now on there is room for so many frames, and what comes after them is lost; `None` for any number.
+    /// From now on there is room for so many frames, and what comes after them is lost; `None` for
+    /// any number.
     pub fn set_room(&self, frames: Option<usize>) {
         self.lock().room = frames;
     }

@@ -1,15 +1,18 @@
-//! The TUN backend: rules of policy routing lead the TCP that is wanted into one TUN device a port, and what is written back is routed as
-//! ever. It needs no BPF.
+//! The TUN backend: rules of policy routing lead the TCP that is wanted into one TUN device a port,
+//! and what is written back is routed as ever. It needs no BPF.
 //!
 //! What it cannot do, and the tc backend can:
 //!
-//! - **hang**: while the process lives but does nothing, TCP that is led to it is lost. If the process ends, in whatever way, the
-//!   devices vanish, the rules lead nowhere, and the kernel routes on.
-//! - **translate addresses**: connection tracking sees each packet twice, on two interfaces, and masquerading breaks.
+//! - **hang**: while the process lives but does nothing, TCP that is led to it is lost. If the
+//!   process ends, in whatever way, the devices vanish, the rules lead nowhere, and the kernel
+//!   routes on.
+//! - **translate addresses**: connection tracking sees each packet twice, on two interfaces, and
+//!   masquerading breaks.
 //! - **bridge**: only routed traffic meets a rule.
 //! - The time to live falls by one more, and traceroute shows one hop more.
 //!
-//! TCP to and from the gateway itself does not come to us, because the kernel looks at its own addresses first.
+//! TCP to and from the gateway itself does not come to us, because the kernel looks at its own
+//! addresses first.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -73,7 +76,8 @@ const FIRST_PRIORITY: usize = 26_000;
 const RULES: usize = 1000;
 /// Each port has a routing table: this number and that of its interface.
 const FIRST_TABLE: u32 = 26_000;
-/// An address that nobody talks to or from (RFC 7600). A device without any fails each check of the reverse path.
+/// An address that nobody talks to or from (RFC 7600). A device without any fails each check of the
+/// reverse path.
 const DUMMY_ADDRESS: &str = "192.0.0.8/32";
 /// Frames are IP packets here.
 const LARGEST_TUN_MTU: u32 = 65_535;
@@ -87,7 +91,8 @@ struct Family {
     is_v4: bool,
 }
 
-/// The TUN backend. It belongs to the network namespace of the thread that opened it, and is to be dropped in it.
+/// The TUN backend. It belongs to the network namespace of the thread that opened it, and is to be
+/// dropped in it.
 #[derive(Debug)]
 pub struct Policy {
     rules: Option<Rules>,
@@ -97,8 +102,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Claims these ports' interfaces and leads the selected TCP that comes in by them to us. Needs `CAP_NET_ADMIN`, `/proc/sys/net` to be
-    /// writable, and `ip` of iproute2. A gateway of this kind that was here before and was killed is cleaned up after.
+    /// Claims these ports' interfaces and leads the selected TCP that comes in by them to us. Needs
+    /// `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of iproute2. A gateway of this
+    /// kind that was here before and was killed is cleaned up after.
     pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
         let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
         Self::over(Claims::take(&names)?, ports, selection)
@@ -152,8 +158,9 @@ fn set_up(tun: &Device) -> Result<(), PolicyError> {
     for (family, setting, value) in [
         ("ipv4", "forwarding", "1"),
         ("ipv6", "forwarding", "1"),
-        // The way back to a packet's source is by the port and not by this device. The kernel takes the larger of this and the setting
-        // of all interfaces: 2 is the loose check. It fails on a device without an address, see `DUMMY_ADDRESS`.
+        // The way back to a packet's source is by the port and not by this device. The kernel takes
+        // the larger of this and the setting of all interfaces: 2 is the loose check. It fails on a
+        // device without an address, see `DUMMY_ADDRESS`.
         ("ipv4", "rp_filter", "2"),
         ("ipv4", "send_redirects", "0"),
     ] {
@@ -208,7 +215,8 @@ impl Rules {
     }
 }
 
-/// Removes what killed gateways with this backend have left, for one with another. Where there is no `ip` nothing was left.
+/// Removes what killed gateways with this backend have left, for one with another. Where there is
+/// no `ip` nothing was left.
 pub fn clear_away(claims: &Claims) {
     match remove_rules(|port| claims.has(port) || claim::holder(port).is_none()) {
         Ok(()) | Err(PolicyError::Start(_)) => {}
@@ -226,7 +234,8 @@ impl Drop for Rules {
     }
 }
 
-/// Removes the rules with a priority of ours that are for such ports. The tables' routes vanish with their devices.
+/// Removes the rules with a priority of ours that are for such ports. The tables' routes vanish
+/// with their devices.
 fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
     for family in FAMILIES {
         let rules = run_ip(family, &["rule show".to_owned()])?;
@@ -241,7 +250,8 @@ fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// Reads a line such as `26002:\tfrom all iif wlan0 ipproto tcp lookup 26003`; `None` if it is not a rule of a gateway.
+/// Reads a line such as `26002:\tfrom all iif wlan0 ipproto tcp lookup 26003`; `None` if it is not
+/// a rule of a gateway.
 fn priority_and_port(line: &str) -> Option<(usize, &str)> {
     let (priority, rule) = line.split_once(':')?;
     let priority = priority.trim().parse().ok()?;

@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Which TCP connections agents get to see. Empty selects all of them. An exclusion goes before every inclusion; where both ports
-/// and prefixes are included, a connection has to have one of each.
+/// Which TCP connections agents get to see. Empty selects all of them. An exclusion goes before
+/// every inclusion; where both ports and prefixes are included, a connection has to have one of
+/// each.
 ///
-/// The kernel's side knows no connections, so a port is the server's or the client's, and an address that of either end.
+/// The kernel's side knows no connections, so a port is the server's or the client's, and an
+/// address that of either end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// If there are any, only connections with one of these ports.
@@ -83,7 +85,8 @@ impl FromStr for Prefix {
         let len = len.map_or(Ok(longest), str::parse).map_err(|_| wrong())?;
         let bits = u128::from_be_bytes(Ipv6Addr::from(mapped(address)).octets());
         let prefix = Self::new(address, len).ok_or_else(wrong)?;
-        // Bits behind the prefix are a slip of the pen more often than not; `ip route` refuses them too.
+        // Bits behind the prefix are a slip of the pen more often than not; `ip route` refuses them
+        // too.
         let behind = u32::from(longest - len);
         let is_clean = behind == 128 || bits & ((1 << behind) - 1) == 0;
         if len == 0 && address.is_unspecified() || is_clean { Ok(prefix) } else { Err(wrong()) }

@@ -1,4 +1,5 @@
-//! The gateway of a trial: the daemon itself, in the edge's namespace, and what its link layers tell it.
+//! The gateway of a trial: the daemon itself, in the edge's namespace, and what its link layers
+//! tell it.
 
 use lasthop_agent::LinkSenses;
 use lasthop_scenario::{LinkModel, Scenario};
@@ -13,12 +14,12 @@ use crate::gateway::plan::{AgentMaker, RulePlan, Surroundings};
 use crate::gateway::selector::Selector;
 use crate::gateway::{Gateway, Start};
 
-/// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second: what a loop misses that is held up
-/// for 100 ms fits, and a turn that takes all of it is short.
+/// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second:
+/// what a loop misses that is held up for 100 ms fits, and a turn that takes all of it is short.
 const FATES: usize = 1024;
 
-/// Starts a gateway with schemes at the edge of a site, on the best backend that there is; `agent` in place of their own, if
-/// there is one. Also says what the agent needs to see of the link layer.
+/// Starts a gateway with schemes at the edge of a site, on the best backend that there is; `agent`
+/// in place of their own, if there is one. Also says what the agent needs to see of the link layer.
 pub(super) fn start(
     scenario: &Scenario,
     edge: usize,
@@ -55,8 +56,9 @@ fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
     offered.fold(LinkSenses::all(), LinkSenses::intersection)
 }
 
-/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links; `transmitters` are what
-/// transmits for it on them in the model. What becomes of the clients' own frames is not for an access point to know.
+/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links;
+/// `transmitters` are what transmits for it on them in the model. What becomes of the clients' own
+/// frames is not for an access point to know.
 pub(super) fn listen(
     gateway: &Gateway,
     emulator: &mut Emulator,

@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::clock;
 use crate::namespace::Namespace;
 
-/// Between two echo requests. Each takes air as a segment does, or nearly: 50 a second cost a download among ten 802.11b stations a
-/// quarter of its goodput, for they have to get the medium as often.
+/// Between two echo requests. Each takes air as a segment does, or nearly: 50 a second cost a
+/// download among ten 802.11b stations a quarter of its goodput, for they have to get the medium as
+/// often.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Between two looks at whether the work is done.
 const LOOK: Duration = Duration::from_millis(20);
@@ -39,7 +40,8 @@ impl RoundTrips {
     }
 }
 
-/// Sends an echo request every 200 ms from one host to another while `work` runs; returns what both brought.
+/// Sends an echo request every 200 ms from one host to another while `work` runs; returns what both
+/// brought.
 pub fn beside<R: Send>(
     from: &Namespace,
     to: (&Namespace, IpAddr),

@@ -26,7 +26,8 @@ pub struct Case {
     pub(super) scheme_index: usize,
 }
 
-/// Every run of a scenario: for each flow between real hosts and congestion control, the schemes in turn, each with every seed.
+/// Every run of a scenario: for each flow between real hosts and congestion control, the schemes in
+/// turn, each with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
     let flows = scenario.flows.iter().enumerate();

@@ -1,4 +1,5 @@
-//! What the simulator has for the same run: the same links, schemes and background, with its own TCP in the place of the kernel's.
+//! What the simulator has for the same run: the same links, schemes and background, with its own
+//! TCP in the place of the kernel's.
 
 #[cfg(test)]
 mod tests;
@@ -9,8 +10,8 @@ use lasthop_tcp::Congestion;
 
 use super::plan::Case;
 
-/// The simulator's goodput for a case, counted as the trial counts it, in bits a second; `None` for a congestion control that the simulator
-/// does not have.
+/// The simulator's goodput for a case, counted as the trial counts it, in bits a second; `None` for
+/// a congestion control that the simulator does not have.
 ///
 /// The flow's TCP is the scenario's but for its congestion control.
 pub fn goodput_bps(scenario: &Scenario, case: &Case) -> Result<Option<f64>, BuildError> {
@@ -47,7 +48,8 @@ pub fn goodput_bps(scenario: &Scenario, case: &Case) -> Result<Option<f64>, Buil
     Ok(Some(octets as f64 * 8.0 / end.since(settled).as_secs_f64()))
 }
 
-/// The simulator's congestion control that is the kernel's of this name, as far as it goes. Linux's Reno counts what is acknowledged.
+/// The simulator's congestion control that is the kernel's of this name, as far as it goes. Linux's
+/// Reno counts what is acknowledged.
 fn congestion(name: &str) -> Option<Congestion> {
     match name {
         "cubic" => Some(Congestion::Cubic),

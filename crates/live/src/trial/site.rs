@@ -52,7 +52,8 @@ pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
     })
 }
 
-/// What a link's device is called on both its hosts: the link's name, or its number where that cannot be.
+/// What a link's device is called on both its hosts: the link's name, or its number where that
+/// cannot be.
 pub fn device_name(link: &LinkModel, index: usize) -> String {
     let name = link.name();
     // A dot in a device's name is a step of its sysctl's.
@@ -112,7 +113,8 @@ impl Site {
             for end in ends(scenario).filter(|end| end.node == node) {
                 let device = device_name(&scenario.links[end.link], end.link);
                 commands.push(format!("address add {}/24 dev {device}", address(end)));
-                // The emulator delivers whatever comes in at the other end: nobody has to be asked for.
+                // The emulator delivers whatever comes in at the other end: nobody has to be asked
+                // for.
                 commands.push(format!("link set {device} arp off up"));
             }
             let next_hops = next_hops(scenario, node);

@@ -192,7 +192,8 @@ const PIECE: usize = 128 * 1024;
 /// The pattern's period; prime, so that an octet out of place is the wrong one.
 const PERIOD: u64 = 65_521;
 
-/// What is sent: octet `i` is `pattern()[i % PERIOD]`; long enough for a piece from anywhere in the period.
+/// What is sent: octet `i` is `pattern()[i % PERIOD]`; long enough for a piece from anywhere in the
+/// period.
 fn pattern() -> Vec<u8> {
     let mut state: u32 = 0x9e37_79b9;
     let period: Vec<u8> = (0..PERIOD)

@@ -7,13 +7,15 @@ use crate::emulator::summary::LARGEST_MEDIAN;
 use crate::gateway::packet_loop::LoopReport;
 use crate::gateway::punctuality::KeptWaiting;
 
-/// A gateway that is away for so long has missed frames: they went past it, because its heartbeat had gone stale.
+/// A gateway that is away for so long has missed frames: they went past it, because its heartbeat
+/// had gone stale.
 pub const LARGEST_ABSENCE: Duration = Duration::from_millis(60);
-/// What a gateway stands still is taken from the flow: as a part of the run it is what the goodput may be wrong by. Runs of one scheme with
-/// different seeds lie further apart than this.
+/// What a gateway stands still is taken from the flow: as a part of the run it is what the goodput
+/// may be wrong by. Runs of one scheme with different seeds lie further apart than this.
 pub const LARGEST_PART_AWAY: f64 = 0.01;
 
-/// What a gateway waits for a processor each time adds to every round trip, as the emulator's lateness does.
+/// What a gateway waits for a processor each time adds to every round trip, as the emulator's
+/// lateness does.
 pub const LARGEST_MEAN_WAIT: Duration = LARGEST_MEDIAN;
 
 /// Why a run is not to be believed; each a sentence, none if it is.

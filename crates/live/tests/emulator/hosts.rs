@@ -41,8 +41,8 @@ pub fn world(seed: u64, direction: &Direction, delay: Duration) -> (World, [Node
 }
 
 impl Hosts {
-    /// Two hosts at the ends of a world: 192.0.2.1 and `2001:db8::1` near, .2 and `::2` far. Hosts without IPv6 send nothing of their own
-    /// accord.
+    /// Two hosts at the ends of a world: 192.0.2.1 and `2001:db8::1` near, .2 and `::2` far. Hosts
+    /// without IPv6 send nothing of their own accord.
     pub fn around(world: World, [near_node, far_node]: [NodeId; 2], with_v6: bool) -> (Self, Emulator) {
         let hosts =
             Self { near: Namespace::new("near").expect("root"), far: Namespace::new("far").expect("root") };

@@ -1,4 +1,5 @@
-//! Server, gateway and client on this machine, and a packet loop in the gateway that sends everything on.
+//! Server, gateway and client on this machine, and a packet loop in the gateway that sends
+//! everything on.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 
@@ -95,7 +96,8 @@ impl Hosts {
         hosts
     }
 
-    /// The server's own timer runs out after 20 ms and not after 200, so that a gap in a transfer is the gap in the path.
+    /// The server's own timer runs out after 20 ms and not after 200, so that a gap in a transfer
+    /// is the gap in the path.
     pub fn with_hasty_server(self) -> Self {
         self.server.ip(&["route add 10.77.2.0/24 via 10.77.1.1 rto_min 20ms"]).expect("a route");
         self
@@ -144,7 +146,8 @@ impl Hosts {
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "the ICMP error arrives");
     }
 
-    /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was sent.
+    /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was
+    /// sent.
     pub fn send_tagged(&self, tags: &[u8]) {
         let address = |octets: [u8; 4]| IpAddr::from(octets);
         let tcp = Tcp { source_port: 1, destination_port: 2, ..Tcp::default() };
@@ -287,7 +290,8 @@ fn bound<Socket: Send>(host: &Namespace, bind: impl Fn() -> io::Result<Socket> +
     }
 }
 
-/// Asserts that this holds before long. A test that starts a process at the same time holds our files for a moment, between fork and exec.
+/// Asserts that this holds before long. A test that starts a process at the same time holds our
+/// files for a moment, between fork and exec.
 pub fn assert_soon(mut holds: impl FnMut() -> Result<(), String>) {
     let deadline = Instant::now() + PATIENCE;
     while let Err(message) = holds() {
@@ -363,7 +367,8 @@ impl Flow {
         self.server.read_exact(&mut [0; 6]).expect("it arrives");
     }
 
-    /// Sends without a pause for so long; the longest time in which nothing came, and how much came.
+    /// Sends without a pause for so long; the longest time in which nothing came, and how much
+    /// came.
     pub fn longest_gap(self, duration: Duration, meanwhile: impl FnOnce()) -> (Duration, usize) {
         let Self { mut server, mut client } = self;
         let (stop, stopped) = mpsc::channel::<()>();
@@ -455,7 +460,8 @@ impl Seen {
         }
     }
 
-    /// The other ends of connections of the client at this address, each of which came from both sides.
+    /// The other ends of connections of the client at this address, each of which came from both
+    /// sides.
     pub fn two_way(&self, client: &str) -> Vec<SocketAddr> {
         let client: IpAddr = client.parse().expect("an address");
         let connections = self.connections.lock().expect("nobody panicked");

@@ -8,7 +8,8 @@ use std::os::fd::AsRawFd;
 /// A stage that an octet passed on its way out, and the octet's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
-    /// `SCM_TSTAMP_SND` (0): given to the network card; `SCM_TSTAMP_SCHED` (1): given to a queueing discipline.
+    /// `SCM_TSTAMP_SND` (0): given to the network card; `SCM_TSTAMP_SCHED` (1): given to a queueing
+    /// discipline.
     pub stage: u32,
     pub octet: u32,
 }

@@ -10,9 +10,10 @@ use super::{PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP, parse};
 use crate::header::Ip;
 use crate::packet::{Packet, Transport};
 
-/// Whether the IPv4 header checksum and the transport checksum of this packet are right, as its receiver would check them. A UDP
-/// checksum of zero means "none" over IPv4 (RFC 768) and is wrong over IPv6 (RFC 8200, section 8.1). Of an opaque packet only
-/// the IPv4 header is checked. Octets that are no IP packet are not right.
+/// Whether the IPv4 header checksum and the transport checksum of this packet are right, as its
+/// receiver would check them. A UDP checksum of zero means "none" over IPv4 (RFC 768) and is wrong
+/// over IPv6 (RFC 8200, section 8.1). Of an opaque packet only the IPv4 header is checked. Octets
+/// that are no IP packet are not right.
 pub fn checksums_are_right(octets: &[u8]) -> bool {
     let Ok(packet) = parse(Bytes::copy_from_slice(octets)) else {
         return false;
@@ -20,8 +21,9 @@ pub fn checksums_are_right(octets: &[u8]) -> bool {
     header_checksum_is_right(&packet) && transport_checksum_is_right(&packet)
 }
 
-/// Whether the IPv4 header checksum is right in the octets that the packet came in. IPv6 has none, and a packet that was edited
-/// or is of our own making gets a right one when it is written: both are right.
+/// Whether the IPv4 header checksum is right in the octets that the packet came in. IPv6 has none,
+/// and a packet that was edited or is of our own making gets a right one when it is written: both
+/// are right.
 pub fn header_checksum_is_right(packet: &Packet) -> bool {
     packet.original().is_none_or(|octets| !is_v4(packet) || internet_checksum(header_and_body(octets).0) == 0)
 }
@@ -51,8 +53,9 @@ pub(super) fn header_and_body(octets: &[u8]) -> (&[u8], &[u8]) {
     octets.split_at(header_len)
 }
 
-/// The checksum of a transport header and what follows it, over whatever stands in the checksum field: write it there if that was
-/// zero; 0 if a right one stood there. ICMP over IPv4 has no pseudo header (RFC 792), all others have.
+/// The checksum of a transport header and what follows it, over whatever stands in the checksum
+/// field: write it there if that was zero; 0 if a right one stood there. ICMP over IPv4 has no
+/// pseudo header (RFC 792), all others have.
 pub(super) fn transport_checksum(ip: &Ip, protocol: u8, body: &[u8]) -> u16 {
     let sum = if protocol == PROTOCOL_ICMP {
         Sum16BitWords::new()
@@ -62,7 +65,8 @@ pub(super) fn transport_checksum(ip: &Ip, protocol: u8, body: &[u8]) -> u16 {
     finish(&sum.add_slice(body))
 }
 
-/// What stands in the checksum field where a network card is to do the rest: the pseudo header's sum, not complemented.
+/// What stands in the checksum field where a network card is to do the rest: the pseudo header's
+/// sum, not complemented.
 pub(super) fn partial_checksum(ip: &Ip, protocol: u8, len: usize) -> u16 {
     !finish(&pseudo_header(ip, protocol, len))
 }
@@ -73,7 +77,8 @@ fn pseudo_header(ip: &Ip, protocol: u8, len: usize) -> Sum16BitWords {
         IpAddr::V4(source) => sum.add_4bytes(source.octets()).add_4bytes(destination_v4(ip).octets()),
         IpAddr::V6(source) => sum.add_16bytes(source.octets()).add_16bytes(destination_v6(ip).octets()),
     };
-    // IPv6 has a length of 32 bits (RFC 8200, section 8.1); IPv4 has 16, which is the same sum for all that fits.
+    // IPv6 has a length of 32 bits (RFC 8200, section 8.1); IPv4 has 16, which is the same sum for
+    // all that fits.
     sum.add_4bytes((len as u32).to_be_bytes()).add_2bytes([0, protocol])
 }
 

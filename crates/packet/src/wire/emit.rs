@@ -10,16 +10,18 @@ use crate::header::{Ip, Tcp};
 use crate::packet::{Carried, Packet, Transport};
 use crate::payload::Payload;
 
-/// The octets of a packet: as they came if it was parsed and nobody edited it, otherwise written anew with right lengths and
-/// checksums.
+/// The octets of a packet: as they came if it was parsed and nobody edited it, otherwise written
+/// anew with right lengths and checksums.
 ///
 /// - IPv4 has "don't fragment" set, unless the packet came without it.
-/// - TCP options come in the order of Linux (maximum segment size, SACK permitted, timestamps, window scale, SACK, unknown
-///   ones), each aligned with NOPs (RFC 7323, appendix A), or packed if they would not fit in 40 octets otherwise. If they do
-///   not fit at all, the unknown ones are left out, then SACK blocks from the last.
+/// - TCP options come in the order of Linux (maximum segment size, SACK permitted, timestamps,
+///   window scale, SACK, unknown ones), each aligned with NOPs (RFC 7323, appendix A), or packed if
+///   they would not fit in 40 octets otherwise. If they do not fit at all, the unknown ones are
+///   left out, then SACK blocks from the last.
 /// - A UDP checksum that comes out as zero is written as 0xffff (RFC 768).
-/// - A packet above 65,535 octets (IPv4) or with more than that behind the header (IPv6) has a length field of 0, as super-packets
-///   have in Linux. It is for a segmenting network card only; [`super::parse`] refuses it.
+/// - A packet above 65,535 octets (IPv4) or with more than that behind the header (IPv6) has a
+///   length field of 0, as super-packets have in Linux. It is for a segmenting network card only;
+///   [`super::parse`] refuses it.
 pub fn emit(packet: &Packet) -> Bytes {
     match packet.original() {
         Some(original) => original.clone(),
@@ -27,12 +29,13 @@ pub fn emit(packet: &Packet) -> Bytes {
     }
 }
 
-/// A TCP segment for somebody who will complete its checksum, such as a network card that also cuts it into segments: behind
-/// `link_header`, the packet as [`emit`] writes it, but with only the pseudo header's sum in the checksum field. The IPv4 header
-/// checksum is complete. One that came with whatever checksum and was not edited is the same otherwise.
+/// A TCP segment for somebody who will complete its checksum, such as a network card that also cuts
+/// it into segments: behind `link_header`, the packet as [`emit`] writes it, but with only the
+/// pseudo header's sum in the checksum field. The IPv4 header checksum is complete. One that came
+/// with whatever checksum and was not edited is the same otherwise.
 ///
-/// `None` if it is not TCP, or too large for the length field: more than 65,535 octets (and so for IPv6 too, where 40 more would fit,
-/// because the kernel's own limit for a super-packet is that).
+/// `None` if it is not TCP, or too large for the length field: more than 65,535 octets (and so for
+/// IPv6 too, where 40 more would fit, because the kernel's own limit for a super-packet is that).
 pub fn emit_for_offload(packet: &Packet, link_header: &[u8]) -> Option<Vec<u8>> {
     packet.tcp()?;
     if packet.len() > usize::from(u16::MAX) {
@@ -79,7 +82,8 @@ fn write(packet: &Packet) -> Vec<u8> {
     out
 }
 
-/// Appends the IP header and the transport header with a checksum of zero; returns where in `out` that checksum belongs.
+/// Appends the IP header and the transport header with a checksum of zero; returns where in `out`
+/// that checksum belongs.
 fn write_headers(packet: &Packet, out: &mut Vec<u8>) -> Option<usize> {
     let len = packet.len();
     match packet.ip().source {
@@ -114,7 +118,8 @@ fn write_ipv6(packet: &Packet, source: Ipv6Addr, behind_header: usize, out: &mut
     out.extend_from_slice(&destination_v6(ip).octets());
 }
 
-/// Appends the transport header with a checksum of zero; returns where in `out` the checksum belongs.
+/// Appends the transport header with a checksum of zero; returns where in `out` the checksum
+/// belongs.
 fn write_transport(packet: &Packet, out: &mut Vec<u8>) -> Option<usize> {
     let start = out.len();
     match packet.transport() {

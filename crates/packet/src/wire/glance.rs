@@ -8,7 +8,8 @@ use crate::packet::FlowKey;
 /// Where an IPv6 header without extensions ends.
 const IPV6_HEADER: usize = 40;
 
-/// Addresses and ports of what looks like a TCP segment in an IP packet. Nothing is checked: [`super::parse`] may find that it is none.
+/// Addresses and ports of what looks like a TCP segment in an IP packet. Nothing is checked:
+/// [`super::parse`] may find that it is none.
 pub fn glance(octets: &[u8]) -> Option<FlowKey> {
     let (protocol, source, destination, ports_at): (u8, IpAddr, IpAddr, usize) = match octets.first()? >> 4 {
         4 => {

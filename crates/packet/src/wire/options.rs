@@ -12,12 +12,13 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Octets of options that a TCP header has room for (RFC 9293, section 3.1: a data offset of at most 15 words).
+/// Octets of options that a TCP header has room for (RFC 9293, section 3.1: a data offset of at
+/// most 15 words).
 const ROOM: usize = 40;
 
-/// Reads the options of a TCP header; `None` if an option's length octet is missing, below two, or beyond the header. An
-/// option of a known kind that is odd (a wrong length, a second of its kind) is kept with the unknown ones. Nothing behind an
-/// end-of-options octet is read.
+/// Reads the options of a TCP header; `None` if an option's length octet is missing, below two, or
+/// beyond the header. An option of a known kind that is odd (a wrong length, a second of its kind)
+/// is kept with the unknown ones. Nothing behind an end-of-options octet is read.
 pub(super) fn read(mut octets: &[u8]) -> Option<TcpOptions> {
     let mut options = TcpOptions::default();
     let mut unknown = Vec::new();
@@ -72,11 +73,12 @@ fn word(octets: &[u8]) -> u32 {
 
 /// Which options are written and how; [`TcpOptions::len`] and [`Layout::write`] both follow it.
 ///
-/// The order is that of Linux: maximum segment size, SACK permitted, timestamps, window scale, SACK, then the unknown ones.
-/// Each starts so that its fields lie on words, with NOPs before it, as RFC 7323, appendix A recommends (receivers have a fast
-/// path for exactly that). If they do not fit in 40 octets so, they are packed without NOPs; if not even so, the unknown ones are
-/// left out, then SACK blocks from the last: RFC 2018, section 4 puts the block that matters most first. What a header had room
-/// for when it came, it has room for again.
+/// The order is that of Linux: maximum segment size, SACK permitted, timestamps, window scale,
+/// SACK, then the unknown ones. Each starts so that its fields lie on words, with NOPs before it,
+/// as RFC 7323, appendix A recommends (receivers have a fast path for exactly that). If they do not
+/// fit in 40 octets so, they are packed without NOPs; if not even so, the unknown ones are left
+/// out, then SACK blocks from the last: RFC 2018, section 4 puts the block that matters most first.
+/// What a header had room for when it came, it has room for again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     is_aligned: bool,

@@ -31,7 +31,8 @@ pub enum ParseError {
         /// Octets that there are.
         have: usize,
     },
-    /// The IPv4 header is said to be shorter than its fixed part of 20 octets, or longer than the packet.
+    /// The IPv4 header is said to be shorter than its fixed part of 20 octets, or longer than the
+    /// packet.
     #[error(
         "the IPv4 header length is {header} octets in a packet of {total}; it must be at least 20 and at most the packet"
     )]
@@ -41,8 +42,9 @@ pub enum ParseError {
         /// Octets of the packet, from the total length field.
         total: usize,
     },
-    /// The length field is zero although more follows: an IPv6 jumbogram (RFC 2675) or a super-packet of the Linux kernel above
-    /// 65,535 octets ("BIG TCP"). Where it ends is written elsewhere, so nothing can be cut off safely.
+    /// The length field is zero although more follows: an IPv6 jumbogram (RFC 2675) or a
+    /// super-packet of the Linux kernel above 65,535 octets ("BIG TCP"). Where it ends is written
+    /// elsewhere, so nothing can be cut off safely.
     #[error("the IPv{version} length field is 0: a jumbogram, or a super-packet above 65535 octets")]
     LengthUnstated {
         /// IP version.
@@ -58,11 +60,12 @@ pub enum ParseError {
     },
 }
 
-/// Reads an IP packet. Octets behind the end that the IP header states (Ethernet padding) are cut off. Octets are an error only
-/// if there is no whole IP packet in them; anything inside that is not understood is [`Transport::Opaque`].
+/// Reads an IP packet. Octets behind the end that the IP header states (Ethernet padding) are cut
+/// off. Octets are an error only if there is no whole IP packet in them; anything inside that is
+/// not understood is [`Transport::Opaque`].
 ///
-/// Checksums are not looked at: a kernel hands out packets whose checksum the network card will fill in, and only the caller
-/// knows. See [`super::checksums_are_right`].
+/// Checksums are not looked at: a kernel hands out packets whose checksum the network card will
+/// fill in, and only the caller knows. See [`super::checksums_are_right`].
 ///
 /// A payload of octets shares the memory of `octets`.
 pub fn parse(octets: Bytes) -> Result<Packet, ParseError> {
@@ -91,7 +94,8 @@ struct IpHeader {
     total_len: usize,
     /// Protocol, or next header.
     protocol: u8,
-    /// Whether the header says nothing that [`Ip`] and [`Carried`] cannot hold: no options, no fragment, no reserved flag.
+    /// Whether the header says nothing that [`Ip`] and [`Carried`] cannot hold: no options, no
+    /// fragment, no reserved flag.
     is_plain: bool,
     carried: Carried,
 }
@@ -144,7 +148,8 @@ impl IpHeader {
         })?;
         let protocol = header.next_header().0;
         let total_len = 40 + usize::from(header.payload_length());
-        // Forty octets that announce something behind them may be cut to nothing, but not if that something is there.
+        // Forty octets that announce something behind them may be cut to nothing, but not if that
+        // something is there.
         if total_len == 40 && have > 40 && protocol != NO_NEXT_HEADER {
             return Err(ParseError::LengthUnstated { version: 6 });
         }
@@ -168,7 +173,8 @@ impl IpHeader {
     }
 }
 
-/// The transport header of `body` and its length in octets; `None` if anything about it is not understood.
+/// The transport header of `body` and its length in octets; `None` if anything about it is not
+/// understood.
 fn read_transport(header: &IpHeader, body: &[u8], carried: &mut Carried) -> Option<(Transport, usize)> {
     match (header.protocol, header.ip.source.is_ipv4()) {
         (PROTOCOL_TCP, _) => read_tcp(body, carried),
@@ -195,7 +201,8 @@ fn read_tcp(body: &[u8], carried: &mut Carried) -> Option<(Transport, usize)> {
     Some((Transport::Tcp(tcp), header.slice().len()))
 }
 
-/// A datagram shorter than what IP carries has something behind it (RFC 9868 puts options there) and is left alone.
+/// A datagram shorter than what IP carries has something behind it (RFC 9868 puts options there)
+/// and is left alone.
 fn read_udp(body: &[u8]) -> Option<(Transport, usize)> {
     let header = UdpHeaderSlice::from_slice(body).ok()?;
     if usize::from(header.length()) != body.len() {

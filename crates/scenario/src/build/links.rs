@@ -1,4 +1,5 @@
-//! A scenario's links alone, for real hosts to be at their ends; and what stays in the model as background.
+//! A scenario's links alone, for real hosts to be at their ends; and what stays in the model as
+//! background.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,9 +18,11 @@ use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 pub struct BuiltLinks {
     /// The world at time zero.
     pub world: World,
-    /// The two ends of each link, in the scenario's order: external nodes of its own, or what is simulated there.
+    /// The two ends of each link, in the scenario's order: external nodes of its own, or what is
+    /// simulated there.
     pub ends: Vec<(NodeId, NodeId)>,
-    /// The two nodes that transmit on each link: its ends, but for links of 802.11 cells, where a station may have several links.
+    /// The two nodes that transmit on each link: its ends, but for links of 802.11 cells, where a
+    /// station may have several links.
     pub transmitters: Vec<(NodeId, NodeId)>,
     /// The links.
     pub links: Vec<LinkId>,
@@ -30,21 +33,25 @@ pub struct BuiltLinks {
 /// What is known of the real hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct RealHosts<'a> {
-    /// Index of the node whose agents run on its own host; their links to what is simulated excepted.
+    /// Index of the node whose agents run on its own host; their links to what is simulated
+    /// excepted.
     pub gateway: usize,
-    /// The address of each node's host, by the nodes' indices; that of a node that is simulated does not matter.
+    /// The address of each node's host, by the nodes' indices; that of a node that is simulated
+    /// does not matter.
     pub addresses: &'a [IpAddr],
 }
 
 impl Scenario {
-    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at their ends: nodes and flows
-    /// are the caller's. But what is simulated ([`crate::model::Trial::simulated`]) is in the world whole, with its flows.
+    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at
+    /// their ends: nodes and flows are the caller's. But what is simulated
+    /// ([`crate::model::Trial::simulated`]) is in the world whole, with its flows.
     ///
-    /// A scheme's agents are in the world, at the ends of its links, as those of [`Self::build`] are, and as if each were in the driver of
-    /// its host's radio. Only those of the gateway at links to real hosts are the caller's.
+    /// A scheme's agents are in the world, at the ends of its links, as those of [`Self::build`]
+    /// are, and as if each were in the driver of its host's radio. Only those of the gateway at
+    /// links to real hosts are the caller's.
     ///
-    /// A station of an 802.11 cell is one node however many links it has; each of its links' ends is joined to it by a wire that takes
-    /// some nanoseconds.
+    /// A station of an 802.11 cell is one node however many links it has; each of its links' ends
+    /// is joined to it by a wire that takes some nanoseconds.
     pub fn build_links(
         &self,
         scheme: &SchemeChoice,
@@ -106,7 +113,8 @@ impl Scenario {
 struct Site<'a> {
     scenario: &'a Scenario,
     world: World,
-    /// The nodes of the scenario that are nodes here: what is simulated, stations, and what simulated links lead to.
+    /// The nodes of the scenario that are nodes here: what is simulated, stations, and what
+    /// simulated links lead to.
     nodes: BTreeMap<usize, NodeId>,
 }
 

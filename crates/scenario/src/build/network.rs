@@ -1,5 +1,5 @@
-//! What the nodes and links of a scenario come to: routes and roles, seats for agents. No scheme and no seed
-//! changes any of it.
+//! What the nodes and links of a scenario come to: routes and roles, seats for agents. No scheme
+//! and no seed changes any of it.
 
 use lasthop_schemes::Seat;
 use lasthop_sim::NodeConfig;
@@ -63,7 +63,8 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// No way by hand closes a circle. Shortest ways alone close none, so that every circle has one by hand on it.
+    /// No way by hand closes a circle. Shortest ways alone close none, so that every circle has one
+    /// by hand on it.
     fn check_circles(&self) -> Result<(), BuildError> {
         let Self { scenario, routes, .. } = self;
         match scenario.routes.iter().find(|route| routes.goes_in_circles(route.node, route.destination)) {

@@ -17,8 +17,9 @@ pub(crate) fn of_stations(scenario: &Scenario, seed: u64) -> Result<Vec<Vec<Posi
     scenario.wlans.iter().map(|model| places(model, seed)).collect()
 }
 
-/// The stations' places, in their order: drawn for this seed, or as they are given. Whether a draw is good enough depends on the two stations
-/// that are to be apart alone; the others' places are as they fall.
+/// The stations' places, in their order: drawn for this seed, or as they are given. Whether a draw
+/// is good enough depends on the two stations that are to be apart alone; the others' places are as
+/// they fall.
 fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
     let Some(placement) = model.placement else {
         return Ok(model.stations.iter().map(|station| station.config.position).collect());

@@ -1,5 +1,5 @@
-//! Seats for agents: every node with the wireless links that it watches, and every router of the wired
-//! network with its links on the way to mobile hosts.
+//! Seats for agents: every node with the wireless links that it watches, and every router of the
+//! wired network with its links on the way to mobile hosts.
 
 use std::collections::BTreeMap;
 
@@ -51,8 +51,9 @@ impl<N: Copy + Ord> Seats<N> {
         self.vacancies[at].watched.push(link);
     }
 
-    /// Watches the wired routers' links on the way to mobile hosts. `nodes` are those of the network, each
-    /// with its index in the scenario; `next_link` finds the link from one of them towards another.
+    /// Watches the wired routers' links on the way to mobile hosts. `nodes` are those of the
+    /// network, each with its index in the scenario; `next_link` finds the link from one of them
+    /// towards another.
     pub(super) fn watch_at_routers(
         &mut self,
         nodes: &[(usize, N, Seat)],
@@ -70,7 +71,8 @@ impl<N: Copy + Ord> Seats<N> {
         }
     }
 
-    /// A scheme's agents for these seats, if the links that each is to watch show it what it needs to see.
+    /// A scheme's agents for these seats, if the links that each is to watch show it what it needs
+    /// to see.
     pub(super) fn agents(
         &self,
         scenario: &Scenario,
@@ -103,7 +105,8 @@ impl<N> SeatedAgent<N> {
         let Self { node: at, watched, agent } = self;
         let watched: Vec<LinkId> = watched.into_iter().map(|link| links[link]).collect();
         let attached = world.attach(node(at), &watched, agent);
-        // What it watches are links of its node, which has no other seat, and they show what it needs.
+        // What it watches are links of its node, which has no other seat, and they show what it
+        // needs.
         attached.expect("the agent was checked against its seat");
     }
 }

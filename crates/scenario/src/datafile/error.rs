@@ -54,7 +54,8 @@ impl Problem {
     }
 }
 
-/// What stands in a file, as a message quotes it: cut, and nothing in it that a terminal would obey.
+/// What stands in a file, as a message quotes it: cut, and nothing in it that a terminal would
+/// obey.
 pub(super) fn quoted(found: &str) -> String {
     let cut: String = found.chars().take(40).collect();
     let dots = if cut.len() < found.len() { "..." } else { "" };

@@ -18,9 +18,9 @@ use super::periodic::Periodic;
 use crate::build::Built;
 
 /// Writes a line an event: the clock in ms, the kind, and what appendix B.4 has of it. A frame is
-/// `<from, to, number, -1, DATA>`, where, as there, each transmission has a number of its own; a link-layer acknowledgment
-/// `<from, to, -1, number, ACK>`; a packet `<source, destination>`; a segment `<sequence number, acknowledgment number, octets,
-/// DATA or ACK>`. For example
+/// `<from, to, number, -1, DATA>`, where, as there, each transmission has a number of its own; a
+/// link-layer acknowledgment `<from, to, -1, number, ACK>`; a packet `<source, destination>`; a
+/// segment `<sequence number, acknowledgment number, octets, DATA or ACK>`. For example
 ///
 /// ```text
 /// 945 corrupted frame <212, 213, 15, -1, DATA> packet <211, 213> segment <15360, -1, 1024, DATA>
@@ -201,7 +201,8 @@ impl Output {
     }
 }
 
-/// The thesis numbers transmissions, our link layer frames: this counts the former, from 0 on each link and direction.
+/// The thesis numbers transmissions, our link layer frames: this counts the former, from 0 on each
+/// link and direction.
 #[derive(Debug, Default)]
 struct FrameNumbers(BTreeMap<(LinkId, NodeId), (u64, NodeId)>);
 

@@ -7,7 +7,8 @@ use thiserror::Error;
 use super::periodic::Periodic;
 
 bitflags! {
-    /// Kinds of events in the event trace; their names on the command line are the constants' in lower case with hyphens.
+    /// Kinds of events in the event trace; their names on the command line are the constants' in
+    /// lower case with hyphens.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct EventKinds: u16 {
         /// A frame's transmission meets the bad state.
@@ -52,7 +53,8 @@ pub struct UnknownEvent {
 }
 
 impl EventKinds {
-    /// What goes wrong, and what is done about it: the kinds in the thesis's sample, and control messages.
+    /// What goes wrong, and what is done about it: the kinds in the thesis's sample, and control
+    /// messages.
     pub const DEFAULT: Self = Self::CORRUPTED
         .union(Self::GIVEN_UP)
         .union(Self::RETRANSMITTED)

@@ -147,7 +147,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Makes links share a medium; `Some` if they would have to share it in a way that is not there yet.
+    /// Makes links share a medium; `Some` if they would have to share it in a way that is not there
+    /// yet.
     pub(super) fn share_links(&mut self, block: &Block<'_>) -> Result<Option<Problem>, Problem> {
         let (ids, others): (Vec<_>, Vec<_>) =
             block.attributes.iter().partition(|attribute| attribute.key == "link_id");
@@ -185,7 +186,8 @@ impl Draft {
         }
     }
 
-    /// Which part of the network each node is in: there is a way between two nodes of one part and between no others.
+    /// Which part of the network each node is in: there is a way between two nodes of one part and
+    /// between no others.
     pub(super) fn parts(&self) -> Vec<usize> {
         let mut parent: Vec<usize> = (0..self.scenario.nodes.len()).collect();
         for link in &self.scenario.links {
@@ -216,8 +218,9 @@ struct CommonAttributes {
 /// Octets of an acknowledgment frame of the link layer: an 802.11 ACK has 14.
 const ACK_OCTETS: u32 = 14;
 
-/// Stop-and-wait, with eight attempts after the first. The sender waits one tick longer than an acknowledgment takes: at 1 Mbit/s and
-/// 1 ms an attempt that fails takes 11 ms and one that succeeds 10 ms, as in appendix B.4.
+/// Stop-and-wait, with eight attempts after the first. The sender waits one tick longer than an
+/// acknowledgment takes: at 1 Mbit/s and 1 ms an attempt that fails takes 11 ms and one that
+/// succeeds 10 ms, as in appendix B.4.
 fn link_layer(link: &CommonAttributes) -> LinkLayer {
     let ack_time = cut_to_ticks(link.rate.transmission_time(u64::from(ACK_OCTETS)), CLOCK);
     let timeout = link.latency * 2 + ack_time + CLOCK;

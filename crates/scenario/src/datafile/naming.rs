@@ -1,4 +1,5 @@
-//! What the thesis calls things: node ids for addresses, octets counted from 0 for sequence numbers.
+//! What the thesis calls things: node ids for addresses, octets counted from 0 for sequence
+//! numbers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -110,8 +111,9 @@ impl Names {
     }
 }
 
-/// A packet as a line of the event trace has it (appendix B.4): the ids of its two hosts, and of its segment sequence number,
-/// acknowledgment number, length and type, -1 for a number that means nothing in a transfer one way.
+/// A packet as a line of the event trace has it (appendix B.4): the ids of its two hosts, and of
+/// its segment sequence number, acknowledgment number, length and type, -1 for a number that means
+/// nothing in a transfer one way.
 pub(super) struct Described<'a> {
     names: &'a Names,
     packet: &'a Packet,

@@ -53,7 +53,8 @@ impl Sort {
         match self {
             Self::BaseStation => None,
             Self::WirelessSource | Self::WirelessSink => Some(Role::MobileHost),
-            // Only nodes with the reliable link layer generate control information; where no agent goes, the role says.
+            // Only nodes with the reliable link layer generate control information; where no agent
+            // goes, the role says.
             Self::WiredSource | Self::NormalRouter | Self::WiredSink => Some(Role::FixedHost),
         }
     }

@@ -11,12 +11,14 @@ use super::{DataFile, EventKinds, EventTrace, ParameterTraces, StateRecorder};
 use crate::build::Built;
 
 impl DataFile {
-    /// The observers of a run of this file's scenario, just built: add them with [`lasthop_sim::World::observe`], and after the run
-    /// call [`Observer::finish`] on each of what [`lasthop_sim::World::take_observers`] gives back. No file appears under its name
-    /// before that.
+    /// The observers of a run of this file's scenario, just built: add them with
+    /// [`lasthop_sim::World::observe`], and after the run call [`Observer::finish`] on each of what
+    /// [`lasthop_sim::World::take_observers`] gives back. No file appears under its name before
+    /// that.
     ///
-    /// - `out`: the directory for the traces of parameters and for a produced `trace.dat`; made if it is not there. Without it
-    ///   there are no traces of parameters, and `trace.dat` goes where the data file is.
+    /// - `out`: the directory for the traces of parameters and for a produced `trace.dat`; made if
+    ///   it is not there. Without it there are no traces of parameters, and `trace.dat` goes where
+    ///   the data file is.
     /// - `events`: which events go to `sink`; none for no event trace.
     pub fn observers(
         &self,

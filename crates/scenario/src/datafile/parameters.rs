@@ -1,4 +1,5 @@
-//! The traces of parameters: files of two columns, time in ms and value, under the thesis's names (appendix B.4).
+//! The traces of parameters: files of two columns, time in ms and value, under the thesis's names
+//! (appendix B.4).
 
 use std::io;
 use std::path::Path;
@@ -24,7 +25,8 @@ use crate::model::{Link, Scenario};
 /// | `NODE-router_pkt_arrival` | sequence number of each data packet that comes to the router |
 /// | `wless_state-NODE1-NODE2` | state of the wireless link, 1 good and 0 bad, at each change |
 ///
-/// Memory is bounded by a small buffer a file. Each file appears when the run is over ([`Observer::finish`]).
+/// Memory is bounded by a small buffer a file. Each file appears when the run is over
+/// ([`Observer::finish`]).
 #[derive(Debug)]
 pub struct ParameterTraces {
     names: Names,

@@ -1,4 +1,5 @@
-//! The state of every node now and then: the thesis's periodic trace (appendix B.3.1, `print_interval`).
+//! The state of every node now and then: the thesis's periodic trace (appendix B.3.1,
+//! `print_interval`).
 
 use std::time::Duration;
 
@@ -8,8 +9,9 @@ use lasthop_sim::{Interest, TraceEvent};
 
 use super::naming::Names;
 
-/// What is known of each node, brought up to date by events. Nothing changes between events, so the state at the end of an interval
-/// is known at the first event behind it. Of several intervals in which nothing happened only the first is told.
+/// What is known of each node, brought up to date by events. Nothing changes between events, so the
+/// state at the end of an interval is known at the first event behind it. Of several intervals in
+/// which nothing happened only the first is told.
 #[derive(Debug)]
 pub(super) struct Periodic {
     interval: Duration,

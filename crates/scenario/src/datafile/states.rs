@@ -17,7 +17,8 @@ use crate::model::Link;
 pub(super) const STATES: &str = "trace.dat";
 const DROPS: &str = "drops.dat";
 
-/// What the first and the last line of a trace begin with that a run produced: without the second it was cut off.
+/// What the first and the last line of a trace begin with that a run produced: without the second
+/// it was cut off.
 const BEGIN: &str = "# lasthop: link states, ms and 1 (good) or 0 (bad)";
 const END: &str = "# end";
 
@@ -88,7 +89,8 @@ fn read_drops(directory: &Path) -> Result<Vec<ForcedLoss>, DataFileError> {
     parse_drops(text_of(&octets, &name)?).map_err(|problem| problem.in_file(&name))
 }
 
-/// Reads lines of a sequence number, counted in octets from 0, and which passing of it, 1 if left out.
+/// Reads lines of a sequence number, counted in octets from 0, and which passing of it, 1 if left
+/// out.
 fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
     let mut drops = Vec::new();
     for (index, row) in text.lines().enumerate() {
@@ -121,7 +123,8 @@ fn beside(directory: &Path, file: &str, why: &str) -> Result<(String, Vec<u8>), 
     Ok((name, octets))
 }
 
-/// Writes the changes of one link's state in the format of `trace.dat`; the file appears when it is complete.
+/// Writes the changes of one link's state in the format of `trace.dat`; the file appears when it is
+/// complete.
 #[derive(Debug)]
 pub struct StateRecorder {
     link: LinkId,
@@ -129,7 +132,8 @@ pub struct StateRecorder {
 }
 
 impl StateRecorder {
-    /// A recorder of this link's states, into a file of this path; `inputs` are files that it must not be.
+    /// A recorder of this link's states, into a file of this path; `inputs` are files that it must
+    /// not be.
     pub fn new(link: LinkId, path: &Path, inputs: &[PathBuf]) -> std::io::Result<Self> {
         let mut file = TraceFile::new(path, inputs)?;
         file.line(format_args!("{BEGIN}"));

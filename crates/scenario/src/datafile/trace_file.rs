@@ -9,8 +9,8 @@ use crate::results::ResultPath;
 /// What is held back before it is written.
 const BUFFER: usize = 16 * 1024;
 
-/// Lines on their way to a file. It is open only while a buffer is being written: there are several a node, and any number of
-/// nodes. Without a line there is no file.
+/// Lines on their way to a file. It is open only while a buffer is being written: there are several
+/// a node, and any number of nodes. Without a line there is no file.
 #[derive(Debug)]
 pub(super) struct TraceFile {
     place: ResultPath,

@@ -14,7 +14,8 @@ use super::quantity::{Octets, Rate, Text};
 use super::reader::Reader;
 use super::tables::{FlowTable, TransportName};
 
-/// The largest payload of a UDP datagram over IPv4 (RFC 768, RFC 791): 65,535 octets less the headers.
+/// The largest payload of a UDP datagram over IPv4 (RFC 768, RFC 791): 65,535 octets less the
+/// headers.
 const LARGEST_MESSAGE: u64 = 65_507;
 
 /// What a flow has to send, and when.
@@ -23,14 +24,15 @@ const LARGEST_MESSAGE: u64 = 65_507;
 pub(super) struct ApplicationTable {
     /// What kind.
     kind: ApplicationKind,
-    /// Data written at a time, over UDP a datagram's payload, "1 B" to "65507 B"; default "1472 B", which with UDP's and IP's headers
-    /// fills an Ethernet frame. "bulk" has it over UDP only.
+    /// Data written at a time, over UDP a datagram's payload, "1 B" to "65507 B"; default "1472 B",
+    /// which with UDP's and IP's headers fills an Ethernet frame. "bulk" has it over UDP only.
     message: Option<Text<Octets>>,
     /// With "cbr" and "on-off": data a second, headers not counted; while on. This or `interval`.
     rate: Option<Text<Rate>>,
     /// With "cbr" and "on-off": from one message to the next, "1 us" to "1 h". This or `rate`.
     interval: Option<Text<Duration>>,
-    /// With "cbr" and "on-off": by how much each interval may be longer or shorter, uniformly; at most the interval. Default "0 s".
+    /// With "cbr" and "on-off": by how much each interval may be longer or shorter, uniformly; at
+    /// most the interval. Default "0 s".
     jitter: Option<Text<Duration>>,
     /// With "on-off": how long a time on lasts; the flow begins with one.
     on: Option<SpanTable>,
@@ -42,13 +44,14 @@ pub(super) struct ApplicationTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ApplicationKind {
-    /// Everything at once: a transfer of `size`, or without end. Over UDP as fast as the sender's first queue takes it: one datagram of
-    /// the flow waits there, always.
+    /// Everything at once: a transfer of `size`, or without end. Over UDP as fast as the sender's
+    /// first queue takes it: one datagram of the flow waits there, always.
     #[default]
     Bulk,
     /// Constant bit rate: a message at regular intervals, the first at the start.
     Cbr,
-    /// As "cbr" while on, and nothing while off. The intervals' clock stands still in the times off.
+    /// As "cbr" while on, and nothing while off. The intervals' clock stands still in the times
+    /// off.
     OnOff,
 }
 

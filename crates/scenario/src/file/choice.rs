@@ -1,4 +1,5 @@
-//! Keys that take a string or a table, a number or a list. Read by hand: serde's untagged enums lose the place of an error.
+//! Keys that take a string or a table, a number or a list. Read by hand: serde's untagged enums
+//! lose the place of an error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -104,8 +105,8 @@ impl<'de> Deserialize<'de> for LayerEntry {
     }
 }
 
-/// `"snoop"`, `{ scheme = "snoop", label = "...", tcp = { ... }, setting = ... }`, or `{ stack = [...], label = "...", tcp = { ... } }`; a
-/// table with `tcp` alone means "none".
+/// `"snoop"`, `{ scheme = "snoop", label = "...", tcp = { ... }, setting = ... }`, or `{ stack =
+/// [...], label = "...", tcp = { ... } }`; a table with `tcp` alone means "none".
 #[derive(Debug)]
 pub(super) struct SchemeEntry {
     pub(super) layers: Vec<LayerEntry>,
@@ -214,8 +215,9 @@ pub(super) struct LinkLayerTable {
     pub(super) kind: LinkLayerKind,
     /// How often a frame is transmitted again before it is given up, 0 to 1,000; default 8.
     pub(super) retransmission_attempts: Option<u32>,
-    /// With "stop-and-wait": from the end of a transmission until the sender stops waiting for the acknowledgment, "1 us" to
-    /// "10 s". Default: twice the propagation delay, plus the acknowledgment's transmission time, plus 1 ms.
+    /// With "stop-and-wait": from the end of a transmission until the sender stops waiting for the
+    /// acknowledgment, "1 us" to "10 s". Default: twice the propagation delay, plus the
+    /// acknowledgment's transmission time, plus 1 ms.
     pub(super) ack_timeout: Option<Text<Duration>>,
     /// With "stop-and-wait": length of an acknowledgment, at most "1500 B"; default "14 B".
     pub(super) ack_size: Option<Text<Octets>>,

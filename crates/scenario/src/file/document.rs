@@ -1,4 +1,5 @@
-//! Where each key stands in its file: the one way from a key to its line, and back from what serde points at to its key.
+//! Where each key stands in its file: the one way from a key to its line, and back from what serde
+//! points at to its key.
 
 mod groups;
 
@@ -76,7 +77,8 @@ impl<'t> Document<'t> {
         })
     }
 
-    /// An error about the key at this path, or about the innermost table on the way to it that the file has.
+    /// An error about the key at this path, or about the innermost table on the way to it that the
+    /// file has.
     pub fn error(&self, path: &[&str], problem: impl Into<String>) -> ScenarioError {
         let (file, line) = self.place(path);
         ScenarioError {
@@ -94,7 +96,8 @@ impl<'t> Document<'t> {
         rest.iter().try_fold(value, |value, step| child(value.get_ref(), step).map(|(_, value)| value))
     }
 
-    /// What is wrong with setting the key at this path from outside, if it is in a node, link or flow that the file does not have.
+    /// What is wrong with setting the key at this path from outside, if it is in a node, link or
+    /// flow that the file does not have.
     pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
         match *path {
             [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..]
@@ -116,7 +119,8 @@ impl<'t> Document<'t> {
         self.span(path).map_or(usize::MAX, |span| span.start)
     }
 
-    /// Puts what `source` has at `place`, if it has anything there, in place of what this document has at `path`.
+    /// Puts what `source` has at `place`, if it has anything there, in place of what this document
+    /// has at `path`.
     pub(super) fn replace_from(
         &mut self,
         source: &Document<'t>,
@@ -128,7 +132,8 @@ impl<'t> Document<'t> {
             .map_err(|problem| source.error(place, problem))
     }
 
-    /// Puts `value` at `path`, where `from` is the file and line that it comes from. Tables that are missing are made.
+    /// Puts `value` at `path`, where `from` is the file and line that it comes from. Tables that
+    /// are missing are made.
     fn replace(&mut self, path: &[&str], value: &DeValue<'t>, from: (&str, usize)) -> Result<(), String> {
         // A span behind the end of the text, for this value alone.
         let start = self.text.len() + 1 + 2 * self.replaced.len();
@@ -241,7 +246,8 @@ impl Search<'_> {
     }
 
     fn consider(&mut self, span: &Range<usize>) {
-        // The span of a key in a header is that of its table, too: the outer of two equals is the more general and comes first.
+        // The span of a key in a header is that of its table, too: the outer of two equals is the
+        // more general and comes first.
         if span.start <= self.place.start && self.place.end <= span.end && span.len() < self.best.0 {
             self.best = (span.len(), self.path.clone());
         }

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// Why a scenario or a sweep cannot be used: `scenarios/x.toml:12: links.air.rate: "11 Mbps" is not a rate above zero, such as
-/// "11 Mbit/s"`.
+/// Why a scenario or a sweep cannot be used: `scenarios/x.toml:12: links.air.rate: "11 Mbps" is not
+/// a rate above zero, such as "11 Mbit/s"`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}{}{}: {problem}", at_line(*.line), at_key(.key))]
 pub struct ScenarioError {

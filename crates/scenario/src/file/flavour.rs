@@ -6,7 +6,8 @@ use super::tables::{CongestionName, FlowTable, RecoveryName, TcpTable, Transport
 use super::traffic;
 use crate::model::{TcpModel, TransportModel};
 
-/// TCP's settings of each flow, in the order of `flows`, with a row's settings over them; nothing of a flow over UDP.
+/// TCP's settings of each flow, in the order of `flows`, with a row's settings over them; nothing
+/// of a flow over UDP.
 pub(super) fn read(
     reader: &Reader<'_>,
     index: &str,

@@ -300,7 +300,8 @@ fn link_layer(
                     "ack-timeout is missing; expected one where the rate follows a trace, such as \"20 ms\"";
                 return Err(reader.fail(&["links", name, "link-layer"], problem));
             }
-            // A sender that stops waiting before an acknowledgment can be there repeats every frame.
+            // A sender that stops waiting before an acknowledgment can be there repeats every
+            // frame.
             let least = way.unwrap_or(delay * 2).max(Duration::from_micros(1));
             let default = way.unwrap_or_default() + GUARD;
             let most = Duration::from_secs(10).max(default);
@@ -311,10 +312,12 @@ fn link_layer(
     Ok(LinkLayer { feedback, retransmission_attempts })
 }
 
-/// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix B.4 of the thesis shows.
+/// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix
+/// B.4 of the thesis shows.
 const GUARD: Duration = Duration::from_millis(1);
 
-/// From the end of a frame's transmission to the end of its acknowledgment's arrival; `None` where no rate is fixed.
+/// From the end of a frame's transmission to the end of its acknowledgment's arrival; `None` where
+/// no rate is fixed.
 fn acknowledgment_way(
     (forward, backward): (&Direction, &Direction),
     ack_octets: u64,

@@ -6,7 +6,8 @@ use super::error::ScenarioError;
 /// What errors call it.
 pub(super) const SOURCE: &str = "--set";
 
-/// Settings as lines of TOML: a value that is none in TOML is taken as a string, so that a shell needs no quotes.
+/// Settings as lines of TOML: a value that is none in TOML is taken as a string, so that a shell
+/// needs no quotes.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<String>, ScenarioError> {
     settings.iter().map(|setting| line(setting)).collect()
 }

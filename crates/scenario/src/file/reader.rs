@@ -1,4 +1,5 @@
-//! From the tables of a file to a [`Scenario`]: names become indices, defaults are filled in, everything is checked.
+//! From the tables of a file to a [`Scenario`]: names become indices, defaults are filled in,
+//! everything is checked.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -189,7 +190,8 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    /// The members of a table in the order of the file, with their names checked: they become file names and labels.
+    /// The members of a table in the order of the file, with their names checked: they become file
+    /// names and labels.
     fn in_order<T>(
         &self,
         table: &str,
@@ -352,7 +354,8 @@ impl Reader<'_> {
     }
 }
 
-/// The number at the end of a name: members of a group stand in one place of the file, and "station-10" comes after "station-9".
+/// The number at the end of a name: members of a group stand in one place of the file, and
+/// "station-10" comes after "station-9".
 fn number(name: &str) -> u32 {
     name.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }

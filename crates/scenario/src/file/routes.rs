@@ -51,7 +51,8 @@ pub(super) fn read(
     Ok(routes)
 }
 
-/// A station that looks for its ways on demand leads nowhere else: gateways to other networks (RFC 3561, section 8) are not modelled.
+/// A station that looks for its ways on demand leads nowhere else: gateways to other networks (RFC
+/// 3561, section 8) are not modelled.
 pub(super) fn refuse_gateways(
     reader: &Reader<'_>,
     nodes: &[NodeModel],

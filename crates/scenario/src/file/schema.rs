@@ -36,7 +36,8 @@ pub(super) fn layer_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     schemas
 }
 
-/// A schema for each way to write a row: a scheme, the reference without loss, a stack; with the label and the TCP that every row may have.
+/// A schema for each way to write a row: a scheme, the reference without loss, a stack; with the
+/// label and the TCP that every row may have.
 pub(super) fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut rows = layer_schemas(generator);
     rows.push(json!({

@@ -47,8 +47,9 @@ impl Settings {
         &self.scenario
     }
 
-    /// Sets keys of links: each a key such as `air.loss` or `air.forward.rate`, and its value as the file would have it, where
-    /// the quotes of a string may be left out. All of them or, if one is wrong, none. Returns the scenario as it was before.
+    /// Sets keys of links: each a key such as `air.loss` or `air.forward.rate`, and its value as
+    /// the file would have it, where the quotes of a string may be left out. All of them or, if one
+    /// is wrong, none. Returns the scenario as it was before.
     pub fn set(&mut self, assignments: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
         let mut overrides = self.overrides.clone();
         for (key, value) in assignments {

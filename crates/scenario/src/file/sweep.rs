@@ -19,7 +19,8 @@ const MOST_POINTS: usize = 100_000;
 /// What a sweep may set instead of its scenario, beside what it varies.
 const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
 
-/// A scenario with swept parameters: the grid of all combinations of their values, the last parameter changing fastest.
+/// A scenario with swept parameters: the grid of all combinations of their values, the last
+/// parameter changing fastest.
 ///
 /// ```toml
 /// scenario = "first-look.toml"                    # relative to the sweep
@@ -44,7 +45,8 @@ pub struct Sweep {
 /// A point of the grid: what was set, and the scenario that it makes.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Each swept parameter with its value as the file writes it, without quotes; in the order of the file.
+    /// Each swept parameter with its value as the file writes it, without quotes; in the order of
+    /// the file.
     pub assignments: Vec<(String, String)>,
     /// The scenario.
     pub scenario: Scenario,
@@ -86,7 +88,8 @@ impl Sweep {
         Self::parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), overrides)
     }
 
-    /// Reads a sweep from text. `name` is what errors call its file; the scenario that it names is looked for in `base`.
+    /// Reads a sweep from text. `name` is what errors call its file; the scenario that it names is
+    /// looked for in `base`.
     pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let document = Document::parse(text, name.to_owned())?;
         let file: SweepFile = document.deserialize()?;
@@ -133,7 +136,8 @@ impl Sweep {
         self.len() == 0
     }
 
-    /// A point of the grid, from 0; `None` behind its end. An error means values that are wrong only together.
+    /// A point of the grid, from 0; `None` behind its end. An error means values that are wrong
+    /// only together.
     pub fn point(&self, index: usize) -> Option<Result<Point, ScenarioError>> {
         if index >= self.len() {
             return None;

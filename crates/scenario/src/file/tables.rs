@@ -1,4 +1,5 @@
-//! The tables of a scenario file, as serde reads them. Their comments are the format's reference: the JSON schema carries them.
+//! The tables of a scenario file, as serde reads them. Their comments are the format's reference:
+//! the JSON schema carries them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,13 +29,16 @@ pub(super) struct ScenarioFile {
     pub(super) duration: Option<Text<Duration>>,
     /// Whether a run ends as soon as every flow with a size or a stop is done; default true.
     pub(super) stop_when_done: Option<bool>,
-    /// How many runs a scheme gets, 1 to 10,000, with the seeds 1, 2, and on; or a list of seeds. Default 10.
+    /// How many runs a scheme gets, 1 to 10,000, with the seeds 1, 2, and on; or a list of seeds.
+    /// Default 10.
     pub(super) seeds: Option<Seeds>,
-    /// The rows of the comparison, in order: schemes of `lasthop schemes`, or "no-loss" for the network without any scheme and
-    /// without any loss on its links. A table gives a scheme another label, settings, or `tcp`: settings of TCP for this row, over those of
-    /// the flows. Default "none" alone.
+    /// The rows of the comparison, in order: schemes of `lasthop schemes`, or "no-loss" for the
+    /// network without any scheme and without any loss on its links. A table gives a scheme another
+    /// label, settings, or `tcp`: settings of TCP for this row, over those of the flows. Default
+    /// "none" alone.
     pub(super) schemes: Option<Vec<SchemeEntry>>,
-    /// The label of the row that the others are compared with; default "none" if there is one, else the first.
+    /// The label of the row that the others are compared with; default "none" if there is one, else
+    /// the first.
     pub(super) baseline: Option<String>,
     /// The time series that `--out DIR` writes; default none.
     #[serde(default)]
@@ -58,20 +62,24 @@ pub(super) struct ScenarioFile {
     pub(super) r#try: TryTable,
 }
 
-/// How `lasthop try` runs the flows between real hosts, each flow by itself. The simulator does not look at it.
+/// How `lasthop try` runs the flows between real hosts, each flow by itself. The simulator does not
+/// look at it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TryTable {
-    /// Congestion controls of the hosts' kernel, a row of the table each; 1 to 20; default `["cubic"]`.
+    /// Congestion controls of the hosts' kernel, a row of the table each; 1 to 20; default
+    /// `["cubic"]`.
     pub(super) congestion: Option<Vec<String>>,
     /// How long a flow runs at most, its settling included, "1 s" to "1 h"; default "12 s".
     pub(super) duration: Option<Text<Duration>>,
-    /// How much of the start of a flow without a size is left out of its goodput; less than `duration`; default "2 s".
+    /// How much of the start of a flow without a size is left out of its goodput; less than
+    /// `duration`; default "2 s".
     pub(super) settle: Option<Text<Duration>>,
     /// Settings of the hosts' kernels below `net.`, such as `"ipv4.tcp_sack" = "0"`.
     #[serde(default)]
     pub(super) sysctl: BTreeMap<String, String>,
-    /// Nodes, or groups, that are no real hosts: they and the flows between them stay in the model, as background to each run.
+    /// Nodes, or groups, that are no real hosts: they and the flows between them stay in the model,
+    /// as background to each run.
     #[serde(default)]
     pub(super) simulated: Vec<String>,
 }
@@ -80,23 +88,25 @@ pub(super) struct TryTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct NodeTable {
-    /// A host has TCP endpoints; both hosts and routers forward what is for others. An external node is a real host's place in
-    /// `lasthop emulate`.
+    /// A host has TCP endpoints; both hosts and routers forward what is for others. An external
+    /// node is a real host's place in `lasthop emulate`.
     pub(super) kind: Kind,
-    /// What the node is to a scheme. Default: a host with a wireless link is a mobile host, one without a fixed host; a router
-    /// with wireless links only is a relay, any other an edge.
+    /// What the node is to a scheme. Default: a host with a wireless link is a mobile host, one
+    /// without a fixed host; a router with wireless links only is a relay, any other an edge.
     pub(super) role: Option<RoleName>,
     /// Time that the node takes to forward a packet, at most "1 h"; default "0 s".
     pub(super) processing_delay: Option<Text<Duration>>,
     /// Data that may wait in all its interfaces together; default no limit but the queues'.
     pub(super) buffer: Option<Text<Octets>>,
-    /// Where its radio stands, east and north, for `wlans` in which not everybody hears everybody; default `["0 m", "0 m"]`.
+    /// Where its radio stands, east and north, for `wlans` in which not everybody hears everybody;
+    /// default `["0 m", "0 m"]`.
     pub(super) position: Option<[Text<Metres>; 2]>,
-    /// Ways that packets take from here, given by hand: the neighbour to send to, by destination. They go before the shortest.
+    /// Ways that packets take from here, given by hand: the neighbour to send to, by destination.
+    /// They go before the shortest.
     #[serde(default)]
     pub(super) routes: BTreeMap<String, String>,
-    /// So many nodes like this one, 1 to 2,000: "NAME-1", "NAME-2", and on. A flow, a link or a cell that names "NAME" means each of
-    /// them.
+    /// So many nodes like this one, 1 to 2,000: "NAME-1", "NAME-2", and on. A flow, a link or a
+    /// cell that names "NAME" means each of them.
     #[serde(rename = "count")]
     #[expect(dead_code, reason = "groups are told apart before tables are read")]
     pub(super) count: Option<u32>,
@@ -122,7 +132,8 @@ pub(super) enum RoleName {
     Router,
 }
 
-/// A link between two nodes, full duplex unless it is in a cell. "Forward" is from the first node to the second.
+/// A link between two nodes, full duplex unless it is in a cell. "Forward" is from the first node
+/// to the second.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct LinkTable {
@@ -131,22 +142,27 @@ pub(super) struct LinkTable {
     /// Default "wired".
     #[serde(default)]
     pub(super) kind: Medium,
-    /// Rate of both directions, at most "1000 Gbit/s"; "trace" where it follows a measured trace. Each direction needs a rate, here or of its own.
+    /// Rate of both directions, at most "1000 Gbit/s"; "trace" where it follows a measured trace.
+    /// Each direction needs a rate, here or of its own.
     pub(super) rate: Option<Text<Rate>>,
-    /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario; wireless links only.
+    /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario;
+    /// wireless links only.
     pub(super) trace: Option<String>,
     /// How much may wait for transmission in each direction; default "100 packets".
     pub(super) queue: Option<Text<QueueLimit>>,
-    /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost, independent of all else; default "0%".
+    /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost,
+    /// independent of all else; default "0%".
     pub(super) loss: Option<Text<Probability>>,
     /// Propagation delay, at most "1 h"; default "0 s".
     pub(super) delay: Option<Text<Duration>>,
-    /// By how much the delay varies from packet to packet, at most `delay`; packets stay in order. Not with a "stop-and-wait" link
-    /// layer. Default "0 s".
+    /// By how much the delay varies from packet to packet, at most `delay`; packets stay in order.
+    /// Not with a "stop-and-wait" link layer. Default "0 s".
     pub(super) jitter: Option<Text<Duration>>,
-    /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default "uniform".
+    /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default
+    /// "uniform".
     pub(super) jitter_distribution: Option<JitterDistribution>,
-    /// Transmission times are cut down to whole multiples of this, "1 ms" to "1 s", as in simulators that count so; default exact.
+    /// Transmission times are cut down to whole multiples of this, "1 ms" to "1 s", as in
+    /// simulators that count so; default exact.
     pub(super) clock: Option<Text<Duration>>,
     /// What is different from the first node to the second.
     #[serde(default)]
@@ -160,7 +176,8 @@ pub(super) struct LinkTable {
     pub(super) link_layer: Option<NameOrTable<LinkLayerTable>>,
     /// The name of a cell: wireless links of one cell share its medium, one transmission at a time.
     pub(super) cell: Option<String>,
-    /// How the medium of a cell is shared: "ideal", in turn and without collisions. For IEEE 802.11 see `wlans`.
+    /// How the medium of a cell is shared: "ideal", in turn and without collisions. For IEEE 802.11
+    /// see `wlans`.
     pub(super) mac: Option<Text<Mac>>,
 }
 
@@ -197,7 +214,8 @@ pub(super) struct DirectionTable {
     pub(super) loss: Option<Text<Probability>>,
 }
 
-/// An error process of two states, which begins good: with stays of exponential length, or as recorded. Loss by `loss` comes on top.
+/// An error process of two states, which begins good: with stays of exponential length, or as
+/// recorded. Loss by `loss` comes on top.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ChannelTable {
@@ -207,8 +225,8 @@ pub(super) struct ChannelTable {
     /// The bad state.
     #[serde(default)]
     pub(super) bad: StayTable,
-    /// A recorded trace of states instead of exponential stays, relative to the scenario: lines of a time in milliseconds and 1 for
-    /// good or 0 for bad.
+    /// A recorded trace of states instead of exponential stays, relative to the scenario: lines of
+    /// a time in milliseconds and 1 for good or 0 for bad.
     pub(super) states: Option<String>,
 }
 
@@ -216,9 +234,11 @@ pub(super) struct ChannelTable {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct StayTable {
-    /// Mean of how long a stay lasts, at least "10 us"; for the bad state "0 s" means never. Needed unless `states` names a trace.
+    /// Mean of how long a stay lasts, at least "10 us"; for the bad state "0 s" means never. Needed
+    /// unless `states` names a trace.
     pub(super) mean: Option<Text<Duration>>,
-    /// Probability that a transmission in this state is lost; default "0%" in the good state, "100%" in the bad one.
+    /// Probability that a transmission in this state is lost; default "0%" in the good state,
+    /// "100%" in the bad one.
     pub(super) loss: Option<Text<Probability>>,
 }
 
@@ -234,7 +254,8 @@ pub(super) struct FlowTable {
     pub(super) application: Option<NameOrTable<ApplicationTable>>,
     /// What carries it; default "tcp".
     pub(super) transport: Option<TransportName>,
-    /// With "bulk": data to transfer, above zero; over UDP rounded up to whole datagrams. Default without end.
+    /// With "bulk": data to transfer, above zero; over UDP rounded up to whole datagrams. Default
+    /// without end.
     pub(super) size: Option<Text<Octets>>,
     /// When it starts; default "0 s".
     pub(super) start: Option<Text<Duration>>,
@@ -273,8 +294,8 @@ pub(super) enum OpeningName {
 pub(super) struct TcpTable {
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
     pub(super) segment: Option<Text<Octets>>,
-    /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535 B". Above that the window scale
-    /// option is used.
+    /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
+    /// B". Above that the window scale option is used.
     pub(super) window: Option<Text<Window>>,
     /// Initial congestion window in segments, 1 to 1,000; default 1.
     pub(super) initial_window: Option<u32>,
@@ -282,7 +303,8 @@ pub(super) struct TcpTable {
     pub(super) initial_ssthresh: Option<Text<Window>>,
     /// When the receiver acknowledges data in order; default "every-segment".
     pub(super) acks: Option<Acks>,
-    /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms", and "100 ms" with "dyndelack".
+    /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms", and "100 ms" with
+    /// "dyndelack".
     pub(super) ack_delay: Option<Text<Duration>>,
     /// Offer timestamps; default false.
     pub(super) timestamps: Option<bool>,
@@ -290,10 +312,11 @@ pub(super) struct TcpTable {
     pub(super) sack: Option<bool>,
     /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
     pub(super) rto_min: Option<Text<Duration>>,
-    /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default "1 s", or `rto-min` or `rto-max`
-    /// if they leave no room for it.
+    /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default
+    /// "1 s", or `rto-min` or `rto-max` if they leave no room for it.
     pub(super) rto_initial: Option<Text<Duration>>,
-    /// Upper bound of the retransmission time-out, from `rto-min` to "1 h"; default "64 s", or `rto-min` if that is more.
+    /// Upper bound of the retransmission time-out, from `rto-min` to "1 h"; default "64 s", or
+    /// `rto-min` if that is more.
     pub(super) rto_max: Option<Text<Duration>>,
     /// Granularity of TCP's clock, at most "10 s"; default "1 ms"; "500 ms" in 4.3BSD.
     pub(super) clock_granularity: Option<Text<Duration>>,
@@ -339,7 +362,8 @@ pub(super) enum Acks {
     EverySegment,
     /// One ACK for every second segment, or after `ack-delay`.
     Delayed,
-    /// One ACK for one segment at first, and for up to four from the ninth segment on, or after `ack-delay` (Altman and Jimenez 2003).
+    /// One ACK for one segment at first, and for up to four from the ninth segment on, or after
+    /// `ack-delay` (Altman and Jimenez 2003).
     #[serde(rename = "dyndelack")]
     DynDelAck,
 }
@@ -350,11 +374,14 @@ pub(super) enum Acks {
 pub(super) enum CongestionName {
     /// Slow start and congestion avoidance by the number of ACKs (RFC 2001).
     Reno,
-    /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC 3465).
+    /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC
+    /// 3465).
     RenoAbc,
-    /// One to three segments in the path's queues, by the round-trip time (Brakmo and Peterson 1995).
+    /// One to three segments in the path's queues, by the round-trip time (Brakmo and Peterson
+    /// 1995).
     Vegas,
-    /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al. 2001).
+    /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al.
+    /// 2001).
     Westwood,
     /// A cubic function of the time since the last loss (RFC 9438, without hybrid slow start).
     Cubic,
@@ -366,7 +393,8 @@ pub(super) enum CongestionName {
 pub(super) enum RecoveryName {
     /// Slow start from the lost segment on, at the third duplicate ACK.
     Tahoe,
-    /// Fast recovery that is over with the first ACK of new data; a second loss in a window mostly waits for a time-out (RFC 2001).
+    /// Fast recovery that is over with the first ACK of new data; a second loss in a window mostly
+    /// waits for a time-out (RFC 2001).
     Reno,
     /// Fast recovery from all losses in a window, one a round trip (RFC 6582).
     NewReno,

@@ -36,7 +36,8 @@ pub(super) fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|octet| **octet == b'\n').count() + 1
 }
 
-/// The key that is being written where the syntax goes wrong, from the text itself: there is no document yet.
+/// The key that is being written where the syntax goes wrong, from the text itself: there is no
+/// document yet.
 pub(super) fn key_in_text(text: &str, offset: usize) -> String {
     let known = |key: &str| {
         let key = key.trim();

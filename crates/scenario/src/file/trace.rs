@@ -8,7 +8,8 @@ use lasthop_sim::CapacityTrace;
 
 use super::text::read_text;
 
-/// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes less.
+/// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes
+/// less.
 pub(super) const LARGEST_TRACE: u64 = 256 << 20;
 
 /// The capacity traces read so far.

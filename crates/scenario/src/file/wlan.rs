@@ -19,8 +19,9 @@ use super::reader::Reader;
 use crate::model::{Link, LinkModel, NodeModel, WlanModel, WlanStation};
 use tables::WlanTable;
 
-/// The largest datagram that a station takes, in octets: what is left of the 2,304 octets of an MSDU is LLC's (IEEE 802.11-2012, 8.2.3,
-/// where Linux and others allow the datagram itself so many).
+/// The largest datagram that a station takes, in octets: what is left of the 2,304 octets of an
+/// MSDU is LLC's (IEEE 802.11-2012, 8.2.3, where Linux and others allow the datagram itself so
+/// many).
 pub(super) const MTU: u32 = 2_304;
 /// More stations than this hear each other in more pairs than there may be links.
 const MOST_STATIONS: usize = 2_000;

@@ -22,7 +22,8 @@ impl SchemeChoice {
     /// The name of the reference without any loss.
     pub const NO_LOSS: &'static str = "no-loss";
 
-    /// The reference: the same network and traffic without any scheme and without any loss on its links.
+    /// The reference: the same network and traffic without any scheme and without any loss on its
+    /// links.
     pub fn no_loss() -> Self {
         Self { label: Self::NO_LOSS.to_owned(), stack: None, tcp: None }
     }
@@ -47,7 +48,8 @@ impl SchemeChoice {
         self
     }
 
-    /// The same with these settings of TCP, one for each of the scenario's flows, in the place of the flows' own.
+    /// The same with these settings of TCP, one for each of the scenario's flows, in the place of
+    /// the flows' own.
     #[must_use]
     pub fn with_tcp(mut self, tcp: Vec<Option<TcpModel>>) -> Self {
         self.tcp = Some(tcp.into());

@@ -1,5 +1,6 @@
-//! ACK thinning: of two ACKs in a row that say nothing but "more has arrived", only the second crosses the
-//! hop. It sits in the mobile host, where ACKs compete with the data that they acknowledge for the air.
+//! ACK thinning: of two ACKs in a row that say nothing but "more has arrived", only the second
+//! crosses the hop. It sits in the mobile host, where ACKs compete with the data that they
+//! acknowledge for the air.
 
 mod scheme;
 

@@ -2,7 +2,8 @@
 
 use lasthop_packet::Seq;
 
-/// A set of sequence numbers. The bound is far above the segments of any window, so that only forged messages meet it.
+/// A set of sequence numbers. The bound is far above the segments of any window, so that only
+/// forged messages meet it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks(Vec<Seq>);
 

@@ -35,10 +35,12 @@ impl Message {
         }
     }
 
-    /// The message about a segment, from `reporter` to the segment's sender; `None` where no ICMP error may be sent.
+    /// The message about a segment, from `reporter` to the segment's sender; `None` where no ICMP
+    /// error may be sent.
     pub fn about(self, segment: &Packet, reporter: IpAddr) -> Option<Packet> {
         let is_v6 = segment.ip().source.is_ipv6();
-        // A node without an address of that version speaks for the destination, beyond which nobody needs the message's origin.
+        // A node without an address of that version speaks for the destination, beyond which nobody
+        // needs the message's origin.
         let reporter = if reporter.is_ipv6() == is_v6 { reporter } else { segment.ip().destination };
         quote::error_about(segment, reporter, if is_v6 { TYPE_V6 } else { TYPE_V4 }, self.code())
     }

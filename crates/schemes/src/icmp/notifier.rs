@@ -8,8 +8,8 @@ use lasthop_packet::Packet;
 
 use super::message::Message;
 
-/// Sits where data goes onto the wireless link: at the base station, or in the wireless host when that is the source. It keeps no
-/// state at all.
+/// Sits where data goes onto the wireless link: at the base station, or in the wireless host when
+/// that is the source. It keeps no state at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Notifier {
     address: IpAddr,

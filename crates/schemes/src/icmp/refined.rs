@@ -16,7 +16,8 @@ pub struct RefinedSender {
 impl SenderExtension for RefinedSender {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         match Message::of(&notice) {
-            // Rule 1. Nothing is remembered, so that a loss behind the wireless link still counts as congestion.
+            // Rule 1. Nothing is remembered, so that a loss behind the wireless link still counts
+            // as congestion.
             Some(Message::Defer) if sender.timer_runs_for(notice.seq) => sender.restart_timer(),
             // Rule 2.
             Some(Message::Retransmit) if begins_a_segment(notice.seq, sender.flight()) => {
@@ -48,8 +49,8 @@ impl SenderExtension for RefinedSender {
     }
 }
 
-/// Whether a segment of a sender that fills its segments can begin there: who forges a message has to guess a number within the
-/// window, and one in a segment's length is right.
+/// Whether a segment of a sender that fills its segments can begin there: who forges a message has
+/// to guess a number within the window, and one in a segment's length is right.
 fn begins_a_segment(seq: Seq, flight: &Flight) -> bool {
     (seq - flight.una).is_multiple_of(flight.mss.max(1))
 }

@@ -6,7 +6,8 @@ use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtensi
 use super::marks::Marks;
 use super::message::Message;
 
-/// Remembers which segments were deferred, and spares the window when one of them has to be retransmitted.
+/// Remembers which segments were deferred, and spares the window when one of them has to be
+/// retransmitted.
 #[derive(Clone, Debug, Default)]
 pub struct SimpleSender {
     deferred: Marks,

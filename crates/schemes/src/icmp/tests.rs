@@ -1,5 +1,5 @@
-//! The rules of both schemes, one by one: the sender's through a real TCP connection and real packets, the notifier's by hand. Here
-//! is the bench that they are tried on.
+//! The rules of both schemes, one by one: the sender's through a real TCP connection and real
+//! packets, the notifier's by hand. Here is the bench that they are tried on.
 
 mod forged;
 mod notifier;
@@ -64,7 +64,8 @@ fn first_octet() -> Seq {
     ISS + 1
 }
 
-/// A sender with a full flight of segments 0 to 7 on its way since time 0; the clock is in milliseconds.
+/// A sender with a full flight of segments 0 to 7 on its way since time 0; the clock is in
+/// milliseconds.
 struct Bench {
     tcp: Connection,
     hosts: Hosts,

@@ -24,7 +24,8 @@ use crate::scheme::Role;
 /// Neighbours of which it is remembered at most whether they have an agent.
 const MOST_NEIGHBOURS: usize = 1024;
 
-/// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to know each frame's fate.
+/// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to
+/// know each frame's fate.
 #[derive(Debug)]
 pub struct Lle {
     pub(super) settings: Settings,
@@ -72,13 +73,14 @@ impl Lle {
         let _ = self.with(key, budget, |known, _, _| *known = flow);
     }
 
-    /// Octets that senders take for arrived on this agent's word alone: what would be lost with it if the receivers had not got it.
+    /// Octets that senders take for arrived on this agent's word alone: what would be lost with it
+    /// if the receivers had not got it.
     pub fn unproven(&self) -> u64 {
         self.flows.keys().filter_map(|key| self.flows.peek(key)).map(|flow| u64::from(flow.unproven())).sum()
     }
 
-    /// Whether data to a host is acknowledged here: one hop before it. Behind an access point every host is
-    /// one hop away, where the world does not know the neighbour.
+    /// Whether data to a host is acknowledged here: one hop before it. Behind an access point every
+    /// host is one hop away, where the world does not know the neighbour.
     fn is_last_hop(&self, host: IpAddr, cx: &Context<'_>) -> bool {
         cx.neighbour().map_or(self.role == Role::Edge, |neighbour| neighbour == host)
     }
@@ -143,7 +145,8 @@ impl Lle {
         self.owed.change(before.obligation, after.obligation);
     }
 
-    /// A connection begins: what is known of one with the same addresses and ports is void. `false` if there is no room.
+    /// A connection begins: what is known of one with the same addresses and ports is void. `false`
+    /// if there is no room.
     pub(super) fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) -> bool {
         self.forget(key, cx);
         let most = cx.budget().flows;

@@ -1,4 +1,5 @@
-//! The sender's side: data that the link layer delivers is acknowledged here, on the receiver's behalf.
+//! The sender's side: data that the link layer delivers is acknowledged here, on the receiver's
+//! behalf.
 
 mod hearing;
 mod saved;
@@ -41,7 +42,8 @@ pub(super) struct Confirming {
     silent_since: Instant,
     /// Local retransmissions since.
     pub(super) repairs: u32,
-    /// Where a loss that nobody repairs begins, and since when the receiver complains of it; `None` once it was reported.
+    /// Where a loss that nobody repairs begins, and since when the receiver complains of it; `None`
+    /// once it was reported.
     complaint: Option<(Seq, Option<Instant>)>,
 }
 
@@ -99,8 +101,8 @@ impl Confirming {
         })
     }
 
-    /// Data, a SYN-ACK or a FIN leaves for the hop: whether its delivery will be acknowledged here. `room` is the memory that
-    /// may still be taken.
+    /// Data, a SYN-ACK or a FIN leaves for the hop: whether its delivery will be acknowledged here.
+    /// `room` is the memory that may still be taken.
     pub(super) fn on_data(
         &mut self,
         packet: &Packet,
@@ -125,7 +127,8 @@ impl Confirming {
         if !settings.keep_until_proven {
             return if receiver.window == 0 { Promise::None } else { Promise::Made };
         }
-        // Beyond its window the receiver drops what the link layer delivers: probes of a closed window.
+        // Beyond its window the receiver drops what the link layer delivers: probes of a closed
+        // window.
         if receiver.edge.is_none_or(|edge| end.after(edge)) {
             return Promise::None;
         }
@@ -147,7 +150,8 @@ impl Confirming {
         told.sent = told.sent.later(tcp.seq + packet.segment_len());
     }
 
-    /// The link layer delivered a segment that was promised: whether there is something new to acknowledge.
+    /// The link layer delivered a segment that was promised: whether there is something new to
+    /// acknowledge.
     pub(super) fn on_delivered(&mut self, packet: &Packet, now: Instant) -> bool {
         let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return false };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
@@ -177,7 +181,8 @@ impl Confirming {
         if !end.after(told.confirmed) || self.asked_for.is_some() {
             return Loss::Ignored;
         }
-        // The last one: no later segment will make the receiver complain, and with SACK the sender asks for more than bare duplicates.
+        // The last one: no later segment will make the receiver complain, and with SACK the sender
+        // asks for more than bare duplicates.
         let repaired = self.kept.find_mut(tcp.seq).filter(|kept| kept.notes.repaired.is_none());
         if let Some(kept) = repaired.filter(|_| end == told.sent) {
             kept.notes.repaired = Some(now);
@@ -196,13 +201,14 @@ impl Confirming {
         }
     }
 
-    /// Octets that the link layer has and whose fate it has not told. Where its queue overflows it says nothing; then what it says of
-    /// later segments puts it right.
+    /// Octets that the link layer has and whose fate it has not told. Where its queue overflows it
+    /// says nothing; then what it says of later segments puts it right.
     pub(super) fn queued(&self) -> u32 {
         self.told.filter(|told| told.sent.after(told.fated)).map_or(0, |told| told.sent - told.fated)
     }
 
-    /// The next ACK in the receiver's name: what it acknowledges, what it echoes. The sender knows that then.
+    /// The next ACK in the receiver's name: what it acknowledges, what it echoes. The sender knows
+    /// that then.
     pub(super) fn acknowledge(&mut self, now: Instant) -> Option<(Seq, Option<u32>)> {
         let told = self.told.as_mut()?;
         if told.acknowledged == told.proven {
@@ -213,7 +219,8 @@ impl Confirming {
         Some((told.acknowledged, self.echo))
     }
 
-    /// The window in an ACK in the receiver's name, in octets. `free` is the connection's share of what is free in the queue.
+    /// The window in an ACK in the receiver's name, in octets. `free` is the connection's share of
+    /// what is free in the queue.
     pub(super) fn window(&mut self, receiver: &Receiver, settings: &Settings, free: u32) -> u32 {
         let queued = self.queued();
         let Some(told) = &mut self.told else { return 0 };
@@ -223,7 +230,8 @@ impl Confirming {
             receiver.window
         };
         if settings.queue > 0 {
-            // Never less than a segment: nobody would tell the sender when the queue is empty again.
+            // Never less than a segment: nobody would tell the sender when the queue is empty
+            // again.
             let beyond = if settings.keep_until_proven { queued } else { 0 };
             window = window.min((free.saturating_add(beyond)).max(self.segment));
         }
@@ -231,7 +239,8 @@ impl Confirming {
         window
     }
 
-    /// Nothing more can be done for what the receiver does not acknowledge: where that begins, if the sender has been told of it.
+    /// Nothing more can be done for what the receiver does not acknowledge: where that begins, if
+    /// the sender has been told of it.
     pub(super) fn give_up(&mut self) -> Option<Seq> {
         let lost = self.told.filter(|told| told.acknowledged.after(told.proven)).map(|told| told.proven);
         self.kept.clear();
@@ -251,7 +260,8 @@ impl Confirming {
         Some(self.silent_since + settings.evidence_timeout * (1 << self.repairs.min(6)))
     }
 
-    /// It has been: the first segment that it has not acknowledged, once more; `None` if that was tried often enough.
+    /// It has been: the first segment that it has not acknowledged, once more; `None` if that was
+    /// tried often enough.
     pub(super) fn repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
         if self.repairs >= settings.repairs {
             return None;
@@ -264,7 +274,8 @@ impl Confirming {
     }
 }
 
-/// What is sent again of acknowledged data: the receiver's own word is wanted, not a promise of ours.
+/// What is sent again of acknowledged data: the receiver's own word is wanted, not a promise of
+/// ours.
 const ASKS: Mark = Mark::OFFER.with(Mark::EVIDENCE);
 
 fn copy(kept: &Packet, mark: Mark) -> Packet {

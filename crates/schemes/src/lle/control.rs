@@ -1,4 +1,5 @@
-//! LLE-TCP_CC: a mobile host's TCP hears of what its hop took over, and the agent sees to the rest of the way.
+//! LLE-TCP_CC: a mobile host's TCP hears of what its hop took over, and the agent sees to the rest
+//! of the way.
 
 mod saved;
 
@@ -11,7 +12,8 @@ use super::confirming::DUPLICATES;
 use super::ranges::Ranges;
 pub(super) use saved::SavedControl;
 
-/// The local time-out before a round trip was measured, and its least and its longest (RFC 6298, with Linux's least).
+/// The local time-out before a round trip was measured, and its least and its longest (RFC 6298,
+/// with Linux's least).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);

@@ -10,7 +10,8 @@ use super::receiver::Receiver;
 use super::receiving::Receiving;
 use super::settings::Settings;
 
-/// A connection, from its handshake on: without the handshake nobody knows how windows are scaled (RFC 7323, section 2).
+/// A connection, from its handshake on: without the handshake nobody knows how windows are scaled
+/// (RFC 7323, section 2).
 #[derive(Debug)]
 pub(super) struct LleFlow {
     pub(super) core_scale: Scale,

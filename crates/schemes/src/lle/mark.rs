@@ -2,8 +2,9 @@
 
 use lasthop_packet::{Packet, Tcp, TcpFlags};
 
-/// A few bits in the urgent pointer of a TCP segment whose URG bit is clear: a field that says nothing then (RFC 9293, section 3.8.5) and
-/// takes no room. An agent takes a mark off before anybody else sees the segment.
+/// A few bits in the urgent pointer of a TCP segment whose URG bit is clear: a field that says
+/// nothing then (RFC 9293, section 3.8.5) and takes no room. An agent takes a mark off before
+/// anybody else sees the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark(u16);
 
@@ -14,13 +15,16 @@ const BITS: u16 = 0x000f;
 impl Mark {
     /// Nothing said.
     pub(super) const NONE: Self = Self(0);
-    /// On what the sender sends: there is an agent that could acknowledge it from what the link layer says.
+    /// On what the sender sends: there is an agent that could acknowledge it from what the link
+    /// layer says.
     pub(super) const OFFER: Self = Self(1);
     /// On data: that agent will acknowledge this segment once the link layer has delivered it.
     pub(super) const PROMISE: Self = Self(2);
-    /// On what the receiver sends: there is an agent that keeps ACKs back for which it has a promise.
+    /// On what the receiver sends: there is an agent that keeps ACKs back for which it has a
+    /// promise.
     pub(super) const ACCEPT: Self = Self(4);
-    /// On data: the receiver's own ACK is wanted. On an ACK: it acknowledges new data and says nothing else; where that is known it need not go on.
+    /// On data: the receiver's own ACK is wanted. On an ACK: it acknowledges new data and says
+    /// nothing else; where that is known it need not go on.
     pub(super) const EVIDENCE: Self = Self(8);
 
     /// Both.
@@ -52,7 +56,8 @@ impl Mark {
         }
     }
 
-    /// Puts it on a segment, in place of one that is there: what a host far away wrote there is not ours.
+    /// Puts it on a segment, in place of one that is there: what a host far away wrote there is not
+    /// ours.
     pub(super) fn put(self, packet: &mut Packet) {
         let Some(tcp) = packet.tcp() else { return };
         if !Self::fits(tcp) || Self::of(tcp) == self {

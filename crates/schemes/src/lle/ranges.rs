@@ -3,7 +3,8 @@
 use lasthop_packet::Seq;
 use serde::{Deserialize, Serialize};
 
-/// At most eight ranges of sequence numbers, in no order: a hole is short-lived, and what is forgotten the receiver's own ACKs tell.
+/// At most eight ranges of sequence numbers, in no order: a hole is short-lived, and what is
+/// forgotten the receiver's own ACKs tell.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
     len: u8,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Receiver {
     /// The sequence number of what it sends next.
     pub(super) next: Seq,
-    /// Its latest TSval. Never one of our own making: a later one of its own would fail PAWS (RFC 7323, section 5).
+    /// Its latest TSval. Never one of our own making: a later one of its own would fail PAWS (RFC
+    /// 7323, section 5).
     value: Option<u32>,
     /// The window that it told last, in octets.
     pub(super) window: u32,
@@ -18,7 +19,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Takes in a packet of its. `shift` scales its window (RFC 7323, section 2.3; a SYN's is never scaled). Whether its window is news.
+    /// Takes in a packet of its. `shift` scales its window (RFC 7323, section 2.3; a SYN's is never
+    /// scaled). Whether its window is news.
     pub(super) fn hear(&mut self, packet: &Packet, shift: u8) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         let end = tcp.seq + packet.segment_len();
@@ -38,7 +40,8 @@ impl Receiver {
         is_news
     }
 
-    /// It allows everything before `edge`. A window never shrinks from the right (RFC 9293, section 3.8.6).
+    /// It allows everything before `edge`. A window never shrinks from the right (RFC 9293, section
+    /// 3.8.6).
     pub(super) fn allow(&mut self, edge: Seq) {
         self.edge = Some(self.edge.map_or(edge, |known| known.later(edge)));
     }
@@ -48,7 +51,8 @@ impl Receiver {
         self.edge.filter(|edge| edge.after(ack)).map_or(0, |edge| edge - ack)
     }
 
-    /// An ACK in its name. `connection` is the direction towards it, `echo` the TSval that it would echo, `window` as on the wire.
+    /// An ACK in its name. `connection` is the direction towards it, `echo` the TSval that it would
+    /// echo, `window` as on the wire.
     pub(super) fn ack(&self, connection: FlowKey, ack: Seq, echo: Option<u32>, window: u16) -> Packet {
         let mut tcp = Tcp {
             source_port: connection.destination.1,

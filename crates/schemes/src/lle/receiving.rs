@@ -9,10 +9,12 @@ use super::mark::Mark;
 use super::settings::Settings;
 pub(super) use saved::SavedReceiving;
 
-/// What is known of data that comes in over the hop, and of the ACKs that the host here answers with.
+/// What is known of data that comes in over the hop, and of the ACKs that the host here answers
+/// with.
 #[derive(Debug, Default)]
 pub(super) struct Receiving {
-    /// Whether what came last was marked: an agent at the other end is alive, and has this connection.
+    /// Whether what came last was marked: an agent at the other end is alive, and has this
+    /// connection.
     is_offered: bool,
     /// The highest number that the host here acknowledged.
     acknowledged: Option<Seq>,
@@ -64,7 +66,8 @@ impl Receiving {
             return;
         }
         if tcp.flags.has(TcpFlags::SYN) {
-            // The ACK of a SYN that came with a promise is the third of the handshake: nothing has passed before it.
+            // The ACK of a SYN that came with a promise is the third of the handshake: nothing has
+            // passed before it.
             (self.acknowledged, self.promised) = (Some(seq), Some(end));
             return;
         }
@@ -72,7 +75,8 @@ impl Receiving {
         self.promised = self.promised.map(|to| if seq.after(to) { to } else { to.later(end) });
     }
 
-    /// The host sends a segment that is not a SYN. `shift` scales its windows; `None` if that is not known: then everything passes.
+    /// The host sends a segment that is not a SYN. `shift` scales its windows; `None` if that is
+    /// not known: then everything passes.
     pub(super) fn on_sent(
         &mut self,
         packet: &Packet,
@@ -110,14 +114,16 @@ impl Receiving {
         Decision::KeepBack
     }
 
-    /// Whether a window says what the other end cannot know: it is exhausted, or was, or is another than it was.
+    /// Whether a window says what the other end cannot know: it is exhausted, or was, or is another
+    /// than it was.
     fn is_news(&self, window: u32) -> bool {
         let Some(passed) = self.passed else { return false };
         let least = self.segment.max(1);
         window < least || passed.window < least || window < passed.window / 2 || window / 2 > passed.window
     }
 
-    /// Whether it is time for a word of the receiver's own: the data must not be kept too long, nor its window run out.
+    /// Whether it is time for a word of the receiver's own: the data must not be kept too long, nor
+    /// its window run out.
     fn is_due(&self, ack: Seq, window: u32, settings: &Settings) -> bool {
         let Some(passed) = self.passed.filter(|_| settings.evidence_segments > 0) else { return false };
         let most = settings.evidence_segments.saturating_mul(self.segment.max(1)).min(window / 4);
@@ -161,7 +167,8 @@ impl Receiving {
     }
 }
 
-/// Whether a segment is an ACK and nothing besides: no data, no FIN, no ECE or CWR, no SACK blocks, no option that is not understood.
+/// Whether a segment is an ACK and nothing besides: no data, no FIN, no ECE or CWR, no SACK blocks,
+/// no option that is not understood.
 pub(super) fn is_plain(packet: &Packet) -> bool {
     let Some(tcp) = packet.tcp() else { return false };
     let flags = tcp.flags.0 & !TcpFlags::PSH.0;

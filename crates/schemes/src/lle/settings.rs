@@ -7,58 +7,69 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{Count, GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 
-/// The settings of [`Lle`](super::Lle). The defaults are those for the TCP of today; `preset = "published"` has those of the paper
-/// instead, and every key that is given beside it counts.
+/// The settings of [`Lle`](super::Lle). The defaults are those for the TCP of today; `preset =
+/// "published"` has those of the paper instead, and every key that is given beside it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the other settings have their defaults from; default "today". "published": keep-until-proven = false,
-    /// evidence-segments = 0, piggybacked-acks = "clear", queue = "75 kB".
+    /// Where the other settings have their defaults from; default "today". "published":
+    /// keep-until-proven = false, evidence-segments = 0, piggybacked-acks = "clear", queue = "75
+    /// kB".
     pub preset: Preset,
-    /// Whether a segment that was acknowledged on the receiver's behalf is kept until the receiver itself has acknowledged it, and
-    /// is sent again here if it does not; default true; published false: what the receiver's TCP did not take is lost, and the stream stalls.
+    /// Whether a segment that was acknowledged on the receiver's behalf is kept until the receiver
+    /// itself has acknowledged it, and is sent again here if it does not; default true; published
+    /// false: what the receiver's TCP did not take is lost, and the stream stalls.
     pub keep_until_proven: bool,
-    /// Octets of one connection that are kept, headers included; default 1 MiB. Beyond, the receiver acknowledges by itself.
+    /// Octets of one connection that are kept, headers included; default 1 MiB. Beyond, the
+    /// receiver acknowledges by itself.
     #[serde(with = "Octets::<0, GIB>")]
     pub kept_octets: usize,
-    /// The receiver's own ACK passes once it acknowledges so many segments more than the one that passed before; default 32. A quarter
-    /// of the receiver's window, if that is less. 0 for never, and never at intervals either: published.
+    /// The receiver's own ACK passes once it acknowledges so many segments more than the one that
+    /// passed before; default 32. A quarter of the receiver's window, if that is less. 0 for never,
+    /// and never at intervals either: published.
     #[serde(with = "Count::<0, 1_000_000>")]
     pub evidence_segments: u32,
     /// An ACK that was kept back passes after this time at the latest; default 100 ms.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_interval: Duration,
-    /// How long the agent that acknowledged waits for the receiver's own word before it sends the first such segment again; default
-    /// 400 ms, and twice as long each time; more than `evidence-interval` and a crossing of the hop.
+    /// How long the agent that acknowledged waits for the receiver's own word before it sends the
+    /// first such segment again; default 400 ms, and twice as long each time; more than
+    /// `evidence-interval` and a crossing of the hop.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
-    /// How often it does that before it gives the data up, reports it and acknowledges no more; default 10.
+    /// How often it does that before it gives the data up, reports it and acknowledges no more;
+    /// default 10.
     #[serde(with = "Count::<0, 1_000>")]
     pub repairs: u32,
-    /// An ACK in data that says no more than was acknowledged already; default "raise", published "clear".
+    /// An ACK in data that says no more than was acknowledged already; default "raise", published
+    /// "clear".
     pub piggybacked_acks: PiggybackedAcks,
-    /// The queue behind the base station's agent, in octets: the window in its ACKs is no larger than what is free of it, so that it
-    /// never overflows. "0 B", the default, leaves the receiver's window as it is; published 75 kB (50 packets of 1500 octets, the
-    /// usual limit in ns-2; the paper has no number).
+    /// The queue behind the base station's agent, in octets: the window in its ACKs is no larger
+    /// than what is free of it, so that it never overflows. "0 B", the default, leaves the
+    /// receiver's window as it is; published 75 kB (50 packets of 1500 octets, the usual limit in
+    /// ns-2; the paper has no number).
     #[serde(with = "Octets::<0, GIB>")]
     pub queue: usize,
-    /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: its TCP is told of data that the hop has taken
-    /// over, one segment at a time, and the agent keeps it until the receiver acknowledges it; so many octets a connection, headers
-    /// included. "0 B", the default, for without it: the paper calls it optional.
+    /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: its TCP is told
+    /// of data that the hop has taken over, one segment at a time, and the agent keeps it until the
+    /// receiver acknowledges it; so many octets a connection, headers included. "0 B", the default,
+    /// for without it: the paper calls it optional.
     #[serde(with = "Octets::<0, GIB>")]
     pub sender_buffer: usize,
-    /// Whether a connection whose handshake went another way is taken up where it is met, with its windows taken for unscaled: for networks
-    /// in which the last hop changes while a connection lasts. Wrong where any TCP scales its windows; default false: such connections
-    /// pass untouched.
+    /// Whether a connection whose handshake went another way is taken up where it is met, with its
+    /// windows taken for unscaled: for networks in which the last hop changes while a connection
+    /// lasts. Wrong where any TCP scales its windows; default false: such connections pass
+    /// untouched.
     pub join_unscaled: bool,
-    /// How long a host remembers that there was an agent at the other end of its hop, to announce itself with the next connection's
-    /// first segment; default 10 min.
+    /// How long a host remembers that there was an agent at the other end of its hop, to announce
+    /// itself with the next connection's first segment; default 10 min.
     #[serde(with = "Time::<0, WEEK>")]
     pub registration: Duration,
     /// A connection without packets for this long is forgotten, to the second; default 5 min.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
-    /// A connection that was used within this time does not make room for a new one, to the second; default 10 s.
+    /// A connection that was used within this time does not make room for a new one, to the second;
+    /// default 10 s.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
 }
@@ -67,7 +78,8 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PiggybackedAcks {
-    /// The ACK bit is cleared. A conforming TCP drops such a segment with its data (RFC 9293, section 3.10.7.4).
+    /// The ACK bit is cleared. A conforming TCP drops such a segment with its data (RFC 9293,
+    /// section 3.10.7.4).
     Clear,
     /// It is raised to what was acknowledged.
     Raise,

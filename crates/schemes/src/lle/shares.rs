@@ -17,7 +17,8 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// One flow's share of what is free in the queue. The paper has all of it in every ACK; that is so for a flow that is alone.
+    /// One flow's share of what is free in the queue. The paper has all of it in every ACK; that is
+    /// so for a flow that is alone.
     pub(super) fn of_queue(self) -> u32 {
         let share = self.free / u64::from(self.queueing.max(1));
         u32::try_from(share).unwrap_or(u32::MAX)
@@ -73,8 +74,8 @@ pub(super) fn on_wire(octets: u32, shift: u8) -> u16 {
     u16::try_from(octets >> shift).unwrap_or(u16::MAX)
 }
 
-/// A window as on the wire: never less than it is. A sender that is told of less than a segment waits until its persist timer expires
-/// (RFC 9293, section 3.8.6.2.1).
+/// A window as on the wire: never less than it is. A sender that is told of less than a segment
+/// waits until its persist timer expires (RFC 9293, section 3.8.6.2.1).
 pub(super) fn on_wire_in_full(octets: u32, shift: u8) -> u16 {
     u16::try_from(octets.div_ceil(1 << shift)).unwrap_or(u16::MAX)
 }

@@ -1,4 +1,5 @@
-//! The rules of LLE-TCP, one by one, with packets by hand. Here is the bench that they are tried on.
+//! The rules of LLE-TCP, one by one, with packets by hand. Here is the bench that they are tried
+//! on.
 
 mod acknowledging;
 mod control;

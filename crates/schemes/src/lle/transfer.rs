@@ -1,5 +1,5 @@
-//! A connection's state as a value: how its windows are scaled, what was promised and acknowledged in the receiver's name, what is
-//! kept for that, and what is owed to the other end.
+//! A connection's state as a value: how its windows are scaled, what was promised and acknowledged
+//! in the receiver's name, what is kept for that, and what is owed to the other end.
 
 use lasthop_agent::{Agent as _, Context, FlowState, ImportError, Room, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord};
@@ -14,7 +14,8 @@ use super::receiving::SavedReceiving;
 use super::scheme::SCHEME;
 use crate::transfer::{export, import, segment};
 
-/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes another.
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
+/// another.
 const VERSION: u8 = 1;
 
 /// What is exported of a flow.

@@ -1,4 +1,5 @@
-//! ACKs from the mobile host where losses are told by SACK: what was delivered, what is to be repaired, and with what.
+//! ACKs from the mobile host where losses are told by SACK: what was delivered, what is to be
+//! repaired, and with what.
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
@@ -14,7 +15,8 @@ pub struct AckSummary {
     pub progress: Progress,
     /// It acknowledges more than the one before.
     pub advanced: bool,
-    /// It has the number and the window of the one before, and nothing in it but an ACK and SACK blocks.
+    /// It has the number and the window of the one before, and nothing in it but an ACK and SACK
+    /// blocks.
     pub duplicate: bool,
     /// It is one that we can make sense of: neither old nor about data that never passed.
     pub understood: bool,
@@ -28,7 +30,8 @@ impl SnoopFlow {
         if self.last_ack.is_some_and(|last| tcp.ack.before(last)) {
             return nothing;
         }
-        // Beyond what passed, the data took another way, or it is a lie. What passed is out of our hands in either case.
+        // Beyond what passed, the data took another way, or it is a lie. What passed is out of our
+        // hands in either case.
         let understood = !tcp.ack.after(self.highest);
         let ack = tcp.ack.earlier(self.highest);
         let advanced = self.last_ack != Some(ack);
@@ -62,7 +65,8 @@ impl SnoopFlow {
             self.last_ack = Some(ack);
             self.cache.remove_acknowledged(ack).for_each(drop);
         }
-        // What is acknowledged sooner than a round trip after the timer's copy was there before it, and the copy will be reported.
+        // What is acknowledged sooner than a round trip after the timer's copy was there before it,
+        // and the copy will be reported.
         let is_answer =
             self.expiries > 0 && progress.delivered > 0 && now.since(self.timing_since) >= least / 8 * 7;
         if probe_came_twice || is_answer {
@@ -85,9 +89,10 @@ impl SnoopFlow {
         AckSummary { progress, advanced, duplicate, understood }
     }
 
-    /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and so does an ACK of a copy that
-    /// stops short of what left before it (a partial acknowledgment; RFC 6582, section 3.2). What lies above a hole may have come,
-    /// so it is one segment at a time, and a lost copy is left to the timer.
+    /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and
+    /// so does an ACK of a copy that stops short of what left before it (a partial acknowledgment;
+    /// RFC 6582, section 3.2). What lies above a hole may have come, so it is one segment at a
+    /// time, and a lost copy is left to the timer.
     fn infer_from_duplicates(
         &mut self,
         ack: Seq,
@@ -124,7 +129,8 @@ impl SnoopFlow {
         }
     }
 
-    /// Takes the first segment of a range for lost, and no more: of a super-packet the rest may have come.
+    /// Takes the first segment of a range for lost, and no more: of a super-packet the rest may
+    /// have come.
     fn lose_one_segment(&mut self, range: Range, now: Instant) {
         let splits = self.ranges_allowed();
         let Some(board) = &mut self.board else { return };
@@ -143,7 +149,8 @@ impl SnoopFlow {
                 continue;
             }
             let Some(cached) = self.cache.covering(range.seq) else { continue };
-            // A range reaches over the end of a packet only where a receiver has forgotten what it had SACKed.
+            // A range reaches over the end of a packet only where a receiver has forgotten what it
+            // had SACKed.
             let end = range.end.earlier(cached.end);
             if !board.split_at(end, splits) {
                 continue;
@@ -153,7 +160,8 @@ impl SnoopFlow {
         }
     }
 
-    /// What the timer sends: the first segment that the receiver misses, and the last, whose SACK tells of all between.
+    /// What the timer sends: the first segment that the receiver misses, and the last, whose SACK
+    /// tells of all between.
     pub fn probe(&mut self, settings: &Settings, now: Instant) -> [Option<Packet>; 2] {
         self.expiries = self.expiries.saturating_add(1);
         self.timing_since = now;
@@ -197,7 +205,8 @@ impl SnoopFlow {
     }
 }
 
-/// Whether the first SACK block says that data came twice (RFC 2883, section 4): below the acknowledgment, or inside the second.
+/// Whether the first SACK block says that data came twice (RFC 2883, section 4): below the
+/// acknowledgment, or inside the second.
 pub fn reports_duplicate_data(tcp: &Tcp) -> bool {
     match *tcp.options.sack.as_slice() {
         [] => false,

@@ -1,7 +1,9 @@
-//! What the sender hears of the receiver's state: nothing of the holes that are being repaired here.
+//! What the sender hears of the receiver's state: nothing of the holes that are being repaired
+//! here.
 //!
-//! An ACK passes with its number as it is, always and at once. Only reports of data above a hole are kept back, and an ACK that
-//! then says nothing new. So the sender never hears of data that the receiver does not have.
+//! An ACK passes with its number as it is, always and at once. Only reports of data above a hole
+//! are kept back, and an ACK that then says nothing new. So the sender never hears of data that the
+//! receiver does not have.
 
 use lasthop_packet::{Instant, Packet, SackBlocks};
 

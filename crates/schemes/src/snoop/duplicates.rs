@@ -1,4 +1,5 @@
-//! ACKs from the mobile host: which are new, which are duplicates, and how many more duplicates are to be expected.
+//! ACKs from the mobile host: which are new, which are duplicates, and how many more duplicates are
+//! to be expected.
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
@@ -11,9 +12,11 @@ use super::settings::Settings;
 /// What is to be done with duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Duplicates {
-    /// None is expected; so many passed since the last new ACK, or since the last that were expected.
+    /// None is expected; so many passed since the last new ACK, or since the last that were
+    /// expected.
     Passed(u32),
-    /// The repair is under way; so many more are elicited by packets that were on their way already.
+    /// The repair is under way; so many more are elicited by packets that were on their way
+    /// already.
     Expected(u32),
     /// Fewer packets were cached than duplicate ACKs came: the count is not to be trusted.
     Miscounted,
@@ -71,7 +74,8 @@ impl SnoopFlow {
             return AckEffect::None;
         };
         let old = self.last_ack.is_some_and(|last| tcp.ack.before(last));
-        // An ACK for what never passed is not acceptable (RFC 9293, section 3.10.7.4), or the data took another way.
+        // An ACK for what never passed is not acceptable (RFC 9293, section 3.10.7.4), or the data
+        // took another way.
         if old || tcp.ack.after(self.highest) {
             return AckEffect::None;
         }
@@ -94,7 +98,8 @@ impl SnoopFlow {
         }
     }
 
-    /// A new ACK: forgets what it covers, and measures the round-trip time if none of that left twice.
+    /// A new ACK: forgets what it covers, and measures the round-trip time if none of that left
+    /// twice.
     fn advance(&mut self, ack: Seq, settings: &Settings, now: Instant) {
         let (mut sent, mut ambiguous) = (None, false);
         for cached in self.cache.remove_acknowledged(ack) {
@@ -119,8 +124,8 @@ impl SnoopFlow {
         self.count_from = self.cache.first().map_or(ack, |first| first.seq);
     }
 
-    /// Remembers where the first hole ends. Later ACKs name only the latest blocks (RFC 2018, section 4), so the earliest
-    /// left edge since the last new ACK counts.
+    /// Remembers where the first hole ends. Later ACKs name only the latest blocks (RFC 2018,
+    /// section 4), so the earliest left edge since the last new ACK counts.
     fn note_hole(&mut self, tcp: &Tcp) {
         for (left, _) in tcp.options.sack.as_slice() {
             if left.after(tcp.ack) && !left.after(self.highest) {
@@ -136,7 +141,8 @@ impl SnoopFlow {
             return Remedy::Pass;
         };
         if first.notes.by_sender || first.notes.local >= settings.local_retransmissions {
-            // The sender counts the duplicates of what it retransmitted; and where we have given up, it has to know.
+            // The sender counts the duplicates of what it retransmitted; and where we have given
+            // up, it has to know.
             return Remedy::Pass;
         }
         match self.duplicates {
@@ -179,8 +185,8 @@ impl SnoopFlow {
     }
 }
 
-/// Whether a segment without data and with the number of the one before may be a duplicate ACK: nothing in it but an ACK, a
-/// window that the sender can use, and SACK blocks about data above.
+/// Whether a segment without data and with the number of the one before may be a duplicate ACK:
+/// nothing in it but an ACK, a window that the sender can use, and SACK blocks about data above.
 fn may_be_duplicate(tcp: &Tcp) -> bool {
     tcp.flags == TcpFlags::ACK
         && tcp.window != 0

@@ -1,9 +1,10 @@
-//! What may pass without asking: data in order and its acknowledgments, while nothing waits here, nothing is missing, and the local window has
-//! room.
+//! What may pass without asking: data in order and its acknowledgments, while nothing waits here,
+//! nothing is missing, and the local window has room.
 //!
-//! A world that takes this up shows the packets afterwards, and they are cached as if they had been asked for. Whatever else a packet is, its
-//! fate is decided here as ever. Late news has two small costs: a round-trip time is measured from when a packet was shown, and a
-//! copy that left behind a packet not yet shown counts as having left before it.
+//! A world that takes this up shows the packets afterwards, and they are cached as if they had been
+//! asked for. Whatever else a packet is, its fate is decided here as ever. Late news has two small
+//! costs: a round-trip time is measured from when a packet was shown, and a copy that left behind a
+//! packet not yet shown counts as having left before it.
 
 use lasthop_agent::{Bypass, Context, Limits, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet};
@@ -30,8 +31,9 @@ impl Snoop {
         }
     }
 
-    /// An even share of the window's room. Shares that others have not used yet are not taken off, so that connections which come to life at
-    /// once exceed the window by as much again at most, for one round trip.
+    /// An even share of the window's room. Shares that others have not used yet are not taken off,
+    /// so that connections which come to life at once exceed the window by as much again at most,
+    /// for one round trip.
     fn limits(&self, flow: &SnoopFlow, key: FlowKey) -> Option<Limits> {
         let acknowledged = flow.last_ack.filter(|_| flow.is_whole())?;
         let room = match self.hops.get(&key.destination.0) {
@@ -50,8 +52,9 @@ impl Snoop {
         }
         match from {
             Side::Core => self.note_data_passed(packet, key, cx),
-            // Data, and what acknowledges more and reports nothing, go on as they came. Past an agent that is late so does the rest: then
-            // the sender hears of what would have been kept from it, and is right, too.
+            // Data, and what acknowledges more and reports nothing, go on as they came. Past an
+            // agent that is late so does the rest: then the sender hears of what would have been
+            // kept from it, and is right, too.
             Side::Radio => {
                 let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) =
                     self.on_radio(&mut packet.clone(), key, cx);

@@ -1,4 +1,5 @@
-//! One direction of a connection, from the core to the radio side: its cache, and what its packets and its timer do.
+//! One direction of a connection, from the core to the radio side: its cache, and what its packets
+//! and its timer do.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -32,7 +33,8 @@ pub struct SnoopFlow {
     pub(super) fin: Option<Seq>,
     /// What is to be done with the next duplicate ACK.
     pub(super) duplicates: Duplicates,
-    /// Cached packets from here on are counted as those that elicit duplicate ACKs (snoop.cc, `expNextAck_`).
+    /// Cached packets from here on are counted as those that elicit duplicate ACKs (snoop.cc,
+    /// `expNextAck_`).
     pub(super) count_from: Seq,
     pub(super) rtt: HopRtt,
     /// When what measured the round-trip time last had left.
@@ -128,8 +130,8 @@ impl SnoopFlow {
         }
     }
 
-    /// Takes note of a packet with sequence space that goes to the radio side (`snoop_data`). `room` is the memory that may still
-    /// be taken.
+    /// Takes note of a packet with sequence space that goes to the radio side (`snoop_data`).
+    /// `room` is the memory that may still be taken.
     pub fn on_data(&mut self, packet: &Packet, settings: &Settings, room: Room, now: Instant) -> DataEffect {
         let Some(tcp) = packet.tcp() else { return DataEffect::default() };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
@@ -179,8 +181,9 @@ impl SnoopFlow {
         DataEffect { restart_timer, at_bound: None }
     }
 
-    /// A packet that was not cached and lies below what passed already: the network reordered it, or lost it before us and
-    /// the sender repairs that. As the first in the cache it is taken for the sender's retransmission.
+    /// A packet that was not cached and lies below what passed already: the network reordered it,
+    /// or lost it before us and the sender repairs that. As the first in the cache it is taken for
+    /// the sender's retransmission.
     fn fill_in(&mut self, seq: Seq) {
         let Some(first) = self.cache.first_mut() else { return };
         if first.seq == seq {
@@ -207,9 +210,9 @@ impl SnoopFlow {
 
     /// Takes note of the timestamp of a packet from the core side.
     ///
-    /// Only of one that the receiver may take over as TS.Recent (RFC 7323, section 4.3): one that starts within what is
-    /// outstanding. So nobody outside the path can make us stamp copies with a TSval from the future, after which the
-    /// receiver would refuse the true sender for good.
+    /// Only of one that the receiver may take over as TS.Recent (RFC 7323, section 4.3): one that
+    /// starts within what is outstanding. So nobody outside the path can make us stamp copies with
+    /// a TSval from the future, after which the receiver would refuse the true sender for good.
     pub fn note_timestamp(&mut self, tcp: &Tcp) {
         let outstanding =
             !tcp.seq.after(self.highest) && self.last_ack.is_none_or(|ack| !tcp.seq.before(ack));
@@ -221,7 +224,8 @@ impl SnoopFlow {
         }
     }
 
-    /// What the local timer retransmits: the packet that the receiver waits for, if it is cached and the window is open.
+    /// What the local timer retransmits: the packet that the receiver waits for, if it is cached
+    /// and the window is open.
     pub fn on_timer(&mut self, limit: u32, now: Instant) -> Option<Packet> {
         self.expiries = self.expiries.saturating_add(1);
         let first = self.cache.first()?;
@@ -231,7 +235,8 @@ impl SnoopFlow {
         self.repair(limit, now)
     }
 
-    /// A copy of what the receiver misses of the first cached packet; `None` if it was retransmitted `limit` times.
+    /// A copy of what the receiver misses of the first cached packet; `None` if it was
+    /// retransmitted `limit` times.
     pub fn repair(&mut self, limit: u32, now: Instant) -> Option<Packet> {
         let first = self.cache.first_mut()?;
         if first.notes.local >= limit {
@@ -259,8 +264,8 @@ impl SnoopFlow {
         }
     }
 
-    /// When the local timer has something to do: at the time-out, or where a segment has been overtaken by few, when it has had its
-    /// time to come.
+    /// When the local timer has something to do: at the time-out, or where a segment has been
+    /// overtaken by few, when it has had its time to come.
     pub fn due(&self, settings: &Settings) -> Instant {
         let timeout = self.timing_since + self.timeout(settings);
         self.doubt_ends().map_or(timeout, |at| at.min(timeout))
@@ -281,8 +286,8 @@ impl SnoopFlow {
         self.rtt.timeout(settings, self.expiries, is_single)
     }
 
-    /// Octets that are taken to be on the hop. What stalled is not: it would keep others from being sent for as long as the
-    /// receiver is silent.
+    /// Octets that are taken to be on the hop. What stalled is not: it would keep others from being
+    /// sent for as long as the receiver is silent.
     pub fn in_flight(&self) -> u64 {
         match &self.board {
             _ if self.is_stalled => 0,
@@ -299,8 +304,9 @@ impl SnoopFlow {
         }
     }
 
-    /// How many pieces the account may be divided into: in proportion to what is cached, or a receiver that acknowledges single
-    /// octets would make us keep more about the data than data; and no more than there is memory for.
+    /// How many pieces the account may be divided into: in proportion to what is cached, or a
+    /// receiver that acknowledges single octets would make us keep more about the data than data;
+    /// and no more than there is memory for.
     pub(super) fn ranges_allowed(&self) -> usize {
         let Some(board) = &self.board else { return 0 };
         let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + 16;
@@ -341,7 +347,8 @@ impl SnoopFlow {
         self.cache.is_empty()
     }
 
-    /// Whether a packet belongs to another connection on the same ports, whose SYN went another way.
+    /// Whether a packet belongs to another connection on the same ports, whose SYN went another
+    /// way.
     pub fn is_another(&self, seq: Seq, end: Seq) -> bool {
         self.is_out_of_reach(seq) || self.is_out_of_reach(end)
     }

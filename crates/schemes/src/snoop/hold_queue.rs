@@ -1,4 +1,5 @@
-//! Packets that wait for room in the local window: taken over, let go, and dropped where too many wait.
+//! Packets that wait for room in the local window: taken over, let go, and dropped where too many
+//! wait.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,15 +13,17 @@ use super::flow::Signal;
 use super::hop::LastHop;
 use super::segmentation::{size_of_segments, take_front};
 
-/// After a sender has answered a packet that was dropped to slow it down, so long at least, and as long as the answer took, no other
-/// is dropped: a sender takes a round trip to come down to half of its window. A second signal before that would halve it again.
+/// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
+/// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
+/// of its window. A second signal before that would halve it again.
 const AFTER_ANSWER: Duration = Duration::from_millis(100);
 
 /// A signal without an answer for so long is repeated.
 const WITHOUT_ANSWER: Duration = Duration::from_secs(1);
 
-/// Packets of a connection may wait so many times as long as it takes until one is dropped: a sender in slow start goes on
-/// doubling for a round trip after the drop, and to lose the better part of that window would cost it a time-out.
+/// Packets of a connection may wait so many times as long as it takes until one is dropped: a
+/// sender in slow start goes on doubling for a round trip after the drop, and to lose the better
+/// part of that window would cost it a time-out.
 const AT_MOST: usize = 4;
 
 /// The hops by the mobile host's address.
@@ -41,9 +44,10 @@ impl Snoop {
             return Verdict::Forward;
         };
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        // What the sender sends again keeps its turn, unlike our repairs: had it come back before what left the sender earlier and
-        // waits here, RACK would take all of that for lost (RFC 8985, section 6.2). Where the receiver tells of no blocks, RACK has
-        // nothing to go by, and we do not see what frees the window: only what the receiver waits for can.
+        // What the sender sends again keeps its turn, unlike our repairs: had it come back before
+        // what left the sender earlier and waits here, RACK would take all of that for lost (RFC
+        // 8985, section 6.2). Where the receiver tells of no blocks, RACK has nothing to go by, and
+        // we do not see what frees the window: only what the receiver waits for can.
         let is_late = tcp.seq.before(flow.arrived);
         let overtakes = is_late && !flow.board.as_ref().is_some_and(|board| board.sack_seen);
         hop.note_segment(segment, &self.settings);
@@ -96,8 +100,8 @@ impl Snoop {
         Verdict::Absorb
     }
 
-    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as can be, and to slow down. Not one
-    /// that the sender sends again: it has slowed down for that.
+    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as
+    /// can be, and to slow down. Not one that the sender sends again: it has slowed down for that.
     fn signal(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         let Some(first) = flow.held.front() else { return };

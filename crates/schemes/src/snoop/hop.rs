@@ -1,26 +1,31 @@
-//! The local window: how much may be on the hop towards one mobile host, all its connections together.
+//! The local window: how much may be on the hop towards one mobile host, all its connections
+//! together.
 //!
-//! The queue behind the agent is not seen, but the round-trip time over the hop tells how long it is. Once a round trip in which
-//! packets waited here, the window moves half of the way to where the queue would be as long as it is meant to be:
+//! The queue behind the agent is not seen, but the round-trip time over the hop tells how long it
+//! is. Once a round trip in which packets waited here, the window moves half of the way to where
+//! the queue would be as long as it is meant to be:
 //!
 //! > window <- (window + window (least + delay) / rtt) / 2
 //!
-//! That is FAST TCP (Jin, Wei, Low, INFOCOM 2004, equation 3, with gamma = 1/2), its alpha being rate times delay. It needs no
-//! estimate of the rate, and is stable where a rule that went all the way would swing, since the round-trip time answers a
-//! round trip late. The round-trip time of a round is that of the first packet
-//! that left in it, when the window was full.
+//! That is FAST TCP (Jin, Wei, Low, INFOCOM 2004, equation 3, with gamma = 1/2), its alpha being
+//! rate times delay. It needs no estimate of the rate, and is stable where a rule that went all the
+//! way would swing, since the round-trip time answers a round trip late. The round-trip time of a
+//! round is that of the first packet that left in it, when the window was full.
 //!
-//! The delay aimed at is a quarter of the hop's own round-trip time, or the setting if that is longer. In the simulator, over hops of 1 to
-//! 200 Mbit/s and 1 to 30 ms, that loses nothing to 5 or 8 ms, and gains much where a fast hop's queue is shorter than those.
+//! The delay aimed at is a quarter of the hop's own round-trip time, or the setting if that is
+//! longer. In the simulator, over hops of 1 to 200 Mbit/s and 1 to 30 ms, that loses nothing to 5
+//! or 8 ms, and gains much where a fast hop's queue is shorter than those.
 //!
 //! Where no packets wait, the sender or its application limits, and the window stays as it is.
 //!
-//! *The least round-trip time* is sought anew after 10 s without a sample as small: for about a round trip the window is half of
-//! what the hop holds without a queue (as in BBR's `ProbeRTT`). So it follows a path that has become longer, and cannot creep up.
+//! *The least round-trip time* is sought anew after 10 s without a sample as small: for about a
+//! round trip the window is half of what the hop holds without a queue (as in BBR's `ProbeRTT`). So
+//! it follows a path that has become longer, and cannot creep up.
 //!
-//! *A queue that is not ours* (an upload that delays the ACKs, another sender behind us) does not go away when the window
-//! shrinks. If halving the window has left three quarters of the delay, that is taken for the path's, and the window is restored:
-//! else it would shrink to nothing beside whoever fills the queue.
+//! *A queue that is not ours* (an upload that delays the ACKs, another sender behind us) does not
+//! go away when the window shrinks. If halving the window has left three quarters of the delay,
+//! that is taken for the path's, and the window is restored: else it would shrink to nothing beside
+//! whoever fills the queue.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -31,14 +36,17 @@ use serde::{Deserialize, Serialize};
 
 use super::settings::Settings;
 
-/// The least round-trip time is sought anew after this time (BBR, `ProbeRTTInterval`; Linux `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
+/// The least round-trip time is sought anew after this time (BBR, `ProbeRTTInterval`; Linux
+/// `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
 const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 
-/// Samples that make a new least round-trip time: more than one, because the receiver may delay an ACK.
+/// Samples that make a new least round-trip time: more than one, because the receiver may delay an
+/// ACK.
 const SAMPLES: u32 = 4;
 
-/// So much of a connection may always wait: the largest window without scaling, so that a connection which the receiver's window
-/// limits is left alone, also on a slow hop or one that falls silent now and then.
+/// So much of a connection may always wait: the largest window without scaling, so that a
+/// connection which the receiver's window limits is left alone, also on a slow hop or one that
+/// falls silent now and then.
 const LEAST_PATIENCE: u64 = 65_535;
 
 /// Larger than any hop's content; keeps arithmetic in bounds.
@@ -111,7 +119,8 @@ struct Shrinking {
 }
 
 impl LastHop {
-    /// A hop that nothing is known of. It starts with twice the least window, and that doubles with each round trip.
+    /// A hop that nothing is known of. It starts with twice the least window, and that doubles with
+    /// each round trip.
     pub fn new(now: Instant) -> Self {
         Self {
             window: 0,
@@ -169,7 +178,8 @@ impl LastHop {
         self.window_now(settings).saturating_sub(self.in_flight)
     }
 
-    /// How many of `octets` are worth sending with this much room: not a segment at a time where the window is large.
+    /// How many of `octets` are worth sending with this much room: not a segment at a time where
+    /// the window is large.
     pub fn portion(&self, octets: u32, segment: u32, room: u64) -> Option<u32> {
         let least = u64::from(octets).min((self.window / 8).max(u64::from(segment)));
         let share = if self.turns.len() > 1 { (self.window / 4).max(u64::from(segment)) } else { u64::MAX };
@@ -188,7 +198,8 @@ impl LastHop {
         octets.min(settings.held_octets as u64) as usize
     }
 
-    /// Takes note of what an ACK showed: octets delivered, when the latest of them left, and what that makes the round trip.
+    /// Takes note of what an ACK showed: octets delivered, when the latest of them left, and what
+    /// that makes the round trip.
     pub fn on_delivery(&mut self, delivered: u64, sent: Option<Instant>, now: Instant, settings: &Settings) {
         self.round.delivered += delivered;
         if delivered > 0 {
@@ -211,7 +222,8 @@ impl LastHop {
         }
     }
 
-    /// A round ended with a sample of this round-trip time: it left when the window was full, if the round is limited.
+    /// A round ended with a sample of this round-trip time: it left when the window was full, if
+    /// the round is limited.
     fn end_round(&mut self, rtt: Duration, now: Instant, settings: &Settings) {
         let Round { start, delivered, is_limited } = self.round;
         let waits = !self.turns.is_empty();
@@ -291,7 +303,8 @@ impl LastHop {
         self.least.unwrap_or_default().saturating_add(self.queueing(settings))
     }
 
-    /// The queue that is aimed at, in time. A long hop answers late, and varies more: a quarter of its round trip.
+    /// The queue that is aimed at, in time. A long hop answers late, and varies more: a quarter of
+    /// its round trip.
     fn queueing(&self, settings: &Settings) -> Duration {
         settings.local_delay.max(self.least.unwrap_or_default() / 4)
     }

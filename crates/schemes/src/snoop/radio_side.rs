@@ -124,7 +124,8 @@ impl Snoop {
         self.send_held(key.destination.0, cx);
     }
 
-    /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is not to be done.
+    /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is
+    /// not to be done.
     pub(super) fn repair(&mut self, key: FlowKey, cause: Cause, cx: &mut Context<'_>) -> bool {
         let now = cx.now();
         let limit = self.settings.local_retransmissions;

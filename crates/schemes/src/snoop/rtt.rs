@@ -12,11 +12,12 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// A round-trip time beyond this (RFC 9293, section 3.4.1, the maximum segment lifetime) is none.
 const LONGEST_HOP: Duration = Duration::from_secs(120);
 
-/// The longest that the ACK of a single segment is waited for beyond a round trip (Linux, `TCP_DELACK_MAX`).
+/// The longest that the ACK of a single segment is waited for beyond a round trip (Linux,
+/// `TCP_DELACK_MAX`).
 const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
-/// So many needless copies, with few needed ones between, tell of an ACK that is late. Fewer may be of ACKs that were lost, and where
-/// those are lost data is lost, too, and should not wait.
+/// So many needless copies, with few needed ones between, tell of an ACK that is late. Fewer may be
+/// of ACKs that were lost, and where those are lost data is lost, too, and should not wait.
 const CHANCE: u32 = 8;
 
 /// What each needless copy beyond that adds to the wait.
@@ -25,7 +26,8 @@ const STEP: Duration = Duration::from_millis(50);
 /// More needless copies than this are not counted.
 const MOST: u32 = CHANCE + 4;
 
-/// Smoothed round-trip time, deviation, the least that was measured, and whether the timer's copies were needed.
+/// Smoothed round-trip time, deviation, the least that was measured, and whether the timer's copies
+/// were needed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct HopRtt {
     srtt: Duration,
@@ -41,7 +43,8 @@ impl HopRtt {
         Self { srtt, rttvar, least: None, needless: 0 }
     }
 
-    /// The same where it comes from elsewhere: nothing in it is longer than a packet can be on a hop.
+    /// The same where it comes from elsewhere: nothing in it is longer than a packet can be on a
+    /// hop.
     #[must_use]
     pub fn bounded(self) -> Self {
         let bounded = |time: Duration| time.min(LONGEST_HOP);
@@ -63,8 +66,9 @@ impl HopRtt {
         self.srtt
     }
 
-    /// How long what few segments have overtaken may still come, where so many may overtake: a quarter of the least round trip for
-    /// each, one round trip at most (RFC 8985, section 6.2, `RACK.reo_wnd`).
+    /// How long what few segments have overtaken may still come, where so many may overtake: a
+    /// quarter of the least round trip for each, one round trip at most (RFC 8985, section 6.2,
+    /// `RACK.reo_wnd`).
     pub fn reordering_window(&self, segments: u32) -> Duration {
         let least = self.least.unwrap_or(self.srtt);
         (least / 4).saturating_mul(segments.max(1)).min(self.srtt)
@@ -93,10 +97,12 @@ impl HopRtt {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// With g = 1/8: srtt = g srtt + (1 - g) rtt, and rttvar = (1 - g) rttvar + g |rtt - srtt| with the new srtt
-    /// (`snoop_rtt`). The weights of srtt are the other way round than Jacobson's; so they are in snoop.cc.
+    /// With g = 1/8: srtt = g srtt + (1 - g) rtt, and rttvar = (1 - g) rttvar + g |rtt - srtt| with
+    /// the new srtt (`snoop_rtt`). The weights of srtt are the other way round than Jacobson's; so
+    /// they are in snoop.cc.
     fn measure_as_published(&mut self, rtt: Duration) {
-        // A measurement is at most the age of a cached packet, but nothing here may overflow, whatever the clock says.
+        // A measurement is at most the age of a cached packet, but nothing here may overflow,
+        // whatever the clock says.
         self.srtt = (self.srtt / 8).saturating_add(rtt / 8 * 7);
         let deviation = rtt.abs_diff(self.srtt);
         self.rttvar = if self.rttvar.is_zero() {
@@ -117,9 +123,10 @@ impl HopRtt {
         self.srtt = (self.srtt / 8 * 7).saturating_add(rtt / 8);
     }
 
-    /// How long to wait for an ACK: srtt + 4 rttvar, at least the minimum. The published timer does not back off; the other doubles
-    /// with each expiry since the last progress, and where `is_single`, only one segment is outstanding, waits for a delayed ACK on top
-    /// of the least round trip at least. Not on top of srtt: samples of such segments have the delay in them.
+    /// How long to wait for an ACK: srtt + 4 rttvar, at least the minimum. The published timer does
+    /// not back off; the other doubles with each expiry since the last progress, and where
+    /// `is_single`, only one segment is outstanding, waits for a delayed ACK on top of the least
+    /// round trip at least. Not on top of srtt: samples of such segments have the delay in them.
     pub fn timeout(&self, settings: &Settings, expiries: u32, is_single: bool) -> Duration {
         let plain = self.srtt.saturating_add(self.rttvar.saturating_mul(4)).max(settings.minimum_timeout);
         match settings.timer {

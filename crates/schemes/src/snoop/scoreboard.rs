@@ -1,12 +1,14 @@
-//! Which transmissions towards the receiver were delivered and which were lost: an account by octets, in sequence order, and the
-//! same transmissions in sending order.
+//! Which transmissions towards the receiver were delivered and which were lost: an account by
+//! octets, in sequence order, and the same transmissions in sending order.
 //!
-//! Everything that leaves, first or again, gets serial numbers in sending order, one an octet. A wireless hop is first in,
-//! first out. So when an acknowledgment shows that an octet with serial number s was delivered, every outstanding octet that left
-//! before it is lost: also one that was itself a retransmission, at once. That is RACK (RFC 8985) with the sending order in place
-//! of times. A tolerance of some segments covers hops that reorder a little; it grows where copies turn out to be needless. What
-//! was overtaken by fewer segments than that is in doubt, and lost once that has lasted a part of the hop's round trip: RACK's
-//! reordering window. So no hole that the receiver told of waits for the timer.
+//! Everything that leaves, first or again, gets serial numbers in sending order, one an octet. A
+//! wireless hop is first in, first out. So when an acknowledgment shows that an octet with serial
+//! number s was delivered, every outstanding octet that left before it is lost: also one that was
+//! itself a retransmission, at once. That is RACK (RFC 8985) with the sending order in place of
+//! times. A tolerance of some segments covers hops that reorder a little; it grows where copies
+//! turn out to be needless. What was overtaken by fewer segments than that is in doubt, and lost
+//! once that has lasted a part of the hop's round trip: RACK's reordering window. So no hole that
+//! the receiver told of waits for the timer.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -16,11 +18,12 @@
 //! | `loss` | what is lost, by what was proved |
 //! | `tolerance`, `copies` | how far segments may overtake; our latest copies |
 //!
-//! Memory: as many ranges as the flow allows, in proportion to what it caches, and at most `2 n + 16` transmissions of `n` ranges.
-//! Both give memory back when they need a quarter of it.
+//! Memory: as many ranges as the flow allows, in proportion to what it caches, and at most `2 n +
+//! 16` transmissions of `n` ranges. Both give memory back when they need a quarter of it.
 //!
-//! Cost: O(log n) for each block of an acknowledgment, and amortised O(log n) for each transmission. Neighbouring ranges that were
-//! selectively acknowledged are one range, so that blocks which the receiver repeats cost nothing anew.
+//! Cost: O(log n) for each block of an acknowledgment, and amortised O(log n) for each
+//! transmission. Neighbouring ranges that were selectively acknowledged are one range, so that
+//! blocks which the receiver repeats cost nothing anew.
 
 mod copies;
 mod delivery;
@@ -47,7 +50,8 @@ use tolerance::Tolerance;
 /// The account of one flow.
 #[derive(Debug)]
 pub struct Scoreboard {
-    /// By sequence number; none overlaps another. What is not here never left or is not ours to repair.
+    /// By sequence number; none overlaps another. What is not here never left or is not ours to
+    /// repair.
     ranges: Ranges,
     /// By serial number, what may still be found lost.
     log: Log,
@@ -111,8 +115,8 @@ impl Scoreboard {
         ));
     }
 
-    /// Octets of memory that the account takes beside itself: its log counts as what it may grow to with
-    /// these ranges, so that only ranges make it cost more.
+    /// Octets of memory that the account takes beside itself: its log counts as what it may grow to
+    /// with these ranges, so that only ranges make it cost more.
     pub fn allocated(&self) -> usize {
         cost_of(self.ranges.capacity()).max(self.ranges.allocated() + self.log.allocated())
     }
@@ -154,7 +158,8 @@ impl Scoreboard {
         self.unsacked
     }
 
-    /// Whether at most one segment is outstanding and no more was delivered above it: then its ACK may be delayed.
+    /// Whether at most one segment is outstanding and no more was delivered above it: then its ACK
+    /// may be delayed.
     pub fn is_single(&self) -> bool {
         let is_hole = self.ranges.back().is_some_and(|last| last.state == State::Sacked);
         self.unsacked <= u64::from(self.segment) && !is_hole
@@ -175,8 +180,8 @@ impl Scoreboard {
         self.ranges.get(self.ranges.first_behind(seq)).filter(|range| !range.seq.after(seq))
     }
 
-    /// Divides the range that `seq` lies inside, if there may be more than are here. Whether none reaches over
-    /// `seq` now.
+    /// Divides the range that `seq` lies inside, if there may be more than are here. Whether none
+    /// reaches over `seq` now.
     pub fn split_at(&mut self, seq: Seq, splits: usize) -> bool {
         let at = self.ranges.first_behind(seq);
         let inside = self.ranges.get(at).is_some_and(|range| range.seq.before(seq));
@@ -187,7 +192,8 @@ impl Scoreboard {
         !inside
     }
 
-    /// Notes that `[seq, end)` leaves for the first time. Only what overlaps nothing that is here is taken in.
+    /// Notes that `[seq, end)` leaves for the first time. Only what overlaps nothing that is here
+    /// is taken in.
     pub fn transmit(&mut self, seq: Seq, end: Seq, now: Instant, by_sender_again: bool) {
         let at = self.ranges.first_behind(seq);
         if !end.after(seq) || self.ranges.get(at).is_some_and(|next| next.seq.before(end)) {
@@ -212,8 +218,8 @@ impl Scoreboard {
         self.ranges.insert(at, range);
     }
 
-    /// Notes that the sender sent `[seq, end)` again and it passed: what is here of it is in flight anew. Whether there was any.
-    /// `splits` is how many more ranges there may be.
+    /// Notes that the sender sent `[seq, end)` again and it passed: what is here of it is in flight
+    /// anew. Whether there was any. `splits` is how many more ranges there may be.
     pub fn retransmitted_by_sender(&mut self, seq: Seq, end: Seq, now: Instant, splits: usize) -> bool {
         let mut at = self.ranges.first_behind(seq);
         let mut found = false;
@@ -255,7 +261,8 @@ impl Scoreboard {
         self.copies.remember(range.seq, range.end, true);
     }
 
-    /// Notes a copy of `[seq, end)` that a timer sent, of what may still be on its way: it has the place of the original.
+    /// Notes a copy of `[seq, end)` that a timer sent, of what may still be on its way: it has the
+    /// place of the original.
     pub fn probed(&mut self, seq: Seq, end: Seq, now: Instant) {
         let mut at = self.ranges.first_behind(seq);
         while let Some(range) = self.ranges.get_mut(at).filter(|range| range.seq.before(end)) {
@@ -287,8 +294,9 @@ impl Scoreboard {
         };
     }
 
-    /// The sender sent again what the receiver has, or had and has forgotten. A block that is said again proves nothing of this
-    /// transmission, nor of any other: so it gets no serial number, and the timer looks after it.
+    /// The sender sent again what the receiver has, or had and has forgotten. A block that is said
+    /// again proves nothing of this transmission, nor of any other: so it gets no serial number,
+    /// and the timer looks after it.
     fn unsack(&mut self, at: usize) {
         let range = &mut self.ranges[at];
         (range.state, range.ambiguous, range.probed) = (State::InFlight, true, false);
@@ -310,7 +318,8 @@ impl Scoreboard {
         log.trim(2 * ranges.len(), |sent| ranges.outstanding(sent).is_some());
     }
 
-    /// Gives memory back that is no longer needed; all of it where nothing is outstanding, as [`lasthop_agent::SegmentCache`] does.
+    /// Gives memory back that is no longer needed; all of it where nothing is outstanding, as
+    /// [`lasthop_agent::SegmentCache`] does.
     fn shrink(&mut self) {
         if self.ranges.is_empty() {
             self.log.clear();
@@ -326,7 +335,8 @@ const fn cost_of(ranges: usize) -> usize {
     if ranges == 0 { 0 } else { ranges * size_of::<Range>() + Log::most(ranges) }
 }
 
-/// Gives back what a deque needs less than a quarter of, but for as much as it holds: so it is moved once in as many steps, at most.
+/// Gives back what a deque needs less than a quarter of, but for as much as it holds: so it is
+/// moved once in as many steps, at most.
 fn shrink<T>(deque: &mut VecDeque<T>) {
     /// Entries that no deque in use is worth shrinking for.
     const LEAST: usize = 32;

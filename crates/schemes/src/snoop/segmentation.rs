@@ -4,18 +4,21 @@ use std::num::NonZeroU16;
 
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
 
-/// Whether a copy may be sent. Not with urgent data, whose pointer is relative to the segment, nor with options that are not
-/// understood: a signature or a mapping in them would not fit a copy that is cut or stamped anew.
+/// Whether a copy may be sent. Not with urgent data, whose pointer is relative to the segment, nor
+/// with options that are not understood: a signature or a mapping in them would not fit a copy that
+/// is cut or stamped anew.
 pub const fn is_repairable(tcp: &Tcp) -> bool {
     !tcp.flags.has(TcpFlags::URG) && tcp.options.unknown.is_none()
 }
 
-/// Cuts a segment that ends at `end` down to `[from, to)`. What is larger than a segment stays a super-packet.
+/// Cuts a segment that ends at `end` down to `[from, to)`. What is larger than a segment stays a
+/// super-packet.
 pub fn cut(packet: &mut Packet, from: Seq, to: Seq, end: Seq) {
     let Some(tcp) = packet.tcp_mut() else { return };
     let (front, back) = (from - tcp.seq, to - tcp.seq);
     if front > 0 {
-        // It says once that the sender has slowed down (RFC 3168, section 6.1.2); segmentation puts it on the first segment.
+        // It says once that the sender has slowed down (RFC 3168, section 6.1.2); segmentation puts
+        // it on the first segment.
         tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::CWR.0);
     }
     tcp.seq = from;
@@ -27,7 +30,8 @@ pub fn cut(packet: &mut Packet, from: Seq, to: Seq, end: Seq) {
     packet.set_segment_size(size.filter(|size| packet.payload().len() > usize::from(size.get())));
 }
 
-/// Takes the first `octets` off a super-packet, as a packet of its own; `None` if they are not less than the whole.
+/// Takes the first `octets` off a super-packet, as a packet of its own; `None` if they are not less
+/// than the whole.
 pub fn take_front(packet: &mut Packet, octets: u32) -> Option<Packet> {
     let seq = packet.tcp()?.seq;
     let end = seq + packet.segment_len();
@@ -45,7 +49,8 @@ pub fn size_of_segments(packet: &Packet) -> Option<u32> {
     packet.segment_size().map(NonZeroU16::get).map(u32::from)
 }
 
-/// Raises the TSval of a copy to the highest that went to the receiver, or it would fail PAWS (RFC 7323, section 5.3).
+/// Raises the TSval of a copy to the highest that went to the receiver, or it would fail PAWS (RFC
+/// 7323, section 5.3).
 pub fn stamp(packet: &mut Packet, highest: Seq) {
     let older = |tcp: &Tcp| tcp.options.timestamps.is_some_and(|own| Seq(own.value).before(highest));
     if packet.tcp().is_some_and(older)

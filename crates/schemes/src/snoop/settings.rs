@@ -7,88 +7,106 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 
-/// The settings of [`Snoop`](super::Snoop). The defaults are those for the TCP of today; `preset = "published"` has those of the
-/// paper and of the authors' ns-2 code instead, and every key that is given beside it counts.
+/// The settings of [`Snoop`](super::Snoop). The defaults are those for the TCP of today; `preset =
+/// "published"` has those of the paper and of the authors' ns-2 code instead, and every key that is
+/// given beside it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the other settings have their defaults from; default "today". "published": loss-detection = "duplicate-acks",
-    /// timer = "published", local-window = false, minimum-timeout = "100 ms", initial-srtt = "100 ms", initial-rttvar = "250 ms",
+    /// Where the other settings have their defaults from; default "today". "published":
+    /// loss-detection = "duplicate-acks", timer = "published", local-window = false,
+    /// minimum-timeout = "100 ms", initial-srtt = "100 ms", initial-rttvar = "250 ms",
     /// cached-packets = 100, cached-octets = "1 MiB".
     pub preset: Preset,
-    /// Cached packets of one connection, 0 or more; default 4096, more than the octets allow; published 100 (snoop.h,
-    /// `SNOOP_MAXWIND`). A super-packet counts as one. At the bound packets pass uncached.
+    /// Cached packets of one connection, 0 or more; default 4096, more than the octets allow;
+    /// published 100 (snoop.h, `SNOOP_MAXWIND`). A super-packet counts as one. At the bound packets
+    /// pass uncached.
     #[serde(with = "Count::<0, 1_000_000>")]
     pub cached_packets: usize,
-    /// Cached octets of one connection, headers included; default 4 MiB, 30 times what a path of 20 Mbit/s and 54 ms holds;
-    /// published 1 MiB. At the bound packets pass uncached, and so they do at the world's bound on memory. Ours.
+    /// Cached octets of one connection, headers included; default 4 MiB, 30 times what a path of 20
+    /// Mbit/s and 54 ms holds; published 1 MiB. At the bound packets pass uncached, and so they do
+    /// at the world's bound on memory. Ours.
     #[serde(with = "Octets::<0, GIB>")]
     pub cached_octets: usize,
     /// How a loss shows; default "sack".
     pub loss_detection: LossDetection,
-    /// With "sack": a segment is lost once more than this many later segments were delivered before it, 0 to 64; default 1. One that was
-    /// overtaken by fewer is repaired a quarter of the hop's round trip later (RFC 8985, section 6.2). It grows where many repairs turn out
-    /// to have been needless. 1 covers link layers that swap neighbours. Ours; `DupThresh` is 3 (RFC 6675).
+    /// With "sack": a segment is lost once more than this many later segments were delivered before
+    /// it, 0 to 64; default 1. One that was overtaken by fewer is repaired a quarter of the hop's
+    /// round trip later (RFC 8985, section 6.2). It grows where many repairs turn out to have been
+    /// needless. 1 covers link layers that swap neighbours. Ours; `DupThresh` is 3 (RFC 6675).
     #[serde(with = "Count::<0, 64>")]
     pub reordering: u32,
     /// How the local timer runs; default "hop".
     pub timer: Timer,
-    /// The least local time-out; default 20 ms; published 100 ms (snoop.h, `SNOOP_MIN_TIMO`; ns-default.tcl, `snoopTick_`).
+    /// The least local time-out; default 20 ms; published 100 ms (snoop.h, `SNOOP_MIN_TIMO`;
+    /// ns-default.tcl, `snoopTick_`).
     #[serde(with = "Time::<MS, HOUR>")]
     pub minimum_timeout: Duration,
-    /// With timer = "hop": how much longer it waits where a single segment is outstanding, whose ACK the receiver may delay;
-    /// default 40 ms (Linux, `TCP_DELACK_MIN`; the worst case that RFC 9293, section 3.8.6.3, allows is 500 ms).
+    /// With timer = "hop": how much longer it waits where a single segment is outstanding, whose
+    /// ACK the receiver may delay; default 40 ms (Linux, `TCP_DELACK_MIN`; the worst case that RFC
+    /// 9293, section 3.8.6.3, allows is 500 ms).
     #[serde(with = "Time::<0, MINUTE>")]
     pub delayed_ack: Duration,
     /// Local retransmissions of one packet, 0 or more; default 10 (snoop.h, `SNOOP_MAX_RXMIT`).
     #[serde(with = "Count::<0, 1_000>")]
     pub local_retransmissions: u32,
-    /// With "duplicate-acks": duplicate ACKs that pass before one triggers a local retransmission, 0 or more; default 1 (snoop.cc,
-    /// `RTX_THRESH`). The paper has 0: the first one triggers it.
+    /// With "duplicate-acks": duplicate ACKs that pass before one triggers a local retransmission,
+    /// 0 or more; default 1 (snoop.cc, `RTX_THRESH`). The paper has 0: the first one triggers it.
     #[serde(with = "Count::<0, 1_000>")]
     pub duplicates_passed: u32,
-    /// Whether the sender is kept from hearing of losses that are repaired; default true. With "duplicate-acks": the duplicate ACKs
-    /// that are expected. With "sack": duplicate ACKs, and SACK blocks above the first hole that we repair.
+    /// Whether the sender is kept from hearing of losses that are repaired; default true. With
+    /// "duplicate-acks": the duplicate ACKs that are expected. With "sack": duplicate ACKs, and
+    /// SACK blocks above the first hole that we repair.
     pub withholding: bool,
-    /// With "sack": how long a loss is kept from the sender at most, from when it was found, beside two round-trip times of the
-    /// hop, which are in the sender's timer too; default 100 ms, half of the least RTO of Linux (`TCP_RTO_MIN`), so that the sender hears of what we cannot repair before its timer expires. Ours.
+    /// With "sack": how long a loss is kept from the sender at most, from when it was found, beside
+    /// two round-trip times of the hop, which are in the sender's timer too; default 100 ms, half
+    /// of the least RTO of Linux (`TCP_RTO_MIN`), so that the sender hears of what we cannot repair
+    /// before its timer expires. Ours.
     #[serde(with = "Time::<0, HOUR>")]
     pub longest_withholding: Duration,
-    /// Whether copies carry the highest TSval that went to the receiver, or PAWS may refuse them (RFC 7323, section 5.3); default
-    /// true. Ours.
+    /// Whether copies carry the highest TSval that went to the receiver, or PAWS may refuse them
+    /// (RFC 7323, section 5.3); default true. Ours.
     pub monotone_timestamps: bool,
-    /// Whether packets wait here and not in the queue behind: it is kept short, so that a repair takes about one short round trip
-    /// over the hop; default true; published false. Ours.
+    /// Whether packets wait here and not in the queue behind: it is kept short, so that a repair
+    /// takes about one short round trip over the hop; default true; published false. Ours.
     pub local_window: bool,
-    /// With a local window: how long packets are to wait in the queue behind, at least; default 3 ms. On a hop whose own round trip is longer
-    /// than four times that it is a quarter of the round trip. More raises the latency of everything beside, and on a fast hop may be
-    /// more than the queue behind has room for; less idles a hop whose ACKs come in bunches.
+    /// With a local window: how long packets are to wait in the queue behind, at least; default 3
+    /// ms. On a hop whose own round trip is longer than four times that it is a quarter of the
+    /// round trip. More raises the latency of everything beside, and on a fast hop may be more than
+    /// the queue behind has room for; less idles a hop whose ACKs come in bunches.
     #[serde(with = "Time::<0, MINUTE>")]
     pub local_delay: Duration,
-    /// With a local window: its least size in segments, 2 or more; default 10, an initial window (RFC 6928).
+    /// With a local window: its least size in segments, 2 or more; default 10, an initial window
+    /// (RFC 6928).
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
-    /// With a local window: how long packets of a connection wait here before the first is dropped to slow the sender down, and no other
-    /// until it has answered; default 80 ms: a sender that halves its window keeps the hop busy where its round trip is no longer
-    /// than that, and CUBIC, which takes off 30%, where it is twice as long. It has to bridge the time that a repair keeps ACKs back,
-    /// too: at 5% loss both ways and 54 ms, 60 ms did not always. Four times as long is the most; what is beyond is dropped. Nobody
-    /// else waits for it, as in a queue that all share. Ours.
+    /// With a local window: how long packets of a connection wait here before the first is dropped
+    /// to slow the sender down, and no other until it has answered; default 80 ms: a sender that
+    /// halves its window keeps the hop busy where its round trip is no longer than that, and CUBIC,
+    /// which takes off 30%, where it is twice as long. It has to bridge the time that a repair
+    /// keeps ACKs back, too: at 5% loss both ways and 54 ms, 60 ms did not always. Four times as
+    /// long is the most; what is beyond is dropped. Nobody else waits for it, as in a queue that
+    /// all share. Ours.
     #[serde(with = "Time::<0, HOUR>")]
     pub held_delay: Duration,
-    /// With a local window: octets of a connection that wait here at most, headers included; default 4 MiB. Ours.
+    /// With a local window: octets of a connection that wait here at most, headers included;
+    /// default 4 MiB. Ours.
     #[serde(with = "Octets::<0, GIB>")]
     pub held_octets: usize,
-    /// The round-trip time over the wireless hop before the first measurement; default 50 ms; published 100 ms (ns-default.tcl,
-    /// `srtt_`).
+    /// The round-trip time over the wireless hop before the first measurement; default 50 ms;
+    /// published 100 ms (ns-default.tcl, `srtt_`).
     #[serde(with = "Time::<0, HOUR>")]
     pub initial_srtt: Duration,
-    /// Its deviation before the first measurement; default 25 ms; published 250 ms (ns-default.tcl, `rttvar_`).
+    /// Its deviation before the first measurement; default 25 ms; published 250 ms (ns-default.tcl,
+    /// `rttvar_`).
     #[serde(with = "Time::<0, HOUR>")]
     pub initial_rttvar: Duration,
-    /// A connection without packets for this long is forgotten and its cache freed, to the second; default 5 min. Ours.
+    /// A connection without packets for this long is forgotten and its cache freed, to the second;
+    /// default 5 min. Ours.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
-    /// A connection that was used within this time does not make room for a new one, to the second; default 10 s. Ours.
+    /// A connection that was used within this time does not make room for a new one, to the second;
+    /// default 10 s. Ours.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
 }
@@ -99,8 +117,8 @@ pub struct Settings {
 pub enum LossDetection {
     /// By duplicate ACKs, counted in packets: one hole at a time.
     DuplicateAcks,
-    /// By what the receiver's ACKs and SACK blocks say was delivered, against the order of sending: every hole, and lost copies too.
-    /// Of a receiver without SACK, by duplicate ACKs.
+    /// By what the receiver's ACKs and SACK blocks say was delivered, against the order of sending:
+    /// every hole, and lost copies too. Of a receiver without SACK, by duplicate ACKs.
     Sack,
 }
 
@@ -110,8 +128,8 @@ pub enum LossDetection {
 pub enum Timer {
     /// As in snoop.cc: without back-off, with its weights.
     Published,
-    /// As in RFC 6298, with back-off, and longer where the receiver may delay its ACK. With "sack" it sends the last segment beside
-    /// the first, as a tail loss probe does (RFC 8985, section 7).
+    /// As in RFC 6298, with back-off, and longer where the receiver may delay its ACK. With "sack"
+    /// it sends the last segment beside the first, as a tail loss probe does (RFC 8985, section 7).
     Hop,
 }
 

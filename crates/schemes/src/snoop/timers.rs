@@ -85,7 +85,8 @@ impl Snoop {
         }
     }
 
-    /// Has the timer of a flow run if there is something to wait for. One that runs and is due too early is left alone.
+    /// Has the timer of a flow run if there is something to wait for. One that runs and is due too
+    /// early is left alone.
     pub(super) fn follow_timer(&mut self, key: FlowKey) {
         let Some(flow) = self.flows.peek(key) else { return };
         if !flow.needs_timer() {

@@ -1,8 +1,8 @@
 //! A connection's state as a value: its cache, what waits, and what is known of the hop.
 //!
-//! What the receiver has acknowledged selectively is left out: it repeats that. So are the state of the
-//! timer, and what was signalled to the sender: the agent that goes on may repair something a second time,
-//! or slow the sender down a second time.
+//! What the receiver has acknowledged selectively is left out: it repeats that. So are the state of
+//! the timer, and what was signalled to the sender: the agent that goes on may repair something a
+//! second time, or slow the sender down a second time.
 
 use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
@@ -17,7 +17,8 @@ use super::scoreboard::Scoreboard;
 use super::{Settings, Snoop};
 use crate::transfer::{Away, export, import, segment};
 
-/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes another.
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
+/// another.
 const VERSION: u8 = 1;
 
 /// What is exported of a flow.
@@ -101,7 +102,8 @@ impl Snoop {
         Ok(())
     }
 
-    /// A packet that another agent held: it waits here, and where there is no room it goes on at once.
+    /// A packet that another agent held: it waits here, and where there is no room it goes on at
+    /// once.
     fn hold_again(&mut self, packet: Packet, key: FlowKey, cx: &mut Context<'_>) {
         let room = self.charge(key, cx.budget());
         let can_wait = self.hops.get(&key.destination.0).is_some()

@@ -15,8 +15,9 @@ use lasthop_tcp::{Config, RtoConfig};
 /// Octets of data in a full segment of the wired case.
 pub const MSS: u32 = 1460;
 
-/// One Reno flow without end through 100 Mbit/s 20 ms and 10 Mbit/s 5 ms, queues of 50 packets, a window of 64 segments, one ACK
-/// a segment. Nothing is lost: the second link's queue holds what the path does not.
+/// One Reno flow without end through 100 Mbit/s 20 ms and 10 Mbit/s 5 ms, queues of 50 packets, a
+/// window of 64 segments, one ACK a segment. Nothing is lost: the second link's queue holds what
+/// the path does not.
 pub fn wired() -> (World, FlowId) {
     let mut world = World::new(1);
     let [source, router, sink] = nodes(&mut world);
@@ -30,8 +31,9 @@ pub fn wired() -> (World, FlowId) {
     (world, flow)
 }
 
-/// 802.11b at 11 Mbit/s: so many stations upload without end through an access point to a server behind 100 Mbit/s and 1 ms, with
-/// 1,460-octet segments, an ACK for each, and queues of 50 packets.
+/// 802.11b at 11 Mbit/s: so many stations upload without end through an access point to a server
+/// behind 100 Mbit/s and 1 ms, with 1,460-octet segments, an ACK for each, and queues of 50
+/// packets.
 pub fn wlan(stations: u32) -> (World, Vec<FlowId>) {
     let mut world = World::new(1);
     let host = |world: &mut World, name: &str, kind| world.add_node(NodeConfig::new(name, kind));
@@ -53,8 +55,8 @@ pub fn wlan(stations: u32) -> (World, Vec<FlowId>) {
     (world, flows)
 }
 
-/// The thesis's network with its longest wired delay, in the middle of its range otherwise: 10 MB over stop-and-wait on a
-/// two-state channel.
+/// The thesis's network with its longest wired delay, in the middle of its range otherwise: 10 MB
+/// over stop-and-wait on a two-state channel.
 pub fn wireless() -> (World, FlowId) {
     wireless_transfer(Some(10_000 * 1024))
 }

@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
-/// How a node of an ad hoc network finds routes. All nodes of a network are to have the same (section 10).
+/// How a node of an ad hoc network finds routes. All nodes of a network are to have the same
+/// (section 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AodvConfig {
     /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is good for after its last use.
     pub active_route_timeout: Duration,
-    /// `MY_ROUTE_TIMEOUT`: the lifetime that a destination gives its own RREPs; twice `ACTIVE_ROUTE_TIMEOUT` if `None`.
+    /// `MY_ROUTE_TIMEOUT`: the lifetime that a destination gives its own RREPs; twice
+    /// `ACTIVE_ROUTE_TIMEOUT` if `None`.
     pub my_route_timeout: Option<Duration>,
-    /// `DELETE_PERIOD`: how long an invalid route is remembered; five times the larger of `ACTIVE_ROUTE_TIMEOUT` and `HELLO_INTERVAL` if
-    /// `None`.
+    /// `DELETE_PERIOD`: how long an invalid route is remembered; five times the larger of
+    /// `ACTIVE_ROUTE_TIMEOUT` and `HELLO_INTERVAL` if `None`.
     pub delete_period: Option<Duration>,
-    /// `NODE_TRAVERSAL_TIME`: a cautious estimate of what a packet takes from node to node, queues and all.
+    /// `NODE_TRAVERSAL_TIME`: a cautious estimate of what a packet takes from node to node, queues
+    /// and all.
     pub node_traversal_time: Duration,
     /// `NET_DIAMETER`: hops between the farthest nodes at most.
     pub net_diameter: u8,
@@ -32,18 +35,21 @@ pub struct AodvConfig {
     pub timeout_buffer: u8,
     /// Whether only the destination itself may reply: the flag D.
     pub destination_only: bool,
-    /// Whether who replies in the destination's place tells the destination of the way back: the flag G.
+    /// Whether who replies in the destination's place tells the destination of the way back: the
+    /// flag G.
     pub gratuitous_replies: bool,
-    /// `HELLO_INTERVAL`, where nodes on active routes send Hellos; `None`: they do not, and broken links are the link layer's to tell.
+    /// `HELLO_INTERVAL`, where nodes on active routes send Hellos; `None`: they do not, and broken
+    /// links are the link layer's to tell.
     pub hello_interval: Option<Duration>,
     /// `ALLOWED_HELLO_LOSS`: so many intervals of silence mean that a neighbour is gone.
     pub allowed_hello_loss: u32,
     /// Whether the link layer tells of frames that it gave up (section 6.10).
     pub link_layer_feedback: bool,
-    /// Broadcasts that a broadcast sets off wait for a random time up to this, so that neighbours do not all answer at once (RFC 5148). RFC
-    /// 3561 knows none; ns-2 has 10 ms.
+    /// Broadcasts that a broadcast sets off wait for a random time up to this, so that neighbours
+    /// do not all answer at once (RFC 5148). RFC 3561 knows none; ns-2 has 10 ms.
     pub broadcast_jitter: Duration,
-    /// Data packets that may wait for routes at a node; the oldest makes room. RFC 3561 names no number; ns-2 has 64.
+    /// Data packets that may wait for routes at a node; the oldest makes room. RFC 3561 names no
+    /// number; ns-2 has 64.
     pub buffer: usize,
 }
 

@@ -9,7 +9,8 @@ use super::Aodv;
 use super::message::{Message, Rerr};
 
 impl Aodv {
-    /// The link layer gave a frame to a neighbour up, with this packet in it if it did not arrive: the link is broken (case i).
+    /// The link layer gave a frame to a neighbour up, with this packet in it if it did not arrive:
+    /// the link is broken (case i).
     pub fn on_given_up(&mut self, neighbour: Ipv4Addr, packet: Option<&Packet>, now: Instant) {
         if !self.config.link_layer_feedback {
             return;
@@ -43,7 +44,8 @@ impl Aodv {
         self.give_up_routes(&lost, true, now);
     }
 
-    /// These routes are no more; who sends over them is told. Each comes with the sequence number that was told of it.
+    /// These routes are no more; who sends over them is told. Each comes with the sequence number
+    /// that was told of it.
     fn give_up_routes(&mut self, lost: &[(Ipv4Addr, Option<u32>)], was_told: bool, now: Instant) {
         let forget_at = now + self.config.delete_period();
         let mut unreachable = Vec::new();

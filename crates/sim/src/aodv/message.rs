@@ -32,7 +32,8 @@ pub struct Rreq {
     pub id: u32,
     /// Whom the originator looks for.
     pub destination: Ipv4Addr,
-    /// The latest that the originator knows of the destination's sequence number; `None` with the flag U.
+    /// The latest that the originator knows of the destination's sequence number; `None` with the
+    /// flag U.
     pub destination_sequence: Option<u32>,
     /// Who looks.
     pub originator: Ipv4Addr,
@@ -40,7 +41,8 @@ pub struct Rreq {
     pub originator_sequence: u32,
 }
 
-/// Route Reply (5.2). The flag R is multicast's, and prefixes are for subnets: both sent as 0, and ignored.
+/// Route Reply (5.2). The flag R is multicast's, and prefixes are for subnets: both sent as 0, and
+/// ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rrep {
     /// A: whoever receives it is to say so.
@@ -60,7 +62,8 @@ pub struct Rrep {
 /// Route Error (5.3). The flag N is that of local repair: never sent, and ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rerr {
-    /// Who cannot be reached any more, and with which sequence number, 0 if none is known; 1 to 255 of them.
+    /// Who cannot be reached any more, and with which sequence number, 0 if none is known; 1 to 255
+    /// of them.
     pub unreachable: Vec<(Ipv4Addr, u32)>,
 }
 
@@ -75,8 +78,9 @@ const UNKNOWN_SEQUENCE: u8 = 0x08;
 const ACK_WANTED: u8 = 0x40;
 
 impl Message {
-    /// Reads a datagram's payload; `None` if it is too short for what it says it is, or of no known type. What follows a message are
-    /// extensions (section 9), of which this knows none: they are skipped.
+    /// Reads a datagram's payload; `None` if it is too short for what it says it is, or of no known
+    /// type. What follows a message are extensions (section 9), of which this knows none: they are
+    /// skipped.
     pub fn parse(octets: &[u8]) -> Option<Self> {
         match *octets.first()? {
             REQUEST => {

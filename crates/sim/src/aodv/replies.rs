@@ -26,7 +26,8 @@ impl Aodv {
         self.send_to(back, &Message::Reply(rrep), self.config.net_diameter);
     }
 
-    /// Who has a route that is as fresh as what the originator knows replies in the destination's place (6.6.2). Whether it did.
+    /// Who has a route that is as fresh as what the originator knows replies in the destination's
+    /// place (6.6.2). Whether it did.
     pub(super) fn reply_in_place(&mut self, rreq: &Rreq, from: Ipv4Addr, now: Instant) -> bool {
         if rreq.destination_only {
             return false;

@@ -1,4 +1,5 @@
-//! Looking for a route: RREQs in expanding rings (6.4), repeated with binary exponential back-off (6.3).
+//! Looking for a route: RREQs in expanding rings (6.4), repeated with binary exponential back-off
+//! (6.3).
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;

@@ -1,14 +1,17 @@
 //! The route table (section 6.2): sequence numbers, next hops, lifetimes, precursors.
 //!
-//! What keeps loops away is one rule for every entry: its sequence number never falls, and with the same number an active route is
-//! only replaced by a shorter one. The RFC's text leaves ways around it, by which loops have been built (van Glabbeek, Hoefner, Tan,
-//! Portmann, "Sequence Numbers Do Not Guarantee Loop Freedom", `MSWiM` 2013); where it does, the rule decides:
+//! What keeps loops away is one rule for every entry: its sequence number never falls, and with the
+//! same number an active route is only replaced by a shorter one. The RFC's text leaves ways around
+//! it, by which loops have been built (van Glabbeek, Hoefner, Tan, Portmann, "Sequence Numbers Do
+//! Not Guarantee Loop Freedom", `MSWiM` 2013); where it does, the rule decides:
 //!
-//! - A number once learned stays known. The RFC marks it invalid when a route to a neighbour is made without one, and would then take any
-//!   number, older ones too.
-//! - An entry that becomes invalid, by a break, an error or its expiry, takes the next number, so that nobody who had the way from here can give it
-//!   back. One that is invalid already keeps its number, where 6.11 would count on with every error.
-//! - An error that tells an older number than is known ends the route all the same, with the next number.
+//! - A number once learned stays known. The RFC marks it invalid when a route to a neighbour is
+//!   made without one, and would then take any number, older ones too.
+//! - An entry that becomes invalid, by a break, an error or its expiry, takes the next number, so
+//!   that nobody who had the way from here can give it back. One that is invalid already keeps its
+//!   number, where 6.11 would count on with every error.
+//! - An error that tells an older number than is known ends the route all the same, with the next
+//!   number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -46,11 +49,13 @@ pub(super) struct News {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     routes: BTreeMap<Ipv4Addr, Route>,
-    /// Nothing is due before: lifetimes are prolonged with every packet, and only looked at again when the first one might be over.
+    /// Nothing is due before: lifetimes are prolonged with every packet, and only looked at again
+    /// when the first one might be over.
     due: Instant,
 }
 
-/// Whether a sequence number is later than another: circular, by their difference as a signed number (section 6.1).
+/// Whether a sequence number is later than another: circular, by their difference as a signed
+/// number (section 6.1).
 pub(super) fn is_newer(one: u32, other: u32) -> bool {
     one.wrapping_sub(other).cast_signed() > 0
 }
@@ -98,7 +103,8 @@ impl Table {
         is_better
     }
 
-    /// A message came straight from a neighbour: there is a way to it, of one hop, whatever the numbers.
+    /// A message came straight from a neighbour: there is a way to it, of one hop, whatever the
+    /// numbers.
     pub(super) fn meet(&mut self, neighbour: Ipv4Addr, expires: Instant) {
         let known = self.get(neighbour).and_then(|route| route.sequence);
         let news = News { sequence: known, hop_count: 1, next_hop: neighbour, expires };
@@ -134,7 +140,8 @@ impl Table {
         through.map(|(destination, _)| destination).collect()
     }
 
-    /// An active route becomes invalid; `told` is the sequence number that an error gives. The entry as it is then, precursors and all.
+    /// An active route becomes invalid; `told` is the sequence number that an error gives. The
+    /// entry as it is then, precursors and all.
     pub(super) fn invalidate(
         &mut self,
         destination: Ipv4Addr,

@@ -2,7 +2,8 @@
 
 use lasthop_packet::Instant;
 
-/// One-way delays of datagrams from the application's write to its reading, each datagram's first arrival.
+/// One-way delays of datagrams from the application's write to its reading, each datagram's first
+/// arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelayOutcome {
     /// The mean, in seconds.
@@ -72,7 +73,8 @@ impl Delays {
     }
 }
 
-/// Which bucket a delay goes to: each has its own below 128 ns, from there on they are 1/128 of a power of two wide.
+/// Which bucket a delay goes to: each has its own below 128 ns, from there on they are 1/128 of a
+/// power of two wide.
 fn bucket(nanos: u64) -> usize {
     let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(BITS + 1);
     ((shift << BITS) as usize) + (nanos >> shift) as usize

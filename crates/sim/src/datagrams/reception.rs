@@ -4,7 +4,8 @@ use lasthop_packet::Instant;
 
 use super::delay::Delays;
 
-/// How far behind the highest number a second copy is still known for one: beyond, a datagram counts as new.
+/// How far behind the highest number a second copy is still known for one: beyond, a datagram
+/// counts as new.
 const WINDOW: u64 = 1024;
 const WORDS: usize = (WINDOW / 64) as usize;
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use lasthop_packet::Instant;
 
-/// Sending times of datagrams by their numbers, as long as the receiver may ask. Not in the packet, because an agent may keep one and
-/// send a copy.
+/// Sending times of datagrams by their numbers, as long as the receiver may ask. Not in the packet,
+/// because an agent may keep one and send a copy.
 #[derive(Debug, Default)]
 pub(super) struct SendingTimes {
     times: VecDeque<Instant>,
@@ -13,8 +13,8 @@ pub(super) struct SendingTimes {
     first: u64,
 }
 
-/// At most so many are kept, 8 MiB: only an outage in which nothing arrives leaves more behind, and what was sent that long before is
-/// lost then.
+/// At most so many are kept, 8 MiB: only an outage in which nothing arrives leaves more behind, and
+/// what was sent that long before is lost then.
 const MOST: usize = 1 << 20;
 
 impl SendingTimes {

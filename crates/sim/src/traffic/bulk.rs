@@ -2,7 +2,8 @@
 
 use super::{Next, Write};
 
-/// Everything at once. Over UDP it saturates the sender's interface: one datagram of the flow waits in the first queue, always.
+/// Everything at once. Over UDP it saturates the sender's interface: one datagram of the flow waits
+/// in the first queue, always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bulk {
     /// Octets to send, rounded up to whole datagrams over UDP; without end if `None`.

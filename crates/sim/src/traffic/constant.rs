@@ -14,8 +14,8 @@ pub struct Constant {
     pub message: u32,
     /// How often.
     pub beat: Beat,
-    /// Each interval is longer or shorter by up to this, uniformly and independently of the others, and never below zero; zero keeps
-    /// messages on the beat.
+    /// Each interval is longer or shorter by up to this, uniformly and independently of the others,
+    /// and never below zero; zero keeps messages on the beat.
     pub jitter: Duration,
 }
 
@@ -29,8 +29,8 @@ pub enum Beat {
 }
 
 impl Beat {
-    /// When message `number`, counted from 0, is due, in nanoseconds after the first: computed from the first one on, so that rounding
-    /// does not add up.
+    /// When message `number`, counted from 0, is due, in nanoseconds after the first: computed from
+    /// the first one on, so that rounding does not add up.
     pub(super) fn offset(self, message: u32, number: u64) -> u64 {
         let nanos = match self {
             Self::Interval(interval) => interval.as_nanos().max(1) * u128::from(number),

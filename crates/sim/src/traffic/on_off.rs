@@ -1,7 +1,8 @@
 //! Bursts: messages at regular intervals while on, none while off.
 //!
-//! The clock of the messages stands still in the times off: what was left of an interval at the end of a burst is waited for in the
-//! next. So the mean rate is that of a burst times the share of the time on, exactly, however long bursts are against an interval.
+//! The clock of the messages stands still in the times off: what was left of an interval at the end
+//! of a burst is waited for in the next. So the mean rate is that of a burst times the share of the
+//! time on, exactly, however long bursts are against an interval.
 
 use std::time::Duration;
 
@@ -29,8 +30,8 @@ pub enum Span {
     Fixed(Duration),
     /// Exponentially distributed, with this mean.
     Exponential(Duration),
-    /// Pareto distributed, with this mean: many sources of such bursts together are self-similar for a shape below 2 (Willinger et al.
-    /// 1997).
+    /// Pareto distributed, with this mean: many sources of such bursts together are self-similar
+    /// for a shape below 2 (Willinger et al. 1997).
     Pareto(Duration, Shape),
 }
 
@@ -68,7 +69,8 @@ pub(crate) struct Source {
     wait: u64,
 }
 
-/// Times on that are looked through at once: more of them without a message are another event, so that none takes for ever.
+/// Times on that are looked through at once: more of them without a message are another event, so
+/// that none takes for ever.
 const AT_ONCE: u32 = 1000;
 
 impl Source {
@@ -128,7 +130,8 @@ mod tests {
 
     #[test]
     fn fixed_times_leave_gaps_and_the_clock_stands_still_in_them() {
-        // One message a millisecond; 2.5 ms on, 10 ms off: 0 1 2 | 13 (0.5 of its interval before the gap) 14 | 25 26 27 ...
+        // One message a millisecond; 2.5 ms on, 10 ms off: 0 1 2 | 13 (0.5 of its interval before
+        // the gap) 14 | 25 26 27 ...
         let ms = |tenths: u64| Span::Fixed(Duration::from_micros(100 * tenths));
         let tenths: Vec<u64> = times(on_off(ms(25), ms(100)), 6).iter().map(|at| at / 100_000).collect();
         assert_eq!(tenths, [10, 20, 130, 140, 250, 260]);

@@ -22,8 +22,9 @@ pub struct WlanConfig {
     pub capture: Option<Capture>,
     /// Frames that are lost without a collision, on links that have no error process of their own.
     pub errors: ErrorConfig,
-    /// Where nobody can interfere (all stations of a domain hear each other and nobody else) an exchange is settled when it begins,
-    /// which gives the same results with fewer events; errors and all. Off only to show that.
+    /// Where nobody can interfere (all stations of a domain hear each other and nobody else) an
+    /// exchange is settled when it begins, which gives the same results with fewer events; errors
+    /// and all. Off only to show that.
     pub settle: bool,
 }
 
@@ -43,7 +44,8 @@ impl WlanConfig {
         }
     }
 
-    /// What makes no sense in it, as a sentence; `None` if it can be run. A [`super::Wlan`] takes that for granted.
+    /// What makes no sense in it, as a sentence; `None` if it can be run. A [`super::Wlan`] takes
+    /// that for granted.
     pub fn problem(&self) -> Option<&'static str> {
         let Self { phy, mac, propagation, capture, errors, .. } = self;
         let second = Duration::from_secs(1);
@@ -96,7 +98,8 @@ impl WlanConfig {
 /// Parameters of the distributed coordination function (IEEE 802.11-2012, 9.3 and annex C).
 #[derive(Clone, Debug, PartialEq)]
 pub struct MacConfig {
-    /// `dot11RTSThreshold`: octets of a data frame, MAC header and FCS included, above which an RTS precedes it. Default 65,535: never.
+    /// `dot11RTSThreshold`: octets of a data frame, MAC header and FCS included, above which an RTS
+    /// precedes it. Default 65,535: never.
     pub rts_threshold: u32,
     /// `dot11ShortRetryLimit`: transmissions of a frame at most, or of its RTS. Default 7.
     pub short_retry_limit: u32,
@@ -104,13 +107,17 @@ pub struct MacConfig {
     pub long_retry_limit: u32,
     /// Octets around a packet. Default 24 + 8 + 4.
     pub overhead: DataOverhead,
-    /// A CTS that a station of 802.11g sends to itself before OFDM data, at a rate that stations of 802.11b hear (9.23.2). Off by default.
+    /// A CTS that a station of 802.11g sends to itself before OFDM data, at a rate that stations of
+    /// 802.11b hear (9.23.2). Off by default.
     pub cts_to_self: bool,
-    /// EIFS after frames that were not decoded (9.3.2.3.7). Default on; off, DIFS follows everything.
+    /// EIFS after frames that were not decoded (9.3.2.3.7). Default on; off, DIFS follows
+    /// everything.
     pub eifs: bool,
-    /// `ACKTimeout` and `CTSTimeout`, from the end of a frame; `None` for the standard's ([`PhyConfig::response_timeout`]).
+    /// `ACKTimeout` and `CTSTimeout`, from the end of a frame; `None` for the standard's
+    /// ([`PhyConfig::response_timeout`]).
     pub response_timeout: Option<Duration>,
-    /// Whether a station resets a NAV that an RTS has set if nothing follows (9.3.2.4: it may). Default on.
+    /// Whether a station resets a NAV that an RTS has set if nothing follows (9.3.2.4: it may).
+    /// Default on.
     pub nav_reset: bool,
 }
 

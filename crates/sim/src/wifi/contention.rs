@@ -1,15 +1,18 @@
 //! Contention, computed: who transmits when.
 //!
-//! Stations that hear the same (a *sense domain*) count down together. The domain has a counter of *virtual slots* that goes on by
-//! the whole slots of each idle period; a station whose back-off has `r` slots left enters a heap with the counter's value plus
-//! `r`, and never moves until it transmits. So a busy medium freezes every back-off at the cost of one division.
+//! Stations that hear the same (a *sense domain*) count down together. The domain has a counter of
+//! *virtual slots* that goes on by the whole slots of each idle period; a station whose back-off
+//! has `r` slots left enters a heap with the counter's value plus `r`, and never moves until it
+//! transmits. So a busy medium freezes every back-off at the cost of one division.
 //!
-//! Stations that count from another moment than the rest, for one idle period, stand apart in a short list: those whose
-//! transmission failed (from `ACKTimeout` plus DIFS), those that a frame did not reach intact, and those that came upon an idle
-//! medium and need no back-off. At the next freeze they join the others.
+//! Stations that count from another moment than the rest, for one idle period, stand apart in a
+//! short list: those whose transmission failed (from `ACKTimeout` plus DIFS), those that a frame
+//! did not reach intact, and those that came upon an idle medium and need no back-off. At the next
+//! freeze they join the others.
 //!
-//! A station that is to transmit senses what began `carrier_sense_delay` before, a slot by default. What began since it does not
-//! know of: whose back-offs end together collide, and so do those of stations apart that end within a slot of each other.
+//! A station that is to transmit senses what began `carrier_sense_delay` before, a slot by default.
+//! What began since it does not know of: whose back-offs end together collide, and so do those of
+//! stations apart that end within a slot of each other.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,8 +24,8 @@ use super::wlan::Times;
 
 #[derive(Debug, Default)]
 pub(crate) struct Contention {
-    /// When slots begin to count in this idle period: its start and an inter-frame space, or the end of a NAV and DIFS. `None` while
-    /// the medium is busy.
+    /// When slots begin to count in this idle period: its start and an inter-frame space, or the
+    /// end of a NAV and DIFS. `None` while the medium is busy.
     slots_from: Option<Instant>,
     /// Virtual slots that have passed.
     slots: u64,
@@ -102,7 +105,8 @@ impl Contention {
         self.stand_apart(station, slots_from, slots, false, at);
     }
 
-    /// A frame has come to a station whose queue was empty: goes on with its post-back-off. `false` if that is over.
+    /// A frame has come to a station whose queue was empty: goes on with its post-back-off. `false`
+    /// if that is over.
     pub(crate) fn continue_post_back_off(
         &mut self,
         now: Instant,
@@ -142,8 +146,8 @@ impl Contention {
         apart.map(|apart| apart.slots_from.after_nanos(apart.slots * slot)).chain(first).min()
     }
 
-    /// The medium turns busy: all back-offs stop but those that end before their stations can sense it. Who transmits therefore is told in
-    /// `due`.
+    /// The medium turns busy: all back-offs stop but those that end before their stations can sense
+    /// it. Who transmits therefore is told in `due`.
     pub(crate) fn freeze(
         &mut self,
         now: Instant,

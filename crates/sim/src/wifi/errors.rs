@@ -1,7 +1,7 @@
 //! Frames that arrive alone and are lost all the same.
 //!
-//! A frame's fate is drawn for its addressee only: bystanders hear its Duration field in any case. Each link and direction has a
-//! stream of randomness and a state of its own.
+//! A frame's fate is drawn for its addressee only: bystanders hear its Duration field in any case.
+//! Each link and direction has a stream of randomness and a state of its own.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,11 @@ use crate::wireless::{Channel, ChannelConfig};
 pub struct ErrorConfig {
     /// Packet error rate: of each frame, whatever its length.
     pub packet: Probability,
-    /// Bit error rate by rate, in the order of [`Rate::ALL`], each from 0 to 1; frames are lost by their length. `None` for none.
+    /// Bit error rate by rate, in the order of [`Rate::ALL`], each from 0 to 1; frames are lost by
+    /// their length. `None` for none.
     pub bit: Option<[f64; 12]>,
-    /// Two states, by exponential sojourn times or by a trace ([`ChannelConfig`]). Forced losses mean nothing here.
+    /// Two states, by exponential sojourn times or by a trace ([`ChannelConfig`]). Forced losses
+    /// mean nothing here.
     pub channel: Option<ChannelConfig>,
     /// Whether RTS, CTS and ACK frames are lost, too.
     pub control: bool,
@@ -77,7 +79,8 @@ impl Errors {
         self.is_none
     }
 
-    /// Whether a frame that was in the air from `start` to `end`, and that nothing disturbed, is lost.
+    /// Whether a frame that was in the air from `start` to `end`, and that nothing disturbed, is
+    /// lost.
     #[inline]
     pub(crate) fn loses(
         &mut self,

@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 
 use lasthop_packet::Instant;
 
-/// What can happen. Of events at one moment, what ends comes first and what begins by contention last; within those, the lower station.
+/// What can happen. Of events at one moment, what ends comes first and what begins by contention
+/// last; within those, the lower station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// A transmission ends.
@@ -46,8 +47,9 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// `of` is the station whose doing it is. What comes first at one moment depends on no more than the event itself, so that stations
-    /// that share a domain act in the same order as stations that do not.
+    /// `of` is the station whose doing it is. What comes first at one moment depends on no more
+    /// than the event itself, so that stations that share a domain act in the same order as
+    /// stations that do not.
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
         self.heap.push(Reverse((at, event.class() << 32 | u64::from(of), event)));
     }

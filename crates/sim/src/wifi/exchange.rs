@@ -16,7 +16,8 @@ use super::wlan::Wlan;
 use crate::id::StationId;
 
 impl Wlan {
-    /// The stations whose back-offs have ended transmit, whatever begins before their moment has come.
+    /// The stations whose back-offs have ended transmit, whatever begins before their moment has
+    /// come.
     pub(crate) fn commit_due(&mut self) {
         for Due { station, at } in self.due.drain(..) {
             self.stations[station as usize].back_off = BackOff::Committed;

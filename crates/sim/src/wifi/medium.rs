@@ -1,8 +1,10 @@
 //! What a sense domain hears: frames in the air, and which of them overlap.
 //!
-//! Stations with the same closed neighbourhoods, of sensing and of decoding, are one domain: each hears what the others hear, itself
-//! included. A station's own transmission occupies its domain like any other, which also makes it deaf meanwhile. What a domain knows is
-//! what a bystander knows; a station that is none (`Wlan::slots_from`) keeps its own inter-frame space and is not bound by its own NAV.
+//! Stations with the same closed neighbourhoods, of sensing and of decoding, are one domain: each
+//! hears what the others hear, itself included. A station's own transmission occupies its domain
+//! like any other, which also makes it deaf meanwhile. What a domain knows is what a bystander
+//! knows; a station that is none (`Wlan::slots_from`) keeps its own inter-frame space and is not
+//! bound by its own NAV.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +53,8 @@ pub(crate) struct Domain {
     on_air: Vec<OnAir>,
     /// The access event that counts.
     pub(crate) scheduled: Option<Instant>,
-    /// Nobody outside hears it, and it hears nobody outside: its exchanges are settled when they begin.
+    /// Nobody outside hears it, and it hears nobody outside: its exchanges are settled when they
+    /// begin.
     pub(crate) is_clique: bool,
 }
 
@@ -98,7 +101,8 @@ impl Domain {
         (self.idle_since, self.ifs, self.decoded_at) = (before.idle_since, before.ifs, before.decoded_at);
     }
 
-    /// What becomes of a transmission that is in the air while stations move: heard on by who has heard it from its beginning.
+    /// What becomes of a transmission that is in the air while stations move: heard on by who has
+    /// heard it from its beginning.
     pub(crate) fn hears_on(&mut self, transmission: u32, start: Instant, power: f64, before: &Self) {
         let is_intact = |heard: &OnAir| heard.transmission == transmission && !heard.corrupted;
         let corrupted = !before.on_air.iter().any(is_intact);
@@ -126,10 +130,12 @@ impl Domain {
     }
 }
 
-/// The power of a station's own frame at its own place: nothing survives it there, nor does it survive anything.
+/// The power of a station's own frame at its own place: nothing survives it there, nor does it
+/// survive anything.
 pub(crate) const OWN_POWER: f64 = f64::INFINITY;
 
-/// Divides stations into domains: those that hear the same, of those that are `kin`. See [`super::station::Station::domain`].
+/// Divides stations into domains: those that hear the same, of those that are `kin`. See
+/// [`super::station::Station::domain`].
 pub(crate) fn divide(positions: &[Position], kin: &[u32], propagation: &Propagation) -> Vec<Domain> {
     let heard = |at: usize| -> Vec<(u32, Hearing)> {
         let all = positions.iter().enumerate().map(|(other, position)| {

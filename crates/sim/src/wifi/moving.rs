@@ -1,7 +1,8 @@
 //! Stations that move: sense domains are divided anew, and what each station knows goes with it.
 //!
-//! What is in the air while stations move is heard on by those that have heard it from its beginning and stay in range. Stations of
-//! several domains do not come together in one, whatever they hear from now on: domains are only ever divided.
+//! What is in the air while stations move is heard on by those that have heard it from its
+//! beginning and stay in range. Stations of several domains do not come together in one, whatever
+//! they hear from now on: domains are only ever divided.
 
 use lasthop_packet::Instant;
 
@@ -25,8 +26,9 @@ impl Wlan {
         }
     }
 
-    /// Stations are at other places from now on. If an exchange is under way where nobody could have interfered, their old places
-    /// count until it is over, a few milliseconds at most; later exchanges go frame by frame.
+    /// Stations are at other places from now on. If an exchange is under way where nobody could
+    /// have interfered, their old places count until it is over, a few milliseconds at most; later
+    /// exchanges go frame by frame.
     pub fn move_stations(&mut self, now: Instant, positions: &[(StationId, Position)]) {
         for (station, position) in positions {
             self.stations[station.index()].position = *position;

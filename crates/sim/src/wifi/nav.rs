@@ -30,8 +30,9 @@ impl Reservation {
     }
 }
 
-/// The network allocation vectors of a domain's members (9.3.2.4): what was reserved within their hearing, one entry for each pair of
-/// stations. It binds all but the two: an initiator does not hear its own frames, and its addressee is who they are for.
+/// The network allocation vectors of a domain's members (9.3.2.4): what was reserved within their
+/// hearing, one entry for each pair of stations. It binds all but the two: an initiator does not
+/// hear its own frames, and its addressee is who they are for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nav(Vec<Reservation>);
 
@@ -47,7 +48,8 @@ impl Nav {
         }
     }
 
-    /// The medium, idle since `idle_since`, turns busy: what was reset by now does not come back, and nothing else is reset any more.
+    /// The medium, idle since `idle_since`, turns busy: what was reset by now does not come back,
+    /// and nothing else is reset any more.
     pub(crate) fn turn_busy(&mut self, idle_since: Instant, now: Instant, reset_after: Option<u64>) {
         self.0.retain_mut(|it| {
             let was_reset = it.reset_at(idle_since, reset_after).is_some_and(|reset| reset <= now);
@@ -56,8 +58,8 @@ impl Nav {
         });
     }
 
-    /// When it ends for a station, `None` for one that takes part in no exchange, if the medium has been idle since `idle_since` and stays
-    /// so.
+    /// When it ends for a station, `None` for one that takes part in no exchange, if the medium has
+    /// been idle since `idle_since` and stays so.
     pub(crate) fn ends(
         &self,
         station: Option<u32>,
@@ -77,7 +79,8 @@ impl Nav {
         self.0.len()
     }
 
-    /// Whom a reservation does not bind, if it was made before now. Those of a frame that ends now respond, or are told that they do not.
+    /// Whom a reservation does not bind, if it was made before now. Those of a frame that ends now
+    /// respond, or are told that they do not.
     pub(crate) fn exempt(&self, reservation: usize, now: Instant) -> Option<[u32; 2]> {
         let it = &self.0[reservation];
         (it.until > now && it.set_at < now).then_some([it.initiator, it.addressee])

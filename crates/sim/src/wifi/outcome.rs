@@ -1,4 +1,5 @@
-//! What follows from success and failure: one place for exchanges that are settled at once and those that go frame by frame.
+//! What follows from success and failure: one place for exchanges that are settled at once and
+//! those that go frame by frame.
 
 use lasthop_agent::Fate;
 use lasthop_packet::Instant;
@@ -20,7 +21,8 @@ pub(crate) enum Failure {
 }
 
 impl Wlan {
-    /// The medium is idle for a domain: for its bystanders, and for those of its stations that are none.
+    /// The medium is idle for a domain: for its bystanders, and for those of its stations that are
+    /// none.
     pub(crate) fn begin_idle(&mut self, index: u32, now: Instant) {
         let times = self.times;
         let domain = &mut self.domains[index as usize];
@@ -38,8 +40,9 @@ impl Wlan {
         }
     }
 
-    /// From when a station's slots count in this idle period, if the medium is idle: its own frames and those that were for it set it no
-    /// NAV, and after a frame of its own it knows of nothing that was not decoded.
+    /// From when a station's slots count in this idle period, if the medium is idle: its own frames
+    /// and those that were for it set it no NAV, and after a frame of its own it knows of nothing
+    /// that was not decoded.
     pub(crate) fn slots_from(&self, index: u32) -> Option<Instant> {
         let station = &self.stations[index as usize];
         let domain = &self.domains[station.domain as usize];

@@ -28,13 +28,14 @@ pub enum Output {
         began: Instant,
         /// Which transmission of the frame, from 1.
         transmission: u32,
-        /// Whether the data frame failed to arrive, or was never sent because its RTS was not answered. If not, and the sender
-        /// transmits it again, an acknowledgment was lost.
+        /// Whether the data frame failed to arrive, or was never sent because its RTS was not
+        /// answered. If not, and the sender transmits it again, an acknowledgment was lost.
         lost: bool,
         /// Whether the sender has received an acknowledgment; a broadcast needs none.
         acknowledged: bool,
     },
-    /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its last.
+    /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its
+    /// last.
     Fate {
         /// The sender.
         from: StationId,

@@ -1,6 +1,7 @@
 //! The physical layers: rates, air times, inter-frame spaces.
 //!
-//! Clauses are those of IEEE 802.11-2012: 16 (DSSS), 17 (HR/DSSS, 802.11b), 18 (OFDM, 802.11a), 19 (ERP, 802.11g), 9.3 (DCF).
+//! Clauses are those of IEEE 802.11-2012: 16 (DSSS), 17 (HR/DSSS, 802.11b), 18 (OFDM, 802.11a), 19
+//! (ERP, 802.11g), 9.3 (DCF).
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use crate::capacity::nanos;
 /// A physical layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standard {
-    /// IEEE 802.11-1997, direct sequence at 2.4 GHz: 1 and 2 Mbit/s, long preambles only (clause 16).
+    /// IEEE 802.11-1997, direct sequence at 2.4 GHz: 1 and 2 Mbit/s, long preambles only (clause
+    /// 16).
     Dsss,
     /// IEEE 802.11b: 1, 2, 5.5 and 11 Mbit/s (clause 17).
     HrDsss,
@@ -98,7 +100,8 @@ impl Rate {
     }
 }
 
-/// A physical layer's parameters. [`PhyConfig::new`] gives the standard's defaults; whoever changes one changes it for all stations.
+/// A physical layer's parameters. [`PhyConfig::new`] gives the standard's defaults; whoever changes
+/// one changes it for all stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhyConfig {
     /// Which one.
@@ -107,14 +110,15 @@ pub struct PhyConfig {
     pub preamble: Preamble,
     /// The rate of data frames of stations that name none; the highest by default.
     pub rate: Rate,
-    /// `BSSBasicRateSet`: rates of control responses and broadcasts (9.7). Default: 1 and 2 Mbit/s; for a 6, 12 and 24; for g all of
-    /// these.
+    /// `BSSBasicRateSet`: rates of control responses and broadcasts (9.7). Default: 1 and 2 Mbit/s;
+    /// for a 6, 12 and 24; for g all of these.
     pub basic_rates: Vec<Rate>,
     /// `aSlotTime`: 20 us; 9 us for a, and for g without 802.11b stations near by.
     pub slot: Duration,
-    /// How long before a station transmits another one must have begun for it to sense that: what a slot has for `aCCATime`,
-    /// `aRxTxTurnaroundTime` and `aMACProcessingDelay` (9.3.7). At most a slot; `None` for the slot, of which the standard leaves propagation
-    /// only. Zero, for carrier sense that works at once, is a simulator's custom.
+    /// How long before a station transmits another one must have begun for it to sense that: what a
+    /// slot has for `aCCATime`, `aRxTxTurnaroundTime` and `aMACProcessingDelay` (9.3.7). At most a
+    /// slot; `None` for the slot, of which the standard leaves propagation only. Zero, for carrier
+    /// sense that works at once, is a simulator's custom.
     pub carrier_sense_delay: Option<Duration>,
     /// `aSIFSTime`: 10 us; 16 us for a.
     pub sifs: Duration,
@@ -122,11 +126,13 @@ pub struct PhyConfig {
     pub cw_min: u32,
     /// `aCWmax`: 1023.
     pub cw_max: u32,
-    /// `aPHY-RX-START-Delay`, for `ACKTimeout` and `CTSTimeout`: the duration of preamble and PLCP header, 192 or 96 us; 20 us for
-    /// OFDM (as in the edition of 2016; that of 2012 has 25 us for a and 24 us for g).
+    /// `aPHY-RX-START-Delay`, for `ACKTimeout` and `CTSTimeout`: the duration of preamble and PLCP
+    /// header, 192 or 96 us; 20 us for OFDM (as in the edition of 2016; that of 2012 has 25 us for
+    /// a and 24 us for g).
     pub rx_start_delay: Duration,
-    /// The rate of the ACK whose duration is in EIFS: the lowest mandatory rate (9.3.2.3.7), 1 Mbit/s; 6 Mbit/s for a. It is 1 Mbit/s
-    /// for g, too; a pure g network that wants shorter spaces after collisions sets 6 Mbit/s.
+    /// The rate of the ACK whose duration is in EIFS: the lowest mandatory rate (9.3.2.3.7), 1
+    /// Mbit/s; 6 Mbit/s for a. It is 1 Mbit/s for g, too; a pure g network that wants shorter
+    /// spaces after collisions sets 6 Mbit/s.
     pub eifs_rate: Rate,
     /// Signal extension after OFDM frames at 2.4 GHz (19.3.2.4): 6 us for g, otherwise none.
     pub signal_extension: Duration,
@@ -174,7 +180,8 @@ impl PhyConfig {
         self
     }
 
-    /// The slot time of 20 us that g has while stations of 802.11b are near by (19.4.5); CWmin stays 15.
+    /// The slot time of 20 us that g has while stations of 802.11b are near by (19.4.5); CWmin
+    /// stays 15.
     #[must_use]
     pub fn with_long_slots(mut self) -> Self {
         self.slot = Duration::from_micros(20);
@@ -191,15 +198,17 @@ impl PhyConfig {
         self.sifs + self.air_time(self.eifs_rate, frame::ACK_OCTETS) + self.difs()
     }
 
-    /// `ACKTimeout` and `CTSTimeout = aSIFSTime + aSlotTime + aPHY-RX-START-Delay` (9.3.2.8), from the end of a frame.
+    /// `ACKTimeout` and `CTSTimeout = aSIFSTime + aSlotTime + aPHY-RX-START-Delay` (9.3.2.8), from
+    /// the end of a frame.
     pub fn response_timeout(&self) -> Duration {
         self.sifs + self.slot + self.rx_start_delay
     }
 
-    /// `TXTIME`: how long a frame of so many octets (MAC header to FCS) takes, preamble, PLCP header and signal extension included.
+    /// `TXTIME`: how long a frame of so many octets (MAC header to FCS) takes, preamble, PLCP
+    /// header and signal extension included.
     ///
-    /// DSSS and CCK: whole microseconds, as the PLCP's LENGTH field has them (17.2.3.5). OFDM: symbols of 4 us, which carry 16 bits
-    /// of SERVICE and 6 tail bits besides (18.4.3).
+    /// DSSS and CCK: whole microseconds, as the PLCP's LENGTH field has them (17.2.3.5). OFDM:
+    /// symbols of 4 us, which carry 16 bits of SERVICE and 6 tail bits besides (18.4.3).
     pub fn air_time(&self, rate: Rate, octets: u32) -> Duration {
         Duration::from_nanos(self.air_nanos(rate, octets))
     }
@@ -217,8 +226,8 @@ impl PhyConfig {
         plcp + (bits * 1000).div_ceil(rate.kbps()) * 1000
     }
 
-    /// The rate of the ACK or CTS that answers a frame: the highest basic rate of the same family that is not above the frame's, or the
-    /// highest mandatory one if there is none (9.7.6.5.2).
+    /// The rate of the ACK or CTS that answers a frame: the highest basic rate of the same family
+    /// that is not above the frame's, or the highest mandatory one if there is none (9.7.6.5.2).
     pub fn response_rate(&self, rate: Rate) -> Rate {
         let mandatory: &[Rate] = if rate.is_ofdm() {
             &[Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24]
@@ -233,8 +242,9 @@ impl PhyConfig {
         highest(&self.basic_rates).or_else(|| highest(mandatory)).unwrap_or(rate)
     }
 
-    /// The rate of RTS frames before data at `rate`: as for responses, so that whoever decodes the data decodes it, too. Before OFDM
-    /// frames that need protection it is the highest basic rate that stations of 802.11b have (9.23).
+    /// The rate of RTS frames before data at `rate`: as for responses, so that whoever decodes the
+    /// data decodes it, too. Before OFDM frames that need protection it is the highest basic rate
+    /// that stations of 802.11b have (9.23).
     pub fn initial_control_rate(&self, rate: Rate, protected: bool) -> Rate {
         if protected { self.response_rate(Rate::Cck11) } else { self.response_rate(rate) }
     }

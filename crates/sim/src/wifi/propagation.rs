@@ -21,8 +21,8 @@ impl Position {
     }
 }
 
-/// How signals fade. Every station transmits with the same power, so whoever hears is heard. Signals take no time to arrive: 300 m
-/// are 1 us, a twentieth of a slot of 802.11b.
+/// How signals fade. Every station transmits with the same power, so whoever hears is heard.
+/// Signals take no time to arrive: 300 m are 1 us, a twentieth of a slot of 802.11b.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Propagation {
     /// Everybody receives everybody, wherever they are.
@@ -38,8 +38,8 @@ pub enum Propagation {
     TwoRayGround(TwoRayGround),
 }
 
-/// Power falls with the square of the distance (Friis) up to the crossover distance, with its fourth power beyond it (Rappaport,
-/// "Wireless Communications", sections 3.2 and 3.6).
+/// Power falls with the square of the distance (Friis) up to the crossover distance, with its
+/// fourth power beyond it (Rappaport, "Wireless Communications", sections 3.2 and 3.6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRayGround {
     /// Watts.
@@ -59,7 +59,8 @@ pub struct TwoRayGround {
 }
 
 impl TwoRayGround {
-    /// The radio that ns-2 calls `WaveLAN`: 250 m of reception and 550 m of carrier sense, at 914 MHz.
+    /// The radio that ns-2 calls `WaveLAN`: 250 m of reception and 550 m of carrier sense, at 914
+    /// MHz.
     pub const WAVELAN: Self = Self {
         transmit_power: 0.281_838_15,
         gain: 1.0,
@@ -131,11 +132,14 @@ impl Propagation {
     }
 }
 
-/// A receiver decodes a frame in spite of others that overlap it if it is strong enough. Without it every overlap destroys all frames.
+/// A receiver decodes a frame in spite of others that overlap it if it is strong enough. Without it
+/// every overlap destroys all frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capture {
-    /// The power of a frame over that of all others together, as a factor above 1; ns-2's `CPThresh_` is 10.
+    /// The power of a frame over that of all others together, as a factor above 1; ns-2's
+    /// `CPThresh_` is 10.
     pub threshold: f64,
-    /// Whether a receiver leaves a frame that it is decoding for a later one that is so much stronger ("message in message").
+    /// Whether a receiver leaves a frame that it is decoding for a later one that is so much
+    /// stronger ("message in message").
     pub later_frames: bool,
 }

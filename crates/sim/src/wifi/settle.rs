@@ -1,7 +1,8 @@
-//! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear each other and nobody else, and only
-//! one of them transmits. What errors do to its frames is drawn at once, each link's in the order in which they are sent. If they
-//! spare them all the exchange succeeds; only its data frame's end and its own end are events. Everything else, an exchange that an
-//! error ends among it, goes frame by frame (`exchange`), by the same rules.
+//! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear
+//! each other and nobody else, and only one of them transmits. What errors do to its frames is
+//! drawn at once, each link's in the order in which they are sent. If they spare them all the
+//! exchange succeeds; only its data frame's end and its own end are events. Everything else, an
+//! exchange that an error ends among it, goes frame by frame (`exchange`), by the same rules.
 
 use lasthop_packet::Instant;
 
@@ -12,7 +13,8 @@ use super::plan::Guard;
 use super::wlan::Wlan;
 
 impl Wlan {
-    /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it can be; then none of them is due.
+    /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it
+    /// can be; then none of them is due.
     pub(crate) fn settle(&mut self, domain: u32, now: Instant) {
         let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
         else {
@@ -47,7 +49,8 @@ impl Wlan {
         self.addressee(index).is_none_or(can_answer).then_some(index)
     }
 
-    /// Whether errors will end a station's exchange that nothing else can; if so it is known by which of its frames.
+    /// Whether errors will end a station's exchange that nothing else can; if so it is known by
+    /// which of its frames.
     fn draws_a_loss(&mut self, index: u32, now: Instant) -> bool {
         if self.errors.is_none() {
             return false;

@@ -1,5 +1,5 @@
-//! A station's own part of the distributed coordination function: its queue, its retry counters, its contention window, its
-//! sequence numbers (IEEE 802.11-2012, 9.3.3, 9.3.4.4, 9.3.2.11).
+//! A station's own part of the distributed coordination function: its queue, its retry counters,
+//! its contention window, its sequence numbers (IEEE 802.11-2012, 9.3.3, 9.3.4.4, 9.3.2.11).
 
 use std::collections::VecDeque;
 
@@ -17,10 +17,11 @@ use crate::config::QueueLimit;
 pub struct StationConfig {
     /// Where it stands.
     pub position: Position,
-    /// The rate of its data frames; the cell's if `None`. A frame goes at the lower of its sender's and its receiver's rate.
+    /// The rate of its data frames; the cell's if `None`. A frame goes at the lower of its sender's
+    /// and its receiver's rate.
     pub rate: Option<DataRate>,
-    /// How much may wait in its interface queue, the frame that is being transmitted not counted. ns-2's and Linux's customs are
-    /// 50 and 1000 packets.
+    /// How much may wait in its interface queue, the frame that is being transmitted not counted.
+    /// ns-2's and Linux's customs are 50 and 1000 packets.
     pub queue: QueueLimit,
 }
 
@@ -80,7 +81,8 @@ pub(crate) struct Attempts {
 
 #[derive(Debug)]
 pub(crate) struct Station {
-    /// The number of its sense domain. Stations that come to hear the same stay apart if they have been so: each knows what it has heard.
+    /// The number of its sense domain. Stations that come to hear the same stay apart if they have
+    /// been so: each knows what it has heard.
     pub(crate) domain: u32,
     pub(crate) position: Position,
     pub(crate) rate: DataRate,
@@ -88,8 +90,8 @@ pub(crate) struct Station {
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) queued_octets: u64,
     pub(crate) back_off: BackOff,
-    /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its domain's is not its own: after a frame
-    /// that it has sent, and after one for it that it lost.
+    /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
+    /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
     pub(crate) own_ifs: Option<(Instant, u64)>,
     /// Entries of a heap with another stamp are not valid any more.
     pub(crate) stamp: u32,
@@ -98,7 +100,8 @@ pub(crate) struct Station {
     pub(crate) attempts: Attempts,
     /// The frames of the exchange that is under way, or of the last one.
     pub(crate) plan: Option<Plan>,
-    /// The sequence number last received from each station, as the duplicate filter has it; 12 bits, or [`NOTHING_YET`].
+    /// The sequence number last received from each station, as the duplicate filter has it; 12
+    /// bits, or [`NOTHING_YET`].
     heard: Vec<u16>,
     pub(crate) rng: Rng,
 }
@@ -185,7 +188,8 @@ impl Station {
         self.rng.below(u64::from(self.cw) + 1)
     }
 
-    /// No response came: counts it, and doubles CW up to CWmax (9.3.3, 9.3.4.4). `was_long`: it was the data frame after an RTS.
+    /// No response came: counts it, and doubles CW up to CWmax (9.3.3, 9.3.4.4). `was_long`: it was
+    /// the data frame after an RTS.
     pub(crate) fn failed(
         &mut self,
         was_long: bool,

@@ -25,13 +25,14 @@ pub(crate) struct Times {
     pub(crate) eifs: u64,
     pub(crate) timeout: u64,
     pub(crate) carrier_sense_delay: u64,
-    /// From the end of an RTS to the moment when a NAV that it has set may be reset: two SIFS, a CTS, `aPHY-RX-START-Delay` and two
-    /// slots (9.3.2.4). `None`: never.
+    /// From the end of an RTS to the moment when a NAV that it has set may be reset: two SIFS, a
+    /// CTS, `aPHY-RX-START-Delay` and two slots (9.3.2.4). `None`: never.
     pub(crate) nav_reset: Option<u64>,
 }
 
 impl Times {
-    /// From when slots count after what ended at `end`: after an inter-frame space, and DIFS after a NAV.
+    /// From when slots count after what ended at `end`: after an inter-frame space, and DIFS after
+    /// a NAV.
     pub(crate) fn slots_from(&self, end: Instant, ifs: u64, nav: Instant) -> Instant {
         let after_nav = if nav > end { nav.after_nanos(self.difs) } else { end };
         end.after_nanos(ifs).max(after_nav)
@@ -193,7 +194,8 @@ impl Wlan {
         }
     }
 
-    /// What has happened since the last call, in order. The vector's room is used again if the caller gives it back, emptied.
+    /// What has happened since the last call, in order. The vector's room is used again if the
+    /// caller gives it back, emptied.
     pub fn take_outputs(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.outputs)
     }

@@ -1,4 +1,5 @@
-//! The error process of a wireless link: two states with exponential sojourn times, or a trace of states.
+//! The error process of a wireless link: two states with exponential sojourn times, or a trace of
+//! states.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +12,16 @@ use crate::id::HopId;
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sojourn {
-    /// Mean of the exponential distribution of how long a sojourn lasts. A bad state with a mean of zero is never entered.
+    /// Mean of the exponential distribution of how long a sojourn lasts. A bad state with a mean of
+    /// zero is never entered.
     pub mean: Duration,
-    /// The probability that a transmission within this state is lost; of one that meets both states the greater counts.
+    /// The probability that a transmission within this state is lost; of one that meets both states
+    /// the greater counts.
     pub loss: Probability,
 }
 
-/// An error process. A transmission's fate is decided by the worst state that it meets, be it for a part of its time only.
+/// An error process. A transmission's fate is decided by the worst state that it meets, be it for a
+/// part of its time only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelConfig {
     /// The good state, in which a channel begins.
@@ -36,7 +40,8 @@ impl ChannelConfig {
         source: StateSource::Markov,
     };
 
-    /// Sojourn times of these means; perfect in the good state, perfectly lossy in the bad one (thesis, section 4.2).
+    /// Sojourn times of these means; perfect in the good state, perfectly lossy in the bad one
+    /// (thesis, section 4.2).
     pub const fn bursty(mean_good: Duration, mean_bad: Duration) -> Self {
         Self {
             good: Sojourn { mean: mean_good, loss: Probability::ZERO },
@@ -53,7 +58,8 @@ pub enum StateSource {
     Markov,
     /// A recorded trace of states.
     Trace(Arc<StateTrace>),
-    /// The channel is good until a chosen packet comes by, and bad for as long as that packet is being transmitted.
+    /// The channel is good until a chosen packet comes by, and bad for as long as that packet is
+    /// being transmitted.
     Forced(Vec<ForcedLoss>),
 }
 
@@ -83,7 +89,8 @@ pub struct StateTraceError {
 }
 
 impl StateTrace {
-    /// Reads lines of a time in milliseconds (fractions allowed) and a state, `1` for good and `0` for bad; `#` begins a comment.
+    /// Reads lines of a time in milliseconds (fractions allowed) and a state, `1` for good and `0`
+    /// for bad; `#` begins a comment.
     pub fn parse(text: &str) -> Result<Self, StateTraceError> {
         let mut flips: Vec<(Instant, bool)> = Vec::new();
         let (mut previous, mut was_good) = (Instant::ZERO, true);
@@ -200,7 +207,8 @@ impl Channel {
         }
     }
 
-    /// Whether a transmission from now, up to which the state is known, to `end` is lost: the worst state that it meets decides.
+    /// Whether a transmission from now, up to which the state is known, to `end` is lost: the worst
+    /// state that it meets decides.
     pub(crate) fn loses(&mut self, end: Instant) -> bool {
         let (in_good, in_bad) = (self.config.good.loss, self.config.bad.loss);
         let loss = match self.good {
@@ -243,7 +251,8 @@ impl Channel {
         None
     }
 
-    /// A packet is through, delivered or given up: a channel that was bad for its sake is good again.
+    /// A packet is through, delivered or given up: a channel that was bad for its sake is good
+    /// again.
     pub(crate) fn packet_ends(&mut self, by: HopId, now: Instant) -> Option<Flip> {
         if self.forced_by != Some(by) {
             return None;

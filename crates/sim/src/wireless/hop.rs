@@ -110,8 +110,8 @@ impl Hop {
         }
     }
 
-    /// Parcels that are copies of a packet which is counted elsewhere: the sender's, once a copy was on its way, and those on their
-    /// way to a receiver that has the packet already.
+    /// Parcels that are copies of a packet which is counted elsewhere: the sender's, once a copy
+    /// was on its way, and those on their way to a receiver that has the packet already.
     pub(crate) fn doubled(&self) -> usize {
         let kept = usize::from(self.sending.is_some_and(|sending| sending.copied));
         let again = self.in_flight.iter().filter(|frame| !self.is_new(frame.number)).count();
@@ -153,8 +153,8 @@ impl Hop {
         true
     }
 
-    /// The frame to transmit now: the one to be repeated, or the first in the queue under a new number. The second value is
-    /// whether this is its first transmission.
+    /// The frame to transmit now: the one to be repeated, or the first in the queue under a new
+    /// number. The second value is whether this is its first transmission.
     pub(crate) fn next_frame(&mut self, now: Instant) -> Option<(Sending, bool)> {
         if let Some(sending) = self.sending {
             return Some((sending, false));

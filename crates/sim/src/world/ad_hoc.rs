@@ -1,9 +1,12 @@
-//! Nodes that look for their routes on demand ([`crate::aodv`]): packets that wait for a route, messages in and out, broken links.
+//! Nodes that look for their routes on demand ([`crate::aodv`]): packets that wait for a route,
+//! messages in and out, broken links.
 //!
-//! No table of static routes has a way from such a node, so nothing is asked of other nodes' packets.
+//! No table of static routes has a way from such a node, so nothing is asked of other nodes'
+//! packets.
 //!
-//! When the link layer gives a neighbour up, what waits in the radio's queue for it is routed anew: at its source it waits for a new route, on
-//! its way it is lost, for want of one. RFC 3561 says nothing of it; ns-2 drops such packets, Linux sends them into the void one by one.
+//! When the link layer gives a neighbour up, what waits in the radio's queue for it is routed anew:
+//! at its source it waits for a new route, on its way it is lost, for want of one. RFC 3561 says
+//! nothing of it; ns-2 drops such packets, Linux sends them into the void one by one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
@@ -46,7 +49,8 @@ impl AdHocNode {
 /// Why a node cannot have AODV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AodvError {
-    /// It has links outside the cell. Gateways to other networks (RFC 3561, section 8) are not modelled.
+    /// It has links outside the cell. Gateways to other networks (RFC 3561, section 8) are not
+    /// modelled.
     #[error("a node with AODV has no links but those of its cell")]
     OtherLinks,
     /// The messages carry IPv4 addresses.
@@ -54,8 +58,8 @@ pub enum AodvError {
     NoIpv4Address,
 }
 
-/// The address by which AODV at a station knows itself, or the node at the other end of a link of its node's, which is of its
-/// cell or not.
+/// The address by which AODV at a station knows itself, or the node at the other end of a link of
+/// its node's, which is of its cell or not.
 pub const fn aodv_address(is_of_cell: bool, address: IpAddr) -> Result<Ipv4Addr, AodvError> {
     match address {
         IpAddr::V4(address) if is_of_cell => Ok(address),
@@ -65,8 +69,9 @@ pub const fn aodv_address(is_of_cell: bool, address: IpAddr) -> Result<Ipv4Addr,
 }
 
 impl World {
-    /// Makes the station of a cell at a node look for its routes by AODV. The node must have a link to each other station that it might
-    /// ever hear ([`World::add_radio_link`]), and no others; do this after adding them.
+    /// Makes the station of a cell at a node look for its routes by AODV. The node must have a link
+    /// to each other station that it might ever hear ([`World::add_radio_link`]), and no others; do
+    /// this after adding them.
     pub fn set_aodv(&mut self, wlan: WlanId, node: NodeId, config: AodvConfig) -> Result<(), AodvError> {
         let address = aodv_address(true, self.node_address(node))?;
         let mut interfaces = BTreeMap::new();
@@ -142,7 +147,8 @@ impl World {
         }
     }
 
-    /// A parcel that waited here leaves the network. A source that waits for it to go sends another.
+    /// A parcel that waited here leaves the network. A source that waits for it to go sends
+    /// another.
     fn drop_waiting(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
         self.left_queue(node, key, std::time::Duration::ZERO);
         self.drop_parcel(node, key, cause);
@@ -190,7 +196,8 @@ impl World {
         self.aodv(node).is_some_and(|aodv| aodv.config().link_layer_feedback)
     }
 
-    /// The link layer has given up a frame to a neighbour; with the packet that was in it, if that did not arrive.
+    /// The link layer has given up a frame to a neighbour; with the packet that was in it, if that
+    /// did not arrive.
     pub(super) fn on_neighbour_lost(&mut self, node: NodeId, neighbour: NodeId, key: Option<ParcelKey>) {
         let Some(Some(at)) = self.ad_hoc.get_mut(node.index()) else { return };
         let IpAddr::V4(neighbour) = self.nodes[neighbour.index()].address else { return };
@@ -198,8 +205,8 @@ impl World {
         at.aodv.on_given_up(neighbour, packet, self.now);
     }
 
-    /// A parcel comes back from a radio's queue: it was on a broken link, and had passed the agent that
-    /// watches it.
+    /// A parcel comes back from a radio's queue: it was on a broken link, and had passed the agent
+    /// that watches it.
     pub(super) fn reroute(&mut self, node: NodeId, key: ParcelKey, passed: AgentId) {
         if Aodv::is_message(self.parcels[key].packet()) {
             self.drop_parcel(node, key, DropCause::WirelessLoss);
@@ -235,7 +242,8 @@ impl World {
         at.timer.follow(deadline, Event::Routing(node), &mut self.schedule);
     }
 
-    /// A message goes to everybody, or straight to a neighbour: it is the neighbour whom AODV has heard, whatever routes say.
+    /// A message goes to everybody, or straight to a neighbour: it is the neighbour whom AODV has
+    /// heard, whatever routes say.
     fn send_message(&mut self, node: NodeId, key: ParcelKey) {
         let destination = self.parcels[key].destination;
         if destination == NodeId::EVERYBODY {

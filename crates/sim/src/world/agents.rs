@@ -19,8 +19,8 @@ pub(super) struct PlacedAgent {
     pub(super) node: NodeId,
     pub(super) rng: Rng,
     pub(super) timer: LazyTimer,
-    /// Where packets went that passed here, by destination and source, where these are not the model's:
-    /// what the agent sends between them goes there, too.
+    /// Where packets went that passed here, by destination and source, where these are not the
+    /// model's: what the agent sends between them goes there, too.
     pub(super) ends: BTreeMap<(IpAddr, IpAddr), NodeId>,
 }
 
@@ -54,8 +54,8 @@ impl World {
         }
     }
 
-    /// The agent that watches an interface learns of something that its link layer saw, if it wants to and
-    /// there is one.
+    /// The agent that watches an interface learns of something that its link layer saw, if it wants
+    /// to and there is one.
     pub(super) fn tell_agent(
         &mut self,
         (node, interface): (NodeId, usize),
@@ -74,9 +74,9 @@ impl World {
         self.after_call(id);
     }
 
-    /// Puts another agent in the place of the one that watches a node's interface to a link. It has what the
-    /// other exported, and what it cannot import of that is returned; what the other held beside that is sent
-    /// on. `None` if there is no agent.
+    /// Puts another agent in the place of the one that watches a node's interface to a link. It has
+    /// what the other exported, and what it cannot import of that is returned; what the other held
+    /// beside that is sent on. `None` if there is no agent.
     pub fn replace_agent(
         &mut self,
         node: NodeId,
@@ -161,7 +161,8 @@ impl World {
         if link.ends.0 == node { link.addresses.1 } else { link.addresses.0 }
     }
 
-    /// Real hosts' addresses are not the model's, and the same one may be behind different ends, seen from different links.
+    /// Real hosts' addresses are not the model's, and the same one may be behind different ends,
+    /// seen from different links.
     fn learn_end(&mut self, id: AgentId, key: ParcelKey) {
         let parcel = &self.parcels[key];
         let (ip, end) = (parcel.packet().ip(), parcel.destination);
@@ -177,7 +178,8 @@ impl World {
 }
 
 impl PlacedAgent {
-    /// Where a packet of the agent's goes, by those that went between the same addresses, or to the same one.
+    /// Where a packet of the agent's goes, by those that went between the same addresses, or to the
+    /// same one.
     fn end(&self, packet: &Packet) -> Option<NodeId> {
         let (destination, source) = (packet.ip().destination, packet.ip().source);
         let first = || {

@@ -90,7 +90,8 @@ impl World {
         if hop.in_flight.len() == 1 {
             self.schedule.push(arrival, Event::FrameArrival(id));
         }
-        // An acknowledged exchange ends when the acknowledgment comes, or does not: that is known at the receiver.
+        // An acknowledged exchange ends when the acknowledgment comes, or does not: that is known
+        // at the receiver.
         if !matches!(feedback, Feedback::Acknowledged { .. }) {
             self.schedule.push(over, Event::ExchangeOver(medium));
         }
@@ -143,7 +144,8 @@ impl World {
     }
 
     pub(super) fn on_exchange_over(&mut self, id: MediumId) {
-        // Still held: what agents send on hearing of the frame's fate waits for its turn like everything else.
+        // Still held: what agents send on hearing of the frame's fate waits for its turn like
+        // everything else.
         if let Some(hop) = self.media[id.index()].held_by {
             self.conclude_exchange(hop);
             self.media[id.index()].held_by = None;

@@ -1,6 +1,8 @@
-//! Packets for everybody in range: the limited broadcast address (RFC 919), one frame on each of a node's radios.
+//! Packets for everybody in range: the limited broadcast address (RFC 919), one frame on each of a
+//! node's radios.
 //!
-//! An agent sits on a link, between two nodes; a broadcast is on none, and passes by agents on both sides.
+//! An agent sits on a link, between two nodes; a broadcast is on none, and passes by agents on both
+//! sides.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -18,8 +20,8 @@ pub(super) fn is_broadcast(packet: &Packet) -> bool {
 }
 
 impl World {
-    /// A parcel goes out on each radio of a node: the parcel itself on the last one, a copy on each of the others. Only radios with a
-    /// link count.
+    /// A parcel goes out on each radio of a node: the parcel itself on the last one, a copy on each
+    /// of the others. Only radios with a link count.
     #[cold]
     pub(super) fn broadcast(&mut self, node: NodeId, key: ParcelKey) {
         let radios: Vec<(LinkId, PortId)> = self.nodes[node.index()]
@@ -57,7 +59,8 @@ impl World {
         self.broadcast_by_radio(node, port, key);
     }
 
-    /// A station has heard a broadcast; `link` is the one between it and the sender, if there is one.
+    /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
+    /// one.
     #[cold]
     pub(super) fn hear_broadcast(&mut self, node: NodeId, link: Option<LinkId>, key: ParcelKey) {
         let Some(copy) = self.parcels.copy(key) else { return };

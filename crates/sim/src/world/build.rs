@@ -198,8 +198,9 @@ impl World {
 
     /// Gives a node an agent that watches its interfaces to these links: its radio side.
     ///
-    /// A node may have several agents, each for other interfaces. What a link offers them its configuration
-    /// says: [`WiredConfig::SENSES`], [`WirelessConfig::senses`], [`crate::wifi::WlanConfig::SENSES`].
+    /// A node may have several agents, each for other interfaces. What a link offers them its
+    /// configuration says: [`WiredConfig::SENSES`], [`WirelessConfig::senses`],
+    /// [`crate::wifi::WlanConfig::SENSES`].
     pub fn attach(
         &mut self,
         node: NodeId,
@@ -240,8 +241,8 @@ impl World {
         Ok(())
     }
 
-    /// Agents at the other end of a link know this end of it by this address, and not by the node's: by
-    /// that of a real host which the node stands for.
+    /// Agents at the other end of a link know this end of it by this address, and not by the
+    /// node's: by that of a real host which the node stands for.
     pub fn set_interface_address(&mut self, node: NodeId, link: LinkId, address: IpAddr) {
         let Link { ends, addresses, .. } = &mut self.links[link.index()];
         if ends.0 == node {
@@ -257,8 +258,9 @@ impl World {
         self.routes().lead(from.index(), to.index())
     }
 
-    /// Packets at a node for a destination leave by this link, which goes before the shortest way. Ways given by hand must not close a
-    /// circle ([`Routes::goes_in_circles`]): packets on it would never end.
+    /// Packets at a node for a destination leave by this link, which goes before the shortest way.
+    /// Ways given by hand must not close a circle ([`Routes::goes_in_circles`]): packets on it
+    /// would never end.
     pub fn set_route(&mut self, node: NodeId, destination: NodeId, link: LinkId) -> Result<(), RouteError> {
         if !self.nodes[node.index()].interfaces.iter().any(|interface| interface.link == link) {
             return Err(RouteError::NotItsLink);
@@ -268,8 +270,8 @@ impl World {
         Ok(())
     }
 
-    /// The link by which packets at a node leave for a destination; `None` where it is the node itself,
-    /// where there is no way, and where ways are looked for on demand.
+    /// The link by which packets at a node leave for a destination; `None` where it is the node
+    /// itself, where there is no way, and where ways are looked for on demand.
     pub fn next_link(&mut self, node: NodeId, destination: NodeId) -> Option<LinkId> {
         Some(LinkId::of(self.routes().hop(node.index(), destination.index())?.link))
     }

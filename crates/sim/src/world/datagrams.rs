@@ -10,12 +10,13 @@ use crate::id::{AgentId, FlowId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 
-/// How long a saturating source waits where its datagram was taken away before it could wait in a queue.
+/// How long a saturating source waits where its datagram was taken away before it could wait in a
+/// queue.
 const RETRY: Duration = Duration::from_millis(1);
 
 impl World {
-    /// Sends a flow's next datagram; a source that saturates the first queue (`saturates`) is to send another when this one has
-    /// left it.
+    /// Sends a flow's next datagram; a source that saturates the first queue (`saturates`) is to
+    /// send another when this one has left it.
     pub(super) fn send_datagram(&mut self, id: FlowId, saturates: bool) {
         let now = self.now;
         let flow = &mut self.flows[id.index()];
@@ -59,7 +60,8 @@ impl World {
         }
     }
 
-    /// The first link of the way from one node to another, if it is a wired one: its queue tells beforehand when a packet leaves it.
+    /// The first link of the way from one node to another, if it is a wired one: its queue tells
+    /// beforehand when a packet leaves it.
     fn first_pipe(&mut self, from: NodeId, to: NodeId) -> Option<PipeId> {
         let interface = self.routes().interface(from.index(), to.index())?;
         match self.nodes[from.index()].interfaces[interface].egress {
@@ -68,8 +70,9 @@ impl World {
         }
     }
 
-    /// A packet has left the queue of a wireless interface of a node, for a transmission that takes `time`: whatever arbitrates a
-    /// medium calls this, once a packet. A source that saturates the queue puts in the next one.
+    /// A packet has left the queue of a wireless interface of a node, for a transmission that takes
+    /// `time`: whatever arbitrates a medium calls this, once a packet. A source that saturates the
+    /// queue puts in the next one.
     #[inline]
     pub(super) fn left_queue(&mut self, node: NodeId, key: ParcelKey, time: Duration) {
         if let Transport::Udp(udp) = *self.parcels[key].packet().transport() {
@@ -86,7 +89,8 @@ impl World {
         }
         let Some(datagrams) = flow.datagrams() else { return };
         if datagrams.is_latest(packet) && !std::mem::replace(&mut datagrams.is_due, true) {
-            // A coarse clock may make nothing of the time that datagrams take: sending again at once would never end.
+            // A coarse clock may make nothing of the time that datagrams take: sending again at
+            // once would never end.
             let at = self.now.max(datagrams.last_sent + time);
             self.look_again(id, at);
         }

@@ -14,7 +14,8 @@ use crate::observe::TraceEvent;
 use crate::schedule::{Event, LazyTimer};
 use crate::traffic::{Next, Source, Write};
 
-/// Ports tell the flows of a pair of hosts apart: the sender's counts them from here, and wraps after so many.
+/// Ports tell the flows of a pair of hosts apart: the sender's counts them from here, and wraps
+/// after so many.
 const FIRST_PORT: u16 = 10_000;
 const PORTS: usize = 50_000;
 /// The receiver's counts the times that the sender's wrapped.
@@ -176,8 +177,8 @@ impl World {
         }
     }
 
-    /// The application writes nothing more: what was sent is still to arrive. Of a bulk transfer what was not sent is left undone;
-    /// what an application wrote in its time is not.
+    /// The application writes nothing more: what was sent is still to arrive. Of a bulk transfer
+    /// what was not sent is left undone; what an application wrote in its time is not.
     fn end_writing(&mut self, id: FlowId) {
         let flow = &mut self.flows[id.index()];
         flow.stopped_at = Some(self.now);

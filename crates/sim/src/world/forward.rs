@@ -14,7 +14,8 @@ use crate::schedule::Event;
 use crate::wired::Admission;
 
 impl World {
-    /// A packet was made at a node: sets out to find its destination. Where there is none it ends here, with `false`.
+    /// A packet was made at a node: sets out to find its destination. Where there is none it ends
+    /// here, with `false`.
     #[inline]
     pub(super) fn originate(&mut self, node: NodeId, key: ParcelKey) -> bool {
         self.accounts.originated += 1;
@@ -56,8 +57,9 @@ impl World {
         self.addresses.get(&address).copied()
     }
 
-    /// A parcel at a node goes to its destination: here, or through the interface on the way. `sender` is
-    /// the agent that sent it, which is not asked about it; [`AgentId::NONE`] for any other parcel.
+    /// A parcel at a node goes to its destination: here, or through the interface on the way.
+    /// `sender` is the agent that sent it, which is not asked about it; [`AgentId::NONE`] for any
+    /// other parcel.
     #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
     #[inline(always)]
     pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
@@ -78,7 +80,8 @@ impl World {
         self.leave_by(node, interface, key, sender);
     }
 
-    /// A parcel leaves through an interface, past the agent that watches it unless that is its sender.
+    /// A parcel leaves through an interface, past the agent that watches it unless that is its
+    /// sender.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, sender: AgentId) {
@@ -198,7 +201,8 @@ impl World {
     pub(super) fn on_pipe_arrival(&mut self, id: PipeId) {
         let pipe = &mut self.pipes[id.index()];
         let (at, link) = (pipe.to, pipe.link);
-        // The link was changed, and the packet comes later than was planned; there is an event for that, too.
+        // The link was changed, and the packet comes later than was planned; there is an event for
+        // that, too.
         if pipe.next_arrival().is_none_or(|arrival| arrival > self.now) {
             return;
         }
@@ -223,7 +227,8 @@ impl World {
         }
     }
 
-    /// A parcel has come in at a node, and past its agents: it takes the node's processing delay unless this is its destination.
+    /// A parcel has come in at a node, and past its agents: it takes the node's processing delay
+    /// unless this is its destination.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {

@@ -16,8 +16,9 @@ pub(super) struct Movement {
 }
 
 impl World {
-    /// Makes stations of a cell walk from where they stand, from now on. Each has a stream of randomness of its own, by its cell's and its
-    /// node's name, so that it walks the same way whatever else happens.
+    /// Makes stations of a cell walk from where they stand, from now on. Each has a stream of
+    /// randomness of its own, by its cell's and its node's name, so that it walks the same way
+    /// whatever else happens.
     pub fn walk(&mut self, wlan: WlanId, name: &str, model: RandomWaypoint, stations: &[StationId]) {
         let walkers: Vec<(StationId, Walker)> = stations
             .iter()
@@ -50,7 +51,8 @@ impl World {
     }
 }
 
-/// When the cell's stations move next: an interval on at the earliest, so that those who arrive in between do not each cost a step.
+/// When the cell's stations move next: an interval on at the earliest, so that those who arrive in
+/// between do not each cost a step.
 fn next_step(walkers: &[(StationId, Walker)], model: &RandomWaypoint, now: Instant) -> Option<Instant> {
     let next = walkers.iter().map(|(_, walker)| walker.next_step(model, now)).min()?;
     Some(next.max(now + model.interval))

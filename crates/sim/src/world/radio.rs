@@ -1,7 +1,8 @@
 //! 802.11 cells at work: packets in, packets out, fates to agents.
 //!
-//! A station's frame stays in the world's arena under its key until the cell tells its last fate. When it arrives, the parcel itself
-//! goes on if nobody wants to hear of it any more; otherwise a copy does.
+//! A station's frame stays in the world's arena under its key until the cell tells its last fate.
+//! When it arrives, the parcel itself goes on if nobody wants to hear of it any more; otherwise a
+//! copy does.
 
 mod outputs;
 
@@ -47,8 +48,8 @@ pub struct RadioUse {
     pub transmissions: u64,
     /// Of the frames, those that were given up.
     pub given_up: u64,
-    /// The time that it transmitted for them: data frames, RTS and CTS-to-self, those that failed among them. Others' CTS and ACK, and
-    /// the spaces between frames, are not in it.
+    /// The time that it transmitted for them: data frames, RTS and CTS-to-self, those that failed
+    /// among them. Others' CTS and ACK, and the spaces between frames, are not in it.
     pub air_time: Duration,
     /// The time that they were at the head of its queue before their first transmission.
     pub access: Duration,
@@ -101,8 +102,8 @@ impl World {
         WlanId::of(self.cells.len() - 1)
     }
 
-    /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station like any other here: what makes it
-    /// one is that the links of the others lead to it.
+    /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station
+    /// like any other here: what makes it one is that the links of the others lead to it.
     pub fn add_station(&mut self, wlan: WlanId, node: NodeId, config: &StationConfig) -> StationId {
         let cell = &mut self.cells[wlan.index()];
         cell.stations.push(Radio {
@@ -115,8 +116,9 @@ impl World {
         cell.wlan.add_station(config)
     }
 
-    /// Joins two stations' nodes by a link over the air. In an infrastructure network there is one between the access point and each
-    /// station, so that stations reach each other through it; in an ad hoc network one between each pair that may talk.
+    /// Joins two stations' nodes by a link over the air. In an infrastructure network there is one
+    /// between the access point and each station, so that stations reach each other through it; in
+    /// an ad hoc network one between each pair that may talk.
     pub fn add_radio_link(
         &mut self,
         name: &str,

@@ -23,7 +23,8 @@ pub enum Way {
     Both,
 }
 
-/// A change of a link. It is for what starts its transmission from now on, unless it says otherwise; packets stay in order.
+/// A change of a link. It is for what starts its transmission from now on, unless it says
+/// otherwise; packets stay in order.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// How fast it is.
@@ -69,7 +70,8 @@ impl World {
         Ok(())
     }
 
-    /// Whether a link can be changed so. No other change makes this one impossible: several of which each is possible can all be made.
+    /// Whether a link can be changed so. No other change makes this one impossible: several of
+    /// which each is possible can all be made.
     pub fn can_reconfigure_link(&self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
         if self.ports.iter().any(|port| port.link == link) {
             return Err(ChangeError::Radio);
@@ -139,7 +141,8 @@ impl World {
             Change::Queue(limit) => hop.limit = *limit,
             Change::Channel(_) => {}
         }
-        // A sender that waits for acknowledgments knows its link: it goes on waiting as much longer than one takes as before.
+        // A sender that waits for acknowledgments knows its link: it goes on waiting as much longer
+        // than one takes as before.
         let new_way = acknowledgment_way(&hop.pace, hop.delay, hop.layer);
         if let Feedback::Acknowledged { timeout, .. } = &mut hop.layer.feedback {
             *timeout = timeout.saturating_sub(way).saturating_add(new_way);

@@ -11,8 +11,8 @@ use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 
 impl World {
-    /// Runs until `end`, or until every flow with a size or a stop is done if that is earlier, there is one, or no flow at all, and
-    /// `stop_when_done` is set.
+    /// Runs until `end`, or until every flow with a size or a stop is done if that is earlier,
+    /// there is one, or no flow at all, and `stop_when_done` is set.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
         while !(stop_when_done && self.unfinished == 0 && self.has_ended()) {
             let Some((at, event)) = self.schedule.pop_until(end) else {
@@ -48,9 +48,10 @@ impl World {
         }
     }
 
-    /// As [`Self::inject`], for a packet that goes to `destination` whatever address it carries, by the shortest way: real hosts'
-    /// addresses are not the model's. While there are agents, the world remembers which end an address is behind: what an agent sends
-    /// carries such addresses, too. Where packets to it have passed the agent, what it sends goes where they went.
+    /// As [`Self::inject`], for a packet that goes to `destination` whatever address it carries, by
+    /// the shortest way: real hosts' addresses are not the model's. While there are agents, the
+    /// world remembers which end an address is behind: what an agent sends carries such addresses,
+    /// too. Where packets to it have passed the agent, what it sends goes where they went.
     pub fn inject_to(&mut self, node: NodeId, destination: NodeId, packet: Packet) {
         if !self.agents.is_empty() {
             self.learn(packet.ip().source, node);

@@ -60,10 +60,12 @@ fn in_a_quiet_chain_a_packet_arrives_when_arithmetic_says_after_a_search_over_th
     let arrivals = field.world.collect(to);
     assert_eq!(arrivals.len(), 1);
 
-    // Microseconds, whole ones (the LENGTH field). PLCP preamble and header take 192; headers of MAC and LLC and the FCS are 36 octets, of IPv4 and UDP 28.
+    // Microseconds, whole ones (the LENGTH field). PLCP preamble and header take 192; headers of
+    // MAC and LLC and the FCS are 36 octets, of IPv4 and UDP 28.
     let (sifs, difs) = (10.0, 50.0);
     let air = |octets: f64, mbps: f64| 192.0 + (octets * 8.0 / mbps).ceil();
-    // Broadcasts go at the lowest basic rate, 1 Mbit/s; ACKs of frames at 11 Mbit/s at the highest, 2 Mbit/s.
+    // Broadcasts go at the lowest basic rate, 1 Mbit/s; ACKs of frames at 11 Mbit/s at the highest,
+    // 2 Mbit/s.
     let (rreq, rrep, data, ack) =
         (air(24.0 + 28.0 + 36.0, 1.0), air(20.0 + 28.0 + 36.0, 11.0), air(1_036.0, 11.0), air(14.0, 2.0));
     // Each forwards what it has heard after DIFS; what is unicast, after its own ACK of it, too.
@@ -233,7 +235,8 @@ struct Chain {
     errors: u64,
 }
 
-/// ns-2.35 with its own constants, 802.11 at 11 and 1 Mbit/s with RTS/CTS, nodes 200 m apart, datagrams of 512 octets for 100 s.
+/// ns-2.35 with its own constants, 802.11 at 11 and 1 Mbit/s with RTS/CTS, nodes 200 m apart,
+/// datagrams of 512 octets for 100 s.
 const NS2: [Chain; 4] = [
     Chain { nodes: 4, every: 200, sent: 500, received: 500, requests: (1, 2), replies: 3, errors: 0 },
     Chain { nodes: 4, every: 15_000, sent: 7, received: 7, requests: (7, 14), replies: 21, errors: 0 },

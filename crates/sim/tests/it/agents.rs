@@ -358,7 +358,8 @@ fn a_message_is_a_packet_of_its_length_on_the_path_between_two_seats() {
             (answer.as_slice(), *from, message.as_slice()),
             (&b"etats"[..], address[0], &b"state"[..])
         );
-        // IP, UDP, what it says, and which layer of a stack it is for; behind the packet that it was sent before.
+        // IP, UDP, what it says, and which layer of a stack it is for; behind the packet that it
+        // was sent before.
         let octets = 20 + 8 + 5 + u64::from(stacked);
         assert_eq!(answered.since(*arrived), Duration::from_micros(5000 + 8 * octets));
     }

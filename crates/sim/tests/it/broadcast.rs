@@ -8,7 +8,8 @@ use lasthop_sim::{DropCause, NodeId, NodeKind, QueueLimit, World};
 
 use crate::support::{direction, ms, node, wired};
 
-/// External nodes on a line, 100 m apart, who hear each other up to 150 m; links between neighbours.
+/// External nodes on a line, 100 m apart, who hear each other up to 150 m; links between
+/// neighbours.
 fn line(nodes: usize, queue: QueueLimit) -> (World, Vec<NodeId>) {
     let mut world = World::new(1);
     let config = WlanConfig {

@@ -59,11 +59,12 @@ fn without_loss_goodput_is_window_over_round_trip_time_or_the_bottleneck() {
     }
 }
 
-/// Padhye, Firoiu, Towsley and Kurose (1998), their full formula without the window's limit: segments a second; `b` segments an
-/// ACK. It assumes that losses are few enough apart to be told apart, a round-trip time that does not depend on the window, and
-/// ACKs that are not lost. It ends where the advertised window or the rate of the link limits the flow before losses do: here,
-/// below 0.01%. Mathis et al. (1997), the first term alone, knows no time-outs, and is an eighth too high at 1% with this RTO
-/// of ten round-trip times, and a third at 2%.
+/// Padhye, Firoiu, Towsley and Kurose (1998), their full formula without the window's limit:
+/// segments a second; `b` segments an ACK. It assumes that losses are few enough apart to be told
+/// apart, a round-trip time that does not depend on the window, and ACKs that are not lost. It ends
+/// where the advertised window or the rate of the link limits the flow before losses do: here,
+/// below 0.01%. Mathis et al. (1997), the first term alone, knows no time-outs, and is an eighth
+/// too high at 1% with this RTO of ten round-trip times, and a third at 2%.
 fn pftk(loss: f64, b: f64, round_trip: Duration, timeout: Duration) -> f64 {
     let fast = round_trip.as_secs_f64() * (2.0 * b * loss / 3.0).sqrt();
     let slow = (3.0 * (3.0 * b * loss / 8.0).sqrt()).min(1.0) * loss * (1.0 + 32.0 * loss * loss);
@@ -73,7 +74,8 @@ fn pftk(loss: f64, b: f64, round_trip: Duration, timeout: Duration) -> f64 {
 const LOSS_PERCENT: [f64; 5] = [0.1, 0.3, 1.0, 3.0, 5.0];
 const SEEDS: u64 = 4;
 
-/// The measured goodput over the formula's for each loss probability, the mean over the seeds. One thread a seed.
+/// The measured goodput over the formula's for each loss probability, the mean over the seeds. One
+/// thread a seed.
 fn over_pftk(tcp: &Config, b: f64) -> [f64; 5] {
     let of_seed = |seed: u64| {
         LOSS_PERCENT.map(|loss_percent| {
@@ -105,9 +107,9 @@ fn goodput_under_uniform_loss_is_that_of_the_formula_with_an_ack_for_two_segment
     assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.15), "{ratios:.3?} at {LOSS_PERCENT:?} %");
 }
 
-/// For docs/src/validation.md: `cargo test -p lasthop-sim --test it table_of_pftk -- --ignored --nocapture`. The formula is
-/// Reno's: it counts on a time-out where several segments of a window are lost, which NewReno and SACK do without; they are a
-/// fifth above it at 1%, and a third at 3%.
+/// For docs/src/validation.md: `cargo test -p lasthop-sim --test it table_of_pftk -- --ignored
+/// --nocapture`. The formula is Reno's: it counts on a time-out where several segments of a window
+/// are lost, which NewReno and SACK do without; they are a fifth above it at 1%, and a third at 3%.
 #[test]
 #[ignore = "prints, checks nothing"]
 #[allow(clippy::print_stdout, reason = "that is what it is for")]

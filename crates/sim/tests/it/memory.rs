@@ -25,7 +25,8 @@ fn the_steady_path_allocates_nothing() {
 
 #[test]
 fn memory_does_not_grow_with_simulated_time() {
-    // Without an end, over a channel that fails: queues, caches and timers have seen their worst after a while.
+    // Without an end, over a channel that fails: queues, caches and timers have seen their worst
+    // after a while.
     let (mut world, _) = worlds::wireless_without_end();
     world.run(Instant::from_secs(500), false);
     let events = world.counters().events;
@@ -35,7 +36,8 @@ fn memory_does_not_grow_with_simulated_time() {
     assert!(growth.count_total < 20, "{growth:?}");
 }
 
-/// Scoreboards, records of what was sent and filters are reused; over a link that loses one segment in a hundred.
+/// Scoreboards, records of what was sent and filters are reused; over a link that loses one segment
+/// in a hundred.
 #[test]
 fn no_flavour_of_tcp_allocates_a_packet() {
     for congestion in Congestion::ALL {
@@ -54,7 +56,8 @@ fn no_flavour_of_tcp_allocates_a_packet() {
             let before = world.outcome(id).octets;
             let allocations = measure(|| world.run(Instant::from_secs(600), false));
             let packets = (world.outcome(id).octets - before) / 1000;
-            // Vegas takes the 100 ms for which a receiver waits for four segments for a queue, and stays at two segments.
+            // Vegas takes the 100 ms for which a receiver waits for four segments for a queue, and
+            // stays at two segments.
             assert!(packets > 4_000, "{congestion:?} {recovery:?}: {packets}");
             assert!(allocations.count_total < 10, "{congestion:?} {recovery:?}: {allocations:?}");
         }

@@ -46,7 +46,8 @@ fn a_constant_rate_is_that_rate_from_start_to_stop_and_its_delay_that_of_the_pat
     let config = udp_flow(&world, ends, Application::Constant(constant(800, 1000)));
     let id = world.add_flow(FlowConfig { start: ms(500), stop: Some(ms(2500)), ..config });
     world.run(Instant::from_secs(100), true);
-    // The last, sent at 2.49 s, takes 11.028 ms: the flow lasts a little longer than its application.
+    // The last, sent at 2.49 s, takes 11.028 ms: the flow lasts a little longer than its
+    // application.
     assert_eq!(world.now(), Instant::from_nanos(2_501_028_000));
     let outcome = world.outcome(id);
     let udp = udp(&world, id);
@@ -94,7 +95,8 @@ fn a_saturating_source_keeps_the_first_queue_and_no_more() {
         let id = world.add_flow(udp_flow(&world, ends, bulk(972)));
         world.advance_to(Instant::from_secs(10));
         let udp = udp(&world, id);
-        // One a millisecond without a gap; 10 ms of them in flight, one in transmission, one that waits.
+        // One a millisecond without a gap; 10 ms of them in flight, one in transmission, one that
+        // waits.
         assert_eq!((udp.received, udp.lost), (9990, 0), "{queue:?}");
         assert_eq!((udp.sent, udp.in_transit), (10_002, 12), "{queue:?}");
     }

@@ -59,9 +59,10 @@ impl Site {
     }
 }
 
-/// Access point and station both have something to send nearly always: the access point data, the station ACKs. So each exchange of
-/// either costs its frames, SIFS and DIFS, and between two of them the mean idle slots of two saturated stations. That these two
-/// collide now and then is in the model.
+/// Access point and station both have something to send nearly always: the access point data, the
+/// station ACKs. So each exchange of either costs its frames, SIFS and DIFS, and between two of
+/// them the mean idle slots of two saturated stations. That these two collide now and then is in
+/// the model.
 fn expected(config: &WlanConfig, segment: u32, ack: u32) -> f64 {
     let phy = &config.phy;
     let exchange = |octets: u32| {
@@ -70,8 +71,9 @@ fn expected(config: &WlanConfig, segment: u32, ack: u32) -> f64 {
         (phy.air_time(rate, octets + 36) + phy.sifs + link_ack + phy.difs()).as_secs_f64()
     };
     let cycle = exchange(segment) + exchange(ack);
-    // Two stations with windows of 32 that count together (see `lasthop_lab::bianchi`): tau = 2 / 32 with a frozen slot; of their
-    // transmissions about one in 16 collides, which costs a data frame and EIFS, and is tried again.
+    // Two stations with windows of 32 that count together (see `lasthop_lab::bianchi`): tau = 2 /
+    // 32 with a frozen slot; of their transmissions about one in 16 collides, which costs a data
+    // frame and EIFS, and is tried again.
     let slots = |tau: f64| {
         let (idle, success, collision) = ((1.0 - tau) * (1.0 - tau), 2.0 * tau * (1.0 - tau), tau * tau);
         let slot = phy.slot.as_secs_f64();
@@ -139,15 +141,16 @@ fn uploads_fill_the_medium_and_their_acknowledgments_the_access_points_queue() {
     let flows: Vec<FlowId> = (0..20).map(|number| site.flow((site.stations[number], site.server))).collect();
     site.world.run(Instant::from_secs(60), false);
     let octets: u64 = flows.iter().map(|flow| site.world.outcome(*flow).octets).sum();
-    // 20 saturated stations get 5.5 Mbit/s of 1,500-octet packets through; the access point has a share of one in 21 for ACKs, and
-    // drops most of them, which TCP can bear.
+    // 20 saturated stations get 5.5 Mbit/s of 1,500-octet packets through; the access point has a
+    // share of one in 21 for ACKs, and drops most of them, which TCP can bear.
     let goodput = octets as f64 * 8.0 / 60.0;
     assert!((5.3e6..5.7e6).contains(&goodput), "{goodput}");
     let dropped = site.world.accounts().dropped[&lasthop_sim::DropCause::QueueFull];
     assert!(dropped > octets / 1460 / 2, "{dropped}");
 }
 
-/// What an agent hears of a frame: fate, transmissions, microseconds in the queue and at its head, of air time.
+/// What an agent hears of a frame: fate, transmissions, microseconds in the queue and at its head,
+/// of air time.
 type Heard = (Fate, u32, u128, u128, u128);
 
 /// Writes down what becomes of frames.
@@ -173,7 +176,8 @@ impl Agent for Recorder {
     }
 }
 
-/// What an agent at an external node hears of two packets that it sends at once over a link with this error rate.
+/// What an agent at an external node hears of two packets that it sends at once over a link with
+/// this error rate.
 fn heard(loss_percent: f64) -> (Vec<Heard>, World) {
     let mut config = WlanConfig::new(Standard::HrDsss);
     config.errors = ErrorConfig::packets(percent(loss_percent), false);
@@ -214,7 +218,8 @@ fn an_agent_hears_of_each_frames_fate_attempts_queueing_access_and_air_time() {
 
 #[test]
 fn in_an_ad_hoc_chain_a_connection_goes_from_neighbour_to_neighbour() {
-    // The ends are hidden from each other: data and ACKs meet in the middle, and RTS/CTS is for that.
+    // The ends are hidden from each other: data and ACKs meet in the middle, and RTS/CTS is for
+    // that.
     let goodput = |rts_threshold| {
         let mut config = WlanConfig::new(Standard::HrDsss);
         config.propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 300.0 };

@@ -1,10 +1,11 @@
-//! Reno that counts octets in place of ACKs: appropriate byte counting (RFC 3465). A receiver that acknowledges every second segment
-//! only does not slow it down.
+//! Reno that counts octets in place of ACKs: appropriate byte counting (RFC 3465). A receiver that
+//! acknowledges every second segment only does not slow it down.
 
 use super::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
-/// Slow start by what an ACK acknowledges, two segments at most, up to ssthresh; then one segment a window's worth of data.
+/// Slow start by what an ACK acknowledges, two segments at most, up to ssthresh; then one segment a
+/// window's worth of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RenoAbc {
     /// In congestion avoidance: octets acknowledged since cwnd grew last.

@@ -1,11 +1,15 @@
 //! CUBIC (RFC 9438).
 //!
-//! Windows are counted in segments, as the RFC does; what of a segment is not yet a whole octet is carried over.
+//! Windows are counted in segments, as the RFC does; what of a segment is not yet a whole octet is
+//! carried over.
 //!
-//! Left out: `HyStart++` (slow start ends with ssthresh or a loss) and the response to ECN. What the RFC leaves open, and what we chose:
+//! Left out: `HyStart++` (slow start ends with ssthresh or a loss) and the response to ECN. What
+//! the RFC leaves open, and what we chose:
 //! - Slow start counts ACKs, one segment each (RFC 5681, section 3.1, allows at most that).
-//! - The window only grows while it is in use, and the time in which it is not does not count (section 5.8).
-//! - A time-out's ssthresh comes from what is outstanding, as that of a fast retransmit does (section 4.6).
+//! - The window only grows while it is in use, and the time in which it is not does not count
+//!   (section 5.8).
+//! - A time-out's ssthresh comes from what is outstanding, as that of a fast retransmit does
+//!   (section 4.6).
 
 use std::time::Duration;
 
@@ -21,8 +25,9 @@ const BETA: f64 = 0.7;
 //= RFC 9438, section 4.3: with this increase a segment and window, and the decrease by beta, a flow gets what a Reno flow would.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// In congestion avoidance, cwnd follows a cubic function of the time since it began: steep, flat around the window at which the last
-/// loss was, and steep again; but never behind what Reno would have.
+/// In congestion avoidance, cwnd follows a cubic function of the time since it began: steep, flat
+/// around the window at which the last loss was, and steep again; but never behind what Reno would
+/// have.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
     /// The plateau, in segments; 0 before the first loss.
@@ -31,7 +36,8 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// The current stage of congestion avoidance.
     epoch: Option<Epoch>,
-    /// What follows is congestion avoidance after a fast retransmit, not after a time-out or a slow start without loss.
+    /// What follows is congestion avoidance after a fast retransmit, not after a time-out or a slow
+    /// start without loss.
     is_after_reduction: bool,
     /// Nothing was acknowledged since the last time-out.
     has_timed_out: bool,

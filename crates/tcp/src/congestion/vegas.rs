@@ -1,18 +1,23 @@
-//! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE JSAC 13(8), 1995).
+//! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
+//! IEEE JSAC 13(8), 1995).
 //!
-//! All three of its parts are here: the retransmission rule (section III.A), congestion avoidance (III.B) and the slower slow
-//! start (III.C). What the paper leaves open or has otherwise, and what we chose:
+//! All three of its parts are here: the retransmission rule (section III.A), congestion avoidance
+//! (III.B) and the slower slow start (III.C). What the paper leaves open or has otherwise, and what
+//! we chose:
 //! - alpha = 1, beta = 3, gamma = 1 segments: its Vegas-1,3, and ns-2's defaults.
-//! - The round-trip time that is compared with the least one is the mean over the segments acknowledged in a round, as in ns-2; the
-//!   paper has that of one distinguished segment.
-//! - The window of "Expected" is what was outstanding when the round's last segment was acknowledged, and "Actual" the same over the
-//!   round-trip time: with data waiting, as many octets leave in a round as are outstanding.
-//! - cwnd moves by one segment at the end of a round; ns-2 spreads an increase over the ACKs of the next.
+//! - The round-trip time that is compared with the least one is the mean over the segments
+//!   acknowledged in a round, as in ns-2; the paper has that of one distinguished segment.
+//! - The window of "Expected" is what was outstanding when the round's last segment was
+//!   acknowledged, and "Actual" the same over the round-trip time: with data waiting, as many
+//!   octets leave in a round as are outstanding.
+//! - cwnd moves by one segment at the end of a round; ns-2 spreads an increase over the ACKs of the
+//!   next.
 //! - Leaving slow start, cwnd stays; ns-2 takes an eighth off.
-//! - A fast retransmission takes a quarter off cwnd, as in ns-2, which takes a half if the segment had been retransmitted before. Only if
-//!   the segment was sent after the last reduction: losses at the old rate say nothing about the new one (section III.A).
-//! - The fine-grained time-out is SRTT + 4 RTTVAR of exact times, without a minimum. A time-out of the ordinary timer does what
-//!   Reno does.
+//! - A fast retransmission takes a quarter off cwnd, as in ns-2, which takes a half if the segment
+//!   had been retransmitted before. Only if the segment was sent after the last reduction: losses
+//!   at the old rate say nothing about the new one (section III.A).
+//! - The fine-grained time-out is SRTT + 4 RTTVAR of exact times, without a minimum. A time-out of
+//!   the ordinary timer does what Reno does.
 //! - The window does not grow while it is not used: the difference would say nothing.
 
 use std::collections::VecDeque;
@@ -30,7 +35,8 @@ const BETA: u64 = 3;
 /// More: slow start is over.
 const GAMMA: u64 = 1;
 
-/// Keeps between alpha and beta segments in the queues of the path, by the difference that they make to the round-trip time.
+/// Keeps between alpha and beta segments in the queues of the path, by the difference that they
+/// make to the round-trip time.
 #[derive(Clone, Debug, Default)]
 pub struct Vegas {
     /// What is outstanding, oldest first.
@@ -93,7 +99,8 @@ impl Vegas {
         }
     }
 
-    /// Ends the round if its segment was acknowledged. Returns the octets that the path's queues held of ours.
+    /// Ends the round if its segment was acknowledged. Returns the octets that the path's queues
+    /// held of ours.
     ///
     /// Section III.B: Diff = Expected - Actual; here times `BaseRTT`.
     fn queued_in_round(&mut self, flight: &Flight) -> Option<u64> {

@@ -1,18 +1,19 @@
-//! Westwood (Mascolo, Casetti, Gerla, Sanadidi and Wang, "TCP Westwood: bandwidth estimation for enhanced transport over wireless links",
-//! ACM `MobiCom` 2001), with the bandwidth filter as published there; not Westwood+, which samples once a round-trip time.
+//! Westwood (Mascolo, Casetti, Gerla, Sanadidi and Wang, "TCP Westwood: bandwidth estimation for
+//! enhanced transport over wireless links", ACM `MobiCom` 2001), with the bandwidth filter as
+//! published there; not Westwood+, which samples once a round-trip time.
 //!
 //! With ACK k at time `t_k` that stands for `d_k` octets, and D = `t_k - t_(k-1)` (section 2.2):
 //! - the sample: `b_k = d_k / D`;
-//! - the filter, a low pass at 1/tau after Tustin's rule: `B_k = a B_(k-1) + (1 - a) (b_k + b_(k-1)) / 2` with
-//!   `a = (2 tau - D) / (2 tau + D)`;
+//! - the filter, a low pass at 1/tau after Tustin's rule: `B_k = a B_(k-1) + (1 - a) (b_k +
+//!   b_(k-1)) / 2` with `a = (2 tau - D) / (2 tau + D)`;
 //! - without an ACK for tau/m, m at least 2, a virtual sample of 0.
 //!
-//! What ACKs stand for is counted as in section 2.3, and the window is set as in sections 3.1 and 3.2. What we did not find there, and
-//! what we chose:
+//! What ACKs stand for is counted as in section 2.3, and the window is set as in sections 3.1 and
+//! 3.2. What we did not find there, and what we chose:
 //! - tau = 500 ms, m = 2.
 //! - The estimate begins at 0. ssthresh is at least two segments, after a fast retransmission too.
-//! - The sample behind virtual ones is over all the time since the last ACK: over what is left since the last virtual one it would
-//!   be as large as that is short.
+//! - The sample behind virtual ones is over all the time since the last ACK: over what is left
+//!   since the last virtual one it would be as large as that is short.
 //! - Octets acknowledged at one instant count with the next sample.
 //! - `RTTmin` is over the whole connection.
 
@@ -28,11 +29,13 @@ const TAU: f64 = 0.5;
 /// After this time without an ACK there is a virtual sample: tau/m.
 const LONGEST_GAP: Duration = Duration::from_millis(250);
 
-/// Grows as Reno does. After a loss, ssthresh is what the measured bandwidth fills the empty path with.
+/// Grows as Reno does. After a loss, ssthresh is what the measured bandwidth fills the empty path
+/// with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Westwood {
     filter: Filter,
-    /// Octets that duplicate ACKs stood for, and that the next ACK of new data acknowledges once more.
+    /// Octets that duplicate ACKs stood for, and that the next ACK of new data acknowledges once
+    /// more.
     accounted_for: u32,
     rtt_min: Option<Duration>,
 }
@@ -93,8 +96,9 @@ impl Westwood {
         }
     }
 
-    /// What an ACK stands for, in octets (section 2.3): a duplicate one for a segment that arrived out of order; one of new data for
-    /// what duplicate ACKs have not stood for, but for a segment at least.
+    /// What an ACK stands for, in octets (section 2.3): a duplicate one for a segment that arrived
+    /// out of order; one of new data for what duplicate ACKs have not stood for, but for a segment
+    /// at least.
     fn octets(&mut self, acked: u32, mss: u32) -> u32 {
         if acked == 0 {
             self.accounted_for = self.accounted_for.saturating_add(mss);

@@ -11,7 +11,8 @@ use crate::flight::Flight;
 use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
 
 impl Connection {
-    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment carried nothing else.
+    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment
+    /// carried nothing else.
     #[inline]
     pub(super) fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let ack = tcp.ack;
@@ -36,7 +37,8 @@ impl Connection {
                 && self.flight.max != self.flight.una
                 && window == self.flight.peer_window
                 && window > 0;
-            // Of two ACKs with the same number, the later one cannot have the smaller window: as in 4.3BSD, it counts for older.
+            // Of two ACKs with the same number, the later one cannot have the smaller window: as in
+            // 4.3BSD, it counts for older.
             let is_newer = tcp.seq.after(self.window_told_at)
                 || (tcp.seq == self.window_told_at && window > self.flight.peer_window);
             if ack == self.flight.una && is_newer {
@@ -88,7 +90,8 @@ impl Connection {
 
         let rtt = self.measure(tcp, now);
         let sample = AckSample { now, acked, outstanding, rtt, srtt: self.rtt.srtt() };
-        // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2 and 5.3).
+        // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2
+        // and 5.3).
         self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
         let after = self.recovery.on_new_ack(acked, &mut self.flight);
         self.is_recovering = self.is_recovering && self.recovery.is_recovering();
@@ -180,7 +183,8 @@ impl Connection {
         }
     }
 
-    /// Whether congestion control takes the oldest segment for lost; what is sent again since a time-out is next anyhow.
+    /// Whether congestion control takes the oldest segment for lost; what is sent again since a
+    /// time-out is next anyhow.
     fn is_suspected(congestion: &dyn CongestionControl, flight: &Flight, now: Instant) -> bool {
         flight.una != flight.max && flight.nxt == flight.max && congestion.suspects_loss(now, flight)
     }
@@ -198,8 +202,9 @@ impl Connection {
         match after {
             AfterDuplicate::Retransmit(seq) => {
                 self.retransmit_at(seq);
-                // Inflation lets new data go with the duplicate ACKs that follow, not with this one (thesis, section 2.3.2; 4.3BSD):
-                // that matters for small windows, where ssthresh + 3 segments is more than what is in flight.
+                // Inflation lets new data go with the duplicate ACKs that follow, not with this one
+                // (thesis, section 2.3.2; 4.3BSD): that matters for small windows, where ssthresh +
+                // 3 segments is more than what is in flight.
                 self.retransmission_goes_alone = true;
             }
             AfterDuplicate::GoBack => self.flight.nxt = self.flight.una,

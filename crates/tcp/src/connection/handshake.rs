@@ -1,4 +1,5 @@
-//! Opening: what segments do before the connection is established (RFC 9293, sections 3.10.7.1 to 3.10.7.3).
+//! Opening: what segments do before the connection is established (RFC 9293, sections 3.10.7.1 to
+//! 3.10.7.3).
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
@@ -52,8 +53,8 @@ impl Connection {
         let window = u32::from(self.receive.window_in_syn());
         self.receive.synchronize(tcp.seq, window);
         let options = &tcp.options;
-        // Both must offer scaling for either to use it (RFC 7323, section 2.2), and whoever answers an offer does, if only with
-        // a shift of 0. A shift above 14 counts as 14.
+        // Both must offer scaling for either to use it (RFC 7323, section 2.2), and whoever answers
+        // an offer does, if only with a shift of 0. A shift above 14 counts as 14.
         let is_possible = self.state == State::SynReceived || self.offers_scaling();
         let peer_shift = options.window_scale.filter(|_| is_possible);
         if peer_shift.is_none() {

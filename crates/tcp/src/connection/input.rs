@@ -85,7 +85,8 @@ impl Connection {
         }
     }
 
-    /// What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a duplicate SYN included.
+    /// What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a
+    /// duplicate SYN included.
     #[cold]
     fn on_segment_outside_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         self.receive.ack_now = true;
@@ -98,8 +99,9 @@ impl Connection {
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
             self.timers.time_wait = Some(now + self.config.time_wait);
         }
-        // Data that is known already, or a probe of a closed window: what it acknowledges counts, as in 4.3BSD. Else two ends that
-        // resend to each other would never hear that the other has got it.
+        // Data that is known already, or a probe of a closed window: what it acknowledges counts,
+        // as in 4.3BSD. Else two ends that resend to each other would never hear that the other has
+        // got it.
         let is_heard = tcp.flags.has(TcpFlags::ACK) && packet.segment_len() > 0;
         if is_heard
             && self.state != State::SynReceived
@@ -137,8 +139,8 @@ impl Connection {
         State::TimeWait
     }
 
-    /// Takes in an ICMP error message that arrived at this host. Only one that quotes an outstanding segment of this connection
-    /// has an effect, and only if a scheme has a use for it.
+    /// Takes in an ICMP error message that arrived at this host. Only one that quotes an
+    /// outstanding segment of this connection has an effect, and only if a scheme has a use for it.
     pub fn on_icmp(&mut self, packet: &Packet, now: Instant) {
         let Transport::Icmp(icmp) = packet.transport() else { return };
         let Some(quotation) = Quotation::of(packet) else { return };

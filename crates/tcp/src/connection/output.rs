@@ -10,8 +10,8 @@ use crate::recovery::Next;
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
     //
-    // Inlined, with all that builds the packet (no call may take its address), so that it is built where the caller wants it: it is
-    // large.
+    // Inlined, with all that builds the packet (no call may take its address), so that it is built
+    // where the caller wants it: it is large.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         if self.reset.is_some() {
@@ -76,8 +76,8 @@ impl Connection {
             },
         };
         if segment.is_none() && self.receive.ack_now {
-            // The number is behind all that was sent, not SND.NXT: after a time-out that lies where the peer has been already,
-            // and the peer would answer the ACK instead of reading it.
+            // The number is behind all that was sent, not SND.NXT: after a time-out that lies where
+            // the peer has been already, and the peer would answer the ACK instead of reading it.
             return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY));
         }
         self.retransmission_goes_alone &= segment.is_some();
@@ -121,7 +121,8 @@ impl Connection {
         Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0 })
     }
 
-    /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`], so that it is built in place.
+    /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`],
+    /// so that it is built in place.
     #[inline]
     fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
         let (window, most) = if self.is_recovering {
@@ -139,15 +140,16 @@ impl Connection {
         self.transmit_next(window, most, now)
     }
 
-    /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0 if it is not worth it.
+    /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0
+    /// if it is not worth it.
     #[inline]
     pub(super) fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
         let usable = window.saturating_sub(in_flight);
         let len = u64::from(usable.min(most)).min(unsent) as u32;
-        // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or all that an idle
-        // connection's window takes.
+        // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or
+        // all that an idle connection's window takes.
         let is_worth_it = len == most || u64::from(len) == unsent || in_flight == 0;
         if is_worth_it { len } else { 0 }
     }
@@ -187,8 +189,9 @@ impl Connection {
         self.flight.cwnd.saturating_add(beyond).min(self.flight.peer_window)
     }
 
-    /// One octet into a closed window each time that the persist timer expires (RFC 9293, section 3.8.6.1). It stays what is to
-    /// be sent next, and no retransmission timer runs for it: that the peer does not take it is no loss.
+    /// One octet into a closed window each time that the persist timer expires (RFC 9293, section
+    /// 3.8.6.1). It stays what is to be sent next, and no retransmission timer runs for it: that
+    /// the peer does not take it is no loss.
     #[cold]
     fn window_probe(&mut self, now: Instant) -> Option<Segment> {
         self.timers.retransmit = None;
@@ -232,7 +235,8 @@ impl Connection {
         Some(self.segment_and_ack(seq, TcpFlags::FIN.with(TcpFlags::ACK), Payload::EMPTY))
     }
 
-    /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts the timer.
+    /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts
+    /// the timer.
     #[inline]
     fn account_for(&mut self, seq: Seq, now: Instant) {
         let is_retransmission = seq != self.flight.max;
@@ -320,7 +324,8 @@ pub(super) const fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
 
-/// The smallest shift with which a window field can tell this window (RFC 7323, section 2); at most 14.
+/// The smallest shift with which a window field can tell this window (RFC 7323, section 2); at most
+/// 14.
 pub(super) const fn window_shift(window: u32) -> u8 {
     let mut shift = 0;
     while shift < 14 && window >> shift > u16::MAX as u32 {

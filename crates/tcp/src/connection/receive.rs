@@ -110,7 +110,8 @@ impl ReceiveSide {
     #[inline]
     pub(super) fn advertise(&mut self, shift: u8) -> u16 {
         let window = self.window();
-        // Rounded up, because what was promised stays promised; the buffer is over-booked by less than a unit.
+        // Rounded up, because what was promised stays promised; the buffer is over-booked by less
+        // than a unit.
         let mut field = (window + ((1 << shift) - 1)) >> shift;
         let free = self.free();
         if free >= window + self.mss.min(self.largest_window / 2) {
@@ -199,10 +200,12 @@ impl ReceiveSide {
         seq.after(self.advertised)
     }
 
-    /// Whether any octet of a segment, or an empty one itself, lies in the window (RFC 9293, section 3.4).
+    /// Whether any octet of a segment, or an empty one itself, lies in the window (RFC 9293,
+    /// section 3.4).
     ///
-    /// What carries no data is welcome up to the window's end, and one octet behind it: that is where the number of a peer
-    /// stands that has filled the window, or probed a closed one, and its ACKs must get through.
+    /// What carries no data is welcome up to the window's end, and one octet behind it: that is
+    /// where the number of a peer stands that has filled the window, or probed a closed one, and
+    /// its ACKs must get through.
     #[inline]
     pub(super) const fn accepts(&self, seq: Seq, payload_len: u32, segment_len: u32) -> bool {
         if payload_len > 0 {
@@ -210,7 +213,8 @@ impl ReceiveSide {
                 && self.next.offset_from(seq) < segment_len.cast_signed()
                 && self.advertised.0 != self.next.0;
         }
-        // A FIN takes up the number at `seq`, an empty segment none: either way it must not lie before RCV.NXT.
+        // A FIN takes up the number at `seq`, an empty segment none: either way it must not lie
+        // before RCV.NXT.
         !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len.cast_signed()
     }
 

@@ -15,8 +15,8 @@ impl Connection {
         (self.recovery.next(&self.flight, Chance { room, is_new_data }), room)
     }
 
-    /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns what may be outstanding, and how much
-    /// may go at once.
+    /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns
+    /// what may be outstanding, and how much may go at once.
     #[cold]
     pub(super) fn skip_what_is_reported(&mut self) -> (u32, u32) {
         let Missing { from, to, left } = self.recovery.missing(&self.flight);
@@ -41,7 +41,8 @@ impl Connection {
     /// A segment again, of `len` octets at most.
     pub(super) fn retransmission(&mut self, seq: Seq, len: u32, now: Instant) -> Segment {
         self.rtt.stop_timing();
-        // Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995, section III.A).
+        // Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995,
+        // section III.A).
         self.suspicious_acks = 2;
         let position = u64::from(seq - self.flight.una);
         let len = len.min(self.segment_room()).min(self.flight.max - seq);

@@ -52,7 +52,8 @@ impl Connection {
         }
     }
 
-    /// The peer's window is still closed. As long as it answers, there is no end to asking (RFC 9293, section 3.8.6.1).
+    /// The peer's window is still closed. As long as it answers, there is no end to asking (RFC
+    /// 9293, section 3.8.6.1).
     fn on_window_probe_due(&mut self) {
         if self.unanswered >= self.config.max_timeouts {
             self.abort();
@@ -89,7 +90,8 @@ impl Connection {
                 self.rtt.back_off();
                 // It is set when the segment leaves, with the back-off.
                 self.timers.retransmit = None;
-                // ssthresh is half of what was really in use: take it before recovery deflates cwnd.
+                // ssthresh is half of what was really in use: take it before recovery deflates
+                // cwnd.
                 if !self.is_handshaking() {
                     self.congestion.on_timeout(&mut self.flight);
                     let (cwnd, ssthresh) = (self.flight.cwnd, self.flight.ssthresh);
@@ -97,7 +99,8 @@ impl Connection {
                     self.is_recovering = false;
                     (self.flight.cwnd, self.flight.ssthresh) = (cwnd, ssthresh);
                 }
-                // Go back: everything from the oldest outstanding segment on is sent again (4.3BSD).
+                // Go back: everything from the oldest outstanding segment on is sent again
+                // (4.3BSD).
                 self.flight.nxt = self.flight.una;
             }
         }

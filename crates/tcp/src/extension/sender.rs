@@ -10,9 +10,9 @@ use crate::rtt::RttEstimator;
 
 /// A scheme's part of the sender. Every hook defaults to what TCP does without it.
 pub trait SenderExtension: Send {
-    /// An ICMP error message came about a segment of this connection that was sent and is not acknowledged. What does not fit
-    /// (another connection, a sequence number that is not outstanding, nothing that parses) never gets here (RFC 5927,
-    /// section 4.1).
+    /// An ICMP error message came about a segment of this connection that was sent and is not
+    /// acknowledged. What does not fit (another connection, a sequence number that is not
+    /// outstanding, nothing that parses) never gets here (RFC 5927, section 4.1).
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         let _ = (notice, sender);
     }
@@ -66,7 +66,8 @@ pub struct IcmpNotice {
 pub enum DuplicateAckResponse {
     /// What the sender's loss recovery does by itself.
     Standard,
-    /// Go into fast recovery without taking it for congestion: ssthresh stays, and cwnd is afterwards what it was before.
+    /// Go into fast recovery without taking it for congestion: ssthresh stays, and cwnd is
+    /// afterwards what it was before.
     RecoverWithoutReduction {
         /// cwnd in recovery, before inflation by further duplicate ACKs; in octets.
         cwnd: u32,
@@ -80,8 +81,8 @@ pub enum DuplicateAckResponse {
 pub enum TimeoutResponse {
     /// What TCP does: back-off, slow start, everything from SND.UNA on is sent again.
     Standard,
-    /// Retransmit the first outstanding segment alone; cwnd, ssthresh and RTO stay. Such a time-out does not count towards
-    /// giving the connection up: the scheme knows that the path is there.
+    /// Retransmit the first outstanding segment alone; cwnd, ssthresh and RTO stay. Such a time-out
+    /// does not count towards giving the connection up: the scheme knows that the path is there.
     RetransmitOnly,
 }
 
@@ -111,20 +112,22 @@ impl SenderControl<'_> {
         self.rtt.rto()
     }
 
-    /// Whether the retransmission timer is running for the segment at `seq`. There is one timer, and it is always for the oldest
-    /// outstanding segment.
+    /// Whether the retransmission timer is running for the segment at `seq`. There is one timer,
+    /// and it is always for the oldest outstanding segment.
     pub fn timer_runs_for(&self, seq: Seq) -> bool {
         self.timers.retransmit.is_some() && seq == self.flight.una
     }
 
-    /// Sets the retransmission timer to expire one RTO from now. Without anything outstanding there is nothing to time.
+    /// Sets the retransmission timer to expire one RTO from now. Without anything outstanding there
+    /// is nothing to time.
     pub fn restart_timer(&mut self) {
         if self.flight.max != self.flight.una {
             self.timers.retransmit = Some(self.rtt.expiry(self.now));
         }
     }
 
-    /// Retransmits the segment at `seq`, ahead of new data; once, however often it is asked for before it leaves.
+    /// Retransmits the segment at `seq`, ahead of new data; once, however often it is asked for
+    /// before it leaves.
     pub fn retransmit(&mut self, seq: Seq) {
         if self.flight.is_outstanding(seq) && !self.retransmit.contains(&seq) {
             self.retransmit.push(seq);

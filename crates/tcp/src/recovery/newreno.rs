@@ -1,15 +1,17 @@
 //! NewReno's fast recovery (RFC 6582), for receivers that do not report what they have.
 //!
 //! What the RFC leaves open, and what we chose:
-//! - The timer restarts with every partial ACK: the slow-but-steady variant. Section 3.2 restarts it with the first one only (the
-//!   impatient variant), but RFC 6298, section 5.3, wants that with every ACK of new data, and Linux and FreeBSD do it:
-//!   a recovery of many losses takes as many round trips, and no time-out.
-//! - At the end cwnd becomes ssthresh, not the least of ssthresh and what is in flight: when a scheme spares a loss, the window
-//!   must come back whole.
-//! - Duplicate ACKs below `recover` are told from those of needless retransmissions by how far the last ACK went (section 4.1).
-//!   The timestamps of section 4.2 would need the peer's consent.
-//! - `recover` says nothing before the first loss. With the initial sequence number in it, as in step 1, duplicate ACKs for the
-//!   very first segment would cover no more than `recover`, and its loss would wait for the timer.
+//! - The timer restarts with every partial ACK: the slow-but-steady variant. Section 3.2 restarts
+//!   it with the first one only (the impatient variant), but RFC 6298, section 5.3, wants that with
+//!   every ACK of new data, and Linux and FreeBSD do it: a recovery of many losses takes as many
+//!   round trips, and no time-out.
+//! - At the end cwnd becomes ssthresh, not the least of ssthresh and what is in flight: when a
+//!   scheme spares a loss, the window must come back whole.
+//! - Duplicate ACKs below `recover` are told from those of needless retransmissions by how far the
+//!   last ACK went (section 4.1). The timestamps of section 4.2 would need the peer's consent.
+//! - `recover` says nothing before the first loss. With the initial sequence number in it, as in
+//!   step 1, duplicate ACKs for the very first segment would cover no more than `recover`, and its
+//!   loss would wait for the timer.
 
 use lasthop_packet::Seq;
 
@@ -17,22 +19,24 @@ use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
-/// Retransmits on the third duplicate ACK as Reno does, stays in recovery until everything is acknowledged that had been sent by
-/// then, and retransmits a further segment with every ACK that falls short of it (a partial ACK).
+/// Retransmits on the third duplicate ACK as Reno does, stays in recovery until everything is
+/// acknowledged that had been sent by then, and retransmits a further segment with every ACK that
+/// falls short of it (a partial ACK).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno {
     /// In recovery: what cwnd becomes at its end.
     cwnd_afterwards: Option<u32>,
-    /// One behind the RFC's `recover`: everything before it had been sent when a loss was inferred last. None when it is
-    /// acknowledged, and something behind it too: an old number would be taken for a new one after the numbers have wrapped
-    /// (section 6).
+    /// One behind the RFC's `recover`: everything before it had been sent when a loss was inferred
+    /// last. None when it is acknowledged, and something behind it too: an old number would be
+    /// taken for a new one after the numbers have wrapped (section 6).
     recover: Option<Seq>,
     /// Octets that the last ACK of new data acknowledged.
     last_advance: u32,
 }
 
 impl NewReno {
-    /// Whether duplicate ACKs are for a segment that was lost, and not for segments that were sent needlessly again.
+    /// Whether duplicate ACKs are for a segment that was lost, and not for segments that were sent
+    /// needlessly again.
     ///
     //= RFC 6582, section 3.2, step 2: "the TCP sender first checks the value of recover to see if the Cumulative Acknowledgment
     //= field covers more than recover. [...] If not, the TCP does not enter fast retransmit and does not reset ssthresh."
@@ -93,7 +97,8 @@ impl LossRecovery for NewReno {
             //= ACK acknowledges at least one SMSS of new data, then add back SMSS bytes to the congestion window."
             Some(_) if is_partial => {
                 let added_back = if acked >= flight.mss { flight.mss } else { 0 };
-                // Where duplicate ACKs were lost there may be less to deflate; a segment can always go.
+                // Where duplicate ACKs were lost there may be less to deflate; a segment can always
+                // go.
                 flight.cwnd = (flight.cwnd.saturating_sub(acked) + added_back).max(flight.mss);
                 AfterAck::Retransmit(flight.una)
             }

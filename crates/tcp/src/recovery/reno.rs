@@ -4,8 +4,8 @@ use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
-/// Retransmits on the third duplicate ACK, inflates cwnd by one segment for each further one, and is over with the first ACK of
-/// new data, be it partial or not.
+/// Retransmits on the third duplicate ACK, inflates cwnd by one segment for each further one, and
+/// is over with the first ACK of new data, be it partial or not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FastRecovery {
     /// In recovery: what cwnd becomes at its end.

@@ -1,10 +1,13 @@
 //! Loss recovery by what the receiver reports (RFC 2018 and 6675).
 //!
 //! What the RFC leaves open, and what we chose:
-//! - Limited transmit (section 5, step 3) is a setting of the connection, as it is for every recovery.
-//! - After a time-out the scoreboard is empty (RFC 2018, section 8: the receiver may have dropped what it reported), and what is reported
-//!   from then on is not sent again (RFC 6675, section 5.1, leaves the choice to the sender).
-//! - The timer restarts with every ACK of new data, and with each retransmission of the oldest segment.
+//! - Limited transmit (section 5, step 3) is a setting of the connection, as it is for every
+//!   recovery.
+//! - After a time-out the scoreboard is empty (RFC 2018, section 8: the receiver may have dropped
+//!   what it reported), and what is reported from then on is not sent again (RFC 6675, section 5.1,
+//!   leaves the choice to the sender).
+//! - The timer restarts with every ACK of new data, and with each retransmission of the oldest
+//!   segment.
 
 use lasthop_packet::Seq;
 
@@ -15,12 +18,14 @@ use super::{
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
-/// Fills the gaps of the receiver one after the other, and keeps cwnd octets in the network by counting what has left it.
+/// Fills the gaps of the receiver one after the other, and keeps cwnd octets in the network by
+/// counting what has left it.
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
     scoreboard: Scoreboard,
     phase: Option<Phase>,
-    /// After a time-out: behind the highest octet that had been sent by then. Nothing before it begins a recovery.
+    /// After a time-out: behind the highest octet that had been sent by then. Nothing before it
+    /// begins a recovery.
     barrier: Option<Seq>,
 }
 

@@ -13,8 +13,8 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Takes in the blocks of an ACK; what lies outside `una` to `max` is ignored (a duplicate's report, or nonsense). Returns whether any
-    /// octet is new.
+    /// Takes in the blocks of an ACK; what lies outside `una` to `max` is ignored (a duplicate's
+    /// report, or nonsense). Returns whether any octet is new.
     ///
     //= RFC 6675, section 4: Update ().
     pub fn update(&mut self, blocks: &[(Seq, Seq)], una: Seq, max: Seq, mss: u32) -> bool {
@@ -99,7 +99,8 @@ impl Scoreboard {
             .sum()
     }
 
-    /// Octets between `una` and `max` that are still in the network, with all before `retransmitted` sent a second time.
+    /// Octets between `una` and `max` that are still in the network, with all before
+    /// `retransmitted` sent a second time.
     ///
     //= RFC 6675, section 4: SetPipe (): an octet that is not reported counts unless it is lost, and once more if it was retransmitted.
     pub fn pipe(&self, una: Seq, max: Seq, retransmitted: Seq) -> u32 {

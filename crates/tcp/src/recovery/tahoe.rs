@@ -1,17 +1,20 @@
 //! 4.3BSD Tahoe's fast retransmit (Jacobson 1988; Fall and Floyd 1996, section 2).
 //!
-//! What we chose: everything from the loss on goes again, as in the simulator of Fall and Floyd, in ns-2 and after a time-out here. 4.3BSD
-//! sent the one segment and went on where it had been. As there, nothing remembers how far the sender had got: three duplicate ACKs
-//! for needless retransmissions count as a loss.
+//! What we chose: everything from the loss on goes again, as in the simulator of Fall and Floyd, in
+//! ns-2 and after a time-out here. 4.3BSD sent the one segment and went on where it had been. As
+//! there, nothing remembers how far the sender had got: three duplicate ACKs for needless
+//! retransmissions count as a loss.
 
 use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
-/// Takes the third duplicate ACK for a time-out that came early: slow start from one segment, from the lost one on.
+/// Takes the third duplicate ACK for a time-out that came early: slow start from one segment, from
+/// the lost one on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tahoe {
-    /// A scheme spares the loss of the first outstanding segment: further duplicate ACKs say nothing new.
+    /// A scheme spares the loss of the first outstanding segment: further duplicate ACKs say
+    /// nothing new.
     is_spared: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Congestion controls over one bottleneck of their own: 0.8 Mbit/s, a round trip of 212 ms, 960-octet segments.
+//! Congestion controls over one bottleneck of their own: 0.8 Mbit/s, a round trip of 212 ms,
+//! 960-octet segments.
 
 use std::time::Duration;
 
@@ -19,7 +20,8 @@ fn path(slow_start_segments: u32, config: &Config) -> Path {
     Path::new(&config, hops)
 }
 
-/// Brakmo and Peterson 1995, section III.B: between alpha = 1 and beta = 3 segments of its own in the path's queues.
+/// Brakmo and Peterson 1995, section III.B: between alpha = 1 and beta = 3 segments of its own in
+/// the path's queues.
 #[test]
 fn vegas_holds_alpha_to_beta_segments_in_the_queue_and_fills_the_link() {
     for recovery in Recovery::ALL {
@@ -39,7 +41,8 @@ fn vegas_holds_alpha_to_beta_segments_in_the_queue_and_fills_the_link() {
     }
 }
 
-/// Section III.C: slow start ends before the queue is long; Reno's would fill it with a window's worth.
+/// Section III.C: slow start ends before the queue is long; Reno's would fill it with a window's
+/// worth.
 #[test]
 fn vegas_leaves_slow_start_before_it_has_filled_the_queue() {
     let longest = |congestion| {
@@ -52,8 +55,9 @@ fn vegas_leaves_slow_start_before_it_has_filled_the_queue() {
     assert!(reno >= Some(200), "{reno:?}");
 }
 
-/// Mascolo et al. 2001, section 3.1: after a loss on an uncongested path ssthresh is the bandwidth-delay product, so that no
-/// rate is lost. The queue was long before the loss: the window comes down to the product, not to its half.
+/// Mascolo et al. 2001, section 3.1: after a loss on an uncongested path ssthresh is the
+/// bandwidth-delay product, so that no rate is lost. The queue was long before the loss: the window
+/// comes down to the product, not to its half.
 #[test]
 fn westwood_sets_the_window_to_the_rate_of_the_link_times_the_least_round_trip() {
     let policies = [
@@ -103,7 +107,8 @@ fn cubic_goes_on_with_seven_tenths_of_the_window() {
     assert_eq!((path.sender.stats().timeouts, path.sender.stats().retransmits), (0, 1));
 }
 
-/// For docs/src/validation.md: `cargo test -p lasthop-tcp --test paths figures -- --ignored --nocapture`.
+/// For docs/src/validation.md: `cargo test -p lasthop-tcp --test paths figures -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "prints, checks nothing"]
 #[allow(clippy::print_stdout, reason = "that is what it is for")]

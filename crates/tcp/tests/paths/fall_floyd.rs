@@ -1,9 +1,10 @@
-//! Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP" (ACM CCR 26(3), 1996), figures 2 to 5: one to four packets
-//! of one window are lost.
+//! Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP" (ACM CCR 26(3),
+//! 1996), figures 2 to 5: one to four packets of one window are lost.
 //!
-//! Their path: 8 Mbit/s and 0.1 ms, then 0.8 Mbit/s and 100 ms, packets of 1,000 octets. There, other flows fill the queue so that the
-//! packets are lost; here they are just those that ns-2's own scripts for these figures lose: 14; 14 and 28; 14, 26 and 28; 14, 24, 26
-//! and 28, all of the window that ends with 28, when cwnd is 15. Packets are numbered from 0.
+//! Their path: 8 Mbit/s and 0.1 ms, then 0.8 Mbit/s and 100 ms, packets of 1,000 octets. There,
+//! other flows fill the queue so that the packets are lost; here they are just those that ns-2's
+//! own scripts for these figures lose: 14; 14 and 28; 14, 26 and 28; 14, 24, 26 and 28, all of the
+//! window that ends with 28, when cwnd is 15. Packets are numbered from 0.
 
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use crate::path::{Hop, Path};
 
 const DROPS: [&[u32]; 4] = [&[14], &[14, 28], &[14, 26, 28], &[14, 24, 26, 28]];
 
-/// A round trip with as much in the queue as there is during recovery: 212 ms and up to 150 ms of queue.
+/// A round trip with as much in the queue as there is during recovery: 212 ms and up to 150 ms of
+/// queue.
 const ROUND_TRIP: (f64, f64) = (0.2, 0.37);
 
 /// What became of a flow.
@@ -148,7 +150,8 @@ fn assert_one_loss_a_round_trip_without_sack_and_all_in_one_with_it(figure: usiz
     assert_eq!((newreno.ssthresh, sack.ssthresh), (7, 7));
 }
 
-/// The whole comparison, for docs/src/validation.md: `cargo test -p lasthop-tcp --test paths table -- --ignored --nocapture`.
+/// The whole comparison, for docs/src/validation.md: `cargo test -p lasthop-tcp --test paths table
+/// -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints, checks nothing"]
 #[allow(clippy::print_stdout, reason = "that is what it is for")]

@@ -1,5 +1,5 @@
-//! Two endpoints joined by a channel that drops, doubles, delays and reorders: all data arrives once and in order, and both
-//! close.
+//! Two endpoints joined by a channel that drops, doubles, delays and reorders: all data arrives
+//! once and in order, and both close.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -261,7 +261,8 @@ impl World {
         self.rng.happens(Probability::new(probability).unwrap_or_default())
     }
 
-    /// Neither does an end send beyond what the other promised (a probe or a FIN excepted), nor does a promise shrink.
+    /// Neither does an end send beyond what the other promised (a probe or a FIN excepted), nor
+    /// does a promise shrink.
     fn check_windows(&mut self, end: usize, packet: &Packet) -> Result<(), TestCaseError> {
         let Some(tcp) = packet.tcp() else { return Ok(()) };
         if tcp.flags.has(TcpFlags::RST) {

@@ -1,7 +1,8 @@
 //! Which ACK numbers count.
 //!
-//! //= RFC 9293, section 3.10.7.4: "If the ACK acks something not yet sent (SEG.ACK > SND.NXT), then send an ACK, drop the segment";
-//! //= "If the ACK is a duplicate (SEG.ACK =< SND.UNA), it can be ignored".
+//! //= RFC 9293, section 3.10.7.4: "If the ACK acks something not yet sent (SEG.ACK > SND.NXT),
+//! then send an ACK, drop the segment"; //= "If the ACK is a duplicate (SEG.ACK =< SND.UNA), it can
+//! be ignored".
 
 use lasthop_tcp::Config;
 

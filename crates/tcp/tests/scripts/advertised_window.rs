@@ -1,6 +1,7 @@
 //! Never more in flight than the peer advertises.
 //!
-//! //= RFC 9293, section 3.8.6: "The sending TCP endpoint packages the data to be transmitted into segments that fit the current window".
+//! //= RFC 9293, section 3.8.6: "The sending TCP endpoint packages the data to be transmitted into
+//! segments that fit the current window".
 
 use lasthop_tcp::Config;
 

@@ -1,6 +1,7 @@
 //! When the receiver acknowledges.
 //!
-//! //= RFC 5681, section 4.2: every second segment at least, within 500 ms; out of order and when a gap is filled, at once.
+//! //= RFC 5681, section 4.2: every second segment at least, within 500 ms; out of order and when a
+//! gap is filled, at once.
 
 use std::time::Duration;
 

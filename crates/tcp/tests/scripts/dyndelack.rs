@@ -1,4 +1,5 @@
-//! `DynDelAck` (Altman and Jimenez 2003): an ACK for one segment, then for two, three, and from the ninth segment on for four.
+//! `DynDelAck` (Altman and Jimenez 2003): an ACK for one segment, then for two, three, and from the
+//! ninth segment on for four.
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Fast retransmit and fast recovery (thesis, section 2.3.2).
 //!
-//! //= RFC 5681, section 3.2: "arrival of 3 duplicate ACKs"; inflation by a segment for each further one; deflation to ssthresh.
+//! //= RFC 5681, section 3.2: "arrival of 3 duplicate ACKs"; inflation by a segment for each
+//! further one; deflation to ssthresh.
 
 use lasthop_tcp::Config;
 

@@ -1,6 +1,7 @@
 //! Opening actively.
 //!
-//! //= RFC 9293, section 3.5: SYN, SYN-ACK, ACK; RFC 7323, section 2.2: a SYN's window is never scaled.
+//! //= RFC 9293, section 3.5: SYN, SYN-ACK, ACK; RFC 7323, section 2.2: a SYN's window is never
+//! scaled.
 
 use lasthop_tcp::Config;
 

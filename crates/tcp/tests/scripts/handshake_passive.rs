@@ -1,6 +1,7 @@
 //! Opening passively.
 //!
-//! //= RFC 9293, section 3.10.7.2: a SYN is answered with SYN-ACK; an ACK without a connection with a reset.
+//! //= RFC 9293, section 3.10.7.2: a SYN is answered with SYN-ACK; an ACK without a connection with
+//! a reset.
 
 use lasthop_tcp::Config;
 

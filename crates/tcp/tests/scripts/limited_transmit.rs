@@ -1,8 +1,9 @@
 //! Limited transmit (RFC 3042).
 //!
-//! //= RFC 3042, section 2: "transmit new data upon the arrival of the first two consecutive duplicate ACKs when [...] The receiver's
-//! //= advertised window allows the transmission of the segment [and] the amount of outstanding data would remain less than or equal
-//! //= to the congestion window plus 2 segments. [...] The congestion window (cwnd) MUST NOT be changed".
+//! //= RFC 3042, section 2: "transmit new data upon the arrival of the first two consecutive
+//! duplicate ACKs when [...] The receiver's //= advertised window allows the transmission of the
+//! segment [and] the amount of outstanding data would remain less than or equal //= to the
+//! congestion window plus 2 segments. [...] The congestion window (cwnd) MUST NOT be changed".
 
 use lasthop_tcp::Config;
 

@@ -1,6 +1,7 @@
 //! Data in any order.
 //!
-//! //= RFC 9293, section 3.10.7.4: segments are processed in sequence; "segments with higher beginning sequence numbers SHOULD be held".
+//! //= RFC 9293, section 3.10.7.4: segments are processed in sequence; "segments with higher
+//! beginning sequence numbers SHOULD be held".
 
 use crate::script::{Script, config};
 

@@ -1,6 +1,7 @@
 //! What the receiver advertises.
 //!
-//! //= RFC 9293, section 3.8.6: "A TCP receiver SHOULD NOT shrink the window, i.e., move the right window edge to the left".
+//! //= RFC 9293, section 3.8.6: "A TCP receiver SHOULD NOT shrink the window, i.e., move the right
+//! window edge to the left".
 
 use lasthop_tcp::Config;
 

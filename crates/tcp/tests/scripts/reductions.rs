@@ -67,7 +67,8 @@ fn cubic_begins_at_one_segment_after_a_time_out_and_keeps_ssthresh_at_seven_tent
     );
 }
 
-// Mascolo et al. 2001, section 3.1: ssthresh = BWE * RTTmin. Nothing is known before the first round trip was measured: half.
+// Mascolo et al. 2001, section 3.1: ssthresh = BWE * RTTmin. Nothing is known before the first
+// round trip was measured: half.
 #[test]
 fn westwood_halves_while_it_has_measured_nothing() {
     ten(
@@ -82,7 +83,8 @@ fn westwood_halves_while_it_has_measured_nothing() {
     );
 }
 
-// The same, section 3.2. After a second of silence the estimate is close to 0, and ssthresh at its floor.
+// The same, section 3.2. After a second of silence the estimate is close to 0, and ssthresh at its
+// floor.
 #[test]
 fn westwood_begins_at_one_segment_after_a_time_out() {
     ten(

@@ -1,6 +1,7 @@
 //! Blind resets and SYNs do no harm.
 //!
-//! //= RFC 5961, section 3.2: only a reset at RCV.NXT resets; section 4.2: a SYN is answered with a challenge ACK.
+//! //= RFC 5961, section 3.2: only a reset at RCV.NXT resets; section 4.2: a SYN is answered with a
+//! challenge ACK.
 
 use lasthop_tcp::Config;
 

@@ -1,7 +1,7 @@
 //! One timer, for the oldest outstanding segment.
 //!
-//! //= RFC 6298, section 5: (5.1) runs while data is outstanding, (5.2) is off when all is acknowledged, (5.3) restarts with an ACK
-//! //= of new data.
+//! //= RFC 6298, section 5: (5.1) runs while data is outstanding, (5.2) is off when all is
+//! acknowledged, (5.3) restarts with an ACK //= of new data.
 
 use lasthop_tcp::Config;
 

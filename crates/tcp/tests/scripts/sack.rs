@@ -1,6 +1,7 @@
 //! The receiver's SACK blocks.
 //!
-//! //= RFC 2018, section 4: the block with the latest arrival first, then the blocks reported before.
+//! //= RFC 2018, section 4: the block with the latest arrival first, then the blocks reported
+//! before.
 
 use lasthop_tcp::Config;
 

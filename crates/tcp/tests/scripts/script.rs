@@ -1,6 +1,7 @@
 //! Segment scripts: what goes in, what must come out, and when.
 //!
-//! A line is a time and an event; `#` begins a comment. Times are relative to the line before (`+100ms`) or absolute (`1.5s`).
+//! A line is a time and an event; `#` begins a comment. Times are relative to the line before
+//! (`+100ms`) or absolute (`1.5s`).
 //!
 //! ```text
 //! +0    write 3000                               the application writes; also: close, abort, read, stall
@@ -10,9 +11,10 @@
 //! +0    cwnd 2000 ssthresh 65535 state Established
 //! ```
 //!
-//! Sequence numbers count from the initial ones. Flags are `S F R P .`; without flags an ACK is meant. What a `>` line does not
-//! name is not compared (PSH never is); a `<` line continues behind the data injected last, with the last ACK and window.
-//! The application reads at once unless it is stalled. Every script runs again with initial numbers just below 2^32.
+//! Sequence numbers count from the initial ones. Flags are `S F R P .`; without flags an ACK is
+//! meant. What a `>` line does not name is not compared (PSH never is); a `<` line continues behind
+//! the data injected last, with the last ACK and window. The application reads at once unless it is
+//! stalled. Every script runs again with initial numbers just below 2^32.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -146,7 +148,8 @@ impl Runner {
             None => Instant::ZERO + units::parse_duration(time).map_err(|e| e.to_string())?,
         };
         let (verb, rest) = event.trim().split_once(' ').unwrap_or((event.trim(), ""));
-        // Only a segment, or a look at the state, may find something that is sent and not yet spoken of.
+        // Only a segment, or a look at the state, may find something that is sent and not yet
+        // spoken of.
         let is_look = !matches!(verb, "<" | "write" | "close" | "abort" | "stall" | "read" | "icmp");
         if !is_look || time > self.now && verb != ">" {
             self.nothing_more()?;
@@ -264,7 +267,8 @@ impl Runner {
         self.connection.on_segment(&packet, self.now);
     }
 
-    /// `icmp SEQ`, or with `foreign` (of another connection) or `short` (a quotation cut off) behind it.
+    /// `icmp SEQ`, or with `foreign` (of another connection) or `short` (a quotation cut off)
+    /// behind it.
     fn inject_icmp(&mut self, rest: &str) -> Outcome {
         let (seq, manner) = rest.split_once(' ').unwrap_or((rest, ""));
         let mut octets = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];

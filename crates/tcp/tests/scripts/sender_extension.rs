@@ -235,7 +235,8 @@ fn a_time_out_in_such_a_recovery_gives_it_back_too() {
     );
 }
 
-/// Asks for the same retransmission over and over, and plays with the timer when nothing is outstanding.
+/// Asks for the same retransmission over and over, and plays with the timer when nothing is
+/// outstanding.
 struct Eager;
 
 impl SenderExtension for Eager {

@@ -1,6 +1,7 @@
 //! Silly window avoidance by the sender; Nagle's algorithm is off.
 //!
-//! //= RFC 9293, section 3.8.6.2.1: a full segment, or all that there is, or nothing else in flight.
+//! //= RFC 9293, section 3.8.6.2.1: a full segment, or all that there is, or nothing else in
+//! flight.
 
 use lasthop_tcp::Config;
 

@@ -1,7 +1,7 @@
 //! Slow start (thesis, section 2.2).
 //!
-//! //= RFC 5681, section 3.1: "a TCP increments cwnd by at most SMSS bytes for each ACK received that cumulatively acknowledges
-//! //= new data".
+//! //= RFC 5681, section 3.1: "a TCP increments cwnd by at most SMSS bytes for each ACK received
+//! that cumulatively acknowledges //= new data".
 
 use lasthop_tcp::Config;
 

@@ -1,7 +1,7 @@
 //! What a time-out does (thesis, section 2.3.1).
 //!
-//! //= RFC 5681, section 3.1: "upon a timeout [...] cwnd MUST be set to no more than the loss window, LW, which equals 1 full-sized
-//! //= segment".
+//! //= RFC 5681, section 3.1: "upon a timeout [...] cwnd MUST be set to no more than the loss
+//! window, LW, which equals 1 full-sized //= segment".
 
 use lasthop_tcp::Config;
 

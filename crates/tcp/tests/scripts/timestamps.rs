@@ -1,7 +1,8 @@
 //! Timestamps and PAWS.
 //!
-//! //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
-//! //= RFC 7323, section 5.3: a segment with an older timestamp is not acceptable.
+//! //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then
+//! SEG.TSval is copied to TS.Recent". //= RFC 7323, section 5.3: a segment with an older timestamp
+//! is not acceptable.
 
 use std::time::Duration;
 

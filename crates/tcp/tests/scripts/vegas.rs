@@ -53,7 +53,8 @@ fn slow_start_grows_every_other_round_trip() {
     );
 }
 
-// Section III.C: slow start ends when Actual falls behind Expected by gamma: one segment in the queue.
+// Section III.C: slow start ends when Actual falls behind Expected by gamma: one segment in the
+// queue.
 #[test]
 fn slow_start_ends_with_gamma_segments_in_the_queue() {
     vegas(
@@ -116,8 +117,9 @@ fn congestion_avoidance_moves_by_a_segment_a_round_trip_towards_alpha_to_beta_in
     );
 }
 
-// Section III.A: a duplicate ACK asks the clock. The first two ACKs of new data behind a retransmission do so too; and a segment that was
-// sent before the last reduction does not reduce cwnd again.
+// Section III.A: a duplicate ACK asks the clock. The first two ACKs of new data behind a
+// retransmission do so too; and a segment that was sent before the last reduction does not reduce
+// cwnd again.
 #[test]
 fn a_segment_overdue_goes_with_the_first_duplicate_ack_and_with_the_first_acks_after_it() {
     vegas(

@@ -1,7 +1,8 @@
 //! Probing a closed window.
 //!
-//! //= RFC 9293, section 3.8.6.1: "The sending TCP peer must regularly transmit at least one octet of new data [...] even if the
-//! //= send window is zero"; the connection stays open as long as the probes are answered.
+//! //= RFC 9293, section 3.8.6.1: "The sending TCP peer must regularly transmit at least one octet
+//! of new data [...] even if the //= send window is zero"; the connection stays open as long as the
+//! probes are answered.
 
 use lasthop_tcp::Config;
 

@@ -21,8 +21,9 @@ pub enum SetCommand {
 /// What `emulate set` can be told.
 #[derive(Args)]
 pub struct Arguments {
-    /// A key of a link and its value, as the file would have it: air.rate="5 Mbit/s", air.forward.loss=2%; keys: rate, delay, jitter,
-    /// jitter-distribution, loss, queue, channel, trace
+    /// A key of a link and its value, as the file would have it: air.rate="5 Mbit/s",
+    /// air.forward.loss=2%; keys: rate, delay, jitter, jitter-distribution, loss, queue, channel,
+    /// trace
     #[arg(required = true, value_name = "LINK.KEY=VALUE")]
     assignments: Vec<String>,
     /// The process number of the emulation; needed if there are several

@@ -1,4 +1,5 @@
-//! The tables of a configuration file, as serde reads them. `packaging/gateway.toml` shows and explains each key.
+//! The tables of a configuration file, as serde reads them. `packaging/gateway.toml` shows and
+//! explains each key.
 
 use std::time::Duration;
 
@@ -15,18 +16,21 @@ use crate::gateway::table::IdleTimes;
 /// Where the control socket is unless a file says otherwise.
 pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 
-/// A lasthop gateway. Every key has a default; an empty file is a gateway that finds its interfaces by itself and runs Snoop for
-/// all TCP but ssh.
+/// A lasthop gateway. Every key has a default; an empty file is a gateway that finds its interfaces
+/// by itself and runs Snoop for all TCP but ssh.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GatewayFile {
-    /// How frames are taken out of the kernel's path. Default "auto": tc-bpf, or tun where the kernel lacks it.
+    /// How frames are taken out of the kernel's path. Default "auto": tc-bpf, or tun where the
+    /// kernel lacks it.
     pub backend: Backend,
     /// Which interfaces.
     pub ports: PortsTable,
-    /// Which traffic any rule is asked about. Everything that is not TCP passes untouched in any case.
+    /// Which traffic any rule is asked about. Everything that is not TCP passes untouched in any
+    /// case.
     pub traffic: TrafficTable,
-    /// The rules, 1 to 64; the first that matches a connection counts. Default: one that runs Snoop for all traffic.
+    /// The rules, 1 to 64; the first that matches a connection counts. Default: one that runs Snoop
+    /// for all traffic.
     pub rule: Vec<RuleTable>,
     /// How much may be remembered.
     pub bounds: BoundsTable,
@@ -72,7 +76,8 @@ impl Backend {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PortsTable {
-    /// Interfaces to the wired network, for the tun backend only. Default: those with a default route, or the wired members of a bridge that has it.
+    /// Interfaces to the wired network, for the tun backend only. Default: those with a default
+    /// route, or the wired members of a bridge that has it.
     pub core: Option<Vec<String>>,
     /// Interfaces to the wireless hop. Default: every wireless one.
     pub radio: Option<Vec<String>>,
@@ -100,7 +105,8 @@ pub struct TrafficTable {
     pub ports: Vec<PortEntry>,
     /// Addresses at either end: prefixes such as "192.168.0.0/16". Default: all.
     pub prefixes: Vec<String>,
-    /// TCP ports that neither end may have. Default 22: whoever repairs a gateway over ssh does it without the gateway's help.
+    /// TCP ports that neither end may have. Default 22: whoever repairs a gateway over ssh does it
+    /// without the gateway's help.
     pub exclude_ports: Vec<PortEntry>,
     /// Addresses that neither end may have. Default: none.
     pub exclude_prefixes: Vec<String>,
@@ -112,12 +118,14 @@ pub struct TrafficTable {
 pub struct RuleTable {
     /// The rule's name in tables and metrics. Default: its schemes' names.
     pub name: Option<String>,
-    /// A scheme of `lasthop schemes` that places an agent at the edge, or "none" to leave the traffic alone.
+    /// A scheme of `lasthop schemes` that places an agent at the edge, or "none" to leave the
+    /// traffic alone.
     pub scheme: Option<String>,
     /// The scheme's settings; `lasthop schemes NAME` lists them.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub settings: toml::Table,
-    /// Instead of `scheme` and `settings`: several schemes on top of each other, the one nearest to the core side first.
+    /// Instead of `scheme` and `settings`: several schemes on top of each other, the one nearest to
+    /// the core side first.
     pub stack: Option<Vec<LayerTable>>,
     /// TCP ports at either end. Default: all.
     pub ports: Vec<PortEntry>,
@@ -148,7 +156,8 @@ pub struct BoundsTable {
     /// Connections at a time, 1 to 1,000,000; default 10,000. What comes beyond passes untouched.
     #[serde(with = "Count::<1, 1_000_000>")]
     pub flows: usize,
-    /// Memory that an agent may take for one connection; default 4 MiB. A scheme may have less by its own settings.
+    /// Memory that an agent may take for one connection; default 4 MiB. A scheme may have less by
+    /// its own settings.
     #[serde(with = "Octets::<0, TIB>")]
     pub octets_per_flow: usize,
     /// Memory that all agents together may take for what they keep of packets; default 64 MiB.
@@ -162,7 +171,8 @@ impl BoundsTable {
     }
 }
 
-/// How long a connection may be idle until it is forgotten. It goes on all the same, and is met anew with its next packet.
+/// How long a connection may be idle until it is forgotten. It goes on all the same, and is met
+/// anew with its next packet.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleTable {
@@ -178,7 +188,8 @@ pub struct IdleTable {
     /// After both ends' FINs, or a reset; default "10 s".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub closing: Duration,
-    /// At the bound, a connection that was used within this time does not make room for a new one; default "10 s".
+    /// At the bound, a connection that was used within this time does not make room for a new one;
+    /// default "10 s".
     #[serde(with = "Time::<0, WEEK>")]
     pub grace: Duration,
 }
@@ -196,10 +207,12 @@ impl IdleTable {
 pub struct SteppingAsideTable {
     /// Whether connections are left alone whose sender does not slow down on loss; default true.
     pub unresponsive: bool,
-    /// Losses to which it did not answer, 1 to 100; default 8. A loss to which it does takes two of them away.
+    /// Losses to which it did not answer, 1 to 100; default 8. A loss to which it does takes two of
+    /// them away.
     #[serde(with = "Count::<1, 100>")]
     pub unresponsive_losses: u8,
-    /// A connection of which only one direction passes here is left alone after this many packets, 1 to 1,000,000; default 32,
+    /// A connection of which only one direction passes here is left alone after this many packets,
+    /// 1 to 1,000,000; default 32,
     #[serde(with = "Count::<1, 1_000_000>")]
     pub one_way_packets: u64,
     /// and this much time; default "1 s".
@@ -221,7 +234,8 @@ impl SteppingAsideTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MetricsTable {
-    /// A loopback address and port, or "off"; default "127.0.0.1:9477". `GET /metrics` and `GET /healthz`.
+    /// A loopback address and port, or "off"; default "127.0.0.1:9477". `GET /metrics` and `GET
+    /// /healthz`.
     pub listen: String,
 }
 
@@ -237,8 +251,9 @@ pub struct ControlTable {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProcessTable {
-    /// Whether packets go before all ordinary work of the machine: real-time scheduling (`SCHED_FIFO`) for the packet loop, and memory that is
-    /// not paged out; default false. Where the kernel refuses, the gateway goes on without and says so.
+    /// Whether packets go before all ordinary work of the machine: real-time scheduling
+    /// (`SCHED_FIFO`) for the packet loop, and memory that is not paged out; default false. Where
+    /// the kernel refuses, the gateway goes on without and says so.
     pub realtime: bool,
 }
 

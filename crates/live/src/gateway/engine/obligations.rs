@@ -1,7 +1,8 @@
 //! What agents owe: connections that the engine does not step aside from, evict or reload away.
 //!
-//! It waits until their agents are free of them, and until then has these take on nothing more. When it must part with one all
-//! the same, because it has been idle for too long, it counts what was at risk.
+//! It waits until their agents are free of them, and until then has these take on nothing more.
+//! When it must part with one all the same, because it has been idle for too long, it counts what
+//! was at risk.
 
 use lasthop_agent::{Obligation, Owed, Slot};
 use lasthop_packet::Instant;
@@ -16,8 +17,8 @@ impl Engine {
         self.rules.iter().map(Rule::owed).fold(Owed::default(), Owed::plus)
     }
 
-    /// Whether agents are to take on no obligation more, because traffic is to bypass them as soon as they
-    /// owe nothing.
+    /// Whether agents are to take on no obligation more, because traffic is to bypass them as soon
+    /// as they owe nothing.
     pub const fn refuse_obligations(&mut self, refuses: bool) {
         self.refuses_obligations = refuses;
     }

@@ -1,7 +1,8 @@
 //! Prefetch: what the frames of a batch will need is fetched from memory for all of them at once.
 //!
-//! With many connections hardly any one's state is in the processor's cache when its packet comes, and it lies in several places, each
-//! found by way of another. A frame after the other would wait for each of them; here the waits of all frames pass together.
+//! With many connections hardly any one's state is in the processor's cache when its packet comes,
+//! and it lies in several places, each found by way of another. A frame after the other would wait
+//! for each of them; here the waits of all frames pass together.
 
 use lasthop_agent::Slot;
 use lasthop_packet::FlowKey;
@@ -21,7 +22,8 @@ pub(super) struct Prefetch {
 }
 
 impl Engine {
-    /// Looks ahead at frames that [`Engine::on_frame`] is about to get. Changes nothing that can be seen.
+    /// Looks ahead at frames that [`Engine::on_frame`] is about to get. Changes nothing that can be
+    /// seen.
     pub fn prefetch(&mut self, frames: &[(PortId, Frame)]) {
         if frames.len() < 2 || self.connections.len() < FEW || self.is_drained {
             return;

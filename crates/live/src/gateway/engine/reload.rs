@@ -1,20 +1,21 @@
 //! Another plan, the same connections.
 
 use lasthop_agent::Slot;
-use lasthop_packet::{FlowKey, Instant};
+use lasthop_packet::Instant;
 
 use super::{Engine, Outgoing, rule_for};
 use crate::gateway::connection::Leaving;
 use crate::gateway::plan::Plan;
-use crate::gateway::rule::Rule;
+use crate::gateway::rule::{Rule, is_free};
 
 impl Engine {
     /// Follows another plan from now on. Connections stay.
     ///
-    /// - A rule whose schemes and settings are in both plans keeps its agent with all that it knows.
+    /// - A rule whose schemes and settings are in both plans keeps its agent with all that it
+    ///   knows.
     /// - Where only the settings are others, the state of its connections moves to the new agent.
-    /// - The agents of other rules send on what they hold, and go: all but those that owe something, which see to the
-    ///   connections of which they do, until they are free of them.
+    /// - The agents of other rules send on what they hold, and go: all but those that owe
+    ///   something, which see to the connections of which they do, until they are free of them.
     /// - A connection that another rule wants now leaves the agent of the old one in the same way.
     pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) {
         let goes_on_as = self.successors(plan);
@@ -37,8 +38,8 @@ impl Engine {
         }
     }
 
-    /// Puts the plan's rules first, those that go on among them, and behind them the rules that are in no plan any more. Where each
-    /// old rule is now.
+    /// Puts the plan's rules first, those that go on among them, and behind them the rules that are
+    /// in no plan any more. Where each old rule is now.
     fn take_over(&mut self, plan: &Plan, goes_on_as: &[Option<usize>]) -> Vec<u16> {
         let mut rules: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
         self.planned = rules.len();
@@ -109,7 +110,8 @@ impl Engine {
         }
     }
 
-    /// For each rule, the index of the first rule of the plan that does the same and goes on with its agent.
+    /// For each rule, the index of the first rule of the plan that does the same and goes on with
+    /// its agent.
     fn successors(&self, plan: &Plan) -> Vec<Option<usize>> {
         let mut taken = vec![false; plan.rules.len()];
         let same = |rule: &Rule| {
@@ -120,9 +122,4 @@ impl Engine {
         };
         self.rules.iter().map(same).collect()
     }
-}
-
-/// Whether the agent of a connection owes nothing of it.
-pub(super) fn is_free(rules: &[Rule], key: FlowKey, rule: Option<u16>) -> bool {
-    rule.is_none_or(|rule| rules[usize::from(rule)].obligation(key).is_free())
 }

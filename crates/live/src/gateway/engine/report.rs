@@ -59,7 +59,8 @@ pub struct RuleReport {
     pub counters: RuleCounters,
 }
 
-/// Slots of the table in a page: some 0.2 ms of the packet loop's time (100,000 connections took 391 pages and 73 ms).
+/// Slots of the table in a page: some 0.2 ms of the packet loop's time (100,000 connections took
+/// 391 pages and 73 ms).
 const SLOTS_PER_PAGE: usize = 256;
 
 /// Some of the connections.
@@ -131,8 +132,8 @@ impl Engine {
         }
     }
 
-    /// A page of its connections, from a slot of the table on. A connection keeps its slot, so that pages taken one after the other have every
-    /// connection that is there all the time, once.
+    /// A page of its connections, from a slot of the table on. A connection keeps its slot, so that
+    /// pages taken one after the other have every connection that is there all the time, once.
     pub fn flows(&self, from: usize, now: Instant) -> FlowPage {
         let (connections, next) = self.connections.page(from, SLOTS_PER_PAGE);
         let flows = connections.map(|(key, connection)| self.report_flow(key, connection, now)).collect();

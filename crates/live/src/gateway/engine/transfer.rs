@@ -30,8 +30,9 @@ struct SavedArrival {
 }
 
 impl Engine {
-    /// Takes out the connections that agents have state of, with that state: from then on they pass without.
-    /// What agents hold moves with them. Only those of which both directions were seen: no agent knows more of others.
+    /// Takes out the connections that agents have state of, with that state: from then on they pass
+    /// without. What agents hold moves with them. Only those of which both directions were seen: no
+    /// agent knows more of others.
     pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
         let mut saved = Vec::new();
         for slot in self.connections.slots() {

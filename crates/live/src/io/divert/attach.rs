@@ -1,7 +1,8 @@
 //! Attaching the programs to interfaces, and detaching them.
 //!
-//! We own what we attached by its handle: a TCX link by its descriptor, a filter by its priority and handle. A link ends with its process.
-//! A filter does not; the next gateway that claims the interface removes it ([`crate::io::claim`]).
+//! We own what we attached by its handle: a TCX link by its descriptor, a filter by its priority
+//! and handle. A link ends with its process. A filter does not; the next gateway that claims the
+//! interface removes it ([`crate::io::claim`]).
 
 use std::process::Command;
 use std::thread;
@@ -39,8 +40,8 @@ pub enum Attachment {
     /// By TCX links if the kernel has them, otherwise by filters.
     #[default]
     Newest,
-    /// By filters of a `clsact` queueing discipline, as every kernel has them. They outlive a process that is killed, and then pass
-    /// everything until the next start removes them.
+    /// By filters of a `clsact` queueing discipline, as every kernel has them. They outlive a
+    /// process that is killed, and then pass everything until the next start removes them.
     Filters,
 }
 
@@ -90,7 +91,8 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // In the order in which the kernel closes them when we are killed: no frame is redirected to a device that is about to vanish.
+        // In the order in which the kernel closes them when we are killed: no frame is redirected
+        // to a device that is about to vanish.
         while self.links.pop().is_some() {}
         for interface in &self.disciplined {
             remove_empty_discipline(interface);
@@ -104,7 +106,8 @@ fn remove_filter(interface: &str, hook: Hook) -> bool {
     filter.is_ok_and(|filter| aya::programs::links::Link::detach(filter).is_ok())
 }
 
-/// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that stays, for want of `tc`, does nothing.
+/// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that
+/// stays, for want of `tc`, does nothing.
 fn remove_empty_discipline(interface: &str) {
     let tc = |arguments: &[&str]| Command::new("tc").args(arguments).output().map(|output| output.stdout);
     let is_empty = |direction| {

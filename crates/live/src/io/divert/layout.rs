@@ -1,5 +1,6 @@
-//! What the BPF programs and this module have to agree on: numbers, and the sizes and fields of what is in the maps. The object has
-//! its own words in a section, and is not loaded if one of them differs from what is here.
+//! What the BPF programs and this module have to agree on: numbers, and the sizes and fields of
+//! what is in the maps. The object has its own words in a section, and is not loaded if one of them
+//! differs from what is here.
 #![expect(unsafe_code, reason = "keys and values of BPF maps are plain octets")]
 
 use std::collections::BTreeMap;
@@ -63,7 +64,8 @@ pub(super) struct Slot {
 
 /// Slots in the map.
 pub(super) const SLOTS: u32 = 16_384;
-/// Words of a slot, and which of them has `from` and `until`, `next` and `has_passed`, `acknowledged`.
+/// Words of a slot, and which of them has `from` and `until`, `next` and `has_passed`,
+/// `acknowledged`.
 pub(super) const SLOT_WORDS: usize = size_of::<Slot>() / 8;
 pub(super) const FROM_UNTIL: usize = offset_of!(Slot, from_until) / 8;
 pub(super) const NEXT_AND_HAS_PASSED: usize = offset_of!(Slot, next) / 8;
@@ -93,7 +95,8 @@ pub(super) const ONLY_THESE_PREFIXES: u32 = 8;
 pub(super) const INCLUDED: u8 = 1;
 pub(super) const NOT_INCLUDED: u8 = 2;
 
-/// After how long the heartbeat is stale: three times the longest wait, so that two beats may be late.
+/// After how long the heartbeat is stale: three times the longest wait, so that two beats may be
+/// late.
 const STALE_NS: u128 = LONGEST_WAIT.as_nanos() * 3;
 /// Longer packets pass: the length fields of IP have no room for them.
 const LONGEST: u16 = u16::MAX;

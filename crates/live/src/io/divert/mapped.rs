@@ -29,7 +29,8 @@ impl Mapped {
         Ok(Self { map, words, len })
     }
 
-    /// Stores a word. The kernel reads it at the same time; on a machine of 32 bits it may read half of it new and half old.
+    /// Stores a word. The kernel reads it at the same time; on a machine of 32 bits it may read
+    /// half of it new and half old.
     ///
     /// # Panics
     ///
@@ -43,7 +44,8 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, of this length, to which no reference is left. Nothing can be done about an error.
+        // SAFETY: our own mapping, of this length, to which no reference is left. Nothing can be
+        // done about an error.
         let _ = unsafe { munmap(self.map.as_ptr().cast(), self.len) };
     }
 }

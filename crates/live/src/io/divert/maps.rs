@@ -62,7 +62,8 @@ pub(super) struct Maps {
 }
 
 impl Maps {
-    /// Takes the maps out of a loaded object. One that is missing, or has other sizes than here, is an error.
+    /// Takes the maps out of a loaded object. One that is missing, or has other sizes than here, is
+    /// an error.
     pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
         Ok(Self {
             counters: take(bpf, "counters")?,
@@ -106,7 +107,8 @@ impl Maps {
         self.selection.set(0, which, 0).map_err(refused("selection"))
     }
 
-    /// Has frames of this side of an interface go to a TAP device, and what is written there go on at the same place. Both are numbers.
+    /// Has frames of this side of an interface go to a TAP device, and what is written there go on
+    /// at the same place. Both are numbers.
     pub(super) fn join(&mut self, side: Side, interface: u32, tap: u32) -> Result<(), ProgramError> {
         let (flags, name, taps) = match side {
             Side::Core => (0, "down_taps", &mut self.down_taps),

@@ -16,7 +16,8 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/divert.bpfel.o"
 #[cfg(target_endian = "big")]
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/divert.bpfeb.o");
 
-/// Where frames of a side are taken: what comes from the core's side where it goes out, what comes from the radio where it comes in.
+/// Where frames of a side are taken: what comes from the core's side where it goes out, what comes
+/// from the radio where it comes in.
 const fn hook_of(side: Side) -> Hook {
     match side {
         Side::Core => DOWN,
@@ -36,7 +37,8 @@ impl Programs {
     pub(super) fn load(selection: &Selection) -> Result<Self, ProgramError> {
         layout::check(OBJECT)?;
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
-        // The programs use no kernel types; to read the kernel's BTF would take 20 MB for a moment, half of which stays.
+        // The programs use no kernel types; to read the kernel's BTF would take 20 MB for a moment,
+        // half of which stays.
         let mut bpf = EbpfLoader::new().btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;
         for hook in HOOKS {
@@ -46,7 +48,8 @@ impl Programs {
         Ok(Self { attached: Attached::default(), bpf, maps })
     }
 
-    /// Has what is written to a TAP device go on by an interface, from the hook of this side. Both are names and numbers.
+    /// Has what is written to a TAP device go on by an interface, from the hook of this side. Both
+    /// are names and numbers.
     pub(super) fn restore(
         &mut self,
         side: Side,
@@ -58,8 +61,9 @@ impl Programs {
         self.attach(RESTORE, tap.0, how)
     }
 
-    /// Takes frames at the hook of this side. To be called behind [`Programs::restore`] of all interfaces: when a process is killed
-    /// the kernel closes what was opened last first, and nothing is to be led to a device that is going.
+    /// Takes frames at the hook of this side. To be called behind [`Programs::restore`] of all
+    /// interfaces: when a process is killed the kernel closes what was opened last first, and
+    /// nothing is to be led to a device that is going.
     pub(super) fn divert(
         &mut self,
         side: Side,

@@ -1,5 +1,6 @@
-//! Tests whether the tc backend works on this kernel: a frame of our own takes the whole path, over a TAP device of our own in place of a radio
-//! interface. No other traffic is affected, and nothing is transmitted.
+//! Tests whether the tc backend works on this kernel: a frame of our own takes the whole path, over
+//! a TAP device of our own in place of a radio interface. No other traffic is affected, and nothing
+//! is transmitted.
 
 use std::io;
 use std::time::Duration;
@@ -23,8 +24,9 @@ const DOWN: PortId = PortId(0);
 const UP: PortId = PortId(1);
 
 impl Divert {
-    /// Tests the backend on a device in place of a radio interface: a frame received there has to reach us, and the frames that we send back have to
-    /// leave by the device and to reach the stack. Needs what [`Divert::open`] needs, and leaves nothing behind.
+    /// Tests the backend on a device in place of a radio interface: a frame received there has to
+    /// reach us, and the frames that we send back have to leave by the device and to reach the
+    /// stack. Needs what [`Divert::open`] needs, and leaves nothing behind.
     pub fn try_out() -> Result<(), DivertError> {
         let radio = Device::new("lasthop%d", Kind::Tap)?;
         radio.bring_up(LARGEST_MTU, true)?;
@@ -87,7 +89,8 @@ fn until(divert: &mut Divert, mut holds: impl FnMut(&mut Divert) -> io::Result<b
     }
 }
 
-/// A TCP reset that belongs to no connection, between locally administered MAC addresses and the IPv4 dummy address (RFC 7600).
+/// A TCP reset that belongs to no connection, between locally administered MAC addresses and the
+/// IPv4 dummy address (RFC 7600).
 fn frame() -> Frame {
     let nobody = std::net::IpAddr::from([192, 0, 0, 8]);
     let tcp = Tcp { source_port: 9, destination_port: 9, flags: TcpFlags::RST, ..Tcp::default() };

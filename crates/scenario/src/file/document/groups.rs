@@ -1,5 +1,6 @@
-//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes, and a flow, a link or a cell that names the group for
-//! as many flows, links and stations. Told apart before tables are read, so that nothing behind knows of groups.
+//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes, and a flow, a link
+//! or a cell that names the group for as many flows, links and stations. Told apart before tables
+//! are read, so that nothing behind knows of groups.
 
 use std::collections::BTreeMap;
 

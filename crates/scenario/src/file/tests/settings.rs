@@ -1,4 +1,5 @@
-//! Keys that are set anew while a scenario runs, and the nodes and delays that only real packets need.
+//! Keys that are set anew while a scenario runs, and the nodes and delays that only real packets
+//! need.
 
 use std::path::PathBuf;
 use std::time::Duration;

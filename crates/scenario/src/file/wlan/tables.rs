@@ -1,4 +1,5 @@
-//! The tables of an IEEE 802.11 cell, as serde reads them. Their comments are the reference, as in [`super::super::tables`].
+//! The tables of an IEEE 802.11 cell, as serde reads them. Their comments are the reference, as in
+//! [`super::super::tables`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,8 +14,8 @@ use crate::file::named::NameOrTable;
 use crate::file::quantity::{DataRate, Decibels, Hertz, Metres, Octets, Speed, Text, Watts};
 use crate::file::tables::ChannelTable;
 
-/// An IEEE 802.11 cell: stations on one channel, which contend for it by the distributed coordination function. Every parameter has
-/// the default of its standard.
+/// An IEEE 802.11 cell: stations on one channel, which contend for it by the distributed
+/// coordination function. Every parameter has the default of its standard.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct WlanTable {
@@ -22,33 +23,39 @@ pub(in crate::file) struct WlanTable {
     pub(super) standard: StandardName,
     /// The nodes that are stations, at least one beside an access point and two without one.
     pub(super) stations: Vec<String>,
-    /// The node that bridges the stations to the wired side and to each other (infrastructure). Without one the stations that hear
-    /// each other talk directly (ad hoc).
+    /// The node that bridges the stations to the wired side and to each other (infrastructure).
+    /// Without one the stations that hear each other talk directly (ad hoc).
     pub(super) access_point: Option<String>,
     /// The rate of data frames; default the standard's highest.
     pub(super) rate: Option<Text<DataRate>>,
-    /// `BSSBasicRateSet`: rates of ACK, CTS and RTS frames, as the standard chooses among them. Default 1 and 2 Mbit/s, with 802.11a 6,
-    /// 12 and 24, with 802.11g all of these.
+    /// `BSSBasicRateSet`: rates of ACK, CTS and RTS frames, as the standard chooses among them.
+    /// Default 1 and 2 Mbit/s, with 802.11a 6, 12 and 24, with 802.11g all of these.
     pub(super) basic_rates: Option<Vec<Text<DataRate>>>,
     /// The preamble of DSSS and CCK frames; default "long". "short" with 802.11b and 802.11g.
     pub(super) preamble: Option<PreambleName>,
-    /// How many packets may wait at each station, the one in transmission not counted; default "50 packets".
+    /// How many packets may wait at each station, the one in transmission not counted; default "50
+    /// packets".
     pub(super) queue: Option<Text<QueueLimit>>,
-    /// dot11RTSThreshold: an RTS precedes data frames that are longer, MAC header and FCS included. "0 B" for all; default "65535 B",
-    /// for none.
+    /// dot11RTSThreshold: an RTS precedes data frames that are longer, MAC header and FCS included.
+    /// "0 B" for all; default "65535 B", for none.
     pub(super) rts_threshold: Option<Text<Octets>>,
-    /// LLC's octets before a datagram, "0 B" to "8 B"; default "8 B": LLC and SNAP (RFC 1042). ns-2's frames have none.
+    /// LLC's octets before a datagram, "0 B" to "8 B"; default "8 B": LLC and SNAP (RFC 1042).
+    /// ns-2's frames have none.
     pub(super) llc_header: Option<Text<Octets>>,
     /// dot11ShortRetryLimit: transmissions of a frame, or of its RTS, at most; 1 to 255, default 7.
     pub(super) short_retry_limit: Option<u32>,
-    /// dot11LongRetryLimit: transmissions of a data frame that an RTS precedes; 1 to 255, default 4.
+    /// dot11LongRetryLimit: transmissions of a data frame that an RTS precedes; 1 to 255, default
+    /// 4.
     pub(super) long_retry_limit: Option<u32>,
-    /// With 802.11g: a CTS to oneself before OFDM frames, for the sake of stations of 802.11b; default false.
+    /// With 802.11g: a CTS to oneself before OFDM frames, for the sake of stations of 802.11b;
+    /// default false.
     pub(super) cts_to_self: Option<bool>,
-    /// aSlotTime, "1 us" to "1 ms"; default "20 us", "9 us" with 802.11a and 802.11g; "20 us" with 802.11g beside stations of 802.11b.
+    /// aSlotTime, "1 us" to "1 ms"; default "20 us", "9 us" with 802.11a and 802.11g; "20 us" with
+    /// 802.11g beside stations of 802.11b.
     pub(super) slot_time: Option<Text<Duration>>,
-    /// How long before a station transmits another one must have begun for it to sense that, "0 us" to `slot-time`; default `slot-time`:
-    /// the standard's slot is the time for it (aCCATime, aRxTxTurnaroundTime, aMACProcessingDelay). "0 us" for carrier sense at once.
+    /// How long before a station transmits another one must have begun for it to sense that, "0 us"
+    /// to `slot-time`; default `slot-time`: the standard's slot is the time for it (aCCATime,
+    /// aRxTxTurnaroundTime, aMACProcessingDelay). "0 us" for carrier sense at once.
     pub(super) carrier_sense_delay: Option<Text<Duration>>,
     /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" with 802.11a.
     pub(super) sifs_time: Option<Text<Duration>>,
@@ -60,7 +67,8 @@ pub(in crate::file) struct WlanTable {
     pub(super) eifs: Option<bool>,
     /// The rate of the ACK whose duration is in EIFS; default "1 Mbit/s", "6 Mbit/s" with 802.11a.
     pub(super) eifs_rate: Option<Text<DataRate>>,
-    /// `ACKTimeout` and `CTSTimeout`, from the end of a frame, "1 us" to "10 ms"; default aSIFSTime + aSlotTime + aPHY-RX-START-Delay.
+    /// `ACKTimeout` and `CTSTimeout`, from the end of a frame, "1 us" to "10 ms"; default aSIFSTime
+    /// + aSlotTime + aPHY-RX-START-Delay.
     pub(super) ack_timeout: Option<Text<Duration>>,
     /// Whether a station resets a NAV that an RTS has set if nothing follows; default true.
     pub(super) nav_reset: Option<bool>,
@@ -70,13 +78,16 @@ pub(in crate::file) struct WlanTable {
     pub(super) capture: Option<CaptureTable>,
     /// Frames that are lost without a collision, between any two stations; default none.
     pub(super) errors: Option<ErrorTable>,
-    /// Directions between two stations that have errors of their own, instead of `errors`; by names of your choice.
+    /// Directions between two stations that have errors of their own, instead of `errors`; by names
+    /// of your choice.
     #[serde(default)]
     pub(super) link_errors: BTreeMap<String, LinkErrorTable>,
-    /// How stations that do not hear each other are reached, in a cell without an access point: "shortest-path", computed once, the default; or "aodv",
-    /// found when it is needed (RFC 3561). A table sets its parameters.
+    /// How stations that do not hear each other are reached, in a cell without an access point:
+    /// "shortest-path", computed once, the default; or "aodv", found when it is needed (RFC 3561).
+    /// A table sets its parameters.
     pub(super) routing: Option<NameOrTable<RoutingTable>>,
-    /// Where the stations stand at first, instead of their nodes' `position`: anywhere, by the seed. With `routing = "aodv"`.
+    /// Where the stations stand at first, instead of their nodes' `position`: anywhere, by the
+    /// seed. With `routing = "aodv"`.
     pub(super) placement: Option<PlacementTable>,
     /// How the stations move. With `routing = "aodv"` or an access point.
     pub(super) mobility: Option<MobilityTable>,
@@ -147,14 +158,18 @@ impl PreambleName {
 pub(super) struct RoutingTable {
     /// The protocol.
     pub(super) protocol: RoutingName,
-    /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is good for after its last use, "1 ms" to "1 h"; default "3 s".
+    /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is good for after its last use, "1 ms" to "1 h";
+    /// default "3 s".
     pub(super) active_route_timeout: Option<Text<Duration>>,
-    /// `MY_ROUTE_TIMEOUT`: the lifetime in a destination's own RREPs; default twice `active-route-timeout`.
+    /// `MY_ROUTE_TIMEOUT`: the lifetime in a destination's own RREPs; default twice
+    /// `active-route-timeout`.
     pub(super) my_route_timeout: Option<Text<Duration>>,
-    /// `DELETE_PERIOD`: how long an invalid route is remembered; default five times the larger of `active-route-timeout` and `hello-interval`.
+    /// `DELETE_PERIOD`: how long an invalid route is remembered; default five times the larger of
+    /// `active-route-timeout` and `hello-interval`.
     pub(super) delete_period: Option<Text<Duration>>,
-    /// `NODE_TRAVERSAL_TIME`: from node to node, queues included, "1 us" to "10 s"; default "40 ms". `NET_TRAVERSAL_TIME`,
-    /// `RING_TRAVERSAL_TIME`, `PATH_DISCOVERY_TIME` and `BLACKLIST_TIMEOUT` follow.
+    /// `NODE_TRAVERSAL_TIME`: from node to node, queues included, "1 us" to "10 s"; default "40
+    /// ms". `NET_TRAVERSAL_TIME`, `RING_TRAVERSAL_TIME`, `PATH_DISCOVERY_TIME` and
+    /// `BLACKLIST_TIMEOUT` follow.
     pub(super) node_traversal_time: Option<Text<Duration>>,
     /// `NET_DIAMETER`: hops at most, 1 to 255; default 35.
     pub(super) net_diameter: Option<u32>,
@@ -176,13 +191,17 @@ pub(super) struct RoutingTable {
     pub(super) destination_only: Option<bool>,
     /// Whether who replies in a destination's place tells it, too (the flag G); default false.
     pub(super) gratuitous_replies: Option<bool>,
-    /// `HELLO_INTERVAL`, "1 ms" to "1 h", for nodes on active routes to send Hellos; default no Hellos.
+    /// `HELLO_INTERVAL`, "1 ms" to "1 h", for nodes on active routes to send Hellos; default no
+    /// Hellos.
     pub(super) hello_interval: Option<Text<Duration>>,
-    /// `ALLOWED_HELLO_LOSS`: so many intervals of silence mean that a neighbour is gone, 1 to 100; default 2.
+    /// `ALLOWED_HELLO_LOSS`: so many intervals of silence mean that a neighbour is gone, 1 to 100;
+    /// default 2.
     pub(super) allowed_hello_loss: Option<u32>,
-    /// Whether a frame that the link layer gave up means a broken link; default true. False needs `hello-interval`.
+    /// Whether a frame that the link layer gave up means a broken link; default true. False needs
+    /// `hello-interval`.
     pub(super) link_layer_feedback: Option<bool>,
-    /// Broadcasts that a broadcast sets off wait up to this, at random, at most "10 s"; default "10 ms".
+    /// Broadcasts that a broadcast sets off wait up to this, at random, at most "10 s"; default "10
+    /// ms".
     pub(super) broadcast_jitter: Option<Text<Duration>>,
     /// Packets that may wait for routes at a node, 1 to 100,000; the oldest makes room. Default 64.
     pub(super) buffer: Option<u32>,
@@ -203,7 +222,8 @@ pub(super) enum RoutingName {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PlacementTable {
-    /// Anywhere in an area of this width and depth, each station by itself; another place for each seed.
+    /// Anywhere in an area of this width and depth, each station by itself; another place for each
+    /// seed.
     pub(super) area: [Text<Metres>; 2],
     /// Two stations that are to be so many hops from each other: places are drawn until they are.
     pub(super) apart: Option<ApartTable>,
@@ -229,12 +249,13 @@ pub(super) struct MobilityTable {
     pub(super) model: MobilityName,
     /// Waypoints are anywhere in an area of this width and depth.
     pub(super) area: [Text<Metres>; 2],
-    /// From the slowest to the fastest, "0.001 m/s" to "1000 m/s", uniform between; above zero, because with zero walks last for ever and the
-    /// mean speed falls all the time.
+    /// From the slowest to the fastest, "0.001 m/s" to "1000 m/s", uniform between; above zero,
+    /// because with zero walks last for ever and the mean speed falls all the time.
     pub(super) speed: [Text<Speed>; 2],
     /// The stay at each waypoint, at most "1 h"; default "0 s".
     pub(super) pause: Option<Text<Duration>>,
-    /// How often stations that walk are put where they are by then, "1 ms" to "1 min"; default "100 ms".
+    /// How often stations that walk are put where they are by then, "1 ms" to "1 min"; default "100
+    /// ms".
     pub(super) interval: Option<Text<Duration>>,
     /// Stations that stay where they are; default none.
     #[serde(default)]
@@ -245,7 +266,8 @@ pub(super) struct MobilityTable {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum MobilityName {
-    /// Straight to a point drawn anywhere in the area, at a speed drawn for the walk; a pause; and again.
+    /// Straight to a point drawn anywhere in the area, at a speed drawn for the walk; a pause; and
+    /// again.
     RandomWaypoint,
 }
 
@@ -253,7 +275,8 @@ pub(super) enum MobilityName {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct StationTable {
-    /// The rate of its data frames. A frame goes at the lower of its sender's and its receiver's rate.
+    /// The rate of its data frames. A frame goes at the lower of its sender's and its receiver's
+    /// rate.
     pub(super) rate: Option<Text<DataRate>>,
     /// How many packets may wait.
     pub(super) queue: Option<Text<QueueLimit>>,
@@ -267,13 +290,16 @@ pub(super) struct PropagationTable {
     pub(super) kind: PropagationKind,
     /// With "ranges": up to this distance frames are decoded.
     pub(super) reception: Option<Text<Metres>>,
-    /// With "ranges": up to this distance frames are sensed, and disturb others; default as `reception`.
+    /// With "ranges": up to this distance frames are sensed, and disturb others; default as
+    /// `reception`.
     pub(super) carrier_sense: Option<Text<Metres>>,
     /// With "two-ray-ground", as all below: default "281.83815 mW".
     pub(super) transmit_power: Option<Text<Watts>>,
-    /// The power that a frame needs to be decoded; default 3.652e-10 W, which is about "-64.37 dBm": 250 m.
+    /// The power that a frame needs to be decoded; default 3.652e-10 W, which is about "-64.37
+    /// dBm": 250 m.
     pub(super) reception_threshold: Option<Text<Watts>>,
-    /// The power that a frame needs to be sensed; default 1.559e-11 W, which is about "-78.07 dBm": 550 m.
+    /// The power that a frame needs to be sensed; default 1.559e-11 W, which is about "-78.07 dBm":
+    /// 550 m.
     pub(super) carrier_sense_threshold: Option<Text<Watts>>,
     /// Of the antennas at both ends; default "0 dB".
     pub(super) antenna_gain: Option<Text<Decibels>>,
@@ -302,7 +328,8 @@ pub(super) enum PropagationKind {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct CaptureTable {
-    /// By how much a frame must be stronger than all others together, above "0 dB"; default "10 dB".
+    /// By how much a frame must be stronger than all others together, above "0 dB"; default "10
+    /// dB".
     pub(super) threshold: Option<Text<Decibels>>,
     /// Whether a receiver leaves a frame for a later one that is so much stronger; default false.
     #[serde(default)]
@@ -315,7 +342,8 @@ pub(super) struct CaptureTable {
 pub(super) struct ErrorTable {
     /// The probability that a frame is lost, whatever its length; default "0%".
     pub(super) packet_error_rate: Option<Text<Probability>>,
-    /// The probability that a bit is wrong, at any rate, so that long frames are lost more often; default "0%".
+    /// The probability that a bit is wrong, at any rate, so that long frames are lost more often;
+    /// default "0%".
     pub(super) bit_error_rate: Option<Text<Probability>>,
     /// The same by rate, where it differs: `{ "11 Mbit/s" = "0.001%" }`.
     #[serde(default)]

@@ -17,7 +17,8 @@ pub(in crate::lle) enum Hearing {
     ClearAck,
     /// The sender knows it.
     Known,
-    /// It goes on as it is; and the receiver lacks what was acknowledged: this segment of ours repairs it, if there is one.
+    /// It goes on as it is; and the receiver lacks what was acknowledged: this segment of ours
+    /// repairs it, if there is one.
     Missing(Option<Box<Packet>>),
 }
 
@@ -32,7 +33,8 @@ pub(in crate::lle) struct Manner {
     pub(in crate::lle) is_evidence: bool,
 }
 
-/// Duplicate ACKs without SACK blocks that prove a loss (RFC 5681, section 3.2); what FAILURE sends (section 3.2.3 of the paper).
+/// Duplicate ACKs without SACK blocks that prove a loss (RFC 5681, section 3.2); what FAILURE sends
+/// (section 3.2.3 of the paper).
 pub(in crate::lle) const DUPLICATES: u32 = 3;
 
 impl Confirming {
@@ -104,7 +106,8 @@ impl Confirming {
         if self.filled_at.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
             return Hearing::Pass;
         }
-        // Without SACK blocks they may be answers to what the sender repeats, and newer data is on its way behind that.
+        // Without SACK blocks they may be answers to what the sender repeats, and newer data is on
+        // its way behind that.
         if now.since(self.advanced_at) >= settings.evidence_timeout {
             self.duplicates += 1;
         }
@@ -113,7 +116,8 @@ impl Confirming {
             return Hearing::Pass;
         }
         if !settings.keep_until_proven {
-            // Nobody has it any more, if it is not just under way behind the complaint. Once for each loss.
+            // Nobody has it any more, if it is not just under way behind the complaint. Once for
+            // each loss.
             if self.complaint.is_none_or(|(of, _)| of != tcp.ack) {
                 self.complaint = Some((tcp.ack, Some(now)));
             }

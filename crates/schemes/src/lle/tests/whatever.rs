@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Packets between two hosts, marked or not, with small and large numbers so that many meet and some do not.
+/// Packets between two hosts, marked or not, with small and large numbers so that many meet and
+/// some do not.
 fn any_packet() -> impl Strategy<Value = Packet> {
     let number = || {
         prop_oneof![

@@ -1,5 +1,5 @@
-//! Two real TCP endpoints, a wire, a hop whose link layer gives up at times, and agents at both ends of it that may die at any time:
-//! everything arrives in the end.
+//! Two real TCP endpoints, a wire, a hop whose link layer gives up at times, and agents at both
+//! ends of it that may die at any time: everything arrives in the end.
 
 use crate::settings::Presets as _;
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};

@@ -16,8 +16,9 @@ pub struct Progress {
 }
 
 impl Scoreboard {
-    /// Takes in a cumulative acknowledgment and SACK blocks above it. `hop` is the least round-trip time known: what is
-    /// acknowledged sooner after its copy left was not lost. `splits` is how many ranges there may be.
+    /// Takes in a cumulative acknowledgment and SACK blocks above it. `hop` is the least round-trip
+    /// time known: what is acknowledged sooner after its copy left was not lost. `splits` is how
+    /// many ranges there may be.
     pub fn acknowledge(
         &mut self,
         ack: Seq,
@@ -49,8 +50,8 @@ impl Scoreboard {
         self.copies.of(left, right).is_some()
     }
 
-    /// Takes note that `[left, right)` was delivered twice: a repair of ours that was taken for needed was not. Whether it was a
-    /// copy of the timer's instead.
+    /// Takes note that `[left, right)` was delivered twice: a repair of ours that was taken for
+    /// needed was not. Whether it was a copy of the timer's instead.
     pub fn delivered_twice(&mut self, left: Seq, right: Seq) -> bool {
         let called_for = self.copies.of(left, right);
         if called_for == Some(true) {
@@ -71,7 +72,8 @@ impl Scoreboard {
         let mut at = self.ranges.first_behind(left);
         while let Some(range) = self.ranges.get(at).copied().filter(|range| range.seq.before(right)) {
             if range.state != State::Sacked {
-                // Once there is no room for more ranges, what is covered in part does not count as delivered.
+                // Once there is no room for more ranges, what is covered in part does not count as
+                // delivered.
                 let cut = range.seq.before(left) || range.end.after(right);
                 if cut && self.ranges.len() >= splits {
                     at += 1;
@@ -102,7 +104,8 @@ impl Scoreboard {
         self.unsacked -= range.octets();
         progress.delivered += range.octets();
         if range.copies > 0 && now.since(range.sent) < hop / 8 * 7 {
-            // The copy cannot have been there and back: it was the original that came, late. Its serial number is gone.
+            // The copy cannot have been there and back: it was the original that came, late. Its
+            // serial number is gone.
             self.tolerance.judge(true);
             return;
         }

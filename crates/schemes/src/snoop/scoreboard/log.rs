@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use lasthop_packet::Seq;
 
-/// Transmissions that are kept beside those that are outstanding, before the log is searched for others.
+/// Transmissions that are kept beside those that are outstanding, before the log is searched for
+/// others.
 const SPARE: usize = 16;
 
 /// A transmission.
@@ -41,8 +42,8 @@ impl Log {
         self.sent.len()
     }
 
-    /// Octets of memory that it grows to, at most, with so many ranges: it is trimmed at twice as many entries
-    /// and some, and a deque doubles.
+    /// Octets of memory that it grows to, at most, with so many ranges: it is trimmed at twice as
+    /// many entries and some, and a deque doubles.
     pub(super) const fn most(ranges: usize) -> usize {
         2 * (2 * ranges + SPARE) * size_of::<Sent>()
     }
@@ -70,9 +71,10 @@ impl Log {
         serial
     }
 
-    /// Forgets what is not outstanding any more, once there are more than `many`. The front alone would not do: one segment that
-    /// stays in flight there would keep everything that the sender sends again and again behind it. `many` being twice what can be
-    /// outstanding, half of the log goes at least, and the search is O(1) for each transmission.
+    /// Forgets what is not outstanding any more, once there are more than `many`. The front alone
+    /// would not do: one segment that stays in flight there would keep everything that the sender
+    /// sends again and again behind it. `many` being twice what can be outstanding, half of the log
+    /// goes at least, and the search is O(1) for each transmission.
     pub(super) fn trim(&mut self, many: usize, is_outstanding: impl Fn(&Sent) -> bool) {
         if self.sent.len() >= many + SPARE {
             self.sent.retain(is_outstanding);

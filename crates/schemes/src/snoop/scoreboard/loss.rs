@@ -15,8 +15,9 @@ pub(super) struct Doubt {
 }
 
 impl Scoreboard {
-    /// Takes the next range that is lost, for the caller to repair it; `None` where none is any more. To be called until then after
-    /// each acknowledgment: it forgets transmissions that are no longer outstanding, too.
+    /// Takes the next range that is lost, for the caller to repair it; `None` where none is any
+    /// more. To be called until then after each acknowledgment: it forgets transmissions that are
+    /// no longer outstanding, too.
     pub fn next_lost(&mut self, now: Instant) -> Option<Range> {
         let marked = self.marked.take().and_then(|seq| self.range_at(seq).copied());
         if marked.is_some_and(|range| range.state == State::Lost) {
@@ -49,7 +50,8 @@ impl Scoreboard {
         }
     }
 
-    /// Since when something has been missing that is not yet taken for lost, because few segments have overtaken it.
+    /// Since when something has been missing that is not yet taken for lost, because few segments
+    /// have overtaken it.
     pub fn in_doubt_since(&self) -> Option<Instant> {
         self.doubt.map(|doubt| doubt.since)
     }
@@ -79,8 +81,9 @@ impl Scoreboard {
         range.serial < self.proved
     }
 
-    /// Where the first hole begins that the sender need not know of: one that we repair, and have not tried to for
-    /// `longest`. Looks at the first `LOOKED_AT` ranges only: a receiver in so much disorder is the sender's business.
+    /// Where the first hole begins that the sender need not know of: one that we repair, and have
+    /// not tried to for `longest`. Looks at the first `LOOKED_AT` ranges only: a receiver in so
+    /// much disorder is the sender's business.
     pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
         const LOOKED_AT: usize = 64;
         let is_ours = |range: &&Range| {
@@ -91,7 +94,8 @@ impl Scoreboard {
         self.ranges.iter().take(LOOKED_AT).find(is_ours).map(|range| range.seq)
     }
 
-    /// The doubt about what left first of all that is outstanding, if there is reason for one; the same as before, if it is about that.
+    /// The doubt about what left first of all that is outstanding, if there is reason for one; the
+    /// same as before, if it is about that.
     fn doubt_about(&self, first: &Range, now: Instant) -> Option<Doubt> {
         let end = first.serial_end();
         let was_overtaken = self.sack_seen && end <= self.proved;

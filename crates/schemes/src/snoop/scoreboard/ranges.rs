@@ -14,7 +14,8 @@ pub enum State {
     InFlight,
     /// The receiver has it, above a hole.
     Sacked,
-    /// Lost, and not sent again: there was nothing to repair it from, or it was retransmitted as often as allowed.
+    /// Lost, and not sent again: there was nothing to repair it from, or it was retransmitted as
+    /// often as allowed.
     Lost,
 }
 
@@ -34,14 +35,16 @@ pub struct Range {
     pub copies: u32,
     /// Whether the sender retransmitted it: the sender knows of this hole.
     pub by_sender: bool,
-    /// Whether a timer sent a copy: an acknowledgment then proves the delivery of the first transmission only.
+    /// Whether a timer sent a copy: an acknowledgment then proves the delivery of the first
+    /// transmission only.
     pub(super) probed: bool,
     /// Whether it left more than once (Karn's rule: it measures no round-trip time).
     pub(super) ambiguous: bool,
     /// The serial number of its first octet, when it last left.
     pub(super) serial: u64,
-    /// The same of the first transmission that may be the one to arrive: it is no more than that which an arrival proves, or a
-    /// transmission in vain would make another one, and that the next.
+    /// The same of the first transmission that may be the one to arrive: it is no more than that
+    /// which an arrival proves, or a transmission in vain would make another one, and that the
+    /// next.
     pub(super) proves: u64,
     /// When it last left.
     pub(super) sent: Instant,
@@ -97,7 +100,8 @@ impl Ranges {
         }
     }
 
-    /// The index of the first range that is on its way by this transmission; `None` if all of it was delivered, lost, or sent again.
+    /// The index of the first range that is on its way by this transmission; `None` if all of it
+    /// was delivered, lost, or sent again.
     pub(super) fn outstanding(&self, sent: &Sent) -> Option<usize> {
         let serials = sent.serials();
         let is_on_its_way = |range: &Range| range.state == State::InFlight && serials.contains(&range.serial);

@@ -142,7 +142,8 @@ fn what_the_receiver_had_when_the_sender_sent_it_again_proves_nothing_of_what_le
     let now = Instant::from_secs(1);
     let mut board = board(30);
     board.sack_seen = true;
-    // The second was lost, and its copy left behind all others: so it has the highest number, and the block begins with it.
+    // The second was lost, and its copy left behind all others: so it has the highest number, and
+    // the block begins with it.
     board.acknowledge(Seq(10), &[(Seq(20), Seq(300))], now, Duration::ZERO, SPLITS);
     while let Some(range) = board.next_lost(now) {
         board.repaired(range.seq, now);

@@ -26,8 +26,9 @@ impl Tolerance {
         self.segments + self.needless / NEEDLESS_A_SEGMENT
     }
 
-    /// A copy turned out to be needless, or needed. A hop that reorders makes most of them needless; but also ACKs that are lost with
-    /// all they say of more holes than an option has blocks for make some. So one in five is borne.
+    /// A copy turned out to be needless, or needed. A hop that reorders makes most of them
+    /// needless; but also ACKs that are lost with all they say of more holes than an option has
+    /// blocks for make some. So one in five is borne.
     pub(super) fn judge(&mut self, was_needless: bool) {
         self.needless = if was_needless {
             (self.needless + 4).min(NEEDLESS_A_SEGMENT * LARGEST)

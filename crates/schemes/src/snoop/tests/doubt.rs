@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A flow over a hop of 20 ms, with everything acknowledged up to the number returned, on which a segment may overtake one other.
+/// A flow over a hop of 20 ms, with everything acknowledged up to the number returned, on which a
+/// segment may overtake one other.
 fn bench() -> (Bench, u32) {
     let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
     for round in 0..4 {

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An agent in a world that asks about everything, or in one that takes up what the agent lets pass.
+/// An agent in a world that asks about everything, or in one that takes up what the agent lets
+/// pass.
 struct World {
     bench: Bench,
     takes_up: bool,

@@ -1,4 +1,5 @@
-//! Laws that hold on any hop: a sender, the agent, a hop that loses, doubles and swaps, a receiver with SACK and PAWS.
+//! Laws that hold on any hop: a sender, the agent, a hop that loses, doubles and swaps, a receiver
+//! with SACK and PAWS.
 
 use lasthop_agent::counter::FULL;
 use std::collections::VecDeque;
@@ -123,7 +124,8 @@ fn mishaps(swaps: bool) -> impl Strategy<Value = Vec<Mishap>> {
     proptest::collection::vec(one, 0..400)
 }
 
-/// Whether the first hole that the sender is not to know of has been repaired, or will be within a round trip over the hop at most.
+/// Whether the first hole that the sender is not to know of has been repaired, or will be within a
+/// round trip over the hop at most.
 fn is_under_repair(bench: &Bench) -> bool {
     let Some((flow, board)) = bench.flow().and_then(|flow| Some((flow, flow.board.as_ref()?))) else {
         return false;

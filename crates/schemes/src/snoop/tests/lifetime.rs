@@ -15,7 +15,8 @@ fn a_connection_opened_from_either_side_is_served() {
         assert!(bench.snoop.flows.is_empty(), "a handshake takes no room");
         bench.radio(&ack(100));
         bench.burst(100, 6);
-        // Nothing was acknowledged since: the first ACK says where the receiver is, two more say that it misses something.
+        // Nothing was acknowledged since: the first ACK says where the receiver is, two more say
+        // that it misses something.
         bench.radio(&ack(100));
         assert_eq!(bench.two_duplicates(&ack(100)).repaired(), Some((100, 100)), "{opener:?}");
     }

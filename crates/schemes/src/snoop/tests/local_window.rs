@@ -58,7 +58,8 @@ fn what_the_sender_sends_again_waits_in_its_turn_or_the_sender_would_take_all_th
 
 #[test]
 fn where_the_receiver_tells_of_no_blocks_what_the_sender_sends_again_goes_first() {
-    // The whole window may be lost on the hop: nobody could say so, and what waits would wait behind it for ever.
+    // The whole window may be lost on the hop: nobody could say so, and what waits would wait
+    // behind it for ever.
     let mut bench = bench();
     offer(&mut bench, 0, 25);
     assert!(bench.pass(&data(0, 100), Side::Core).passed());

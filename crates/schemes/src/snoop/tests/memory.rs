@@ -6,7 +6,8 @@ use super::*;
 /// Segments that are always outstanding, at most.
 const OUTSTANDING: u32 = 40;
 
-/// What an account of so many ranges may take: deques at most double when they grow, and shrink once three quarters are free.
+/// What an account of so many ranges may take: deques at most double when they grow, and shrink
+/// once three quarters are free.
 fn allowance(ranges: usize) -> usize {
     6 * 1024 + 4 * ranges * (size_of::<scoreboard::Range>() + 2 * 24)
 }

@@ -18,7 +18,8 @@ fn acknowledged_at_once(bench: &mut Bench, seq: u32) -> u32 {
     seq + 20_000
 }
 
-/// Sends one segment whose ACK the receiver delays by so long, unless it gets something sooner; how many copies were sent.
+/// Sends one segment whose ACK the receiver delays by so long, unless it gets something sooner; how
+/// many copies were sent.
 fn acknowledged_late(bench: &mut Bench, seq: u32, delay: u64) -> usize {
     bench.burst(seq, 1);
     for millis in 1..=delay {

@@ -1,5 +1,6 @@
-//! Access, back-off and retries, step by step. Times are those of 802.11b at 11 Mbit/s with long preambles: a frame of 1,500 octets
-//! takes 1,310 us, its exchange 1,568, DIFS is 50, EIFS 364, `ACKTimeout` 222, a slot 20.
+//! Access, back-off and retries, step by step. Times are those of 802.11b at 11 Mbit/s with long
+//! preambles: a frame of 1,500 octets takes 1,310 us, its exchange 1,568, DIFS is 50, EIFS 364,
+//! `ACKTimeout` 222, a slot 20.
 
 use lasthop_agent::Fate;
 use lasthop_packet::Instant;
@@ -62,7 +63,8 @@ fn post_back_off_goes_on_without_a_frame_and_costs_no_events() {
         cell.send(us(1_000), 0, 1, 0);
         cell.run(us(1_000 + 1_568));
         assert_eq!(cell.wlan.next_event_at(), None);
-        // Ten slots and a half later: what is left of it is on the same slots; if nothing is left, the frame goes at once.
+        // Ten slots and a half later: what is left of it is on the same slots; if nothing is left,
+        // the frame goes at once.
         let arrival = 1_000 + 1_568 + 50 + 210;
         cell.send(us(arrival), 0, 1, 1);
         cell.run(us(100_000));
@@ -83,7 +85,8 @@ fn post_back_off_goes_on_without_a_frame_and_costs_no_events() {
 fn a_back_off_is_frozen_while_others_transmit_and_goes_on_after_difs() {
     let (mut frozen, mut seeds) = (0, 0);
     for seed in 0..200 {
-        // Station 0's exchange; then 2 and 3 count down together, and whoever is first freezes the other.
+        // Station 0's exchange; then 2 and 3 count down together, and whoever is first freezes the
+        // other.
         let mut cell = Cell::seeded(config(Standard::HrDsss), &[0.0, 1.0, 2.0, 3.0], seed);
         cell.send(us(1_000), 0, 1, 0);
         cell.send(us(1_100), 2, 1, 1);
@@ -154,8 +157,8 @@ fn the_window_is_reset_after_a_success() {
         cell.saturate(station, 0);
     }
     cell.run(Instant::from_secs(20));
-    // Between a success and the same station's next exchange lie at most 31 slots of its own, besides others' exchanges: in the
-    // periods that nobody else interrupts that can be seen.
+    // Between a success and the same station's next exchange lie at most 31 slots of its own,
+    // besides others' exchanges: in the periods that nobody else interrupts that can be seen.
     let mut ends: Vec<(u64, bool)> = Vec::new();
     for (at, output) in &cell.log {
         if let Output::Fate { fate: Fate::Delivered, .. } = output {
@@ -175,7 +178,8 @@ fn the_window_is_reset_after_a_success() {
 fn after_a_collision_bystanders_wait_for_eifs_and_the_colliders_for_their_time_out() {
     let mut checked = 0;
     for seed in 0..3_000 {
-        // 1 and 2 draw after 0's exchange; where they collide, 3's frame comes during the collision.
+        // 1 and 2 draw after 0's exchange; where they collide, 3's frame comes during the
+        // collision.
         let mut cell = Cell::seeded(config(Standard::HrDsss), &[0.0, 1.0, 2.0, 3.0], seed);
         cell.send(us(1_000), 0, 3, 0);
         cell.send(us(1_100), 1, 0, 1);

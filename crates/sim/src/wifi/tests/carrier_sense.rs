@@ -1,4 +1,5 @@
-//! What a station senses that is about to transmit. 802.11b at 11 Mbit/s: an exchange of 1,500 octets takes 1,568 us, a slot 20.
+//! What a station senses that is about to transmit. 802.11b at 11 Mbit/s: an exchange of 1,500
+//! octets takes 1,568 us, a slot 20.
 
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use lasthop_packet::Instant;
 use super::support::{Cell, config, us};
 use crate::wifi::{Standard, WlanConfig};
 
-/// Station 2 counts down after an exchange of its own; `first` before its back-off ends a frame comes to station 3, which finds the medium idle.
-/// When the two begin, and how many frames fail.
+/// Station 2 counts down after an exchange of its own; `first` before its back-off ends a frame
+/// comes to station 3, which finds the medium idle. When the two begin, and how many frames fail.
 fn cross(config: &WlanConfig, seed: u64, first: Duration) -> Option<(Instant, Vec<u64>, Vec<u64>, u64)> {
     let counting = || {
         let mut cell = Cell::seeded(config.clone(), &[0.0, 1.0, 2.0, 3.0], seed);
@@ -75,7 +76,8 @@ fn a_station_senses_what_began_a_slot_before_and_with_sense_at_once_all_that_beg
 
 #[test]
 fn stations_whose_slots_do_not_lie_on_each_other_overlap_within_a_slot_and_not_with_sense_at_once() {
-    // Those that have collided count from another moment than the others, so that slots lie between slots.
+    // Those that have collided count from another moment than the others, so that slots lie between
+    // slots.
     let overlaps = |delay: Option<Duration>| {
         let mut config = config(Standard::HrDsss);
         config.phy.carrier_sense_delay = delay;

@@ -140,7 +140,8 @@ fn two_states_lose_their_share() {
     let channel = ChannelConfig::bursty(mean(900), mean(100));
     let errors = ErrorConfig { channel: Some(channel), ..ErrorConfig::none() };
     let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);
-    // A broadcast each two milliseconds, 800 us long: the share of bad time, and a little for frames that meet both states.
+    // A broadcast each two milliseconds, 800 us long: the share of bad time, and a little for
+    // frames that meet both states.
     let frame = MacFrame { to: Receiver::Broadcast, key: 0, octets: 40 };
     for number in 0..300_000 {
         let now = us(number * 2_000);

@@ -55,11 +55,13 @@ fn stations_that_come_together_defer_to_each_other() {
     cell.wlan.move_stations(us(999_000), &stations);
     cell.run(us(21_000_000));
     let rate = |from| cell.rate(from, (us(1_000_000), us(21_000_000)));
-    // 542 frames a second of two saturated stations together (6.51 Mbit/s), where each had 519 before.
+    // 542 frames a second of two saturated stations together (6.51 Mbit/s), where each had 519
+    // before.
     assert!((rate(0) + rate(2) - 542.0).abs() < 6.0, "{} {}", rate(0), rate(2));
 }
 
-/// Stations over half a kilometre, some saturated; again and again they are told to be where they are.
+/// Stations over half a kilometre, some saturated; again and again they are told to be where they
+/// are.
 fn trace(moves: bool, capture: Option<Capture>, seed: u64) -> Vec<Entry> {
     let config = WlanConfig {
         settle: false,

@@ -35,7 +35,8 @@ fn after_two_rts_have_collided_the_next_one_is_answered() {
 
 #[test]
 fn a_station_whose_rts_was_lost_answers_anothers() {
-    // Station 0's RTS is in error at 1 and intact at 2; then one or the other sends an RTS to 0, before the NAV would have ended.
+    // Station 0's RTS is in error at 1 and intact at 2; then one or the other sends an RTS to 0,
+    // before the NAV would have ended.
     for from in [1, 2] {
         let mut checked = 0;
         for seed in 0..100 {
@@ -65,7 +66,8 @@ fn a_station_whose_rts_was_lost_answers_anothers() {
 
 #[test]
 fn after_an_acknowledgment_of_its_own_that_was_overlapped_a_station_keeps_difs() {
-    // Station 2 does not hear 0, and begins a short frame between 0's to 1 and 1's ACK, which outlasts it.
+    // Station 2 does not hear 0, and begins a short frame between 0's to 1 and 1's ACK, which
+    // outlasts it.
     let (data_end, mut checked) = (1_000 + 1_310, 0);
     for seed in 0..50 {
         for capture in [None, Some(Capture { threshold: 1e6, later_frames: false })] {

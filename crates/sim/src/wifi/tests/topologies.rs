@@ -39,12 +39,14 @@ fn two_ray_ground_has_the_ranges_of_its_thresholds() {
         assert!(model.received_power(distance - 1.0) > threshold);
         assert!(model.received_power(distance + 1.0) < threshold);
     }
-    // Free space up to the crossover distance of 86 m: a sixteenth of the power at four times the distance.
+    // Free space up to the crossover distance of 86 m: a sixteenth of the power at four times the
+    // distance.
     assert_close(model.received_power(20.0) / model.received_power(80.0), 16.0, 1e-9);
     assert_close(model.received_power(100.0) / model.received_power(400.0), 256.0, 1e-9);
 }
 
-/// Attempts and failures of two hidden stations that send to the one between them for a minute, and frames delivered a second.
+/// Attempts and failures of two hidden stations that send to the one between them for a minute, and
+/// frames delivered a second.
 fn hidden(cw: (u32, u32), rts: bool) -> (f64, f64) {
     let mut config = b(SHORT);
     (config.phy.cw_min, config.phy.cw_max) = cw;
@@ -61,9 +63,10 @@ fn hidden(cw: (u32, u32), rts: bool) -> (f64, f64) {
 
 #[test]
 fn hidden_stations_collide_as_often_as_their_frames_meet() {
-    // A window so large that both are idle most of the time. A frame of D = 1,310 us survives if it falls into a pause of the other
-    // station with D to spare. A pause is a draw of up to M = 1023 slots, and some c = 290 us (a SIFS, an ACK, and DIFS; or the time-out
-    // and DIFS): in the mean, (M + c - D)^2 / 2M of a pause are good to begin in, of a cycle of M / 2 + c + D.
+    // A window so large that both are idle most of the time. A frame of D = 1,310 us survives if it
+    // falls into a pause of the other station with D to spare. A pause is a draw of up to M = 1023
+    // slots, and some c = 290 us (a SIFS, an ACK, and DIFS; or the time-out and DIFS): in the mean,
+    // (M + c - D)^2 / 2M of a pause are good to begin in, of a cycle of M / 2 + c + D.
     let (d, m, c): (f64, f64, f64) = (1_310.0, 1023.0 * 20.0, 290.0);
     let expected = (m + c - d) * (m + c - d) / (2.0 * m) / (m / 2.0 + c + d);
     let (survive, _) = hidden((1023, 1023), false);
@@ -87,8 +90,8 @@ fn exposed_stations_take_turns_though_they_need_not() {
     let (start, end) = (Instant::from_secs(1), Instant::from_secs(101));
     cell.run(end);
     assert_eq!(cell.wlan.counters().failures, 0, "nothing collides where it is received");
-    // They share the slots as two stations in a clique do (each transmits in a sixteenth of them, and goes on at once after one draw in
-    // 32); in a slot that both have chosen both succeed.
+    // They share the slots as two stations in a clique do (each transmits in a sixteenth of them,
+    // and goes on at once after one draw in 32); in a slot that both have chosen both succeed.
     let tau: f64 = 1.0 / 16.0;
     let (idle, one, both) = ((1.0 - tau) * (1.0 - tau), 2.0 * tau * (1.0 - tau), tau * tau);
     let train = 32.0 / 31.0;
@@ -197,8 +200,8 @@ fn a_frame_that_comes_after_a_nav_was_reset_goes_at_once() {
 
 #[test]
 fn a_nav_does_not_bind_the_station_that_has_set_it() {
-    // Station 0's RTS is not answered. Station 1 senses it only, and transmits within the 500 us in which others would reset their NAV;
-    // it would hold until the end of a data frame at 1 Mbit/s.
+    // Station 0's RTS is not answered. Station 1 senses it only, and transmits within the 500 us in
+    // which others would reset their NAV; it would hold until the end of a data frame at 1 Mbit/s.
     let mut config = b(RANGES);
     config.mac.rts_threshold = 500;
     config.phy.rate = crate::wifi::Rate::Dsss1;

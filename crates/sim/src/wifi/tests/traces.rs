@@ -1,4 +1,5 @@
-//! Whole traces: the same seed, the same trace; settled exchanges, the same trace as frame by frame.
+//! Whole traces: the same seed, the same trace; settled exchanges, the same trace as frame by
+//! frame.
 
 use std::time::Duration;
 
@@ -100,7 +101,8 @@ fn the_same_seed_gives_the_same_trace_and_another_another() {
 
 #[test]
 fn stations_that_share_a_domain_do_as_each_in_its_own() {
-    // With capture, which asks where stations stand, each is a domain of its own; and no frame is ever strong enough.
+    // With capture, which asks where stations stand, each is a domain of its own; and no frame is
+    // ever strong enough.
     let run = |alone: bool, errors: f64, seed: u64| {
         let mut config = WlanConfig { settle: false, ..config(Standard::HrDsss) };
         config.mac.rts_threshold = 1_000;

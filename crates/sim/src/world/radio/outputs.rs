@@ -1,4 +1,5 @@
-//! What comes out of a cell: frames that arrived go on as packets, fates go to agents, routing and observers.
+//! What comes out of a cell: frames that arrived go on as packets, fates go to agents, routing and
+//! observers.
 
 use std::time::Duration;
 
@@ -184,7 +185,8 @@ impl World {
         tell(&mut self.observers, self.now, &event);
     }
 
-    /// AODV at a station's node learns that a neighbour is out of reach. What it has to say waits until the frame is done with.
+    /// AODV at a station's node learns that a neighbour is out of reach. What it has to say waits
+    /// until the frame is done with.
     fn tell_routing(&mut self, id: WlanId, from: StationId, frame: MacFrame) {
         let Some(port) = self.port_of(id, from, frame) else { return };
         let stations = &self.cells[id.index()].stations;
@@ -193,7 +195,8 @@ impl World {
         self.on_neighbour_lost(node, neighbour, (!arrived).then_some(ParcelKey(frame.key)));
     }
 
-    /// What still waits at a station for a neighbour out of reach looks for another way, if AODV does the looking.
+    /// What still waits at a station for a neighbour out of reach looks for another way, if AODV
+    /// does the looking.
     fn route_anew(&mut self, id: WlanId, from: StationId, frame: MacFrame) {
         let Some(port) = self.port_of(id, from, frame) else { return };
         let node = self.cells[id.index()].stations[from.index()].node;

@@ -60,7 +60,8 @@ impl Run {
     }
 }
 
-/// RFC 9438, sections 4.1 and 4.2: `W(t) = C (t - K)^3 + W_max` with `K = cbrt((W_max - cwnd) / C)`: at every time, concave and convex.
+/// RFC 9438, sections 4.1 and 4.2: `W(t) = C (t - K)^3 + W_max` with `K = cbrt((W_max - cwnd) /
+/// C)`: at every time, concave and convex.
 #[test]
 fn the_window_is_the_closed_formula() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
@@ -84,7 +85,8 @@ fn the_window_is_the_closed_formula() {
     );
 }
 
-/// RFC 9438, section 4.3: with a small window and a short round trip, what Reno would have is more: alpha segments a round trip.
+/// RFC 9438, section 4.3: with a small window and a short round trip, what Reno would have is more:
+/// alpha segments a round trip.
 #[test]
 fn in_the_reno_friendly_region_the_window_grows_by_alpha_a_round_trip_and_by_one_beyond_the_prior() {
     let mut run = Run::after_loss_at(20, Duration::from_millis(10));
@@ -111,7 +113,8 @@ fn the_target_is_at_most_half_a_window_ahead() {
     }
 }
 
-/// RFC 9438, section 4.7: `W_max` = cwnd (1 + beta) / 2 where the window had not got back to `W_max`.
+/// RFC 9438, section 4.7: `W_max` = cwnd (1 + beta) / 2 where the window had not got back to
+/// `W_max`.
 #[test]
 fn fast_convergence_lowers_the_plateau_of_a_window_that_did_not_come_back() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
@@ -125,8 +128,8 @@ fn fast_convergence_lowers_the_plateau_of_a_window_that_did_not_come_back() {
     assert!((run.cubic.w_max - 2000.0).abs() < 0.01);
 }
 
-/// RFC 9438, sections 4.6 and 4.8: a time-out's ssthresh is beta times what is outstanding, and in the congestion avoidance that follows K
-/// is 0 and `W_max` the window at its beginning.
+/// RFC 9438, sections 4.6 and 4.8: a time-out's ssthresh is beta times what is outstanding, and in
+/// the congestion avoidance that follows K is 0 and `W_max` the window at its beginning.
 #[test]
 fn after_a_time_out_the_curve_begins_at_its_plateau() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
@@ -143,7 +146,8 @@ fn after_a_time_out_the_curve_begins_at_its_plateau() {
     assert!((run.window() / formula - 1.0).abs() < 0.02, "{} for {formula}", run.window());
 }
 
-/// RFC 9438, sections 4.2 and 5.8: a window that is not used does not grow, and that time does not count.
+/// RFC 9438, sections 4.2 and 5.8: a window that is not used does not grow, and that time does not
+/// count.
 #[test]
 fn time_in_which_the_window_is_not_used_does_not_count() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));

@@ -116,7 +116,8 @@ proptest! {
         let retransmitted_to = origin + retransmitted;
         let whole = scoreboard.pipe(origin, origin + 1000, retransmitted_to);
         prop_assert_eq!(whole, pipe_by_octet(&scoreboard, origin, retransmitted));
-        // A cumulative ACK stands at the beginning of a gap. What it covers is in the network no more, and nothing else changes.
+        // A cumulative ACK stands at the beginning of a gap. What it covers is in the network no
+        // more, and nothing else changes.
         let (una, _) = scoreboard.missing_from(origin + una, origin + 1000);
         let covered = scoreboard.pipe(origin, una, retransmitted_to);
         scoreboard.forget_before(una);

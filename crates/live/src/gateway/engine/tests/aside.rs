@@ -50,8 +50,9 @@ fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
     assert!(bench.on_core(&down(1, 1, 100, ACK)).is_empty());
 }
 
-/// A sender with so many segments in flight on a path of 40 ms, one of every hundred of which it sends twice; each loss leaves this
-/// part of its window, and each round-trip time makes it one segment larger, up to where it was.
+/// A sender with so many segments in flight on a path of 40 ms, one of every hundred of which it
+/// sends twice; each loss leaves this part of its window, and each round-trip time makes it one
+/// segment larger, up to where it was.
 fn sender(bench: &mut Bench, rounds: u32, left: f64) {
     const MSS: u32 = 1448;
     const FULL: f64 = 60.0;

@@ -9,7 +9,8 @@ use crate::gateway::engine::*;
 
 const COPIES: PortId = PortId(2);
 
-/// Lets the next thousand octets pass, and sends an empty segment back for each packet that it is shown.
+/// Lets the next thousand octets pass, and sends an empty segment back for each packet that it is
+/// shown.
 struct Generous;
 
 impl Agent for Generous {

@@ -1,4 +1,5 @@
-//! Clocks that step. The gateway's own is monotonic, and no setting of the time of day moves it; what follows is for the rest.
+//! Clocks that step. The gateway's own is monotonic, and no setting of the time of day moves it;
+//! what follows is for the rest.
 
 use std::time::Duration;
 
@@ -25,7 +26,8 @@ fn what_is_held_leaves_after_the_clock_went_back_and_after_it_jumped_ahead() {
     bench.engine.on_deadline(bench.now, &mut bench.out);
     assert_eq!((bench.take().len(), bench.engine.report().held), (2, 0), "and now it has");
 
-    // The connection was used an hour ago by this clock: it is met anew, in one direction so far, and passes.
+    // The connection was used an hour ago by this clock: it is met anew, in one direction so far,
+    // and passes.
     assert_eq!(bench.on_core(&down(1, 201, 100, ACK)).len(), 1);
     bench.on_radio(&up(1, 301, 0, ACK));
     bench.on_core(&down(1, 301, 100, ACK));

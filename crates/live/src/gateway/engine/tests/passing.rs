@@ -135,7 +135,8 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
             .collect()
     };
     let (core, radio) = ((CORE, FROM_SERVER.to_vec()), (RADIO, FROM_CLIENT.to_vec()));
-    // Towards the radio as if from the core, towards the core as if from the radio, with its VLAN tag.
+    // Towards the radio as if from the core, towards the core as if from the radio, with its VLAN
+    // tag.
     let out = bench.on_core(&down(1, 1, 100, ACK));
     assert_eq!(ports_and_links(&out), [core.clone(), radio.clone(), radio]);
     assert_eq!(bench.counters().counts.unaddressed, 1, "nobody knows the connection of the last");

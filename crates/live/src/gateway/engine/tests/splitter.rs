@@ -1,5 +1,5 @@
-//! A scheme that splits a connection, in small: it is the receiver of what comes from the core side, and the
-//! sender of that, under other numbers, to the radio side. It lives in tests.
+//! A scheme that splits a connection, in small: it is the receiver of what comes from the core
+//! side, and the sender of that, under other numbers, to the radio side. It lives in tests.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
