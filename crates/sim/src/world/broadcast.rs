@@ -1,8 +1,8 @@
 //! Packets for everybody in range: the limited broadcast address (RFC 919), one frame on each of a
 //! node's radios.
 //!
-//! An agent sits on a link, between two nodes; a broadcast is on none, and passes by agents on both
-//! sides.
+//! An agent watches interfaces to other nodes; a broadcast is for none of them, and passes by the
+//! agents on both sides.
 
 use std::net::{IpAddr, Ipv4Addr};
 
