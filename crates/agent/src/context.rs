@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
         self.neighbour
     }
 
-    /// The same with whether new obligations may be taken on.
+    /// The same, with new obligations allowed or refused.
     #[must_use]
     pub const fn with_obligations(self, may_owe: bool) -> Self {
         Self { may_owe, ..self }
@@ -96,7 +96,8 @@ impl<'a> Context<'a> {
     }
 
     /// Sends a message to the agent in the seat at the node with this address, if there is one:
-    /// nothing says that it arrives. See [`Agent::on_message`](crate::Agent::on_message).
+    /// nothing says that it arrives.
+    /// A world without other seats drops it. See [`Agent::on_message`](crate::Agent::on_message).
     pub fn tell(&mut self, peer: IpAddr, message: Bytes) {
         self.outbox.messages.push((peer, message));
     }

@@ -34,7 +34,7 @@ pub use header::{Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Ud
 pub use packet::{FlowKey, Packet, Transport};
 pub use payload::Payload;
 pub use quote::Quotation;
-pub use record::PacketRecord;
+pub use record::{PacketRecord, RecordError};
 pub use rng::Rng;
 pub use seq::Seq;
 pub use time::Instant;

@@ -4,10 +4,25 @@ use std::num::NonZeroU16;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::packet::Packet;
 use crate::payload::Payload;
 use crate::wire::{ParseError, emit, parse};
+
+/// Why a record is no packet.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecordError {
+    /// Its headers do not parse.
+    #[error(transparent)]
+    Headers(#[from] ParseError),
+    /// No packet has such a payload.
+    #[error("the payload is too large, or lies behind the end of its stream")]
+    Payload,
+}
+
+/// No payload is larger, a super-packet's included.
+const LARGEST: usize = 1 << 20;
 
 /// A packet as a value of octets, with what no octet of it says.
 ///
@@ -46,15 +61,20 @@ impl From<&Packet> for PacketRecord {
 }
 
 impl TryFrom<PacketRecord> for Packet {
-    type Error = ParseError;
+    type Error = RecordError;
 
-    fn try_from(record: PacketRecord) -> Result<Self, ParseError> {
+    fn try_from(record: PacketRecord) -> Result<Self, RecordError> {
         let mut packet = parse(Bytes::from(record.wire))?;
         match record.payload {
-            Some(PayloadRecord::Bytes(octets)) => packet.set_payload(Payload::Bytes(octets.into())),
-            Some(PayloadRecord::Stream { stream, offset, len }) => {
+            Some(PayloadRecord::Bytes(octets)) if octets.len() <= LARGEST => {
+                packet.set_payload(Payload::Bytes(octets.into()));
+            }
+            Some(PayloadRecord::Stream { stream, offset, len })
+                if len as usize <= LARGEST && offset.checked_add(len.into()).is_some() =>
+            {
                 packet.set_payload(Payload::Stream { stream, offset, len });
             }
+            Some(_) => return Err(RecordError::Payload),
             None => {}
         }
         packet.set_segment_size(record.segment_size);
@@ -100,9 +120,21 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_are_a_packet_or_an_error(wire in prop::collection::vec(any::<u8>(), 0..100)) {
-            let record = PacketRecord { wire, payload: None, segment_size: None };
-            let _ = Packet::try_from(record);
+        fn any_record_is_a_packet_that_can_be_cut_or_an_error(
+            wire in prop::option::of(prop::collection::vec(any::<u8>(), 0..100)),
+            (stream, offset, len) in any::<(u32, u64, u32)>(),
+            packet in samples::packet(),
+        ) {
+            let wire = wire.unwrap_or_else(|| PacketRecord::from(&packet).wire);
+            for offset in [offset, u64::MAX - 1, 0] {
+                for len in [len, u32::MAX, 10] {
+                    let payload = Some(PayloadRecord::Stream { stream, offset, len });
+                    let record = PacketRecord { wire: wire.clone(), payload, segment_size: None };
+                    if let Ok(packet) = Packet::try_from(record) {
+                        let _ = (packet.segment_len(), packet.payload().slice(1, usize::MAX));
+                    }
+                }
+            }
         }
     }
 }

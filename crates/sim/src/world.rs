@@ -78,6 +78,8 @@ pub struct World {
     reported: Tally,
     /// Lent to agents call by call.
     outbox: Outbox,
+    /// How many calls of agents led to each other, without time between.
+    answers: u32,
     /// Flows with an end that are not done yet.
     unfinished: usize,
     /// Whether no flow has an end: then a run lasts until its own.

@@ -197,7 +197,7 @@ fn told_to_end(kinds: &[Kind]) {
                 daemon.start_again(&site.gateway);
                 let taken_over = daemon.count("/engine/counters/taken_over");
                 assert!(taken_over > 0, "the next one goes on with what this one knew: {}", daemon.log());
-                assert!(!daemon.socket().with_extension("state").exists(), "once");
+                assert!(!daemon.socket().with_extension("sock.state").exists(), "once");
                 echo(&site, 1, 10_000);
                 assert!(daemon.received() > 0, "it is in the path again");
             }

@@ -29,11 +29,13 @@ lasthop_agent::counters! {
         connections: CONNECTIONS = "connections",
         /// Of these, connections taken over from the gateway before this one.
         taken_over: TAKEN_OVER = "connections_taken_over",
+        /// Connections of the gateway before this one that could not be taken over.
+        not_taken_over: NOT_TAKEN_OVER = "connections_not_taken_over",
         /// Connections forgotten because they were idle.
         expired: EXPIRED = "connections_expired",
         /// Connections forgotten to make room.
         evicted: EVICTED = "connections_evicted",
-        /// Connections that were idle for too long while agents owed something of them.
+        /// Connections of which agents owed something that cannot be met any more: idle for too long, or the agent panicked.
         obligations_broken: OBLIGATIONS_BROKEN = "obligations_broken",
         /// Octets that agents had acknowledged of these, and not delivered.
         octets_broken: OCTETS_BROKEN = "octets_broken",

@@ -216,7 +216,13 @@ impl Engine {
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> Option<R> {
         let budget = self.budget_of(rule);
-        self.rules[rule].call(now, budget, may_owe, &mut self.outbox, f)
+        let result = self.rules[rule].call(now, budget, may_owe, &mut self.outbox, f);
+        if result.is_none() {
+            let broken = self.rules[rule].take_broken();
+            self.counters.counts.obligations_broken += broken.connections;
+            self.counters.counts.octets_broken += broken.octets;
+        }
+        result
     }
 
     /// What a rule's agent may take, beside the others.
@@ -299,8 +305,13 @@ impl Engine {
     fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Slot> {
         if let Some(slot) = self.connections.find(key) {
             if self.connections.at(slot).is_reopened_by(flags) {
+                // The agent that still owes something of the old one judges the SYN.
+                let is_free = self.obligation(slot).is_free();
                 let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
-                self.connections.at_mut(slot).reopen(rule, now);
+                let connection = self.connections.at_mut(slot);
+                let (kept_rule, leaving) = (connection.rule, connection.leaving);
+                connection.reopen(if is_free { rule } else { kept_rule }, now);
+                connection.leaving = leaving.filter(|_| !is_free);
                 self.counters.counts.connections += 1;
             }
             return Some(slot);

@@ -3,7 +3,7 @@
 //!
 //! The kernel passes everything on meanwhile, so the state is as old as the restart is long. Agents
 //! can do with that: it is as if what passed had taken another way. A file that is older than
-//! [`OLDEST`], or from before the last boot, is of no use, and is removed.
+//! [`OLDEST`], or from before the last boot, is of no use, and is removed; one that others may have written stays, unread.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -39,7 +39,9 @@ struct Left {
 
 /// Where a gateway with this control socket leaves its state.
 pub(super) fn file_of(socket: &Path) -> PathBuf {
-    socket.with_extension("state")
+    let mut name = socket.as_os_str().to_owned();
+    name.push(".state");
+    name.into()
 }
 
 /// Leaves connections to a successor. The file appears when it is whole, and only its owner can
@@ -53,7 +55,12 @@ pub(super) fn leave(
     let ports = ports.iter().map(|port| port.name.clone()).collect();
     let left = Left { boot: boot_id()?, at: now.as_nanos(), ports, connections };
     let octets = postcard::to_extend(&left, MAGIC.to_vec()).map_err(io::Error::other)?;
-    let part = path.with_extension("state.part");
+    if octets.len() as u64 > LARGEST {
+        return Err(io::Error::other("it is too large"));
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
     match fs::remove_file(&part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -121,7 +128,7 @@ mod tests {
     fn what_is_left_is_taken_once() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = file_of(&directory.path().join("gateway.sock"));
-        assert_eq!(path.file_name().and_then(|name| name.to_str()), Some("gateway.state"));
+        assert_eq!(path.file_name().and_then(|name| name.to_str()), Some("gateway.sock.state"));
         let now = Instant::from_secs(1000);
         assert_eq!(take(&path, &ports(), now).expect("there is none"), Vec::new());
         leave(&path, &ports(), Vec::new(), now).expect("there is room");

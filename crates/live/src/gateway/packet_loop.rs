@@ -10,7 +10,7 @@ use std::time::Duration;
 use lasthop_packet::{FlowKey, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::engine::{Engine, EngineReport, FlowPage, Outgoing, SavedConnection};
 use super::link::{LinkInbox, LinkReport};
@@ -114,11 +114,14 @@ impl<'a> PacketLoop<'a> {
     /// Goes on with the connections of a predecessor.
     pub fn go_on_with(&mut self, connections: &[SavedConnection]) {
         let now = clock::now();
-        for connection in connections {
-            match self.engine.import(connection, now, &mut self.out) {
-                Ok(()) => {}
-                Err(why) => debug!(%why, "a connection of the gateway before this one was not taken over"),
-            }
+        let import = |connection| self.engine.import(connection, now, &mut self.out).err();
+        let refusals: Vec<_> = connections.iter().filter_map(import).collect();
+        if let Some(why) = refusals.first() {
+            warn!(
+                connections = refusals.len(),
+                %why,
+                "not all connections of the gateway before this one were taken over"
+            );
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Rule {
     outbox: Outbox,
     deadline: Option<Instant>,
     panics: VecDeque<Instant>,
+    /// What agents owed when they panicked, and nobody has counted yet.
+    broken: Owed,
     /// Octets of memory that its agent takes.
     octets: usize,
     pub(super) counters: RuleCounters,
@@ -53,6 +55,7 @@ impl Rule {
             outbox: Outbox::default(),
             deadline: None,
             panics: VecDeque::new(),
+            broken: Owed::default(),
             octets: 0,
             counters: RuleCounters::default(),
         };
@@ -98,6 +101,11 @@ impl Rule {
     pub(super) fn obligation(&self, connection: FlowKey) -> Obligation {
         let of_agent = || self.agent.as_ref().map_or(Obligation::Free, |agent| agent.obligation(connection));
         catch_unwind(AssertUnwindSafe(of_agent)).unwrap_or(Obligation::Free)
+    }
+
+    /// What agents owed when they panicked since this was last asked.
+    pub(super) fn take_broken(&mut self) -> Owed {
+        std::mem::take(&mut self.broken)
     }
 
     /// What the agent owes of all connections.
@@ -148,6 +156,8 @@ impl Rule {
         for report in self.outbox.reports.drain(..) {
             self.counters.reported.count(report.counter, report.amount);
         }
+        // There are no other seats here.
+        self.outbox.messages.clear();
         self.counters.packets.sent += self.outbox.packets.len() as u64;
         outbox.packets.append(&mut self.outbox.packets);
         outbox.bypasses.append(&mut self.outbox.bypasses);
@@ -178,6 +188,7 @@ impl Rule {
         self.octets = 0;
         // What it held goes with it. Asking half-changed state may panic once more, and so may
         // dropping it.
+        self.broken = self.broken.plus(self.owed());
         self.counters.reported.count(&DROPPED_HELD, self.held());
         let broken = self.agent.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));

@@ -121,6 +121,11 @@ impl Control {
         }
     }
 
+    /// Whether the buffer has room for what is in it.
+    pub(super) fn fits(&self) -> bool {
+        self.buffer.octets() <= self.room && self.room > 0
+    }
+
     /// Whether nothing is kept.
     pub(super) fn is_empty(&self) -> bool {
         self.buffer.is_empty()

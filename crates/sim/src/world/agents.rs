@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Side, Verdict, Whose};
 use lasthop_packet::{Packet, Rng};
 
@@ -24,8 +25,14 @@ pub(super) struct PlacedAgent {
     pub(super) ends: BTreeMap<(IpAddr, IpAddr), NodeId>,
 }
 
+/// Calls of agents that may lead to each other without time between: beyond that a packet leaves
+/// unasked.
+const MOST_ANSWERS: u32 = 64;
+
 impl World {
     /// A parcel crosses an interface that an agent watches.
+    // Apart from the event loop, whose own way is the wired one.
+    #[inline(never)]
     pub(super) fn ask_agent(
         &mut self,
         id: AgentId,
@@ -107,6 +114,8 @@ impl World {
         result
     }
 
+    // Apart from the event loop, whose own way is the wired one.
+    #[inline(never)]
     pub(super) fn on_agent_deadline(&mut self, id: AgentId) {
         let placed = &mut self.agents[id.index()];
         if !placed.timer.fired(self.now) {
@@ -137,6 +146,12 @@ impl World {
             self.reported.count(report.counter, report.amount);
             self.emit(&TraceEvent::AgentReport { node, report: &report });
         }
+        // Agents in different seats that answer each other would do so for ever.
+        let sender = if self.answers < MOST_ANSWERS { id } else { AgentId::ALL };
+        if sender == AgentId::ALL && !outbox.packets.is_empty() {
+            self.reported.count(&AT_BOUND, 1);
+        }
+        self.answers += 1;
         // The route to a packet's destination tells the side, and the interface, too.
         for (_, packet) in outbox.packets.drain(..) {
             self.datagram_added(&packet);
@@ -147,8 +162,9 @@ impl World {
                 None if self.originate(node, key) => {}
                 None => continue,
             }
-            self.route(node, key, id);
+            self.route(node, key, sender);
         }
+        self.answers -= 1;
         for (peer, message) in outbox.messages.drain(..) {
             self.tell_peer(id, peer, message);
         }
@@ -166,11 +182,13 @@ impl World {
     fn learn_end(&mut self, id: AgentId, key: ParcelKey) {
         let parcel = &self.parcels[key];
         let (ip, end) = (parcel.packet().ip(), parcel.destination);
-        if self.resolve(ip.destination) == Some(end) {
+        let between = (ip.destination, ip.source);
+        let resolved = self.resolve(ip.destination);
+        let ends = &mut self.agents[id.index()].ends;
+        // Where others are known, this one is, too, or it would be taken for one of them.
+        if resolved == Some(end) && ends.is_empty() {
             return;
         }
-        let between = (ip.destination, ip.source);
-        let ends = &mut self.agents[id.index()].ends;
         if ends.len() < MOST_ADDRESSES || ends.contains_key(&between) {
             ends.insert(between, end);
         }

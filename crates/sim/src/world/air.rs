@@ -97,6 +97,8 @@ impl World {
         }
     }
 
+    // Apart from the event loop, whose own way is the wired one.
+    #[inline(never)]
     pub(super) fn on_frame_arrival(&mut self, id: HopId) {
         let now = self.now;
         let hop = &mut self.hops[id.index()];
@@ -143,6 +145,8 @@ impl World {
         self.schedule.push(now + ack_time + delay, Event::ExchangeOver(medium));
     }
 
+    // Apart from the event loop, whose own way is the wired one.
+    #[inline(never)]
     pub(super) fn on_exchange_over(&mut self, id: MediumId) {
         // Still held: what agents send on hearing of the frame's fate waits for its turn like
         // everything else.

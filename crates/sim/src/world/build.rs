@@ -81,6 +81,7 @@ impl World {
             counters: Counters::default(),
             reported: Tally::of_any(REPORTS),
             outbox: Outbox::default(),
+            answers: 0,
             unfinished: 0,
             is_endless: true,
         }
@@ -241,8 +242,8 @@ impl World {
         Ok(())
     }
 
-    /// Agents at the other end of a link know this end of it by this address, and not by the
-    /// node's: by that of a real host which the node stands for.
+    /// Agents at the other end of a link know this end by `address` instead of the node's own, for a
+    /// node that stands for a real host.
     pub fn set_interface_address(&mut self, node: NodeId, link: LinkId, address: IpAddr) {
         let Link { ends, addresses, .. } = &mut self.links[link.index()];
         if ends.0 == node {

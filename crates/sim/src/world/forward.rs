@@ -86,7 +86,9 @@ impl World {
     #[inline(always)]
     pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, sender: AgentId) {
         match self.nodes[node.index()].interfaces[interface].agent {
-            Some(agent) if agent != sender => self.ask_agent(agent, (node, interface), key, Side::Core),
+            Some(agent) if agent != sender && sender != AgentId::ALL => {
+                self.ask_agent(agent, (node, interface), key, Side::Core);
+            }
             _ => self.transmit(node, interface, key),
         }
     }

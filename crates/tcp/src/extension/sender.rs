@@ -18,8 +18,8 @@ pub trait SenderExtension: Send {
     }
 
     /// An acknowledgment came that counts: its segment has passed the checks of RFC 9293, section
-    /// 3.10.7.4, or it acknowledges no more than was sent on data that is known already, which is
-    /// heard as in 4.3BSD. It is about to be processed, so that `sender` is as it was before, and
+    /// 3.10.7.4, or its data is a duplicate and its ACK does not exceed SND.MAX (as in
+    /// 4.3BSD). It is about to be processed, so that `sender` is as it was before, and
     /// what the segment says beside its number (a bit in the header, say) is known when
     /// [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] is called for it. Of the handshake's
     /// segments, only the ACK that ends it in the end that was opened passively is shown.

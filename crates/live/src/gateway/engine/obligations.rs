@@ -9,6 +9,7 @@ use lasthop_packet::Instant;
 
 use super::{Engine, Outgoing, rule_for};
 use crate::gateway::connection::Leaving;
+use crate::gateway::counters::EngineCounters;
 use crate::gateway::rule::Rule;
 
 impl Engine {
@@ -60,7 +61,14 @@ impl Engine {
     /// Counts what is lost with a connection that is forgotten now.
     pub(super) fn count_broken(&mut self, slot: Slot) {
         let obligation = self.obligation(slot);
-        self.counters.counts.obligations_broken += u64::from(!obligation.is_free());
-        self.counters.counts.octets_broken += obligation.octets();
+        self.counters.counts.count_broken(obligation);
+    }
+}
+
+impl EngineCounters {
+    /// Counts an obligation that cannot be met any more.
+    pub(super) fn count_broken(&mut self, obligation: Obligation) {
+        self.obligations_broken += u64::from(!obligation.is_free());
+        self.octets_broken += obligation.octets();
     }
 }

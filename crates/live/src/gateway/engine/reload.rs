@@ -22,14 +22,16 @@ impl Engine {
         for index in (0..self.rules.len()).filter(|index| goes_on_as[*index].is_none()) {
             self.drain_rule(index, now, out);
         }
-        (self.is_drained, self.stepping_aside, self.budget) = (false, plan.stepping_aside, plan.budget);
+        (self.is_drained, self.stepping_aside) = (false, plan.stepping_aside);
         self.traffic = plan.traffic.clone();
         self.connections.set_bounds(plan.budget.flows, plan.idle);
-        let new_index = self.take_over(plan, &goes_on_as);
+        let new_index = self.adopt_rules(plan, &goes_on_as);
         for slot in self.connections.slots() {
             self.follow_plan(slot, &new_index, now, out);
         }
         self.drop_idle_rules();
+        // Only now: what moved from one agent to another has the room that it had.
+        self.budget = plan.budget;
         while self.connections.len() > plan.budget.flows
             && let Some(slot) = self.connections.idlest(|key, rule| is_free(&self.rules, key, rule))
         {
@@ -40,7 +42,7 @@ impl Engine {
 
     /// Puts the plan's rules first, those that go on among them, and behind them the rules that are
     /// in no plan any more. Where each old rule is now.
-    fn take_over(&mut self, plan: &Plan, goes_on_as: &[Option<usize>]) -> Vec<u16> {
+    fn adopt_rules(&mut self, plan: &Plan, goes_on_as: &[Option<usize>]) -> Vec<u16> {
         let mut rules: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
         self.planned = rules.len();
         let mut new_index = Vec::with_capacity(self.rules.len());
@@ -74,15 +76,20 @@ impl Engine {
         if let Some(next) = wanted_by
             && self.rules[usize::from(next)].schemes == self.rules[usize::from(was)].schemes
         {
+            let owed = self.obligation(slot);
             let states = self.export_one(was, key, now, out);
             if self.import_all(next, &states, now, out).is_ok() {
-                self.connections.at_mut(slot).rule = wanted_by;
+                let connection = self.connections.at_mut(slot);
+                connection.rule = wanted_by;
+                connection.leaving = connection.leaving.filter(|leaving| *leaving != Leaving::ForRule);
                 return;
             }
-            // It came from there: it fits.
-            let _ = self.import_all(was, &states, now, out);
+            if self.import_all(was, &states, now, out).is_err() {
+                self.counters.counts.count_broken(owed);
+            }
         }
-        self.leave(slot, Leaving::ForRule, now, out);
+        let leaving = self.connections.at(slot).leaving.unwrap_or(Leaving::ForRule);
+        self.leave(slot, leaving, now, out);
     }
 
     /// Forgets rules that are in no plan and have no connection.

@@ -19,7 +19,18 @@ pub struct SavedConnection {
     state: u8,
     /// How packets of it came in, from the core side and from the radio side.
     arrivals: [SavedArrival; 2],
+    /// Whether a FIN came, from the core side and from the radio side.
+    finished: [bool; 2],
     states: Vec<FlowState>,
+}
+
+#[cfg(test)]
+impl SavedConnection {
+    /// The same with states that say that they are another connection's.
+    pub(super) fn with_states_of(&self, connection: FlowKey) -> Self {
+        let states = self.states.iter().map(|state| FlowState { connection, ..state.clone() });
+        Self { states: states.collect(), ..self.clone() }
+    }
 }
 
 /// A port by its number, and a link header.
@@ -42,19 +53,32 @@ impl Engine {
             let arrivals = [Side::Core, Side::Radio].map(|side| connection.from(side).arrival.clone());
             let (Some(rule), [Some(core), Some(radio)]) = (rule, arrivals) else { continue };
             let state = connection.state.index() as u8;
+            let finished = [connection.from_core.finished, connection.from_radio.finished];
             let states = self.export_one(rule, key, now, out);
             if states.is_empty() {
                 continue;
             }
             let schemes = self.rules[usize::from(rule)].schemes.clone();
             let arrivals = [core, radio].map(SavedArrival::from);
-            saved.push(SavedConnection { connection: key, schemes, state, arrivals, states });
+            saved.push(SavedConnection { connection: key, schemes, state, arrivals, finished, states });
         }
         saved
     }
 
     /// Goes on with a connection of another engine. The state may be anything.
     pub fn import(
+        &mut self,
+        saved: &SavedConnection,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Result<(), ImportError> {
+        let imported = self.take_over(saved, now, out);
+        self.counters.counts.taken_over += u64::from(imported.is_ok());
+        self.counters.counts.not_taken_over += u64::from(imported.is_err());
+        imported
+    }
+
+    fn take_over(
         &mut self,
         saved: &SavedConnection,
         now: Instant,
@@ -68,15 +92,18 @@ impl Engine {
         let state = state.ok_or(ImportError::Malformed("there is no such state of a connection"))?;
         let [core, radio] = &saved.arrivals;
         let (core, radio) = (self.arrival(core, Side::Core)?, self.arrival(radio, Side::Radio)?);
+        if saved.states.iter().any(|state| state.connection != key) {
+            return Err(ImportError::Malformed("a state is of another connection"));
+        }
         if self.connections.find(key).is_some() {
             return Err(ImportError::Known);
         }
         let mut connection = TrackedConnection::new(Some(rule), state, now);
         (connection.from_core.arrival, connection.from_radio.arrival) = (Some(core), Some(radio));
+        (connection.from_core.finished, connection.from_radio.finished) = saved.finished.into();
         let slot = self.connections.insert(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
         self.counters.counts.connections += 1;
         let imported = self.import_all(rule, &saved.states, now, out);
-        self.counters.counts.taken_over += u64::from(imported.is_ok());
         if imported.is_err() {
             self.forget(slot, now, out);
         }

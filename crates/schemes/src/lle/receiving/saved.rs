@@ -1,11 +1,16 @@
 //! What is owed to the other end of the hop, as a value.
 
+use std::time::Duration;
+
 use lasthop_agent::ImportError;
 use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::{Passed, Receiving};
 use crate::transfer::Away;
+
+/// An ACK is owed for no longer, whatever a state says.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// A [`Receiving`] as a value.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,7 +55,9 @@ impl SavedReceiving {
             acknowledged: self.acknowledged,
             promised: self.promised,
             passed: self.passed,
-            owed_until: owed.as_ref().map(|_| self.owed_until.map_or(now, |until| until.to(now))),
+            owed_until: owed
+                .as_ref()
+                .map(|_| self.owed_until.map_or(now, |until| until.to(now).min(now + LONGEST))),
             owed,
             next_passes: self.next_passes,
             is_asked: self.is_asked,

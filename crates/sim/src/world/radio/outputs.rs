@@ -16,6 +16,8 @@ use crate::wifi::{MacFrame, Output, Receiver};
 use crate::world::{World, tell};
 
 impl World {
+    // Apart from the event loop, whose own way is the wired one.
+    #[inline(never)]
     pub(in crate::world) fn on_radio(&mut self, id: WlanId) {
         let cell = &mut self.cells[id.index()];
         if !cell.timer.fired(self.now) {

@@ -9,6 +9,7 @@ use lasthop_packet::{Payload, Rng, TcpFlags};
 use super::splitter::{SHIFT, Splitter};
 use super::support::*;
 use crate::frame::Frame;
+use crate::gateway::connection::State;
 use crate::io::PortId;
 
 /// A server that has a file for a client, and the client.
@@ -248,4 +249,64 @@ fn between_two_gateways_it_moves_at_any_moment_without_losing_an_octet() {
         assert!(moves > 50, "{moves} moves");
         assert!(transfers.values().all(Transfer::is_delivered), "seed {seed}");
     }
+}
+
+#[test]
+fn a_syn_does_not_take_a_connection_from_the_agent_that_owes_something_of_it() {
+    let mut bench = splitting();
+    let mut transfer = at_risk(&mut bench, 1, 3);
+    let without = plan(vec![rule("watcher", Watcher::default)]);
+    bench.engine.reload(&without, bench.now, &mut bench.out);
+    let _ = bench.on_core(&down(1, 7, 0, TcpFlags::SYN));
+    deliver(&mut bench, &mut transfer);
+    transfer.finish(&mut bench);
+    assert_eq!(bench.engine.owed(), Owed::default());
+}
+
+#[test]
+fn a_reload_that_brings_the_schemes_back_leaves_it_where_it_is() {
+    let mut bench = splitting();
+    let mut transfer = at_risk(&mut bench, 1, 3);
+    bench.engine.reload(&plan(vec![rule("watcher", Watcher::default)]), bench.now, &mut bench.out);
+    let mut back = plan(vec![rule("test", Splitter::default)]);
+    "test { patience = 2 }".clone_into(&mut back.rules[0].spec);
+    bench.engine.reload(&back, bench.now, &mut bench.out);
+    let slot = bench.engine.connections.find(key(1)).expect("it is known");
+    assert_eq!(bench.engine.connections.at(slot).leaving, None);
+    assert_eq!(bench.engine.report().octets_at_risk, u64::from(3 * MSS));
+    deliver(&mut bench, &mut transfer);
+}
+
+#[test]
+fn one_that_is_to_be_set_aside_is_so_after_a_reload_as_well() {
+    let mut bench = splitting();
+    let mut transfer = at_risk(&mut bench, 1, 3);
+    assert!(bench.engine.set_aside(key(1), bench.now, &mut bench.out));
+    bench.engine.reload(&plan(vec![rule("watcher", Watcher::default)]), bench.now, &mut bench.out);
+    deliver(&mut bench, &mut transfer);
+    transfer.finish(&mut bench);
+    let _ = bench.on_core(&down(1, transfer.sent, 0, ACK));
+    assert_eq!(bench.counters().counts.aside_asked, 1);
+}
+
+#[test]
+fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_own() {
+    let mut bench = splitting();
+    let transfer = at_risk(&mut bench, 1, 3);
+    let fin = ACK.with(TcpFlags::FIN);
+    let _ = bench.on_core(&down(1, transfer.sent, MSS, fin));
+    let saved = bench.engine.export(bench.now, &mut bench.out);
+    let [one] = saved.as_slice() else { panic!("one: {saved:?}") };
+    let mut other = splitting();
+    other.now = bench.now;
+    let forged = one.with_states_of(key(2));
+    assert!(other.engine.import(&forged, other.now, &mut other.out).is_err());
+    assert_eq!(other.engine.owed(), Owed::default());
+    assert_eq!(other.engine.import(one, other.now, &mut other.out), Ok(()));
+    let _ = other.on_radio(&up(1, transfer.got, 0, ACK));
+    let _ = other.on_radio(&up(1, transfer.got, 0, fin));
+    let slot = other.engine.connections.find(key(1)).expect("it is known");
+    assert_eq!(other.engine.connections.at(slot).state, State::Closing);
+    let counts = other.counters().counts;
+    assert_eq!((counts.taken_over, counts.not_taken_over), (1, 1));
 }
