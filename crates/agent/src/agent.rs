@@ -118,8 +118,8 @@ pub trait Agent: Send {
 
     /// Sends on what it holds of one connection, in order, and forgets it, because it will see no
     /// more of it: a world has set the connection aside. `connection` is its direction from the
-    /// core side to the radio side. One that it does not know is no matter. What it owes of it is
-    /// lost.
+    /// core side to the radio side. A connection that it does not know is
+    /// ignored. What it owes of the connection is lost.
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         let _ = (connection, cx);
     }
@@ -172,7 +172,7 @@ pub enum Verdict {
 pub struct Deadline {
     /// Not before this time.
     pub at: Instant,
-    /// What will be due, in a word or two: for traces, and for whoever hunts a busy loop.
+    /// What will be due, in a word or two: for traces, and for finding a busy loop.
     pub reason: &'static str,
 }
 

@@ -95,9 +95,8 @@ impl<'a> Context<'a> {
         self.outbox.packets.push((to, packet));
     }
 
-    /// Sends a message to the agent in the seat at the node with this address, if there is one:
-    /// nothing says that it arrives.
-    /// A world without other seats drops it. See [`Agent::on_message`](crate::Agent::on_message).
+    /// Sends a message to the agent in the seat at the node with this address, if there is one.
+    /// Nothing says that it arrives, and a world without other seats drops it. See [`Agent::on_message`](crate::Agent::on_message).
     pub fn tell(&mut self, peer: IpAddr, message: Bytes) {
         self.outbox.messages.push((peer, message));
     }

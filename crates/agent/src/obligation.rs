@@ -10,8 +10,8 @@ pub enum Obligation {
     /// Nothing: the agent may be taken out of the path at any time.
     #[default]
     Free,
-    /// It has acknowledged so many octets that may not have been delivered, and that it can still
-    /// deliver.
+    /// It has acknowledged this many octets whose delivery is not certain, and can still deliver
+    /// them.
     Owes(u64),
     /// It is an end of both legs, which have sequence numbers of their own: without it the
     /// connection breaks. So many octets are acknowledged on one leg and not on the other.

@@ -20,7 +20,7 @@ pub use slot::Slot;
 /// With very many flows the next one's entry is never in the processor's cache, so key, value and
 /// neighbours in order of use lie in one piece, in one array. The hash table has only slots, of 4
 /// octets each, and is small enough to stay in the cache. The hash is `ahash`: quick on short keys
-/// with and without AES instructions. Its keys are drawn at random, so that nobody outside can make
+/// with and without AES instructions. Its keys are drawn at random, so that an attacker cannot make
 /// flows collide on purpose, as [`Lookup`](crate::Lookup)'s are; no result depends on them.
 ///
 /// A slab has no bound and evicts nothing: that is up to the table that is built on it. It
@@ -124,7 +124,7 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
         self.slots.find(hash, |slot| self.entries[slot.index()].key == key).copied()
     }
 
-    /// Whether a slot is this flow's: cheaper than [`Slab::find`] for whoever has a guess.
+    /// Whether a slot is this flow's: cheaper than [`Slab::find`] for a caller that has a guess.
     pub fn has(&self, slot: Slot, key: FlowKey) -> bool {
         self.entries.get(slot.index()).is_some_and(|entry| entry.key == key && entry.value.is_some())
     }

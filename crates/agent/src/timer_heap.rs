@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 
 use crate::slab::Slot;
 
-/// The order of timers that lie elsewhere, each in a slot: whoever owns them says which still
+/// The order of timers that lie elsewhere, each in a slot: their owner says which still
 /// count. To set a timer anew, or to clear it, touches no other. Memory is proportional to the
 /// number of timers that run.
 #[derive(Debug, Default)]

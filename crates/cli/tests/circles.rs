@@ -288,7 +288,7 @@ fn literal(source: &str) -> Option<usize> {
         '"' => Some(start + inside.find(ends)? + 1),
         // Else it is a lifetime.
         '\'' if inside.starts_with('\\') || inside.chars().nth(1) == Some('\'') => {
-            // A quote may itself be the character: '"' is no matter, and '\'' is escaped.
+            // The character may itself be a quote: '"' needs no escape, and '\'' has one.
             Some(start + inside.find(&mut ends)? + 1)
         }
         _ => None,

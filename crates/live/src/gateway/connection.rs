@@ -134,6 +134,12 @@ impl TrackedConnection {
         }
     }
 
+    /// This rule's agent sees it from now on, and goes on doing so.
+    pub fn stay_with(&mut self, rule: Option<u16>) {
+        self.rule = rule;
+        self.leaving = self.leaving.filter(|leaving| *leaving != Leaving::ForRule);
+    }
+
     /// Reads something of every cache line, so that they are near when a packet comes.
     pub fn look(&self) {
         let direction = |direction: &Direction| {

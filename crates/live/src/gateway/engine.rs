@@ -1,6 +1,7 @@
 //! The engine: frames in, agents, frames out. It reads no clock and touches no device.
 
 mod aside;
+mod calls;
 mod obligations;
 mod prefetch;
 mod reload;
@@ -9,7 +10,7 @@ mod report;
 mod tests;
 mod transfer;
 
-use lasthop_agent::{Agent, Budget, Bypass, Context, LinkEvent, Outbox, Side, Slot, Verdict};
+use lasthop_agent::{Budget, Bypass, LinkEvent, Outbox, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 use prefetch::Prefetch;
 
@@ -156,6 +157,7 @@ impl Engine {
             if self.rules[index].is_due(now) {
                 let budget = self.budget_of(index);
                 self.rules[index].call_due(now, budget, &mut self.outbox);
+                self.count_broken_by_panic(index);
                 self.send_outbox(None, out);
             }
         }
@@ -183,52 +185,6 @@ impl Engine {
     fn drain_rule(&mut self, index: usize, now: Instant, out: &mut Outgoing) {
         let _ = self.call(index, now, |agent, cx| agent.drain(cx));
         self.send_outbox(None, out);
-    }
-
-    /// Calls a rule's agent; what it sends is in the outbox then. `None` if there is none, or it
-    /// panicked.
-    fn call<R>(
-        &mut self,
-        rule: usize,
-        now: Instant,
-        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-    ) -> Option<R> {
-        self.call_with(rule, false, now, f)
-    }
-
-    /// Calls a rule's agent about a connection, for which it may take on obligations unless
-    /// something speaks against that.
-    fn call_about<R>(
-        &mut self,
-        slot: Slot,
-        rule: usize,
-        now: Instant,
-        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-    ) -> Option<R> {
-        self.call_with(rule, self.may_owe(slot), now, f)
-    }
-
-    fn call_with<R>(
-        &mut self,
-        rule: usize,
-        may_owe: bool,
-        now: Instant,
-        f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-    ) -> Option<R> {
-        let budget = self.budget_of(rule);
-        let result = self.rules[rule].call(now, budget, may_owe, &mut self.outbox, f);
-        if result.is_none() {
-            let broken = self.rules[rule].take_broken();
-            self.counters.counts.obligations_broken += broken.connections;
-            self.counters.counts.octets_broken += broken.octets;
-        }
-        result
-    }
-
-    /// What a rule's agent may take, beside the others.
-    fn budget_of(&self, rule: usize) -> Budget {
-        let others = self.rules.iter().enumerate().filter(|(other, _)| *other != rule);
-        self.budget.beside(others.map(|(_, rule)| rule.octets()).sum())
     }
 
     fn on_packet(&mut self, in_hand: InHand, now: Instant, out: &mut Outgoing) {

@@ -93,14 +93,14 @@ pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<
     Ok(left.connections)
 }
 
-/// Opens a file that nobody but us can have written.
+/// Opens a file that no other user can have written.
 fn open(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let metadata = file.metadata()?;
     let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_file() || !is_ours || metadata.mode() & 0o077 != 0 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "somebody else may have written it"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user may have written it"));
     }
     Ok(file)
 }
@@ -122,6 +122,12 @@ mod tests {
 
     fn soon(now: Instant) -> Instant {
         now + Duration::from_secs(1)
+    }
+
+    #[test]
+    fn the_service_managers_restart_keeps_it() {
+        let unit = include_str!("../../../../packaging/lasthop-gateway.service");
+        assert!(unit.contains("RuntimeDirectoryPreserve=restart\n"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::parcel::ParcelKey;
 pub const MESSAGE_PORT: u16 = 7654;
 
 impl World {
-    /// Sends a message of an agent's to whoever sits at a node.
+    /// Sends a message of an agent's to the agents at a node.
     pub(super) fn tell_peer(&mut self, from: AgentId, peer: IpAddr, message: Bytes) {
         let node = self.agents[from.index()].node;
         let udp = Udp { source_port: MESSAGE_PORT, destination_port: MESSAGE_PORT };

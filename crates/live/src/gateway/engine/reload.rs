@@ -69,8 +69,7 @@ impl Engine {
         let was = connection.rule.map(|rule| new_index[usize::from(rule)]);
         connection.rule = was;
         let Some(was) = was.filter(|was| Some(*was) != wanted_by && !is_aside) else {
-            connection.rule = wanted_by;
-            connection.leaving = connection.leaving.filter(|leaving| *leaving != Leaving::ForRule);
+            connection.stay_with(wanted_by);
             return;
         };
         if let Some(next) = wanted_by
@@ -79,9 +78,7 @@ impl Engine {
             let owed = self.obligation(slot);
             let states = self.export_one(was, key, now, out);
             if self.import_all(next, &states, now, out).is_ok() {
-                let connection = self.connections.at_mut(slot);
-                connection.rule = wanted_by;
-                connection.leaving = connection.leaving.filter(|leaving| *leaving != Leaving::ForRule);
+                self.connections.at_mut(slot).stay_with(wanted_by);
                 return;
             }
             if self.import_all(was, &states, now, out).is_err() {

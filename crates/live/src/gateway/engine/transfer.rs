@@ -21,16 +21,7 @@ pub struct SavedConnection {
     arrivals: [SavedArrival; 2],
     /// Whether a FIN came, from the core side and from the radio side.
     finished: [bool; 2],
-    states: Vec<FlowState>,
-}
-
-#[cfg(test)]
-impl SavedConnection {
-    /// The same with states that say that they are another connection's.
-    pub(super) fn with_states_of(&self, connection: FlowKey) -> Self {
-        let states = self.states.iter().map(|state| FlowState { connection, ..state.clone() });
-        Self { states: states.collect(), ..self.clone() }
-    }
+    pub(super) states: Vec<FlowState>,
 }
 
 /// A port by its number, and a link header.
@@ -42,8 +33,8 @@ struct SavedArrival {
 
 impl Engine {
     /// Takes out the connections that agents have state of, with that state: from then on they pass
-    /// without. What agents hold moves with them. Only those of which both directions were seen: no
-    /// agent knows more of others.
+    /// without. What agents hold moves with them. Only connections seen in both directions: agents
+    /// have no state of the others.
     pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
         let mut saved = Vec::new();
         for slot in self.connections.slots() {

@@ -1,5 +1,6 @@
 //! Bounds, and what is forgotten when.
 
+use lasthop_agent::{Agent, Context};
 use std::time::Duration;
 
 use super::support::*;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use lasthop_agent::Owed;
-use lasthop_packet::{Payload, Rng, TcpFlags};
+use lasthop_agent::{Agent, Context, Deadline, Owed, Side, Verdict};
+use lasthop_packet::{Instant, Packet, Payload, Rng, TcpFlags};
 
 use super::splitter::{SHIFT, Splitter};
 use super::support::*;
@@ -299,7 +299,8 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
     let [one] = saved.as_slice() else { panic!("one: {saved:?}") };
     let mut other = splitting();
     other.now = bench.now;
-    let forged = one.with_states_of(key(2));
+    let mut forged = one.clone();
+    forged.states.iter_mut().for_each(|state| state.connection = key(2));
     assert!(other.engine.import(&forged, other.now, &mut other.out).is_err());
     assert_eq!(other.engine.owed(), Owed::default());
     assert_eq!(other.engine.import(one, other.now, &mut other.out), Ok(()));
@@ -309,4 +310,41 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
     assert_eq!(other.engine.connections.at(slot).state, State::Closing);
     let counts = other.counters().counts;
     assert_eq!((counts.taken_over, counts.not_taken_over), (1, 1));
+}
+
+/// Owes seven octets of one connection, and breaks when its time has come.
+#[derive(Default)]
+struct Defaulter {
+    due: Option<Instant>,
+}
+
+impl Agent for Defaulter {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, cx: &mut Context<'_>) -> Verdict {
+        self.due.get_or_insert(cx.now() + Duration::from_secs(1));
+        Verdict::Forward
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.due.map(|at| Deadline { at, reason: "its end" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        assert!(self.due.is_none_or(|due| due > cx.now()), "its time has come");
+    }
+
+    fn owed(&self) -> Owed {
+        if self.due.is_some() { Owed { connections: 1, octets: 7 } } else { Owed::default() }
+    }
+}
+
+#[test]
+fn what_an_agent_owed_when_it_panicked_is_counted_whatever_it_was_called_for() {
+    let mut bench = Bench::with_agent(Defaulter::default);
+    bench.shake_hands(1);
+    assert_eq!(bench.engine.report().octets_at_risk, 7);
+    bench.later(Duration::from_secs(2));
+    bench.engine.on_deadline(bench.now, &mut bench.out);
+    let counts = bench.counters().counts;
+    assert_eq!((counts.obligations_broken, counts.octets_broken), (1, 7));
+    assert_eq!(bench.engine.owed(), Owed::default());
 }
