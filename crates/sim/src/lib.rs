@@ -4,16 +4,20 @@
 //! |---|---|
 //! | [`world`] | [`World`]: build it, run it, or drive it from outside (inject, advance, collect) |
 //! | [`config`] | what a node, a link, a flow can be |
-//! | `parcel` | packets in transit |
-//! | [`schedule`] | the event queue |
-//! | [`wired`] | a wired link direction as a FIFO pipe |
+//! | `network` | nodes, links, addresses, routes |
+//! | `transit` | what all parts work with: the time, `schedule`, `parcel`s, `telemetry` |
+//! | `technology` | what takes packets out of nodes: the trait; all of them: `links` |
+//! | `wired` | wired links: each direction a FIFO pipe |
 //! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
+//! | `cells` | 802.11 cells between nodes |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
+//! | [`change`] | changes of a link while packets are on it |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
 //! | [`aodv`] | routes on demand in ad hoc networks (RFC 3561) |
 //! | [`mobility`] | where stations go: random waypoints |
 //! | [`traffic`] | applications: what a flow has to send, and when |
+//! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | [`datagrams`] | a flow over UDP: numbers, losses, one-way delays |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
@@ -28,19 +32,28 @@
 pub mod accounts;
 pub mod aodv;
 pub mod capacity;
+mod cells;
+pub mod change;
 pub mod config;
 pub mod counters;
 pub mod datagrams;
 pub mod flow;
+mod hosts;
 pub mod id;
+mod links;
 pub mod mobility;
+mod network;
 pub mod observe;
-pub(crate) mod parcel;
+mod parcel;
 pub mod routing;
-pub mod schedule;
+mod schedule;
+mod seats;
+mod technology;
+mod telemetry;
 pub mod traffic;
+mod transit;
 pub mod wifi;
-pub mod wired;
+mod wired;
 pub mod wireless;
 pub mod world;
 

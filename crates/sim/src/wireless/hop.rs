@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
-use super::LinkLayer;
-use crate::capacity::{Pace, nanos};
+use super::layer::{Feedback, LinkLayer};
+use crate::capacity::{Capacity, Pace, nanos};
+use crate::change::{Change, ChangeError};
 use crate::config::{Direction, Jitter, QueueLimit};
 use crate::id::{LinkId, MediumId, NodeId};
 use crate::parcel::ParcelKey;
@@ -154,26 +155,64 @@ impl Hop {
     }
 
     /// The frame to transmit now: the one to be repeated, or the first in the queue under a new
-    /// number. The second value is whether this is its first transmission.
-    pub(crate) fn next_frame(&mut self, now: Instant) -> Option<(Sending, bool)> {
-        if let Some(sending) = self.sending {
-            return Some((sending, false));
+    /// number.
+    pub(crate) fn next_frame(&mut self, now: Instant) -> Option<Sending> {
+        if self.sending.is_none() {
+            let Waiting { key, len, since } = self.queue.pop_front()?;
+            self.queued_octets -= u64::from(len);
+            let number = self.next_number;
+            self.next_number = self.next_number.wrapping_add(1);
+            self.sending = Some(Sending {
+                key,
+                len,
+                number,
+                transmissions: 0,
+                queueing: now.since(since),
+                air_time: Duration::ZERO,
+                began: now,
+                confirmed: false,
+                copied: false,
+            });
         }
-        let Waiting { key, len, since } = self.queue.pop_front()?;
-        self.queued_octets -= u64::from(len);
-        let number = self.next_number;
-        self.next_number = self.next_number.wrapping_add(1);
-        let sending = Sending {
-            key,
-            len,
-            number,
-            transmissions: 0,
-            queueing: now.since(since),
-            air_time: Duration::ZERO,
-            began: now,
-            confirmed: false,
-            copied: false,
+        self.sending
+    }
+
+    /// Whether it can be changed so.
+    pub(crate) fn can_change(&self, change: &Change) -> Result<(), ChangeError> {
+        let waits = matches!(self.layer.feedback, Feedback::Acknowledged { .. });
+        let senseless = match change {
+            Change::Capacity(capacity) => matches!(capacity, Capacity::Trace(_)),
+            Change::Delay(_, jitter) => *jitter != Jitter::None,
+            _ => false,
         };
-        Some((sending, true))
+        if waits && senseless { Err(ChangeError::StopAndWait) } else { Ok(()) }
+    }
+
+    /// Changes all but its channel.
+    pub(crate) fn change(&mut self, change: &Change) {
+        let way = self.acknowledgment_way();
+        match change {
+            Change::Capacity(capacity) => self.pace = self.pace.replaced(capacity),
+            Change::Delay(delay, jitter) => (self.delay, self.jitter) = (*delay, *jitter),
+            Change::Loss(loss) => self.loss = *loss,
+            Change::Queue(limit) => self.limit = *limit,
+            Change::Channel(_) => {}
+        }
+        // A sender that waits for acknowledgments knows its link: it goes on waiting as much longer
+        // than one takes as before.
+        let new_way = self.acknowledgment_way();
+        if let Feedback::Acknowledged { timeout, .. } = &mut self.layer.feedback {
+            *timeout = timeout.saturating_sub(way).saturating_add(new_way);
+        }
+    }
+
+    /// From the end of a frame's transmission to the end of its acknowledgment's arrival.
+    fn acknowledgment_way(&self) -> Duration {
+        match self.layer.feedback {
+            Feedback::Acknowledged { ack_octets, .. } => {
+                self.delay * 2 + self.pace.exact_time(ack_octets as usize)
+            }
+            Feedback::None | Feedback::Immediate => Duration::ZERO,
+        }
     }
 }

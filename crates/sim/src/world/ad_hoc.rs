@@ -13,17 +13,17 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use thiserror::Error;
 
-use super::{Egress, World};
+use super::World;
 use crate::accounts::DropCause;
 use crate::aodv::{Aodv, AodvConfig, AodvCounters, Output, Way};
 use crate::id::{AgentId, NodeId, WlanId};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
+use crate::technology::{At, Egress};
 
 /// A node with AODV.
 pub(super) struct AdHocNode {
     aodv: Aodv,
-    wlan: WlanId,
     /// The interface to each other station of the cell.
     interfaces: BTreeMap<Ipv4Addr, usize>,
     /// What waits for a route, the oldest first.
@@ -37,13 +37,6 @@ struct Waiting {
     key: ParcelKey,
     /// As in [`World::route`].
     sender: AgentId,
-}
-
-impl AdHocNode {
-    /// The cell among whose stations it looks for routes.
-    pub(super) const fn wlan(&self) -> WlanId {
-        self.wlan
-    }
 }
 
 /// Why a node cannot have AODV.
@@ -75,21 +68,22 @@ impl World {
     pub fn set_aodv(&mut self, wlan: WlanId, node: NodeId, config: AodvConfig) -> Result<(), AodvError> {
         let address = aodv_address(true, self.node_address(node))?;
         let mut interfaces = BTreeMap::new();
-        for (index, interface) in self.nodes[node.index()].interfaces.iter().enumerate() {
-            let of_cell = matches!(interface.egress, Egress::Radio(port) if self.is_of_cell(port, wlan));
+        for (index, interface) in self.network.node(node).interfaces.iter().enumerate() {
+            let of_cell =
+                matches!(interface.egress, Egress::Radio(port) if self.links.cells.cell_of(port) == wlan);
             let (first, second) = self.link_ends(interface.link);
             let far = if first == node { second } else { first };
             interfaces.insert(aodv_address(of_cell, self.node_address(far))?, index);
         }
         let rng = self.stream(&format!("aodv {}", self.node_name(node)));
         let aodv = Aodv::new(address, config, rng);
-        if self.ad_hoc.len() < self.nodes.len() {
-            self.ad_hoc.resize_with(self.nodes.len(), || None);
+        if self.ad_hoc.len() <= node.index() {
+            self.ad_hoc.resize_with(node.index() + 1, || None);
         }
         let waiting = VecDeque::new();
         self.ad_hoc[node.index()] =
-            Some(Box::new(AdHocNode { aodv, wlan, interfaces, waiting, timer: LazyTimer::default() }));
-        self.routes = None;
+            Some(Box::new(AdHocNode { aodv, interfaces, waiting, timer: LazyTimer::default() }));
+        self.network.route_on_demand(node, wlan);
         self.follow_routing(node);
         Ok(())
     }
@@ -115,9 +109,9 @@ impl World {
 
     /// A parcel takes the way that AODV knows, or waits for it to know one.
     pub(super) fn route_on_demand(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
-        let destination = self.node_address(self.parcels[key].destination);
-        let source = self.parcels[key].packet().ip().source;
-        let now = self.now;
+        let destination = self.node_address(self.transit.parcels[key].destination);
+        let source = self.transit.parcels[key].packet().ip().source;
+        let now = self.transit.now;
         let (IpAddr::V4(source), IpAddr::V4(destination)) = (source, destination) else {
             self.drop_parcel(node, key, DropCause::NoRoute);
             return;
@@ -150,13 +144,13 @@ impl World {
     /// A parcel that waited here leaves the network. A source that waits for it to go sends
     /// another.
     fn drop_waiting(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
-        self.left_queue(node, key, std::time::Duration::ZERO);
+        self.hosts.left_queue(node, key, std::time::Duration::ZERO, &mut self.transit);
         self.drop_parcel(node, key, cause);
     }
 
     /// Whether a parcel that has reached its destination is for AODV there.
     pub(super) fn is_for_routing(&self, node: NodeId, key: ParcelKey) -> bool {
-        self.is_ad_hoc(node) && Aodv::is_message(self.parcels[key].packet())
+        self.is_ad_hoc(node) && Aodv::is_message(self.transit.parcels[key].packet())
     }
 
     /// A packet that is no flow's: AODV's, or nobody's.
@@ -173,9 +167,9 @@ impl World {
 
     #[cold]
     pub(super) fn deliver_to_routing(&mut self, node: NodeId, key: ParcelKey) {
-        self.accounts.consumed += 1;
-        let packet = self.parcels.take(key);
-        let now = self.now;
+        self.transit.telemetry.accounts.consumed += 1;
+        let packet = self.transit.parcels.take(key);
+        let now = self.transit.now;
         if let Some(at) = self.at_ad_hoc(node) {
             at.aodv.on_message(&packet, now);
         }
@@ -183,7 +177,7 @@ impl World {
     }
 
     pub(super) fn on_routing(&mut self, node: NodeId) {
-        let now = self.now;
+        let now = self.transit.now;
         let Some(at) = self.at_ad_hoc(node) else { return };
         if at.timer.fired(now) {
             at.aodv.on_deadline(now);
@@ -191,28 +185,34 @@ impl World {
         }
     }
 
-    /// Whether AODV at a node goes by what its link layer says.
-    pub(super) fn hears_of_broken_links(&self, node: NodeId) -> bool {
-        self.aodv(node).is_some_and(|aodv| aodv.config().link_layer_feedback)
-    }
-
     /// The link layer has given up a frame to a neighbour; with the packet that was in it, if that
     /// did not arrive.
     pub(super) fn on_neighbour_lost(&mut self, node: NodeId, neighbour: NodeId, key: Option<ParcelKey>) {
         let Some(Some(at)) = self.ad_hoc.get_mut(node.index()) else { return };
-        let IpAddr::V4(neighbour) = self.nodes[neighbour.index()].address else { return };
-        let packet = key.map(|key| self.parcels[key].packet());
-        at.aodv.on_given_up(neighbour, packet, self.now);
+        let IpAddr::V4(neighbour) = self.network.node(neighbour).address else { return };
+        let packet = key.map(|key| self.transit.parcels[key].packet());
+        at.aodv.on_given_up(neighbour, packet, self.transit.now);
     }
 
-    /// A parcel comes back from a radio's queue: it was on a broken link, and had passed the agent
-    /// that watches it.
-    pub(super) fn reroute(&mut self, node: NodeId, key: ParcelKey, passed: AgentId) {
-        if Aodv::is_message(self.parcels[key].packet()) {
-            self.drop_parcel(node, key, DropCause::WirelessLoss);
-        } else {
-            self.route(node, key, passed);
+    /// What still waits for a neighbour that is out of reach looks for another way, if AODV does the
+    /// looking and goes by what its link layer says. It has passed the agent that watches the
+    /// interface.
+    pub(super) fn on_link_broken(&mut self, at: At) {
+        let node = at.0;
+        if !self.aodv(node).is_some_and(|aodv| aodv.config().link_layer_feedback) {
+            return;
         }
+        let interface = *self.network.interface(at);
+        let passed = interface.agent.unwrap_or(AgentId::NONE);
+        let (links, port) = self.links.of_mut(interface.egress);
+        for key in links.withdraw(port) {
+            if Aodv::is_message(self.transit.parcels[key].packet()) {
+                self.drop_parcel(node, key, DropCause::WirelessLoss);
+            } else {
+                self.route(node, key, passed);
+            }
+        }
+        self.follow_routing(node);
     }
 
     /// Does what AODV at a node says, and follows its deadline.
@@ -220,7 +220,7 @@ impl World {
         while let Some(output) = self.at_ad_hoc(node).and_then(|at| at.aodv.poll()) {
             match output {
                 Output::Send(packet) => {
-                    let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
+                    let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { continue };
                     if self.originate(node, key) {
                         self.send_message(node, key);
                     }
@@ -238,14 +238,14 @@ impl World {
             }
         }
         let Some(Some(at)) = self.ad_hoc.get_mut(node.index()) else { return };
-        let deadline = at.aodv.deadline().map(|deadline| deadline.max(self.now));
-        at.timer.follow(deadline, Event::Routing(node), &mut self.schedule);
+        let deadline = at.aodv.deadline().map(|deadline| deadline.max(self.transit.now));
+        at.timer.follow(deadline, Event::Routing(node), &mut self.transit.schedule);
     }
 
     /// A message goes to everybody, or straight to a neighbour: it is the neighbour whom AODV has
     /// heard, whatever routes say.
     fn send_message(&mut self, node: NodeId, key: ParcelKey) {
-        let destination = self.parcels[key].destination;
+        let destination = self.transit.parcels[key].destination;
         if destination == NodeId::EVERYBODY {
             self.broadcast(node, key);
             return;

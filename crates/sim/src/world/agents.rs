@@ -1,29 +1,16 @@
-//! Agents in their seats: a node, with the interfaces that each watches.
-
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+//! Agents at work: what the world shows them, and what becomes of what they send.
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Side, Verdict, Whose};
-use lasthop_packet::{Packet, Rng};
+use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, Side, Verdict, Whose};
+use lasthop_packet::Packet;
 
-use super::{MOST_ADDRESSES, World};
+use super::World;
 use crate::accounts::DropCause;
 use crate::id::{AgentId, LinkId, NodeId};
 use crate::observe::TraceEvent;
 use crate::parcel::ParcelKey;
-use crate::schedule::{Event, LazyTimer};
-
-pub(super) struct PlacedAgent {
-    pub(super) agent: Box<dyn Agent>,
-    pub(super) needs: LinkSenses,
-    pub(super) node: NodeId,
-    pub(super) rng: Rng,
-    pub(super) timer: LazyTimer,
-    /// Where packets went that passed here, by destination and source, where these are not the
-    /// model's: what the agent sends between them goes there, too.
-    pub(super) ends: BTreeMap<(IpAddr, IpAddr), NodeId>,
-}
+use crate::schedule::Event;
+use crate::technology::At;
 
 /// Calls of agents that may lead to each other without time between: beyond that a packet leaves
 /// unasked.
@@ -33,19 +20,13 @@ impl World {
     /// A parcel crosses an interface that an agent watches.
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
-    pub(super) fn ask_agent(
-        &mut self,
-        id: AgentId,
-        (node, interface): (NodeId, usize),
-        key: ParcelKey,
-        from: Side,
-    ) {
+    pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: ParcelKey, from: Side) {
         self.learn_end(id, key);
-        let neighbour = self.neighbour(node, interface);
-        let placed = &mut self.agents[id.index()];
-        let cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-        let mut cx = cx.with_neighbour(Some(neighbour));
-        let verdict = self.parcels[key].edit(|packet| placed.agent.on_packet(packet, from, &mut cx));
+        let neighbour = self.network.neighbour((node, interface));
+        let Self { transit, seats, .. } = self;
+        let verdict = transit.parcels[key].edit(|packet| {
+            seats.call(id, transit.now, Some(neighbour), |agent, cx| agent.on_packet(packet, from, cx))
+        });
         self.after_call(id);
         match verdict {
             Verdict::Forward => match from {
@@ -54,9 +35,9 @@ impl World {
             },
             Verdict::Drop(reason) => self.drop_parcel(node, key, DropCause::Agent(reason)),
             Verdict::Absorb => {
-                let packet = self.parcels.take(key);
-                self.accounts.absorbed += 1;
-                self.datagram_gone(&packet);
+                let packet = self.transit.parcels.take(key);
+                self.transit.telemetry.accounts.absorbed += 1;
+                self.hosts.datagram_gone(&packet, &mut self.transit);
             }
         }
     }
@@ -65,19 +46,17 @@ impl World {
     /// to and there is one.
     pub(super) fn tell_agent(
         &mut self,
-        (node, interface): (NodeId, usize),
+        at: At,
         key: ParcelKey,
-        event: impl Fn(&Packet) -> LinkEvent<'_>,
+        event: impl FnOnce(&Packet) -> LinkEvent<'_>,
     ) {
-        let Some(id) = self.nodes[node.index()].interfaces[interface].agent else { return };
-        let event = event(self.parcels[key].packet());
-        if !self.agents[id.index()].needs.contains(event.sense()) {
+        let Some(id) = self.network.interface(at).agent else { return };
+        let event = event(self.transit.parcels[key].packet());
+        if !self.seats.agents[id.index()].needs.contains(event.sense()) {
             return;
         }
-        let neighbour = self.neighbour(node, interface);
-        let placed = &mut self.agents[id.index()];
-        let cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-        placed.agent.on_link(&event, &mut cx.with_neighbour(Some(neighbour)));
+        let neighbour = self.network.neighbour(at);
+        self.seats.call(id, self.transit.now, Some(neighbour), |agent, cx| agent.on_link(&event, cx));
         self.after_call(id);
     }
 
@@ -90,11 +69,11 @@ impl World {
         link: LinkId,
         agent: Box<dyn Agent>,
     ) -> Option<Vec<ImportError>> {
-        let interfaces = &self.nodes[node.index()].interfaces;
-        let id = interfaces.iter().find(|interface| interface.link == link)?.agent?;
+        let interface = self.network.interface_to(node, link)?;
+        let id = self.network.interface((node, interface)).agent?;
         let states = self.call_agent(id, |agent, cx| agent.export(Whose::All, cx));
         self.call_agent(id, |agent, cx| agent.drain(cx));
-        let placed = &mut self.agents[id.index()];
+        let placed = &mut self.seats.agents[id.index()];
         debug_assert_eq!(placed.needs, agent.needs(), "another agent of the same scheme");
         placed.agent = agent;
         let import = |state: &FlowState| self.call_agent(id, |agent, cx| agent.import(state, cx)).err();
@@ -107,9 +86,7 @@ impl World {
         id: AgentId,
         call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
-        let placed = &mut self.agents[id.index()];
-        let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-        let result = call(placed.agent.as_mut(), &mut cx);
+        let result = self.seats.call(id, self.transit.now, None, call);
         self.after_call(id);
         result
     }
@@ -117,46 +94,47 @@ impl World {
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn on_agent_deadline(&mut self, id: AgentId) {
-        let placed = &mut self.agents[id.index()];
-        if !placed.timer.fired(self.now) {
+        let placed = &mut self.seats.agents[id.index()];
+        if !placed.timer.fired(self.transit.now) {
             return;
         }
-        if placed.agent.deadline().is_some_and(|deadline| deadline.at <= self.now) {
-            let mut cx = Context::new(self.now, &mut placed.rng, &mut self.outbox);
-            placed.agent.on_deadline(&mut cx);
+        if placed.agent.deadline().is_some_and(|deadline| deadline.at <= self.transit.now) {
+            self.seats.call(id, self.transit.now, None, |agent, cx| agent.on_deadline(cx));
         }
         self.after_call(id);
     }
 
     /// Sends what the agent put into its outbox, passes its reports on, and follows its deadline.
     fn after_call(&mut self, id: AgentId) {
-        let placed = &mut self.agents[id.index()];
+        let placed = &mut self.seats.agents[id.index()];
         let node = placed.node;
-        let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.now));
-        placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.schedule);
+        let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.transit.now));
+        placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.transit.schedule);
         // Asking costs nothing here.
-        self.outbox.bypasses.clear();
-        if self.outbox.packets.is_empty() && self.outbox.reports.is_empty() && self.outbox.messages.is_empty()
+        self.seats.outbox.bypasses.clear();
+        if self.seats.outbox.packets.is_empty()
+            && self.seats.outbox.reports.is_empty()
+            && self.seats.outbox.messages.is_empty()
         {
             return;
         }
         // Sending may lead to further calls, which need an outbox of their own.
-        let mut outbox = std::mem::take(&mut self.outbox);
+        let mut outbox = std::mem::take(&mut self.seats.outbox);
         for report in outbox.reports.drain(..) {
-            self.reported.count(report.counter, report.amount);
-            self.emit(&TraceEvent::AgentReport { node, report: &report });
+            self.transit.telemetry.reported.count(report.counter, report.amount);
+            self.transit.emit(&TraceEvent::AgentReport { node, report: &report });
         }
         // Agents in different seats that answer each other would do so for ever.
-        let sender = if self.answers < MOST_ANSWERS { id } else { AgentId::ALL };
+        let sender = if self.seats.answers < MOST_ANSWERS { id } else { AgentId::ALL };
         if sender == AgentId::ALL && !outbox.packets.is_empty() {
-            self.reported.count(&AT_BOUND, 1);
+            self.transit.telemetry.reported.count(&AT_BOUND, 1);
         }
-        self.answers += 1;
+        self.seats.answers += 1;
         // The route to a packet's destination tells the side, and the interface, too.
         for (_, packet) in outbox.packets.drain(..) {
-            self.datagram_added(&packet);
-            let end = self.agents[id.index()].end(&packet);
-            let Some(key) = self.parcels.insert(|| Some(packet)) else { continue };
+            self.hosts.datagram_added(&packet);
+            let end = self.seats.agents[id.index()].end(&packet);
+            let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { continue };
             match end {
                 Some(end) => self.originate_to(end, key),
                 None if self.originate(node, key) => {}
@@ -164,46 +142,18 @@ impl World {
             }
             self.route(node, key, sender);
         }
-        self.answers -= 1;
+        self.seats.answers -= 1;
         for (peer, message) in outbox.messages.drain(..) {
             self.tell_peer(id, peer, message);
         }
-        self.outbox = outbox;
+        self.seats.outbox = outbox;
     }
 
-    /// By what the node at the other end of an interface's link is known.
-    fn neighbour(&self, node: NodeId, interface: usize) -> IpAddr {
-        let link = &self.links[self.nodes[node.index()].interfaces[interface].link.index()];
-        if link.ends.0 == node { link.addresses.1 } else { link.addresses.0 }
-    }
-
-    /// Real hosts' addresses are not the model's, and the same one may be behind different ends,
-    /// seen from different links.
+    /// What passes an agent tells it where packets between two real hosts' addresses go.
     fn learn_end(&mut self, id: AgentId, key: ParcelKey) {
-        let parcel = &self.parcels[key];
+        let parcel = &self.transit.parcels[key];
         let (ip, end) = (parcel.packet().ip(), parcel.destination);
-        let between = (ip.destination, ip.source);
-        let resolved = self.resolve(ip.destination);
-        let ends = &mut self.agents[id.index()].ends;
-        // Where others are known, this one is, too, or it would be taken for one of them.
-        if resolved == Some(end) && ends.is_empty() {
-            return;
-        }
-        if ends.len() < MOST_ADDRESSES || ends.contains_key(&between) {
-            ends.insert(between, end);
-        }
-    }
-}
-
-impl PlacedAgent {
-    /// Where a packet of the agent's goes, by those that went between the same addresses, or to the
-    /// same one.
-    fn end(&self, packet: &Packet) -> Option<NodeId> {
-        let (destination, source) = (packet.ip().destination, packet.ip().source);
-        let first = || {
-            let mut to_it = self.ends.range((destination, IpAddr::V4(Ipv4Addr::UNSPECIFIED))..);
-            to_it.next().filter(|((to, _), _)| *to == destination)
-        };
-        self.ends.get(&(destination, source)).or_else(|| first().map(|(_, end)| end)).copied()
+        let resolved = self.network.resolve(ip.destination);
+        self.seats.agents[id.index()].learn_end((ip.destination, ip.source), end, resolved);
     }
 }

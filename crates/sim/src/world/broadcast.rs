@@ -8,11 +8,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_packet::Packet;
 
-use super::{Egress, World};
+use super::World;
 use crate::accounts::DropCause;
-use crate::id::{LinkId, NodeId, PortId};
+use crate::id::{LinkId, NodeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
+use crate::technology::Addressee;
 
 /// Whether a packet is for everybody who hears it. Nobody forwards it.
 pub(super) fn is_broadcast(packet: &Packet) -> bool {
@@ -24,53 +25,38 @@ impl World {
     /// of the others. Only radios with a link count.
     #[cold]
     pub(super) fn broadcast(&mut self, node: NodeId, key: ParcelKey) {
-        let radios: Vec<(LinkId, PortId)> = self.nodes[node.index()]
-            .interfaces
-            .iter()
-            .filter_map(|interface| match interface.egress {
-                Egress::Radio(port) if self.ports[port.index()].is_first => Some((interface.link, port)),
-                _ => None,
-            })
-            .collect();
+        let interfaces = self.network.node(node).interfaces.iter().enumerate();
+        let radios = interfaces.filter(|(_, interface)| {
+            let (links, port) = self.links.of(interface.egress);
+            links.broadcasts(port)
+        });
+        let radios: Vec<usize> = radios.map(|(index, _)| index).collect();
         let Some((last, others)) = radios.split_last() else {
             self.drop_parcel(node, key, DropCause::NoRoute);
             return;
         };
-        for radio in others {
-            if let Some(copy) = self.parcels.copy(key) {
-                self.accounts.originated += 1;
-                self.broadcast_on(node, *radio, copy);
+        for &radio in others {
+            if let Some(copy) = self.transit.parcels.copy(key) {
+                self.transit.telemetry.accounts.originated += 1;
+                self.enqueue((node, radio), Addressee::Everyone, copy);
             }
         }
-        self.broadcast_on(node, *last, key);
-    }
-
-    fn broadcast_on(&mut self, node: NodeId, (link, port): (LinkId, PortId), key: ParcelKey) {
-        let len = self.parcels[key].len();
-        let buffer = self.nodes[node.index()].buffer;
-        if buffer.is_some_and(|buffer| self.lacks_room(node, Egress::Radio(port), len, buffer)) {
-            self.drop_parcel(node, key, DropCause::QueueFull);
-            return;
-        }
-        if self.wants(Interest::INTERFACES) {
-            let event = TraceEvent::InterfaceOut { node, link, packet: self.parcels[key].packet() };
-            super::tell(&mut self.observers, self.now, &event);
-        }
-        self.broadcast_by_radio(node, port, key);
+        self.enqueue((node, *last), Addressee::Everyone, key);
     }
 
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
     #[cold]
     pub(super) fn hear_broadcast(&mut self, node: NodeId, link: Option<LinkId>, key: ParcelKey) {
-        let Some(copy) = self.parcels.copy(key) else { return };
-        self.accounts.heard += 1;
-        self.parcels[copy].destination = node;
-        if let Some(link) = link
-            && self.wants(Interest::INTERFACES)
-        {
-            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[copy].packet() };
-            super::tell(&mut self.observers, self.now, &event);
+        let Some(copy) = self.transit.parcels.copy(key) else { return };
+        self.transit.telemetry.accounts.heard += 1;
+        self.transit.parcels[copy].destination = node;
+        if let Some(link) = link {
+            self.transit.trace(Interest::INTERFACES, copy, |packet| TraceEvent::InterfaceIn {
+                node,
+                link,
+                packet,
+            });
         }
         self.process(node, copy);
     }

@@ -1,60 +1,46 @@
 //! The way of a packet from node to node.
 
-use std::net::IpAddr;
-
 use lasthop_agent::Side;
 
+use super::World;
 use super::broadcast::is_broadcast;
-use super::{Egress, Interface, World};
 use crate::accounts::DropCause;
-use crate::id::{AgentId, HopId, LinkId, NodeId, PipeId};
-use crate::observe::TraceEvent;
+use crate::id::{AgentId, LinkId, NodeId};
+use crate::network::Interface;
+use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-use crate::wired::Admission;
+use crate::technology::{Addressee, Admission, At, Egress};
 
 impl World {
     /// A packet was made at a node: sets out to find its destination. Where there is none it ends
     /// here, with `false`.
     #[inline]
     pub(super) fn originate(&mut self, node: NodeId, key: ParcelKey) -> bool {
-        self.accounts.originated += 1;
-        let Some(destination) = self.resolve(self.parcels[key].packet().ip().destination) else {
+        self.transit.telemetry.accounts.originated += 1;
+        let Some(destination) = self.network.resolve(self.transit.parcels[key].packet().ip().destination)
+        else {
             return self.originate_otherwise(node, key);
         };
-        self.parcels[key].destination = destination;
+        self.transit.parcels[key].destination = destination;
         true
     }
 
     /// As [`Self::originate`], for a packet that goes to `destination` whatever address it carries.
     #[inline]
     pub(super) fn originate_to(&mut self, destination: NodeId, key: ParcelKey) {
-        self.accounts.originated += 1;
-        self.parcels[key].destination = destination;
+        self.transit.telemetry.accounts.originated += 1;
+        self.transit.parcels[key].destination = destination;
     }
 
     #[cold]
     fn originate_otherwise(&mut self, node: NodeId, key: ParcelKey) -> bool {
-        if is_broadcast(self.parcels[key].packet()) {
-            self.parcels[key].destination = NodeId::EVERYBODY;
+        if is_broadcast(self.transit.parcels[key].packet()) {
+            self.transit.parcels[key].destination = NodeId::EVERYBODY;
             return true;
         }
         self.drop_parcel(node, key, DropCause::NoRoute);
         false
-    }
-
-    /// The node that has an address.
-    #[inline]
-    pub(super) fn resolve(&self, address: IpAddr) -> Option<NodeId> {
-        // Addresses of our own making count the nodes.
-        if let IpAddr::V4(address) = address {
-            let number = u32::from(address) & 0x00ff_ffff;
-            let node = number.wrapping_sub(1) as usize;
-            if self.nodes.get(node).is_some_and(|node| node.address == IpAddr::V4(address)) {
-                return Some(NodeId(number - 1));
-            }
-        }
-        self.addresses.get(&address).copied()
     }
 
     /// A parcel at a node goes to its destination: here, or through the interface on the way.
@@ -63,17 +49,12 @@ impl World {
     #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
     #[inline(always)]
     pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
-        let destination = self.parcels[key].destination;
+        let destination = self.transit.parcels[key].destination;
         if destination == node {
             self.deliver(node, key);
             return;
         }
-        if self.routes.is_none() {
-            self.routes();
-        }
-        let interface =
-            self.routes.as_ref().and_then(|routes| routes.interface(node.index(), destination.index()));
-        let Some(interface) = interface else {
+        let Some(interface) = self.network.interface_towards(node, destination) else {
             self.route_otherwise(node, key, sender);
             return;
         };
@@ -85,7 +66,7 @@ impl World {
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, sender: AgentId) {
-        match self.nodes[node.index()].interfaces[interface].agent {
+        match self.network.interface((node, interface)).agent {
             Some(agent) if agent != sender && sender != AgentId::ALL => {
                 self.ask_agent(agent, (node, interface), key, Side::Core);
             }
@@ -96,7 +77,7 @@ impl World {
     /// A parcel at a node goes where no table has a way.
     #[cold]
     fn route_otherwise(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
-        if self.parcels[key].destination == NodeId::EVERYBODY {
+        if self.transit.parcels[key].destination == NodeId::EVERYBODY {
             self.broadcast(node, key);
         } else if self.is_ad_hoc(node) {
             self.route_on_demand(node, key, sender);
@@ -105,125 +86,90 @@ impl World {
         }
     }
 
-    /// A parcel goes into the queue of an interface.
+    /// A parcel goes into the queue of an interface, for the node at the other end.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
-        let len = self.parcels[key].len();
-        let at = &self.nodes[node.index()];
-        let interface = at.interfaces[interface];
-        if let Some(buffer) = at.buffer
-            && self.lacks_room(node, interface.egress, len, buffer)
+        self.enqueue((node, interface), Addressee::Peer, key);
+    }
+
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, at: At, to: Addressee, key: ParcelKey) {
+        let node = self.network.node(at.0);
+        let Interface { link, egress, .. } = node.interfaces[at.1];
+        if let Some(buffer) = node.buffer
+            && self.lacks_room(at, key, buffer)
         {
-            self.drop_parcel(node, key, DropCause::QueueFull);
+            self.drop_parcel(at.0, key, DropCause::QueueFull);
             return;
         }
-        if self.wants(crate::Interest::INTERFACES) {
-            let packet = self.parcels[key].packet();
-            let event = TraceEvent::InterfaceOut { node, link: interface.link, packet };
-            super::tell(&mut self.observers, self.now, &event);
-        }
-        match interface.egress {
-            Egress::Pipe(pipe) => match self.pipes[pipe.index()].push(key, len, self.now) {
-                Admission::Accepted(None) => {}
-                Admission::Accepted(Some(arrival)) => self.schedule.push(arrival, Event::PipeArrival(pipe)),
-                Admission::Full => self.drop_parcel(node, key, DropCause::QueueFull),
-                Admission::Lost => self.drop_parcel(node, key, DropCause::WiredLoss),
+        self.transit.trace(Interest::INTERFACES, key, |packet| TraceEvent::InterfaceOut {
+            node: at.0,
+            link,
+            packet,
+        });
+        match egress {
+            // The event loop's own way.
+            Egress::Pipe(pipe) => match self.links.wired.send(pipe, key, &mut self.transit) {
+                Admission::Dropped(cause) => self.drop_parcel(at.0, key, cause),
+                Admission::Queued | Admission::Departs(_) => {}
             },
-            Egress::Hop(hop) => self.transmit_on_air(node, hop, key),
-            Egress::Radio(port) => self.transmit_by_radio(node, port, key),
+            Egress::Hop(_) | Egress::Radio(_) => self.enqueue_on_air(at, egress, to, key),
         }
-        if self.wants(crate::Interest::QUEUES) {
-            self.tell_queue(node, interface);
+        if self.transit.wants(Interest::QUEUES) {
+            self.tell_queue(at.0, link, egress);
+        }
+    }
+
+    fn enqueue_on_air(&mut self, at: At, egress: Egress, to: Addressee, key: ParcelKey) {
+        let (links, port) = self.links.of_mut(egress);
+        match links.enqueue(port, to, key, &mut self.transit) {
+            Admission::Queued => {}
+            Admission::Departs(time) => {
+                self.depart(at.0, (to == Addressee::Peer).then_some(at.1), key, time);
+                let (links, port) = self.links.of_mut(egress);
+                links.start(port, &mut self.transit);
+            }
+            Admission::Dropped(cause) => self.drop_parcel(at.0, key, cause),
         }
     }
 
     /// Whether a node's buffer has no room for a packet that would have to wait.
-    pub(super) fn lacks_room(&mut self, node: NodeId, egress: Egress, len: usize, buffer: u64) -> bool {
-        self.would_wait(egress) && self.queued_octets(node) + len as u64 > buffer
-    }
-
-    fn transmit_on_air(&mut self, node: NodeId, id: HopId, key: ParcelKey) {
-        let len = self.parcels[key].len();
-        let waits = self.would_wait(Egress::Hop(id));
-        let hop = &mut self.hops[id.index()];
-        if hop.push(key, len, self.now, waits) {
-            let medium = hop.medium;
-            self.use_medium(medium);
-        } else {
-            self.drop_parcel(node, key, DropCause::QueueFull);
+    fn lacks_room(&mut self, (node, interface): At, key: ParcelKey, buffer: u64) -> bool {
+        let now = self.transit.now;
+        let (links, port) = self.links.of(self.network.interface((node, interface)).egress);
+        if !links.would_wait(port, now) {
+            return false;
         }
-    }
-
-    #[cold]
-    fn tell_queue(&mut self, node: NodeId, interface: Interface) {
-        let (packets, octets) = self.queue(interface.egress);
-        self.emit(&TraceEvent::Queue { node, link: interface.link, packets, octets });
-    }
-
-    /// Whether a packet that is sent now would have to wait for its transmission.
-    fn would_wait(&self, egress: Egress) -> bool {
-        match egress {
-            Egress::Pipe(pipe) => self.pipes[pipe.index()].is_busy(self.now),
-            Egress::Hop(hop) => {
-                let hop = &self.hops[hop.index()];
-                hop.has_frame() || self.media[hop.medium.index()].held_by.is_some()
+        let mut queued = self.transit.parcels[key].len() as u64;
+        for interface in &self.network.node(node).interfaces {
+            let (links, port) = self.links.of_mut(interface.egress);
+            // The links of a radio share its queue.
+            if links.owns_queue(port) {
+                queued += links.queue(port, now).1;
             }
-            Egress::Radio(port) => self.radio_has_frame(port),
         }
-    }
-
-    fn queued_octets(&mut self, node: NodeId) -> u64 {
-        (0..self.nodes[node.index()].interfaces.len())
-            .map(|interface| match self.nodes[node.index()].interfaces[interface].egress {
-                // The links of a radio share its queue.
-                Egress::Radio(port) if !self.ports[port.index()].is_first => 0,
-                egress => self.queue(egress).1,
-            })
-            .sum()
-    }
-
-    /// Packets and octets that wait at an interface.
-    fn queue(&mut self, egress: Egress) -> (usize, u64) {
-        match egress {
-            Egress::Pipe(pipe) => self.pipes[pipe.index()].queue(self.now),
-            Egress::Hop(hop) => self.hops[hop.index()].queue(),
-            Egress::Radio(port) => self.radio_queue(port),
-        }
+        queued > buffer
     }
 
     #[cold]
-    pub(super) fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
-        let packet = self.parcels.take(key);
-        self.drop_packet(node, cause, &packet);
-        self.datagram_gone(&packet);
-    }
-
-    #[inline]
-    pub(super) fn on_pipe_arrival(&mut self, id: PipeId) {
-        let pipe = &mut self.pipes[id.index()];
-        let (at, link) = (pipe.to, pipe.link);
-        // The link was changed, and the packet comes later than was planned; there is an event for
-        // that, too.
-        if pipe.next_arrival().is_none_or(|arrival| arrival > self.now) {
-            return;
-        }
-        let Some((key, next)) = pipe.pop() else { return };
-        if let Some(next) = next {
-            self.schedule.push(next, Event::PipeArrival(id));
-        }
-        self.arrive(at, link, key);
+    fn tell_queue(&mut self, node: NodeId, link: LinkId, egress: Egress) {
+        let (links, port) = self.links.of_mut(egress);
+        let (packets, octets) = links.queue(port, self.transit.now);
+        self.transit.emit(&TraceEvent::Queue { node, link, packets, octets });
     }
 
     /// A parcel comes in at a node by an interface to this link, past the agent that watches it.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn arrive(&mut self, (node, interface): (NodeId, usize), link: LinkId, key: ParcelKey) {
-        if self.wants(crate::Interest::INTERFACES) {
-            let event = TraceEvent::InterfaceIn { node, link, packet: self.parcels[key].packet() };
-            super::tell(&mut self.observers, self.now, &event);
-        }
-        match self.nodes[node.index()].interfaces[interface].agent {
+        self.transit.trace(Interest::INTERFACES, key, |packet| TraceEvent::InterfaceIn {
+            node,
+            link,
+            packet,
+        });
+        match self.network.interface((node, interface)).agent {
             Some(agent) => self.ask_agent(agent, (node, interface), key, Side::Radio),
             None => self.process(node, key),
         }
@@ -234,23 +180,24 @@ impl World {
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {
-        let node = &mut self.nodes[id.index()];
-        if node.processing_delay.is_zero() || self.parcels[key].destination == id {
+        let delay = self.network.node(id).processing_delay;
+        if delay.is_zero() || self.transit.destination(key) == id {
             self.route(id, key, AgentId::NONE);
             return;
         }
-        let done = self.now + node.processing_delay;
-        node.processing.push_back((done, key));
-        if node.processing.len() == 1 {
-            self.schedule.push(done, Event::Processed(id));
+        let done = self.transit.now + delay;
+        let processing = &mut self.stays[id.index()].processing;
+        processing.push_back((done, key));
+        if processing.len() == 1 {
+            self.transit.schedule.push(done, Event::Processed(id));
         }
     }
 
     pub(super) fn on_processed(&mut self, id: NodeId) {
-        let node = &mut self.nodes[id.index()];
-        let Some((_, key)) = node.processing.pop_front() else { return };
-        if let Some((next, _)) = node.processing.front() {
-            self.schedule.push(*next, Event::Processed(id));
+        let processing = &mut self.stays[id.index()].processing;
+        let Some((_, key)) = processing.pop_front() else { return };
+        if let Some((next, _)) = processing.front() {
+            self.transit.schedule.push(*next, Event::Processed(id));
         }
         self.route(id, key, AgentId::NONE);
     }

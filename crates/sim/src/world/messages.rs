@@ -16,11 +16,11 @@ pub const MESSAGE_PORT: u16 = 7654;
 impl World {
     /// Sends a message of an agent's to the agents at a node.
     pub(super) fn tell_peer(&mut self, from: AgentId, peer: IpAddr, message: Bytes) {
-        let node = self.agents[from.index()].node;
+        let node = self.seats.agents[from.index()].node;
         let udp = Udp { source_port: MESSAGE_PORT, destination_port: MESSAGE_PORT };
         let ip = Ip::new(self.node_address(node), peer);
         let packet = Packet::new(ip, Transport::Udp(udp), Payload::Bytes(message));
-        if let Some(key) = self.parcels.insert(|| Some(packet))
+        if let Some(key) = self.transit.parcels.insert(|| Some(packet))
             && self.originate(node, key)
         {
             self.route(node, key, from);
@@ -30,19 +30,18 @@ impl World {
     /// Whether a parcel that has reached its destination is a message for an agent.
     pub(super) fn is_message(&self, key: ParcelKey) -> bool {
         let ours = |udp: &Udp| udp.source_port == MESSAGE_PORT && udp.destination_port == MESSAGE_PORT;
-        matches!(self.parcels[key].packet().transport(), Transport::Udp(udp) if ours(udp))
+        matches!(self.transit.parcels[key].packet().transport(), Transport::Udp(udp) if ours(udp))
     }
 
     /// Gives a message to the agents at its destination.
     pub(super) fn deliver_message(&mut self, node: NodeId, key: ParcelKey) {
-        let here = (0..self.agents.len()).filter(|agent| self.agents[*agent].node == node);
-        let here: Vec<AgentId> = here.map(AgentId::of).collect();
+        let here: Vec<AgentId> = self.seats.at(node).collect();
         if here.is_empty() {
             self.drop_parcel(node, key, DropCause::NoListener);
             return;
         }
-        self.accounts.consumed += 1;
-        let packet = self.parcels.take(key);
+        self.transit.telemetry.accounts.consumed += 1;
+        let packet = self.transit.parcels.take(key);
         let octets = packet.payload().octets();
         for id in here {
             self.call_agent(id, |agent, cx| agent.on_message(packet.ip().source, &octets, cx));

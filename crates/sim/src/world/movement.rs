@@ -23,30 +23,33 @@ impl World {
         let walkers: Vec<(StationId, Walker)> = stations
             .iter()
             .map(|&station| {
-                let node = self.station_node(wlan, station);
+                let node = self.links.cells.node(wlan, station);
                 let rng = self.stream(&format!("wlan {name} walk {}", self.node_name(node)));
-                (station, Walker::new(&model, self.wlan(wlan).position(station), self.now, rng))
+                (station, Walker::new(&model, self.wlan(wlan).position(station), self.transit.now, rng))
             })
             .collect();
-        let Some(first) = next_step(&walkers, &model, self.now) else { return };
-        self.cells[wlan.index()].wlan.expect_moves();
+        let Some(first) = next_step(&walkers, &model, self.transit.now) else { return };
+        self.links.cells.expect_moves(wlan);
         let positions = Vec::with_capacity(walkers.len());
-        self.cells[wlan.index()].movement = Some(Box::new(Movement { model, walkers, positions }));
-        self.schedule.push(first, Event::Movement(wlan));
+        if self.movements.len() <= wlan.index() {
+            self.movements.resize_with(wlan.index() + 1, || None);
+        }
+        self.movements[wlan.index()] = Some(Box::new(Movement { model, walkers, positions }));
+        self.transit.schedule.push(first, Event::Movement(wlan));
     }
 
     pub(super) fn on_movement(&mut self, wlan: WlanId) {
-        let now = self.now;
-        let Some(mut movement) = self.cells[wlan.index()].movement.take() else { return };
+        let now = self.transit.now;
+        let Some(mut movement) = self.movements[wlan.index()].take() else { return };
         let Movement { model, walkers, positions } = &mut *movement;
         positions.clear();
         let moved = walkers.iter_mut().map(|(station, walker)| (*station, walker.position(model, now)));
         positions.extend(moved);
         let next = next_step(walkers, model, now);
         self.move_stations(wlan, &movement.positions);
-        self.cells[wlan.index()].movement = Some(movement);
+        self.movements[wlan.index()] = Some(movement);
         if let Some(next) = next {
-            self.schedule.push(next, Event::Movement(wlan));
+            self.transit.schedule.push(next, Event::Movement(wlan));
         }
     }
 }

@@ -1,10 +1,8 @@
 //! The event loop, and the way to drive it from outside.
 
-use std::net::IpAddr;
-
 use lasthop_packet::{Instant, Packet};
 
-use super::{MOST_ADDRESSES, World};
+use super::World;
 use crate::config::NodeKind;
 use crate::id::{AgentId, NodeId};
 use crate::parcel::ParcelKey;
@@ -14,19 +12,14 @@ impl World {
     /// Runs until `end`, or until every flow with a size or a stop is done if that is earlier,
     /// there is one, or no flow at all, and `stop_when_done` is set.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
-        while !(stop_when_done && self.unfinished == 0 && self.has_ended()) {
-            let Some((at, event)) = self.schedule.pop_until(end) else {
-                self.now = self.now.max(end);
+        while !(stop_when_done && self.hosts.are_done()) {
+            let Some((at, event)) = self.transit.schedule.pop_until(end) else {
+                self.transit.now = self.transit.now.max(end);
                 break;
             };
-            self.now = at;
+            self.transit.now = at;
             self.handle(event);
         }
-    }
-
-    /// Whether there is nothing to wait for, where no flow with an end is left.
-    fn has_ended(&self) -> bool {
-        !self.is_endless || self.flows.is_empty()
     }
 
     /// Does everything that is due up to `at`, and sets the clock to it.
@@ -36,12 +29,12 @@ impl World {
 
     /// When something is due next.
     pub fn next_event_at(&self) -> Option<Instant> {
-        self.schedule.next_at()
+        self.transit.schedule.next_at()
     }
 
     /// Puts a packet in at an external node, as if it had come from behind it, now.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
-        if let Some(key) = self.parcels.insert(|| Some(packet))
+        if let Some(key) = self.transit.parcels.insert(|| Some(packet))
             && self.originate(node, key)
         {
             self.route(node, key, AgentId::NONE);
@@ -53,10 +46,10 @@ impl World {
     /// world remembers which end an address is behind: what an agent sends carries such addresses,
     /// too. Where packets to it have passed the agent, what it sends goes where they went.
     pub fn inject_to(&mut self, node: NodeId, destination: NodeId, packet: Packet) {
-        if !self.agents.is_empty() {
-            self.learn(packet.ip().source, node);
+        if !self.seats.agents.is_empty() {
+            self.network.learn_address(node, packet.ip().source);
         }
-        if let Some(key) = self.parcels.insert(|| Some(packet)) {
+        if let Some(key) = self.transit.parcels.insert(|| Some(packet)) {
             self.originate_to(destination, key);
             self.route(node, key, AgentId::NONE);
         }
@@ -64,24 +57,17 @@ impl World {
 
     /// Takes out what has arrived at an external node, with the times of arrival, in order.
     pub fn collect(&mut self, node: NodeId) -> Vec<(Instant, Packet)> {
-        std::mem::take(&mut self.nodes[node.index()].arrived)
-    }
-
-    fn learn(&mut self, address: IpAddr, node: NodeId) {
-        if self.addresses.len() < MOST_ADDRESSES && self.resolve(address).is_none() {
-            self.addresses.insert(address, node);
-        }
+        std::mem::take(&mut self.stays[node.index()].arrived)
     }
 
     #[inline]
     fn handle(&mut self, event: Event) {
-        self.counters.events += 1;
+        self.transit.telemetry.counters.events += 1;
         match event {
             Event::PipeArrival(pipe) => self.on_pipe_arrival(pipe),
             Event::Processed(node) => self.on_processed(node),
-            Event::FrameArrival(hop) => self.on_frame_arrival(hop),
-            Event::ExchangeOver(medium) => self.on_exchange_over(medium),
-            Event::Radio(cell) => self.on_radio(cell),
+            Event::FrameArrival(_) | Event::ExchangeOver(_) => self.on_wireless_event(event),
+            Event::Radio(_) => self.on_cell_event(event),
             Event::ConnectionDeadline(connection) => self.on_connection_deadline(connection),
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
             Event::Routing(node) => self.on_routing(node),
@@ -95,20 +81,20 @@ impl World {
     /// A packet has reached the node that it is addressed to.
     #[inline]
     pub(super) fn deliver(&mut self, node: NodeId, key: ParcelKey) {
-        match self.nodes[node.index()].kind {
+        match self.network.node(node).kind {
             NodeKind::Host => self.deliver_to_host(node, key),
             NodeKind::External => {
                 if self.is_for_routing(node, key) {
                     self.deliver_to_routing(node, key);
                     return;
                 }
-                if self.is_message(key) && self.agents.iter().any(|placed| placed.node == node) {
+                if self.is_message(key) && self.seats.at(node).next().is_some() {
                     self.deliver_message(node, key);
                     return;
                 }
-                self.accounts.consumed += 1;
-                let packet = self.parcels.take(key);
-                self.nodes[node.index()].arrived.push((self.now, packet));
+                self.transit.telemetry.accounts.consumed += 1;
+                let packet = self.transit.parcels.take(key);
+                self.stays[node.index()].arrived.push((self.transit.now, packet));
             }
             NodeKind::Router => self.deliver_otherwise(node, key),
         }

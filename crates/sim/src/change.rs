@@ -1,0 +1,51 @@
+//! Changes of a link while packets are on it.
+
+use std::time::Duration;
+
+use lasthop_packet::Probability;
+use thiserror::Error;
+
+use crate::capacity::Capacity;
+use crate::config::{Jitter, QueueLimit};
+use crate::wireless::ChannelConfig;
+
+/// Which directions of a link a change is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From its first node to its second.
+    Forward,
+    /// From its second node to its first.
+    Backward,
+    /// Both.
+    Both,
+}
+
+/// A change of a link. It is for what starts its transmission from now on, unless it says
+/// otherwise; packets stay in order.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// How fast it is.
+    Capacity(Capacity),
+    /// Propagation delay, with the jitter around it.
+    Delay(Duration, Jitter),
+    /// Loss; on a wired link, of packets that are sent into it from now on.
+    Loss(Probability),
+    /// How much may wait; what waits already stays.
+    Queue(QueueLimit),
+    /// The error process, from its good state on; always for both directions.
+    Channel(ChannelConfig),
+}
+
+/// Why a link cannot be changed so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ChangeError {
+    /// Only wireless links have channels.
+    #[error("a wired link has no channel")]
+    NoChannel,
+    /// An 802.11 cell has no such settings a link.
+    #[error("a link of an 802.11 cell cannot be changed so")]
+    Radio,
+    /// The sender would not know how long to wait.
+    #[error("a stop-and-wait link layer has no jitter, and a rate that is fixed")]
+    StopAndWait,
+}

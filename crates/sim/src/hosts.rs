@@ -1,0 +1,242 @@
+//! What is in hosts: TCP endpoints, and the flows between them with their applications.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Packet, Quotation, Transport, Udp};
+use lasthop_tcp::Connection;
+use lasthop_tcp::connection::Endpoint;
+
+use crate::flow::{Carrier, Flow, FlowOutcome, TcpOutcome, TransportOutcome};
+use crate::id::{ConnectionId, FlowId, NodeId};
+use crate::observe::{End, TraceEvent};
+use crate::parcel::ParcelKey;
+use crate::schedule::{Event, LazyTimer};
+use crate::traffic::Source;
+use crate::transit::Transit;
+
+/// Ports tell the flows of a pair of hosts apart: the sender's counts them from here, and wraps
+/// after so many.
+const FIRST_PORT: u16 = 10_000;
+const PORTS: usize = 50_000;
+/// The receiver's counts the times that the sender's wrapped.
+const FIRST_RECEIVER_PORT: u16 = 5_001;
+
+pub(crate) struct Hosts {
+    pub(crate) connections: Vec<HostedConnection>,
+    pub(crate) flows: Vec<Flow>,
+    /// By node.
+    endpoints: Vec<Endpoints>,
+    /// Flows with an end that are not done yet.
+    unfinished: usize,
+    /// Whether no flow has an end: then a run lasts until its own.
+    is_endless: bool,
+}
+
+pub(crate) struct HostedConnection {
+    pub(crate) tcp: Connection,
+    pub(crate) node: NodeId,
+    pub(crate) flow: FlowId,
+    /// Whether it is the end that sends data.
+    pub(crate) sends: bool,
+    pub(crate) timer: LazyTimer,
+}
+
+/// A node's TCP endpoints by local port, then remote port and address.
+#[derive(Default)]
+struct Endpoints {
+    by_key: BTreeMap<EndpointKey, ConnectionId>,
+    /// The one that was found last, which is most often the next one, too.
+    recent: Option<(EndpointKey, ConnectionId)>,
+}
+
+/// Local port, remote port and remote address.
+type EndpointKey = (u16, u16, IpAddr);
+
+impl HostedConnection {
+    pub(crate) const fn end(&self) -> End {
+        if self.sends { End::Sender } else { End::Receiver }
+    }
+}
+
+impl Default for Hosts {
+    fn default() -> Self {
+        Self {
+            connections: Vec::new(),
+            flows: Vec::new(),
+            endpoints: Vec::new(),
+            unfinished: 0,
+            is_endless: true,
+        }
+    }
+}
+
+impl Hosts {
+    pub(crate) fn add_flow(&mut self, flow: Flow) {
+        self.unfinished += usize::from(flow.has_end);
+        self.is_endless &= !flow.has_end;
+        self.flows.push(flow);
+    }
+
+    pub(crate) fn add_connection(
+        &mut self,
+        node: NodeId,
+        flow: FlowId,
+        tcp: Connection,
+        sends: bool,
+        (local, remote): (Endpoint, Endpoint),
+    ) -> ConnectionId {
+        let id = ConnectionId::of(self.connections.len());
+        if self.endpoints.len() <= node.index() {
+            self.endpoints.resize_with(node.index() + 1, Endpoints::default);
+        }
+        self.endpoints[node.index()].by_key.insert((local.1, remote.1, remote.0), id);
+        self.connections.push(HostedConnection { tcp, node, flow, sends, timer: LazyTimer::default() });
+        id
+    }
+
+    /// The endpoint at a node that a packet is for.
+    #[inline]
+    pub(crate) fn endpoint(&mut self, node: NodeId, packet: &Packet) -> Option<ConnectionId> {
+        let key = endpoint_key(packet)?;
+        let endpoints = self.endpoints.get_mut(node.index())?;
+        if let Some((recent, id)) = endpoints.recent
+            && recent == key
+        {
+            return Some(id);
+        }
+        let id = endpoints.by_key.get(&key).copied()?;
+        endpoints.recent = Some((key, id));
+        Some(id)
+    }
+
+    /// Whether there is nothing to wait for: each flow that has an end is done, and there is one, or
+    /// no flow at all.
+    pub(crate) fn are_done(&self) -> bool {
+        self.unfinished == 0 && (!self.is_endless || self.flows.is_empty())
+    }
+
+    /// Nothing more may be to be expected of a flow.
+    pub(crate) fn check_if_done(&mut self, id: FlowId, transit: &mut Transit) {
+        let flow = &mut self.flows[id.index()];
+        if !flow.is_done() {
+            flow.note_if_done(transit.now);
+            if flow.is_done() {
+                self.on_flow_done(id, transit);
+            }
+        }
+    }
+
+    pub(crate) fn on_flow_done(&mut self, id: FlowId, transit: &mut Transit) {
+        self.unfinished -= usize::from(self.flows[id.index()].has_end);
+        transit.emit(&TraceEvent::FlowCompleted { flow: id });
+    }
+
+    /// A packet has left the queue of a wireless interface of a node, for a transmission that takes
+    /// `time`. A source that saturates the queue puts in the next one.
+    #[inline]
+    pub(crate) fn left_queue(&mut self, node: NodeId, key: ParcelKey, time: Duration, transit: &mut Transit) {
+        if let Transport::Udp(udp) = *transit.parcels[key].packet().transport() {
+            self.datagram_left_queue(node, key, udp, time, transit);
+        }
+    }
+
+    fn datagram_left_queue(
+        &mut self,
+        node: NodeId,
+        key: ParcelKey,
+        udp: Udp,
+        time: Duration,
+        transit: &mut Transit,
+    ) {
+        let packet = transit.parcels[key].packet();
+        let Some(id) = self.flow_of_datagram(packet, udp) else { return };
+        let flow = &mut self.flows[id.index()];
+        if flow.from != node || !matches!(flow.source, Source::Bulk(_)) {
+            return;
+        }
+        let Some(datagrams) = flow.datagrams() else { return };
+        if datagrams.is_latest(packet) && !std::mem::replace(&mut datagrams.is_due, true) {
+            // A coarse clock may make nothing of the time that datagrams take: sending again at
+            // once would never end.
+            let at = transit.now.max(datagrams.last_sent + time);
+            transit.schedule.push(at, Event::FlowWrite(id));
+        }
+    }
+
+    /// A packet has left the network before its destination.
+    pub(crate) fn datagram_gone(&mut self, packet: &Packet, transit: &mut Transit) {
+        let Transport::Udp(udp) = *packet.transport() else { return };
+        let Some(id) = self.flow_of_datagram(packet, udp) else { return };
+        if let Some(datagrams) = self.flows[id.index()].datagrams() {
+            datagrams.note_gone();
+        }
+        self.check_if_done(id, transit);
+    }
+
+    /// An agent sends a packet.
+    pub(crate) fn datagram_added(&mut self, packet: &Packet) {
+        let Transport::Udp(udp) = *packet.transport() else { return };
+        let Some(id) = self.flow_of_datagram(packet, udp) else { return };
+        if let Some(datagrams) = self.flows[id.index()].datagrams() {
+            datagrams.note_added();
+        }
+    }
+
+    /// Whose datagram this is.
+    pub(crate) fn flow_of_datagram(&self, packet: &Packet, udp: Udp) -> Option<FlowId> {
+        let id = flow_of_ports(udp)?;
+        match &self.flows.get(id.index())?.carrier {
+            Carrier::Udp(datagrams) if datagrams.is_of(packet.ip(), udp) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// What became of a flow by `now`.
+    pub(crate) fn outcome(&self, id: FlowId, now: Instant) -> FlowOutcome {
+        let flow = &self.flows[id.index()];
+        let (is_udp, seconds) = (flow.sender().is_none(), flow.end(now).since(flow.start).as_secs_f64());
+        let octets = flow.octets();
+        FlowOutcome {
+            name: flow.name.clone(),
+            octets,
+            completion: flow.done_at.filter(|_| !flow.is_stopped() && !is_udp).map(|at| at.since(flow.start)),
+            goodput_bps: if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 },
+            intact: !flow.corrupted,
+            transport: match &flow.carrier {
+                Carrier::Tcp(transfer) => {
+                    let sender = &self.connections[transfer.sender.index()].tcp;
+                    let rtt_mean_s = sender.rtt().mean().map(|mean| mean.as_secs_f64());
+                    TransportOutcome::Tcp(TcpOutcome { sender: *sender.stats(), rtt_mean_s })
+                }
+                Carrier::Udp(datagrams) => TransportOutcome::Udp(datagrams.outcome()),
+            },
+        }
+    }
+}
+
+/// The sender's and the receiver's port.
+pub(crate) fn ports(id: FlowId) -> (u16, u16) {
+    (FIRST_PORT + (id.index() % PORTS) as u16, FIRST_RECEIVER_PORT + (id.index() / PORTS) as u16)
+}
+
+/// The flow that has these ports, if there is one.
+fn flow_of_ports(udp: Udp) -> Option<FlowId> {
+    let number = usize::from(udp.source_port.checked_sub(FIRST_PORT)?);
+    let wraps = usize::from(udp.destination_port.checked_sub(FIRST_RECEIVER_PORT)?);
+    (number < PORTS).then(|| FlowId::of(wraps * PORTS + number))
+}
+
+/// Which endpoint of its destination a packet is for.
+#[inline]
+fn endpoint_key(packet: &Packet) -> Option<EndpointKey> {
+    match packet.transport() {
+        Transport::Tcp(tcp) => Some((tcp.destination_port, tcp.source_port, packet.ip().source)),
+        Transport::Icmp(_) => Quotation::of(packet).map(|Quotation { flow, .. }| {
+            let (local, remote) = (flow.source, flow.destination);
+            (local.1, remote.1, remote.0)
+        }),
+        Transport::Udp(_) | Transport::Opaque { .. } => None,
+    }
+}

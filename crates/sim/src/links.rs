@@ -1,0 +1,43 @@
+//! All links at work, by their technology.
+
+use crate::cells::Cells;
+use crate::technology::{Egress, Technology};
+use crate::wired::WiredLinks;
+use crate::wireless::WirelessLinks;
+
+#[derive(Default)]
+pub(crate) struct Links {
+    pub(crate) wired: WiredLinks,
+    pub(crate) wireless: WirelessLinks,
+    pub(crate) cells: Cells,
+}
+
+impl Links {
+    /// The technology that an interface's packets leave by, and the port there.
+    pub(crate) fn of(&self, egress: Egress) -> (&dyn Technology, usize) {
+        match egress {
+            Egress::Pipe(pipe) => (&self.wired, pipe.index()),
+            Egress::Hop(hop) => (&self.wireless, hop.index()),
+            Egress::Radio(port) => (&self.cells, port.index()),
+        }
+    }
+
+    /// As [`Self::of`].
+    pub(crate) fn of_mut(&mut self, egress: Egress) -> (&mut dyn Technology, usize) {
+        match egress {
+            Egress::Pipe(pipe) => (&mut self.wired, pipe.index()),
+            Egress::Hop(hop) => (&mut self.wireless, hop.index()),
+            Egress::Radio(port) => (&mut self.cells, port.index()),
+        }
+    }
+
+    /// Each technology.
+    pub(crate) fn all(&self) -> [&dyn Technology; 3] {
+        [&self.wired, &self.wireless, &self.cells]
+    }
+
+    /// As [`Self::all`].
+    pub(crate) fn all_mut(&mut self) -> [&mut dyn Technology; 3] {
+        [&mut self.wired, &mut self.wireless, &mut self.cells]
+    }
+}

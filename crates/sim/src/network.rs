@@ -1,0 +1,205 @@
+//! Nodes, the links between them, and the ways that packets take: what stays while packets move.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lasthop_agent::LinkSenses;
+
+use crate::config::{NodeConfig, NodeKind};
+use crate::id::{AgentId, LinkId, NodeId, WlanId};
+use crate::routing::{Routes, Topology};
+use crate::technology::Egress;
+
+/// Addresses that are remembered at most: real senders may make theirs up.
+pub(crate) const MOST_ADDRESSES: usize = 65_536;
+
+#[derive(Default)]
+pub(crate) struct Network {
+    pub(crate) nodes: Vec<Node>,
+    links: Vec<Link>,
+    addresses: BTreeMap<IpAddr, NodeId>,
+    /// Computed after the last change of topology.
+    routes: Option<Routes>,
+    /// Ways given by hand, which go before the shortest: node, destination, link.
+    given_routes: Vec<(NodeId, NodeId, LinkId)>,
+    /// Nodes that look for their routes on demand, each among the stations of a cell.
+    on_demand: Vec<(NodeId, WlanId)>,
+}
+
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) kind: NodeKind,
+    pub(crate) address: IpAddr,
+    pub(crate) processing_delay: Duration,
+    /// Octets that may wait at all its interfaces together.
+    pub(crate) buffer: Option<u64>,
+    pub(crate) interfaces: Vec<Interface>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Interface {
+    pub(crate) link: LinkId,
+    pub(crate) egress: Egress,
+    /// The agent that watches it.
+    pub(crate) agent: Option<AgentId>,
+}
+
+struct Link {
+    name: String,
+    ends: (NodeId, NodeId),
+    /// By what its two interfaces are known to agents at the other end.
+    addresses: (IpAddr, IpAddr),
+    /// What an agent at its ends can see of it.
+    senses: LinkSenses,
+}
+
+impl Network {
+    pub(crate) fn add_node(&mut self, config: NodeConfig) -> NodeId {
+        let id = NodeId::of(self.nodes.len());
+        let address = config.address.unwrap_or_else(|| NodeConfig::default_address(id.index()));
+        self.addresses.entry(address).or_insert(id);
+        self.nodes.push(Node {
+            name: config.name,
+            kind: config.kind,
+            address,
+            processing_delay: config.processing_delay,
+            buffer: config.buffer,
+            interfaces: Vec::new(),
+        });
+        self.routes = None;
+        id
+    }
+
+    /// Its two interfaces are added next, that of its first node first.
+    pub(crate) fn add_link(&mut self, name: &str, ends: (NodeId, NodeId), senses: LinkSenses) -> LinkId {
+        let addresses = (self.node(ends.0).address, self.node(ends.1).address);
+        self.links.push(Link { name: name.to_owned(), ends, addresses, senses });
+        self.routes = None;
+        LinkId::of(self.links.len() - 1)
+    }
+
+    pub(crate) fn add_interface(&mut self, node: NodeId, link: LinkId, egress: Egress) {
+        self.nodes[node.index()].interfaces.push(Interface { link, egress, agent: None });
+    }
+
+    /// The interfaces that these nodes get next.
+    pub(crate) fn next_interfaces(&self, nodes: [NodeId; 2]) -> [(NodeId, usize); 2] {
+        let [first, second] = nodes.map(|node| self.node(node).interfaces.len());
+        [(nodes[0], first), (nodes[1], second + usize::from(nodes[0] == nodes[1]))]
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    #[inline]
+    pub(crate) fn interface(&self, (node, interface): (NodeId, usize)) -> &Interface {
+        &self.nodes[node.index()].interfaces[interface]
+    }
+
+    pub(crate) fn interface_mut(&mut self, (node, interface): (NodeId, usize)) -> &mut Interface {
+        &mut self.nodes[node.index()].interfaces[interface]
+    }
+
+    /// The number of a node's interface to a link.
+    pub(crate) fn interface_to(&self, node: NodeId, link: LinkId) -> Option<usize> {
+        self.node(node).interfaces.iter().position(|interface| interface.link == link)
+    }
+
+    pub(crate) fn link_name(&self, link: LinkId) -> &str {
+        &self.links[link.index()].name
+    }
+
+    pub(crate) fn link_ends(&self, link: LinkId) -> (NodeId, NodeId) {
+        self.links[link.index()].ends
+    }
+
+    pub(crate) fn senses(&self, link: LinkId) -> LinkSenses {
+        self.links[link.index()].senses
+    }
+
+    /// By what the node at the other end of an interface's link is known to agents.
+    pub(crate) fn neighbour(&self, at: (NodeId, usize)) -> IpAddr {
+        let link = &self.links[self.interface(at).link.index()];
+        if link.ends.0 == at.0 { link.addresses.1 } else { link.addresses.0 }
+    }
+
+    /// Agents at the other end of a link know this end by `address` from now on.
+    pub(crate) fn set_interface_address(&mut self, node: NodeId, link: LinkId, address: IpAddr) {
+        let Link { ends, addresses, .. } = &mut self.links[link.index()];
+        if ends.0 == node {
+            addresses.0 = address;
+        }
+        if ends.1 == node {
+            addresses.1 = address;
+        }
+    }
+
+    /// The node that has an address, or stands for it.
+    #[inline]
+    pub(crate) fn resolve(&self, address: IpAddr) -> Option<NodeId> {
+        // Addresses of our own making count the nodes.
+        if let IpAddr::V4(address) = address {
+            let number = u32::from(address) & 0x00ff_ffff;
+            let node = number.wrapping_sub(1) as usize;
+            if self.nodes.get(node).is_some_and(|node| node.address == IpAddr::V4(address)) {
+                return Some(NodeId(number - 1));
+            }
+        }
+        self.addresses.get(&address).copied()
+    }
+
+    /// Something with this address stands behind a node.
+    pub(crate) fn add_address(&mut self, node: NodeId, address: IpAddr) {
+        self.addresses.insert(address, node);
+    }
+
+    /// As [`Self::add_address`], unless the address is known, or too many are.
+    pub(crate) fn learn_address(&mut self, node: NodeId, address: IpAddr) {
+        if self.addresses.len() < MOST_ADDRESSES && self.resolve(address).is_none() {
+            self.addresses.insert(address, node);
+        }
+    }
+
+    /// Packets at a node for a destination leave by this link.
+    pub(crate) fn set_route(&mut self, node: NodeId, destination: NodeId, link: LinkId) {
+        self.given_routes.push((node, destination, link));
+        self.routes = None;
+    }
+
+    /// A node looks for its routes on demand: no table has any from it.
+    pub(crate) fn route_on_demand(&mut self, node: NodeId, cell: WlanId) {
+        self.on_demand.push((node, cell));
+        self.routes = None;
+    }
+
+    /// The interface by which packets at a node leave for a destination.
+    #[inline]
+    pub(crate) fn interface_towards(&mut self, node: NodeId, destination: NodeId) -> Option<usize> {
+        if self.routes.is_none() {
+            self.routes();
+        }
+        self.routes.as_ref()?.interface(node.index(), destination.index())
+    }
+
+    pub(crate) fn routes(&mut self) -> &Routes {
+        let Self { nodes, links, on_demand, given_routes, routes, .. } = self;
+        routes.get_or_insert_with(|| {
+            // Interfaces are added link by link, first that of a link's first node.
+            let mut topology = Topology::of(nodes.len());
+            for Link { ends: (first, second), .. } in links {
+                topology.join(first.index(), second.index());
+            }
+            for (node, cell) in on_demand {
+                topology.route_on_demand(node.index(), cell.index());
+            }
+            let mut routes = Routes::shortest(topology);
+            for (node, destination, link) in given_routes {
+                routes.set(node.index(), destination.index(), link.index());
+            }
+            routes
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! Agents in their seats: a node, with the interfaces that each watches.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_agent::{Agent, Context, LinkSenses, Outbox};
+use lasthop_packet::{Instant, Packet, Rng};
+
+use crate::id::{AgentId, NodeId};
+use crate::network::MOST_ADDRESSES;
+use crate::schedule::LazyTimer;
+
+#[derive(Default)]
+pub(crate) struct Seats {
+    pub(crate) agents: Vec<PlacedAgent>,
+    /// Lent to agents call by call.
+    pub(crate) outbox: Outbox,
+    /// How many calls of agents led to each other, without time between.
+    pub(crate) answers: u32,
+}
+
+pub(crate) struct PlacedAgent {
+    pub(crate) agent: Box<dyn Agent>,
+    pub(crate) needs: LinkSenses,
+    pub(crate) node: NodeId,
+    rng: Rng,
+    pub(crate) timer: LazyTimer,
+    /// Where packets went that passed here, by destination and source, where these are not the
+    /// model's: what the agent sends between them goes there, too.
+    ends: BTreeMap<(IpAddr, IpAddr), NodeId>,
+}
+
+impl Seats {
+    pub(crate) fn add(&mut self, node: NodeId, agent: Box<dyn Agent>, rng: Rng) {
+        let (needs, timer, ends) = (agent.needs(), LazyTimer::default(), BTreeMap::new());
+        self.agents.push(PlacedAgent { agent, needs, node, rng, timer, ends });
+    }
+
+    /// Calls an agent; `neighbour` is whom the packet or the link event in hand is from or for.
+    #[inline]
+    pub(crate) fn call<R>(
+        &mut self,
+        id: AgentId,
+        now: Instant,
+        neighbour: Option<IpAddr>,
+        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> R {
+        let placed = &mut self.agents[id.index()];
+        let cx = Context::new(now, &mut placed.rng, &mut self.outbox);
+        call(placed.agent.as_mut(), &mut cx.with_neighbour(neighbour))
+    }
+
+    pub(crate) fn at(&self, node: NodeId) -> impl Iterator<Item = AgentId> {
+        let here = self.agents.iter().enumerate().filter(move |(_, placed)| placed.node == node);
+        here.map(|(index, _)| AgentId::of(index))
+    }
+}
+
+impl PlacedAgent {
+    /// A packet between these addresses goes to the node `end`; `resolved` is where the model has
+    /// its destination. Real hosts' addresses are not the model's, and the same one may be behind
+    /// different ends, seen from different links.
+    pub(crate) fn learn_end(&mut self, between: (IpAddr, IpAddr), end: NodeId, resolved: Option<NodeId>) {
+        // Where others are known, this one is, too, or it would be taken for one of them.
+        if resolved == Some(end) && self.ends.is_empty() {
+            return;
+        }
+        if self.ends.len() < MOST_ADDRESSES || self.ends.contains_key(&between) {
+            self.ends.insert(between, end);
+        }
+    }
+
+    /// Where a packet of the agent's goes, by those that went between the same addresses, or to the
+    /// same one.
+    pub(crate) fn end(&self, packet: &Packet) -> Option<NodeId> {
+        let (destination, source) = (packet.ip().destination, packet.ip().source);
+        let first = || {
+            let mut to_it = self.ends.range((destination, IpAddr::V4(Ipv4Addr::UNSPECIFIED))..);
+            to_it.next().filter(|((to, _), _)| *to == destination)
+        };
+        self.ends.get(&(destination, source)).or_else(|| first().map(|(_, end)| end)).copied()
+    }
+}

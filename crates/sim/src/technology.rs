@@ -1,0 +1,156 @@
+//! What takes packets out of a node: the trait of link technologies, and what passes between one of
+//! them and the world.
+//!
+//! A technology has all the links of its kind. It knows each direction of a link as a *port* by its
+//! number, in the order of addition. It is a state machine: the world puts packets in
+//! ([`Technology::enqueue`]), hands over the events that it has scheduled
+//! ([`Technology::on_event`]), and carries out what comes of them ([`Technology::poll`]).
+
+use std::time::Duration;
+
+use lasthop_agent::{Fate, LinkEvent, LinkSenses};
+use lasthop_packet::{Instant, Packet};
+
+use crate::accounts::DropCause;
+use crate::change::{Change, ChangeError};
+use crate::id::{HopId, LinkId, NodeId, PipeId, PortId};
+use crate::observe::Interest;
+use crate::parcel::ParcelKey;
+use crate::schedule::Event;
+use crate::transit::Transit;
+
+/// A node, with the number of one of its interfaces.
+pub(crate) type At = (NodeId, usize);
+
+/// One direction of a link, at the node where it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Egress {
+    /// Of a wired link.
+    Pipe(PipeId),
+    /// Of a wireless link of the 1997 thesis.
+    Hop(HopId),
+    /// Of a link in an 802.11 cell.
+    Radio(PortId),
+}
+
+pub(crate) trait Technology {
+    /// A parcel goes into a port's queue.
+    fn enqueue(&mut self, port: usize, to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission;
+
+    /// A packet for which [`Admission::Departs`] was the answer goes on the air.
+    fn start(&mut self, _port: usize, _transit: &mut Transit) {}
+
+    /// Something is due that was scheduled here. What comes of it [`Self::poll`] tells.
+    fn on_event(&mut self, _event: Event, _transit: &mut Transit) {}
+
+    /// What comes of the latest event, piece by piece. Each is carried out before the next is asked
+    /// for; what agents send meanwhile is put into queues, which leads to no outputs.
+    fn poll(&mut self, _transit: &mut Transit) -> Option<Output> {
+        None
+    }
+
+    /// Whether a packet that is sent now would have to wait for its transmission.
+    fn would_wait(&self, port: usize, now: Instant) -> bool;
+
+    /// Packets and octets that wait in a port's queue.
+    fn queue(&mut self, port: usize, now: Instant) -> (usize, u64);
+
+    /// Whether a port's queue is its own, or it is the first of those that share one.
+    fn owns_queue(&self, _port: usize) -> bool {
+        true
+    }
+
+    /// Whether a broadcast of the node leaves by this port.
+    fn broadcasts(&self, _port: usize) -> bool {
+        false
+    }
+
+    /// What waits in a port's queue, taken out of it, because its receiver is out of reach.
+    fn withdraw(&mut self, _port: usize) -> Vec<ParcelKey> {
+        Vec::new()
+    }
+
+    /// From now on an agent watches the interface of a port, and needs these senses.
+    fn watch(&mut self, _port: usize, _needs: LinkSenses) {}
+
+    /// From now on observers have these interests.
+    fn observe(&mut self, _interests: Interest) {}
+
+    /// Brings to the present what is only computed when it is looked at, so that the trace of it is
+    /// complete.
+    fn catch_up(&mut self, _transit: &mut Transit) {}
+
+    /// Parcels that are copies of a packet which is counted elsewhere.
+    fn doubled(&self) -> usize {
+        0
+    }
+
+    /// Whether a port can be changed so. No other change makes this one impossible.
+    fn can_change(&self, port: usize, change: &Change) -> Result<(), ChangeError>;
+
+    /// Changes a port, if that [can be](Self::can_change).
+    fn change(&mut self, port: usize, change: &Change, transit: &mut Transit);
+}
+
+/// For whom a packet leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addressee {
+    /// The node at the other end.
+    Peer,
+    /// Every station that hears the transmission ([`Technology::broadcasts`]).
+    Everyone,
+}
+
+/// What becomes of a packet that is put into a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It waits, or is on its way.
+    Queued,
+    /// It is at the head of the queue and goes on the air: when the world has told those who want to
+    /// know, it calls [`Technology::start`]. The transmission takes this time; zero where that is
+    /// not known yet.
+    Departs(Duration),
+    /// It does not go.
+    Dropped(DropCause),
+}
+
+/// Something that came of an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output {
+    /// A parcel has reached the other end of a link.
+    Arrived { at: At, link: LinkId, key: ParcelKey },
+    /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
+    /// one.
+    Heard { node: NodeId, link: Option<LinkId>, key: ParcelKey },
+    /// A parcel leaves the queue and goes on the air, as with [`Admission::Departs`], but starts by
+    /// itself. A broadcast is at no interface.
+    Departs { node: NodeId, interface: Option<usize>, key: ParcelKey, time: Duration },
+    /// The sender has learned what became of one transmission of a frame.
+    Attempt { at: At, key: ParcelKey, transmission: u32, began: Instant, is_confirmed: bool },
+    /// The sender has learned more of a frame's fate.
+    Fate { at: At, link: LinkId, key: ParcelKey, fate: FrameFate },
+    /// A frame to a neighbour was given up; with the parcel in it, if that did not arrive.
+    NeighbourLost { node: NodeId, neighbour: NodeId, key: Option<ParcelKey> },
+    /// The frame that was given up is done with. What waits for the same neighbour could look for
+    /// another way.
+    LinkBroken { at: At },
+    /// A parcel is lost.
+    Lost { node: NodeId, key: ParcelKey, cause: DropCause },
+}
+
+/// What [`LinkEvent::Frame`] says of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameFate {
+    pub(crate) fate: Fate,
+    pub(crate) transmissions: u32,
+    pub(crate) queueing: Duration,
+    pub(crate) access: Option<Duration>,
+    pub(crate) air_time: Duration,
+}
+
+impl FrameFate {
+    pub(crate) const fn event(self, packet: &Packet) -> LinkEvent<'_> {
+        let Self { fate, transmissions, queueing, access, air_time } = self;
+        LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a run shows of itself: events for observers, and what is counted whether or not anybody
+//! observes.
+
+use lasthop_agent::Tally;
+use lasthop_agent::counter::REPORTS;
+use lasthop_packet::{Instant, Packet};
+
+use crate::accounts::{Accounts, DropCause};
+use crate::counters::Counters;
+use crate::id::NodeId;
+use crate::observe::{Interest, Observer, TraceEvent};
+
+pub(crate) struct Telemetry {
+    observers: Vec<Box<dyn Observer>>,
+    interest: Interest,
+    pub(crate) accounts: Accounts,
+    pub(crate) counters: Counters,
+    /// What agents reported.
+    pub(crate) reported: Tally,
+}
+
+impl Telemetry {
+    pub(crate) fn new() -> Self {
+        Self {
+            observers: Vec::new(),
+            interest: Interest::empty(),
+            accounts: Accounts::default(),
+            counters: Counters::default(),
+            reported: Tally::of_any(REPORTS),
+        }
+    }
+
+    pub(crate) fn add(&mut self, observer: Box<dyn Observer>) {
+        self.interest |= observer.interest();
+        self.observers.push(observer);
+    }
+
+    pub(crate) fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
+        self.interest = Interest::empty();
+        std::mem::take(&mut self.observers)
+    }
+
+    /// What any observer wants to know.
+    pub(crate) const fn interests(&self) -> Interest {
+        self.interest
+    }
+
+    /// Whether an observer wants events of one of these kinds.
+    #[inline]
+    pub(crate) const fn wants(&self, kinds: Interest) -> bool {
+        self.interest.intersects(kinds)
+    }
+
+    #[inline]
+    pub(crate) fn emit(&mut self, now: Instant, event: &TraceEvent<'_>) {
+        if self.interest.intersects(event.kind()) {
+            self.tell(now, event);
+        }
+    }
+
+    fn tell(&mut self, now: Instant, event: &TraceEvent<'_>) {
+        for observer in &mut self.observers {
+            if observer.interest().intersects(event.kind()) {
+                observer.on_event(now, event);
+            }
+        }
+    }
+
+    pub(crate) fn count_drop(&mut self, now: Instant, node: NodeId, cause: DropCause, packet: &Packet) {
+        *self.accounts.dropped.entry(cause).or_default() += 1;
+        self.emit(now, &TraceEvent::Dropped { node, cause, packet });
+    }
+}

@@ -1,0 +1,95 @@
+//! Wired links as a technology.
+
+use super::pipe::{Pipe, Sent};
+use crate::accounts::DropCause;
+use crate::change::{Change, ChangeError};
+use crate::id::PipeId;
+use crate::parcel::ParcelKey;
+use crate::schedule::Event;
+use crate::technology::{Addressee, Admission, Output, Technology};
+use crate::transit::Transit;
+use lasthop_packet::Instant;
+
+/// All wired links, by direction.
+#[derive(Default)]
+pub(crate) struct WiredLinks {
+    pipes: Vec<Pipe>,
+}
+
+impl WiredLinks {
+    pub(crate) fn add(&mut self, pipe: Pipe) -> PipeId {
+        self.pipes.push(pipe);
+        PipeId::of(self.pipes.len() - 1)
+    }
+
+    pub(crate) fn pipe(&mut self, id: PipeId) -> &mut Pipe {
+        &mut self.pipes[id.index()]
+    }
+
+    /// As [`Technology::enqueue`], for the event loop's own way.
+    #[inline]
+    pub(crate) fn send(&mut self, id: PipeId, key: ParcelKey, transit: &mut Transit) -> Admission {
+        let len = transit.parcels[key].len();
+        match self.pipes[id.index()].push(key, len, transit.now) {
+            Sent::Arrives(None) => Admission::Queued,
+            Sent::Arrives(Some(arrival)) => {
+                transit.schedule.push(arrival, Event::PipeArrival(id));
+                Admission::Queued
+            }
+            Sent::Full => Admission::Dropped(DropCause::QueueFull),
+            Sent::Lost => Admission::Dropped(DropCause::WiredLoss),
+        }
+    }
+
+    /// The first packet in a pipe reaches its end. Its arrival is the only thing that comes of an
+    /// event, so that the event loop need not ask [`Technology::poll`].
+    #[inline]
+    pub(crate) fn arrive(&mut self, id: PipeId, transit: &mut Transit) -> Option<Output> {
+        let pipe = &mut self.pipes[id.index()];
+        let (at, link) = (pipe.to, pipe.link);
+        // The link was changed, and the packet comes later than was planned; there is an event for
+        // that, too.
+        if pipe.next_arrival().is_none_or(|arrival| arrival > transit.now) {
+            return None;
+        }
+        let (key, next) = pipe.pop()?;
+        if let Some(next) = next {
+            transit.schedule.push(next, Event::PipeArrival(id));
+        }
+        Some(Output::Arrived { at, link, key })
+    }
+}
+
+impl Technology for WiredLinks {
+    fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
+        self.send(PipeId::of(port), key, transit)
+    }
+
+    fn would_wait(&self, port: usize, now: Instant) -> bool {
+        self.pipes[port].is_busy(now)
+    }
+
+    fn queue(&mut self, port: usize, now: Instant) -> (usize, u64) {
+        self.pipes[port].queue(now)
+    }
+
+    fn can_change(&self, _port: usize, change: &Change) -> Result<(), ChangeError> {
+        if matches!(change, Change::Channel(_)) { Err(ChangeError::NoChannel) } else { Ok(()) }
+    }
+
+    fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {
+        let pipe = &mut self.pipes[port];
+        let (expected, now) = (pipe.next_arrival(), transit.now);
+        match change {
+            Change::Capacity(capacity) => pipe.set_capacity(capacity, now),
+            Change::Delay(delay, jitter) => pipe.set_delay(*delay, *jitter, now),
+            Change::Loss(loss) => pipe.set_loss(*loss),
+            Change::Queue(limit) => pipe.set_limit(*limit),
+            Change::Channel(_) => {}
+        }
+        // The event that was scheduled finds nothing to do unless it comes at the right time.
+        if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {
+            transit.schedule.push(next, Event::PipeArrival(PipeId::of(port)));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Adding links: what a kind of link needs to begin.
+
+use lasthop_packet::{Instant, Rng};
+
+use super::World;
+use crate::cells::RadioUse;
+use crate::config::{WiredConfig, WirelessConfig};
+use crate::id::{LinkId, MediumId, NodeId, StationId, WlanId};
+use crate::technology::Egress;
+use crate::wifi::{ErrorConfig, Position, StationConfig, Wlan, WlanConfig};
+use crate::wired::Pipe;
+use crate::wireless::{Channel, Hop};
+
+impl World {
+    /// Joins two nodes by a wired link.
+    pub fn add_wired_link(&mut self, first: NodeId, second: NodeId, config: &WiredConfig) -> LinkId {
+        let link = self.network.add_link(&config.name, (first, second), WiredConfig::SENSES);
+        let [first, second] = self.network.next_interfaces([first, second]);
+        for (from, to, direction, name) in
+            [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
+        {
+            let rng = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
+            let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
+            let delay = (config.delay, config.jitter);
+            let pipe = Pipe::new(link, to, direction, delay, config.clock, [rng, jitter]);
+            let pipe = self.links.wired.add(pipe);
+            self.network.add_interface(from.0, link, Egress::Pipe(pipe));
+        }
+        link
+    }
+
+    /// Adds a medium for wireless links to share.
+    pub fn add_medium(&mut self) -> MediumId {
+        self.links.wireless.add_medium()
+    }
+
+    /// Joins two nodes by a wireless link.
+    pub fn add_wireless_link(&mut self, first: NodeId, second: NodeId, config: &WirelessConfig) -> LinkId {
+        let link = self.network.add_link(&config.name, (first, second), config.senses());
+        let [first, second] = self.network.next_interfaces([first, second]);
+        let sojourns = self.link_stream(config.seed, &format!("link {} stays", config.name));
+        let losses = self.link_stream(config.seed, &format!("link {} losses", config.name));
+        let channel = Channel::new(config.channel.clone(), Instant::ZERO, sojourns, losses);
+        let channel = self.links.wireless.add_channel(link, channel);
+        for (from, to, direction, name) in
+            [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
+        {
+            let medium = config.medium.unwrap_or_else(|| self.add_medium());
+            let losses = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
+            let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
+            let hop = self.links.wireless.add_hop(Hop::new(
+                link,
+                (from, to),
+                medium,
+                channel,
+                direction,
+                (config.delay, config.jitter),
+                config.clock,
+                config.link_layer,
+                [losses, jitter],
+            ));
+            self.network.add_interface(from.0, link, Egress::Hop(hop));
+        }
+        link
+    }
+
+    /// Adds an 802.11 cell. Its name is that of its streams of randomness.
+    pub fn add_wlan(&mut self, name: &str, config: WlanConfig) -> WlanId {
+        let seed = self.stream(&format!("wlan {name}")).next_u64();
+        self.links.cells.add(Wlan::new(config, seed), self.transit.telemetry.interests())
+    }
+
+    /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station
+    /// like any other here: what makes it one is that the links of the others lead to it.
+    pub fn add_station(&mut self, wlan: WlanId, node: NodeId, config: &StationConfig) -> StationId {
+        self.links.cells.add_station(wlan, node, config)
+    }
+
+    /// Joins two stations' nodes by a link over the air. In an infrastructure network there is one
+    /// between the access point and each station, so that stations reach each other through it; in
+    /// an ad hoc network one between each pair that may talk.
+    pub fn add_radio_link(
+        &mut self,
+        name: &str,
+        wlan: WlanId,
+        first: StationId,
+        second: StationId,
+    ) -> LinkId {
+        let ends = (self.links.cells.node(wlan, first), self.links.cells.node(wlan, second));
+        let link = self.network.add_link(name, ends, WlanConfig::SENSES);
+        let interfaces = self.network.next_interfaces([ends.0, ends.1]);
+        for ((node, interface), stations) in interfaces.into_iter().zip([(first, second), (second, first)]) {
+            let port = self.links.cells.add_port(link, wlan, stations, interface);
+            self.network.add_interface(node, link, Egress::Radio(port));
+        }
+        link
+    }
+
+    /// Gives one direction of a link in a cell an error process of its own.
+    pub fn set_radio_errors(&mut self, wlan: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
+        self.links.cells.set_errors(wlan, from, to, config);
+    }
+
+    /// Stations of a cell are at other places from now on.
+    pub fn move_stations(&mut self, wlan: WlanId, positions: &[(StationId, Position)]) {
+        self.links.cells.move_stations(wlan, positions, &mut self.transit);
+    }
+
+    /// A cell as it stands.
+    pub fn wlan(&self, wlan: WlanId) -> &Wlan {
+        self.links.cells.wlan(wlan)
+    }
+
+    /// What a station has had of the air so far.
+    pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
+        self.links.cells.radio_use(wlan, station)
+    }
+
+    /// A stream of a link that may have a seed of its own.
+    fn link_stream(&self, own_seed: Option<u64>, name: &str) -> Rng {
+        Rng::named(own_seed.unwrap_or(self.seed), name)
+    }
+}

@@ -1,0 +1,72 @@
+//! What technologies tell: arrivals go on, fates go to agents and observers.
+
+use std::time::Duration;
+
+use lasthop_agent::LinkEvent;
+
+use super::World;
+use crate::id::{NodeId, PipeId};
+use crate::observe::{Interest, TraceEvent};
+use crate::parcel::ParcelKey;
+use crate::schedule::Event;
+use crate::technology::{Output, Technology};
+
+impl World {
+    // The event loop's own way.
+    #[inline]
+    pub(super) fn on_pipe_arrival(&mut self, pipe: PipeId) {
+        if let Some(Output::Arrived { at, link, key }) = self.links.wired.arrive(pipe, &mut self.transit) {
+            self.arrive(at, link, key);
+        }
+    }
+
+    // Apart from the event loop, whose own way is the wired one.
+    #[inline(never)]
+    pub(super) fn on_wireless_event(&mut self, event: Event) {
+        self.links.wireless.on_event(event, &mut self.transit);
+        while let Some(output) = self.links.wireless.poll(&mut self.transit) {
+            self.carry_out(output);
+        }
+    }
+
+    // Apart from the event loop, whose own way is the wired one.
+    #[inline(never)]
+    pub(super) fn on_cell_event(&mut self, event: Event) {
+        self.links.cells.on_event(event, &mut self.transit);
+        while let Some(output) = self.links.cells.poll(&mut self.transit) {
+            self.carry_out(output);
+        }
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Arrived { at, link, key } => self.arrive(at, link, key),
+            Output::Heard { node, link, key } => self.hear_broadcast(node, link, key),
+            Output::Departs { node, interface, key, time } => self.depart(node, interface, key, time),
+            Output::Attempt { at, key, transmission, began, is_confirmed } => {
+                self.tell_agent(at, key, |packet| LinkEvent::Attempt {
+                    packet,
+                    transmission,
+                    began,
+                    is_confirmed,
+                });
+            }
+            Output::Fate { at, link, key, fate } => {
+                self.transit.trace(Interest::FATES, key, |packet| TraceEvent::FrameFate {
+                    link,
+                    from: at.0,
+                    event: fate.event(packet),
+                });
+                self.tell_agent(at, key, |packet| fate.event(packet));
+            }
+            Output::NeighbourLost { node, neighbour, key } => self.on_neighbour_lost(node, neighbour, key),
+            Output::LinkBroken { at } => self.on_link_broken(at),
+            Output::Lost { node, key, cause } => self.drop_parcel(node, key, cause),
+        }
+    }
+
+    /// A packet leaves the queue of an interface, and goes on the air.
+    pub(super) fn depart(&mut self, node: NodeId, _interface: Option<usize>, key: ParcelKey, time: Duration) {
+        self.hosts.left_queue(node, key, time, &mut self.transit);
+    }
+}
