@@ -185,8 +185,7 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
     let mut delivered = 0_u64;
     while let Some(now) = wlan.next_event_at().filter(|now| *now <= end) {
         wlan.on_event(now);
-        let mut outputs = wlan.take_outputs();
-        for output in outputs.drain(..) {
+        while let Some(output) = wlan.poll() {
             match output {
                 Output::Delivered { .. } => delivered += u64::from(now > start),
                 Output::Fate { from, fate, .. } => {
@@ -197,7 +196,6 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
                 Output::Attempt { .. } => {}
             }
         }
-        wlan.give_back(outputs);
     }
     delivered as f64 * f64::from(octets) * 8.0 / end.since(start).as_secs_f64()
 }

@@ -330,7 +330,8 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
     ];
     let aodv = world.aodv_counters();
     let broadcasts = [("packets_broadcast", accounts.broadcast), ("broadcasts_heard", accounts.heard)];
-    let counted = world.counters().iter().chain(world.reported().iter());
+    let counters = world.counters();
+    let counted = counters.iter().chain(world.reported().iter());
     let counted = counted.chain(aodv.iter().flat_map(AodvCounters::iter));
     let counted = counted.map(|(counter, count)| (counter.name, count)).chain(packets);
     let counted = counted.chain(aodv.iter().flat_map(|_| broadcasts));

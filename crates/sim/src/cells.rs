@@ -7,33 +7,33 @@
 mod outputs;
 mod station;
 
-use std::collections::VecDeque;
-use std::time::Duration;
-
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
 
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
+use crate::counters::Counters;
 use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
 use crate::observe::Interest;
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
-use crate::wifi::{ErrorConfig, MacFrame, Position, Receiver, StationConfig, Wlan, WlanCounters};
+use crate::wifi::{ErrorConfig, MacFrame, Position, Receiver, StationConfig, Wlan};
 
-use outputs::Step;
+use outputs::{Rest, Sent};
 use station::Radio;
 pub use station::RadioUse;
 
 /// All cells.
 #[derive(Default)]
 pub(crate) struct Cells {
-    cells: Vec<Cell>,
+    all: Vec<Cell>,
     ports: Vec<Port>,
-    /// What is still to be done after an event.
-    steps: VecDeque<Step>,
+    /// The cell whose event is being passed on.
+    current: Option<WlanId>,
+    /// What still follows from the fate that it told last.
+    rest: Option<(Rest, Sent)>,
 }
 
 /// A cell, and which nodes its stations belong to.
@@ -43,8 +43,6 @@ struct Cell {
     has_attentive_agent: bool,
     timer: LazyTimer,
     stations: Vec<Radio>,
-    /// What was counted when the counts were last passed on.
-    counted: WlanCounters,
 }
 
 /// One direction of a link in a cell.
@@ -64,18 +62,17 @@ struct Port {
 impl Cells {
     pub(crate) fn add(&mut self, mut wlan: Wlan, interests: Interest) -> WlanId {
         wlan.tell_attempts(interests.contains(Interest::FRAMES));
-        self.cells.push(Cell {
+        self.all.push(Cell {
             wlan,
             has_attentive_agent: false,
             timer: LazyTimer::default(),
             stations: Vec::new(),
-            counted: WlanCounters::default(),
         });
-        WlanId::of(self.cells.len() - 1)
+        WlanId::of(self.all.len() - 1)
     }
 
     pub(crate) fn add_station(&mut self, id: WlanId, node: NodeId, config: &StationConfig) -> StationId {
-        let cell = &mut self.cells[id.index()];
+        let cell = &mut self.all[id.index()];
         cell.stations.push(Radio::new(node));
         cell.wlan.add_station(config)
     }
@@ -89,18 +86,18 @@ impl Cells {
         interface: usize,
     ) -> PortId {
         let port = PortId::of(self.ports.len());
-        let radio = &mut self.cells[cell.index()].stations[from.index()];
+        let radio = &mut self.all[cell.index()].stations[from.index()];
         let (at, is_first) = ((radio.node, interface), radio.add_port(to, port));
         self.ports.push(Port { link, cell, from, to, at, is_first, is_watched: false });
         port
     }
 
     pub(crate) fn wlan(&self, id: WlanId) -> &Wlan {
-        &self.cells[id.index()].wlan
+        &self.all[id.index()].wlan
     }
 
     pub(crate) fn node(&self, id: WlanId, station: StationId) -> NodeId {
-        self.cells[id.index()].stations[station.index()].node
+        self.all[id.index()].stations[station.index()].node
     }
 
     pub(crate) fn cell_of(&self, port: PortId) -> WlanId {
@@ -108,16 +105,16 @@ impl Cells {
     }
 
     pub(crate) fn radio_use(&self, id: WlanId, station: StationId) -> RadioUse {
-        self.cells[id.index()].stations[station.index()].used
+        self.all[id.index()].stations[station.index()].used()
     }
 
     pub(crate) fn set_errors(&mut self, id: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
-        self.cells[id.index()].wlan.set_errors(from, to, config);
+        self.all[id.index()].wlan.set_errors(from, to, config);
     }
 
     /// Stations are going to move.
     pub(crate) fn expect_moves(&mut self, id: WlanId) {
-        self.cells[id.index()].wlan.expect_moves();
+        self.all[id.index()].wlan.expect_moves();
     }
 
     pub(crate) fn move_stations(
@@ -126,18 +123,20 @@ impl Cells {
         positions: &[(StationId, Position)],
         transit: &mut Transit,
     ) {
-        let cell = &mut self.cells[id.index()];
+        let cell = &mut self.all[id.index()];
         cell.wlan.move_stations(transit.now, positions);
         cell.follow(id, transit);
     }
 
-    fn port(&self, id: WlanId, from: StationId, to: StationId) -> Option<Port> {
-        let port = self.cells[id.index()].stations[from.index()].port(to)?;
-        Some(self.ports[port.index()])
+    #[inline]
+    fn port(&self, id: WlanId, from: StationId, to: StationId) -> Option<&Port> {
+        let port = self.all[id.index()].stations[from.index()].port(to)?;
+        self.ports.get(port.index())
     }
 
     /// The port through which a frame went. A broadcast went through none.
-    fn port_of(&self, id: WlanId, from: StationId, frame: MacFrame) -> Option<Port> {
+    #[inline]
+    fn port_of(&self, id: WlanId, from: StationId, frame: MacFrame) -> Option<&Port> {
         match frame.to {
             Receiver::Station(to) => self.port(id, from, to),
             Receiver::Broadcast => None,
@@ -160,16 +159,12 @@ impl Technology for Cells {
             Addressee::Everyone => Receiver::Broadcast,
         };
         let frame = MacFrame { to, key: key.0, octets: transit.parcels[key].len() as u32 };
-        let cell = &mut self.cells[id.index()];
+        let cell = &mut self.all[id.index()];
         if !cell.wlan.enqueue(transit.now, from, frame) {
             return Admission::Dropped(DropCause::QueueFull);
         }
         cell.follow(id, transit);
-        if cell.wlan.head(from) == Some(frame) {
-            Admission::Departs(Duration::ZERO)
-        } else {
-            Admission::Queued
-        }
+        if cell.wlan.head(from) == Some(frame) { Admission::Departs } else { Admission::Queued }
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {
@@ -178,24 +173,28 @@ impl Technology for Cells {
         }
     }
 
+    #[inline]
     fn poll(&mut self, transit: &mut Transit) -> Option<Output> {
-        while let Some(step) = self.steps.pop_front() {
-            let output = self.take_step(step, transit);
+        let id = self.current?;
+        if self.rest.is_some() || self.all[id.index()].wlan.has_output() {
+            let output = self.next_output(id, transit);
             if output.is_some() {
                 return output;
             }
         }
+        self.current = None;
+        self.all[id.index()].follow(id, transit);
         None
     }
 
     fn would_wait(&self, port: usize, _now: Instant) -> bool {
         let Port { cell, from, .. } = self.ports[port];
-        self.cells[cell.index()].wlan.has_frame(from)
+        self.all[cell.index()].wlan.has_frame(from)
     }
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {
         let Port { cell, from, .. } = self.ports[port];
-        self.cells[cell.index()].wlan.waiting(from)
+        self.all[cell.index()].wlan.waiting(from)
     }
 
     fn owns_queue(&self, port: usize) -> bool {
@@ -208,14 +207,14 @@ impl Technology for Cells {
 
     fn withdraw(&mut self, port: usize) -> Vec<ParcelKey> {
         let Port { cell, from, to, .. } = self.ports[port];
-        let frames = self.cells[cell.index()].wlan.withdraw(from, to);
+        let frames = self.all[cell.index()].wlan.withdraw(from, to);
         frames.into_iter().map(|frame| ParcelKey(frame.key)).collect()
     }
 
     fn watch(&mut self, port: usize, needs: LinkSenses) {
         self.ports[port].is_watched = true;
         if needs.contains(LinkSenses::ATTEMPTS) {
-            let cell = &mut self.cells[self.ports[port].cell.index()];
+            let cell = &mut self.all[self.ports[port].cell.index()];
             cell.has_attentive_agent = true;
             cell.wlan.tell_attempts(true);
         }
@@ -223,13 +222,28 @@ impl Technology for Cells {
 
     fn observe(&mut self, interests: Interest) {
         let frames = interests.contains(Interest::FRAMES);
-        for cell in &mut self.cells {
+        for cell in &mut self.all {
             cell.wlan.tell_attempts(frames || cell.has_attentive_agent);
         }
     }
 
+    fn counters(&self) -> Counters {
+        let counted = self.all.iter().map(|cell| {
+            let counted = cell.wlan.counters();
+            Counters {
+                events: 0,
+                frames_sent: counted.attempts,
+                frames_lost: counted.failures - counted.acks_lost,
+                frames_given_up: counted.given_up,
+                link_acks_lost: counted.acks_lost,
+                duplicate_frames: counted.duplicates,
+            }
+        });
+        counted.fold(Counters::default(), Counters::plus)
+    }
+
     fn doubled(&self) -> usize {
-        self.cells.iter().flat_map(|cell| &cell.stations).filter(|radio| radio.has_copy()).count()
+        self.all.iter().flat_map(|cell| &cell.stations).filter(|radio| radio.has_copy()).count()
     }
 
     fn can_change(&self, _port: usize, _change: &Change) -> Result<(), ChangeError> {

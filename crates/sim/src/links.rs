@@ -1,7 +1,9 @@
 //! All links at work, by their technology.
 
 use crate::cells::Cells;
-use crate::technology::{Egress, Technology};
+use crate::parcel::ParcelKey;
+use crate::technology::{Addressee, Admission, Egress, Technology};
+use crate::transit::Transit;
 use crate::wired::WiredLinks;
 use crate::wireless::WirelessLinks;
 
@@ -28,6 +30,23 @@ impl Links {
             Egress::Pipe(pipe) => (&mut self.wired, pipe.index()),
             Egress::Hop(hop) => (&mut self.wireless, hop.index()),
             Egress::Radio(port) => (&mut self.cells, port.index()),
+        }
+    }
+
+    /// [`Technology::enqueue`], without a table of functions: every packet's every hop.
+    #[expect(clippy::inline_always, reason = "measured")]
+    #[inline(always)]
+    pub(crate) fn enqueue(
+        &mut self,
+        egress: Egress,
+        to: Addressee,
+        key: ParcelKey,
+        transit: &mut Transit,
+    ) -> Admission {
+        match egress {
+            Egress::Pipe(pipe) => self.wired.enqueue(pipe.index(), to, key, transit),
+            Egress::Hop(hop) => self.wireless.enqueue(hop.index(), to, key, transit),
+            Egress::Radio(port) => self.cells.enqueue(port.index(), to, key, transit),
         }
     }
 

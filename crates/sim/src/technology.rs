@@ -13,6 +13,7 @@ use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
+use crate::counters::Counters;
 use crate::id::{HopId, LinkId, NodeId, PipeId, PortId};
 use crate::observe::Interest;
 use crate::parcel::ParcelKey;
@@ -37,7 +38,7 @@ pub(crate) trait Technology {
     /// A parcel goes into a port's queue.
     fn enqueue(&mut self, port: usize, to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission;
 
-    /// A packet for which [`Admission::Departs`] was the answer goes on the air.
+    /// A packet for which [`Admission::Starts`] was the answer goes on the air.
     fn start(&mut self, _port: usize, _transit: &mut Transit) {}
 
     /// Something is due that was scheduled here. What comes of it [`Self::poll`] tells.
@@ -80,6 +81,11 @@ pub(crate) trait Technology {
     /// complete.
     fn catch_up(&mut self, _transit: &mut Transit) {}
 
+    /// What was counted here.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
     /// Parcels that are copies of a packet which is counted elsewhere.
     fn doubled(&self) -> usize {
         0
@@ -106,10 +112,11 @@ pub(crate) enum Addressee {
 pub(crate) enum Admission {
     /// It waits, or is on its way.
     Queued,
-    /// It is at the head of the queue and goes on the air: when the world has told those who want to
-    /// know, it calls [`Technology::start`]. The transmission takes this time; zero where that is
-    /// not known yet.
-    Departs(Duration),
+    /// It has left the queue and contends for the air.
+    Departs,
+    /// It has left the queue and goes on the air for this time: when the world has told those who
+    /// want to know, it calls [`Technology::start`].
+    Starts(Duration),
     /// It does not go.
     Dropped(DropCause),
 }
@@ -122,8 +129,8 @@ pub(crate) enum Output {
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
     Heard { node: NodeId, link: Option<LinkId>, key: ParcelKey },
-    /// A parcel leaves the queue and goes on the air, as with [`Admission::Departs`], but starts by
-    /// itself. A broadcast is at no interface.
+    /// A parcel has left the queue and goes on the air, for this time; zero where that is not known
+    /// yet. A broadcast is at no interface.
     Departs { node: NodeId, interface: Option<usize>, key: ParcelKey, time: Duration },
     /// The sender has learned what became of one transmission of a frame.
     Attempt { at: At, key: ParcelKey, transmission: u32, began: Instant, is_confirmed: bool },

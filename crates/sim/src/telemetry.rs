@@ -6,7 +6,6 @@ use lasthop_agent::counter::REPORTS;
 use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::{Accounts, DropCause};
-use crate::counters::Counters;
 use crate::id::NodeId;
 use crate::observe::{Interest, Observer, TraceEvent};
 
@@ -14,7 +13,8 @@ pub(crate) struct Telemetry {
     observers: Vec<Box<dyn Observer>>,
     interest: Interest,
     pub(crate) accounts: Accounts,
-    pub(crate) counters: Counters,
+    /// Events handled.
+    pub(crate) events: u64,
     /// What agents reported.
     pub(crate) reported: Tally,
 }
@@ -25,7 +25,7 @@ impl Telemetry {
             observers: Vec::new(),
             interest: Interest::empty(),
             accounts: Accounts::default(),
-            counters: Counters::default(),
+            events: 0,
             reported: Tally::of_any(REPORTS),
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a
 //! length; the caller puts frames in ([`Wlan::enqueue`]), calls [`Wlan::on_event`] when
-//! [`Wlan::next_event_at`] says so, and takes out what happened ([`Wlan::take_outputs`]).
+//! [`Wlan::next_event_at`] says so, and asks what happened ([`Wlan::poll`]).
 //!
 //! | module | what is in it |
 //! |---|---|

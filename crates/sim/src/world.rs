@@ -43,6 +43,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::parcel::ParcelKey;
 use crate::seats::Seats;
+use crate::technology::Technology;
 use crate::transit::Transit;
 
 pub use crate::cells::RadioUse;
@@ -86,8 +87,10 @@ impl World {
     }
 
     /// What was counted so far.
-    pub const fn counters(&self) -> &Counters {
-        &self.transit.telemetry.counters
+    pub fn counters(&self) -> Counters {
+        let counted = self.links.all().into_iter().map(Technology::counters);
+        let events = self.transit.telemetry.events;
+        counted.fold(Counters { events, ..Counters::default() }, Counters::plus)
     }
 
     /// What agents reported so far.

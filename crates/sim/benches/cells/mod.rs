@@ -27,13 +27,11 @@ pub fn run((mut wlan, frame): (Wlan, MacFrame), seconds: u64) -> u64 {
     let end = Instant::from_secs(seconds);
     while let Some(now) = wlan.next_event_at().filter(|now| *now <= end) {
         wlan.on_event(now);
-        let mut outputs = wlan.take_outputs();
-        for output in outputs.drain(..) {
+        while let Some(output) = wlan.poll() {
             if let Output::Fate { from, fate: Fate::Delivered | Fate::GivenUp, .. } = output {
                 wlan.enqueue(now, from, frame);
             }
         }
-        wlan.give_back(outputs);
     }
     wlan.counters().attempts
 }

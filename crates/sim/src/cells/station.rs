@@ -11,7 +11,17 @@ pub(super) struct Radio {
     /// The number of the frame at the head of its queue.
     pub(super) number: u32,
     pub(super) arrival: Arrival,
-    pub(super) used: RadioUse,
+    used: Used,
+}
+
+/// [`RadioUse`] as it is added up: times in nanoseconds.
+#[derive(Default)]
+struct Used {
+    frames: u64,
+    transmissions: u64,
+    given_up: u64,
+    air_time: u64,
+    access: u64,
 }
 
 /// What a station has had of the air so far.
@@ -41,20 +51,8 @@ pub(super) enum Arrival {
 }
 
 impl Radio {
-    pub(super) const fn new(node: NodeId) -> Self {
-        Self {
-            node,
-            ports: Vec::new(),
-            number: 0,
-            arrival: Arrival::NotYet,
-            used: RadioUse {
-                frames: 0,
-                transmissions: 0,
-                given_up: 0,
-                air_time: Duration::ZERO,
-                access: Duration::ZERO,
-            },
-        }
+    pub(super) fn new(node: NodeId) -> Self {
+        Self { node, ports: Vec::new(), number: 0, arrival: Arrival::NotYet, used: Used::default() }
     }
 
     /// Adds the port towards a station; whether it is the first of all.
@@ -69,6 +67,22 @@ impl Radio {
 
     pub(super) fn port(&self, to: StationId) -> Option<PortId> {
         self.ports.get(to.index()).copied().flatten()
+    }
+
+    /// The last fate of a frame is known; times in nanoseconds.
+    #[inline]
+    pub(super) fn note_end(&mut self, is_given_up: bool, transmissions: u32, access: u64, air_time: u64) {
+        self.used.frames += 1;
+        self.used.transmissions += u64::from(transmissions);
+        self.used.given_up += u64::from(is_given_up);
+        self.used.access += access;
+        self.used.air_time += air_time;
+    }
+
+    pub(super) const fn used(&self) -> RadioUse {
+        let Used { frames, transmissions, given_up, air_time, access } = self.used;
+        let (air_time, access) = (Duration::from_nanos(air_time), Duration::from_nanos(access));
+        RadioUse { frames, transmissions, given_up, air_time, access }
     }
 
     /// Whether the packet at the head of its queue is among the parcels twice.

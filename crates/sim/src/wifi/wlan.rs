@@ -1,5 +1,7 @@
 //! The state machine: what goes in, what comes out, when it wants to be called.
 
+use std::collections::VecDeque;
+
 use lasthop_packet::{Instant, Rng};
 
 use super::config::{MacConfig, WlanConfig};
@@ -67,7 +69,7 @@ pub struct Wlan {
     pub(crate) receivers: Vec<u32>,
     /// Stations that will transmit at a moment to come, whatever they hear.
     pub(crate) committed: u32,
-    pub(crate) outputs: Vec<Output>,
+    pub(crate) outputs: VecDeque<Output>,
     pub(crate) tells_attempts: bool,
     pub(crate) counters: WlanCounters,
 }
@@ -109,7 +111,7 @@ impl Wlan {
             due: Vec::new(),
             receivers: Vec::new(),
             committed: 0,
-            outputs: Vec::new(),
+            outputs: VecDeque::new(),
             tells_attempts: false,
             counters: WlanCounters::default(),
         }
@@ -194,18 +196,15 @@ impl Wlan {
         }
     }
 
-    /// What has happened since the last call, in order. The vector's room is used again if the
-    /// caller gives it back, emptied.
-    pub fn take_outputs(&mut self) -> Vec<Output> {
-        std::mem::take(&mut self.outputs)
+    /// Whether [`Self::poll`] has something to tell.
+    pub fn has_output(&self) -> bool {
+        !self.outputs.is_empty()
     }
 
-    /// Gives room back for outputs to come.
-    pub fn give_back(&mut self, mut room: Vec<Output>) {
-        if self.outputs.is_empty() {
-            room.clear();
-            self.outputs = room;
-        }
+    /// What has happened next.
+    #[inline]
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
     }
 
     /// What was counted so far.

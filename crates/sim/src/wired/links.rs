@@ -26,21 +26,6 @@ impl WiredLinks {
         &mut self.pipes[id.index()]
     }
 
-    /// As [`Technology::enqueue`], for the event loop's own way.
-    #[inline]
-    pub(crate) fn send(&mut self, id: PipeId, key: ParcelKey, transit: &mut Transit) -> Admission {
-        let len = transit.parcels[key].len();
-        match self.pipes[id.index()].push(key, len, transit.now) {
-            Sent::Arrives(None) => Admission::Queued,
-            Sent::Arrives(Some(arrival)) => {
-                transit.schedule.push(arrival, Event::PipeArrival(id));
-                Admission::Queued
-            }
-            Sent::Full => Admission::Dropped(DropCause::QueueFull),
-            Sent::Lost => Admission::Dropped(DropCause::WiredLoss),
-        }
-    }
-
     /// The first packet in a pipe reaches its end. Its arrival is the only thing that comes of an
     /// event, so that the event loop need not ask [`Technology::poll`].
     #[inline]
@@ -61,8 +46,18 @@ impl WiredLinks {
 }
 
 impl Technology for WiredLinks {
+    #[inline]
     fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
-        self.send(PipeId::of(port), key, transit)
+        let len = transit.parcels[key].len();
+        match self.pipes[port].push(key, len, transit.now) {
+            Sent::Arrives(None) => Admission::Queued,
+            Sent::Arrives(Some(arrival)) => {
+                transit.schedule.push(arrival, Event::PipeArrival(PipeId::of(port)));
+                Admission::Queued
+            }
+            Sent::Full => Admission::Dropped(DropCause::QueueFull),
+            Sent::Lost => Admission::Dropped(DropCause::WiredLoss),
+        }
     }
 
     fn would_wait(&self, port: usize, now: Instant) -> bool {

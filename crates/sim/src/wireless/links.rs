@@ -12,6 +12,7 @@ use super::layer::Feedback;
 use super::medium::Medium;
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
+use crate::counters::Counters;
 use crate::id::{HopId, LinkId, MediumId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
@@ -30,6 +31,7 @@ pub(crate) struct WirelessLinks {
     first_octets: BTreeMap<(Endpoint, Endpoint), Seq>,
     /// What is still to be done after an event.
     steps: VecDeque<Step>,
+    counters: Counters,
 }
 
 struct ChannelOfLink {
@@ -107,8 +109,8 @@ impl WirelessLinks {
         let (from, to, feedback) = (hop.from.0, hop.to.0, hop.layer.feedback);
         hop.sending = Some(sending);
         let Sending { number, transmissions: transmission, .. } = sending;
-        transit.telemetry.counters.frames_sent += 1;
-        transit.telemetry.counters.frames_lost += u64::from(lost);
+        self.counters.frames_sent += 1;
+        self.counters.frames_lost += u64::from(lost);
         transit.trace(Interest::FRAMES, sending.key, |packet| TraceEvent::Frame {
             link,
             from,
@@ -168,7 +170,7 @@ impl WirelessLinks {
             self.steps.push_back(Step::Put(Output::Arrived { at, link, key }));
         } else {
             // The copy never counted as a packet of its own.
-            transit.telemetry.counters.duplicate_frames += 1;
+            self.counters.duplicate_frames += 1;
             transit.parcels.remove(key);
         }
     }
@@ -183,7 +185,7 @@ impl WirelessLinks {
         let ack_time = hop.pace.clone().finish(now, ack_octets as usize).since(now);
         self.look_at_channel(channel, transit);
         if self.channels[channel].channel.loses(now + ack_time) {
-            transit.telemetry.counters.link_acks_lost += 1;
+            self.counters.link_acks_lost += 1;
             transit.emit(&TraceEvent::LinkAckLost { link, from, number });
             // The frame's transmission ended one propagation delay ago.
             let waited = timeout.saturating_sub(delay);
@@ -238,7 +240,7 @@ impl WirelessLinks {
         let flip = self.channels[channel].channel.packet_ends(id, transit.now);
         self.tell_flip(channel, flip, transit);
         if gives_up {
-            transit.telemetry.counters.frames_given_up += 1;
+            self.counters.frames_given_up += 1;
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::FrameGivenUp {
                 link,
                 from,
@@ -324,7 +326,7 @@ impl Technology for WirelessLinks {
         }
         // A medium is free only while no frame waits for it: this is the one.
         match self.claim(medium, transit.now) {
-            Some((hop, ..)) => Admission::Departs(self.hops[hop.index()].pace.exact_time(len)),
+            Some((hop, ..)) => Admission::Starts(self.hops[hop.index()].pace.exact_time(len)),
             None => Admission::Queued,
         }
     }
@@ -378,6 +380,10 @@ impl Technology for WirelessLinks {
         for channel in 0..self.channels.len() {
             self.look_at_channel(channel, transit);
         }
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
     }
 
     fn doubled(&self) -> usize {

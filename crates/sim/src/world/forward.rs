@@ -1,5 +1,7 @@
 //! The way of a packet from node to node.
 
+use std::time::Duration;
+
 use lasthop_agent::Side;
 
 use super::World;
@@ -109,25 +111,25 @@ impl World {
             link,
             packet,
         });
-        match egress {
-            // The event loop's own way.
-            Egress::Pipe(pipe) => match self.links.wired.send(pipe, key, &mut self.transit) {
-                Admission::Dropped(cause) => self.drop_parcel(at.0, key, cause),
-                Admission::Queued | Admission::Departs(_) => {}
-            },
-            Egress::Hop(_) | Egress::Radio(_) => self.enqueue_on_air(at, egress, to, key),
+        match self.links.enqueue(egress, to, key, &mut self.transit) {
+            Admission::Queued => {}
+            admission => self.on_admission(at, egress, to, key, admission),
         }
         if self.transit.wants(Interest::QUEUES) {
             self.tell_queue(at.0, link, egress);
         }
     }
 
-    fn enqueue_on_air(&mut self, at: At, egress: Egress, to: Addressee, key: ParcelKey) {
-        let (links, port) = self.links.of_mut(egress);
-        match links.enqueue(port, to, key, &mut self.transit) {
+    /// A packet did not only join a queue.
+    fn on_admission(&mut self, at: At, egress: Egress, to: Addressee, key: ParcelKey, admission: Admission) {
+        match admission {
             Admission::Queued => {}
-            Admission::Departs(time) => {
-                self.depart(at.0, (to == Addressee::Peer).then_some(at.1), key, time);
+            Admission::Departs => {
+                let interface = (to == Addressee::Peer).then_some(at.1);
+                self.depart(at.0, interface, key, Duration::ZERO);
+            }
+            Admission::Starts(time) => {
+                self.depart(at.0, Some(at.1), key, time);
                 let (links, port) = self.links.of_mut(egress);
                 links.start(port, &mut self.transit);
             }

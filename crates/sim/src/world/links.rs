@@ -38,6 +38,8 @@ impl World {
         }
     }
 
+    #[expect(clippy::inline_always, reason = "every frame; measured")]
+    #[inline(always)]
     fn carry_out(&mut self, output: Output) {
         match output {
             Output::Arrived { at, link, key } => self.arrive(at, link, key),

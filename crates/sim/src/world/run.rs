@@ -62,7 +62,7 @@ impl World {
 
     #[inline]
     fn handle(&mut self, event: Event) {
-        self.transit.telemetry.counters.events += 1;
+        self.transit.telemetry.events += 1;
         match event {
             Event::PipeArrival(pipe) => self.on_pipe_arrival(pipe),
             Event::Processed(node) => self.on_processed(node),

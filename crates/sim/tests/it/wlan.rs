@@ -124,7 +124,7 @@ fn with_errors_every_packet_arrives_once_or_is_accounted_for_and_the_same_seed_g
             site.world.advance_to(Instant::from_millis(step * 10));
             assert!(site.world.accounts().balance(), "{:?}", site.world.accounts());
         }
-        let counters = *site.world.counters();
+        let counters = site.world.counters();
         assert!(counters.frames_given_up > 10 && counters.duplicate_frames > 100, "{counters:?}");
         assert!(flows.iter().all(|flow| site.world.outcome(*flow).intact));
         let octets: Vec<u64> = flows.iter().map(|flow| site.world.outcome(*flow).octets).collect();

@@ -198,7 +198,7 @@ fn a_frame_goes_at_the_lower_of_its_ends_rates() {
         wlan.enqueue(start, from, MacFrame { to: Receiver::Station(to), key: 0, octets: 1500 });
         while let Some(now) = wlan.next_event_at() {
             wlan.on_event(now);
-            for output in wlan.take_outputs() {
+            while let Some(output) = wlan.poll() {
                 if let Output::Delivered { .. } = output {
                     assert_eq!(now.since(start), Duration::from_micros(12_480));
                 }

@@ -103,7 +103,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     let mut drive = |wlan: &mut Wlan, until: Instant| {
         while let Some(now) = wlan.next_event_at().filter(|now| *now <= until) {
             wlan.on_event(now);
-            log.extend(wlan.take_outputs().into_iter().map(|output| (now.as_nanos(), output)));
+            log.extend(std::iter::from_fn(|| wlan.poll()).map(|output| (now.as_nanos(), output)));
         }
     };
     let mut now = Instant::ZERO;

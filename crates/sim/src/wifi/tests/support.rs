@@ -66,8 +66,7 @@ impl Cell {
     pub(super) fn run(&mut self, until: Instant) {
         while let Some(now) = self.wlan.next_event_at().filter(|now| *now <= until) {
             self.wlan.on_event(now);
-            let mut outputs = self.wlan.take_outputs();
-            for output in outputs.drain(..) {
+            while let Some(output) = self.wlan.poll() {
                 if let Output::Fate { from, fate: Fate::Delivered | Fate::GivenUp, .. } = output
                     && let Some((_, frame)) = self.saturated.iter().find(|(station, _)| *station == from)
                 {
@@ -75,7 +74,6 @@ impl Cell {
                 }
                 self.log.push((now.as_nanos(), output));
             }
-            self.wlan.give_back(outputs);
         }
     }
 
