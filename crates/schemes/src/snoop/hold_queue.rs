@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::counter::{AT_BOUND, FULL};
-use lasthop_agent::{Context, Lookup, Report, Side, Verdict};
+use lasthop_agent::{Context, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Snoop;
 use super::flow::Signal;
-use super::hop::LastHop;
 use super::segmentation::{size_of_segments, take_front};
+
+pub use super::hop::Hops;
 
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
 /// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
@@ -25,9 +26,6 @@ const WITHOUT_ANSWER: Duration = Duration::from_secs(1);
 /// sender in slow start goes on doubling for a round trip after the drop, and to lose the better
 /// part of that window would cost it a time-out.
 const AT_MOST: usize = 4;
-
-/// The hops by the mobile host's address.
-pub type Hops = Lookup<IpAddr, LastHop>;
 
 impl Snoop {
     /// Lets a packet with sequence space pass, or takes it over until there is room.

@@ -29,8 +29,10 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::net::IpAddr;
 use std::time::Duration;
 
+use lasthop_agent::Lookup;
 use lasthop_packet::{FlowKey, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +59,9 @@ const LARGEST_SEGMENT: u32 = 65_535;
 
 /// No least round-trip time is longer.
 const LONGEST_LEAST: Duration = Duration::from_secs(120);
+
+/// The hops by the mobile host's address.
+pub type Hops = Lookup<IpAddr, LastHop>;
 
 /// The hop to one mobile host.
 #[derive(Debug)]
