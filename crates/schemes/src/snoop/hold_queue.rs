@@ -1,5 +1,10 @@
 //! Packets that wait for room in the local window: taken over, let go, and dropped where too many
 //! wait.
+//!
+//! With the default `held-delay` of 80 ms, a sender that halves its window keeps the hop busy where
+//! its round trip is no longer than that, and CUBIC, which takes off 30%, where it is twice as
+//! long. The delay also has to bridge the time for which a repair keeps ACKs back: at 5% loss both
+//! ways and a round trip of 54 ms, 60 ms did not always suffice.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -12,9 +12,10 @@
 //! way would swing, since the round-trip time answers a round trip late. The round-trip time of a
 //! round is that of the first packet that left in it, when the window was full.
 //!
-//! The delay aimed at is a quarter of the hop's own round-trip time, or the setting if that is
-//! longer. In the simulator, over hops of 1 to 200 Mbit/s and 1 to 30 ms, that loses nothing to 5
-//! or 8 ms, and gains much where a fast hop's queue is shorter than those.
+//! The delay aimed at is a quarter of the hop's own round-trip time, or the setting
+//! (`local-delay`) if that is longer. In the simulator, over hops of 1 to 200 Mbit/s and 1 to 30
+//! ms, the default loses nothing to 5 or 8 ms, and gains much where a fast hop's queue is shorter
+//! than those.
 //!
 //! Where no packets wait, the sender or its application limits, and the window stays as it is.
 //!
