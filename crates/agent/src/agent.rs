@@ -10,6 +10,8 @@ use crate::link::{LinkEvent, LinkSenses};
 use crate::obligation::{Obligation, Owed};
 use crate::transfer::{FlowState, ImportError, Whose};
 
+pub use crate::side::Side;
+
 /// A transport-aware state machine at the edge of a wireless hop.
 ///
 /// It has a seat: a node, with the interfaces that it watches there. These are its radio side, all
@@ -122,36 +124,6 @@ pub trait Agent: Send {
     /// ignored. What it owes of the connection is lost.
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         let _ = (connection, cx);
-    }
-}
-
-/// The two sides of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// On an access point: the wired network. On a host: its own TCP stack.
-    Core,
-    /// On an access point: the wireless hops. On a host: its network interfaces.
-    Radio,
-}
-
-impl Side {
-    /// The other side: where a packet from this side is bound for.
-    #[must_use]
-    pub const fn opposite(self) -> Self {
-        match self {
-            Self::Core => Self::Radio,
-            Self::Radio => Self::Core,
-        }
-    }
-
-    /// The connection, by its direction from the core side to the radio side, of a packet that came
-    /// from this side with this key.
-    #[must_use]
-    pub const fn connection(self, key: FlowKey) -> FlowKey {
-        match self {
-            Self::Core => key,
-            Self::Radio => key.reversed(),
-        }
     }
 }
 

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use lasthop_packet::{Instant, Packet, Rng};
 
-use crate::agent::Side;
 use crate::budget::Budget;
 use crate::bypass::Bypass;
 use crate::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, DropReason};
 use crate::report::Report;
+use crate::side::Side;
 
 /// What an agent wants sent and told, in order. Owned by the world, which empties it after each
 /// call.

@@ -3,7 +3,8 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`agent`] | [`Agent`], the trait; [`Side`], [`Verdict`] |
+//! | [`agent`] | [`Agent`], the trait; [`Verdict`] |
+//! | [`side`] | [`Side`], the core side or the radio side |
 //! | [`context`] | [`Context`], what a world hands to an agent in each call |
 //! | [`budget`] | [`Budget`], how much memory agents may take |
 //! | [`obligation`] | [`Obligation`], what would break if an agent went away |
@@ -33,12 +34,13 @@ pub mod obligation;
 pub mod packet_queue;
 pub mod report;
 pub mod segment_cache;
+pub mod side;
 pub mod slab;
 pub mod stack;
 mod timer_heap;
 pub mod transfer;
 
-pub use agent::{Agent, Deadline, Side, Verdict};
+pub use agent::{Agent, Deadline, Verdict};
 pub use budget::{Budget, Room};
 pub use bypass::{Bypass, Limits};
 pub use context::{Context, Outbox};
@@ -50,6 +52,7 @@ pub use obligation::{Obligation, Owed};
 pub use packet_queue::PacketQueue;
 pub use report::Report;
 pub use segment_cache::SegmentCache;
+pub use side::Side;
 pub use slab::{IdleList, Slab, Slot};
 pub use stack::Stack;
 pub use transfer::{FlowState, ImportError, Whose};

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use bytes::{BufMut as _, BytesMut};
 use lasthop_packet::{FlowKey, Packet};
 
-use crate::agent::{Agent, Deadline, Side, Verdict};
+use crate::agent::{Agent, Deadline, Verdict};
 use crate::context::{Context, Outbox};
 use crate::counter::AT_BOUND;
 use crate::link::{LinkEvent, LinkSenses};
 use crate::obligation::{Obligation, Owed};
 use crate::report::Report;
+use crate::side::Side;
 use crate::transfer::{FlowState, ImportError, Whose};
 
 /// A stack of agents, the one nearest to the core side first. An empty stack forwards everything

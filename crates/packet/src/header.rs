@@ -1,9 +1,13 @@
 //! Headers as plain structs, after parsing and before emission. Field names are the RFCs'.
 
-use std::net::IpAddr;
+mod options;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::seq::Seq;
-use crate::wire::Layout;
+
+pub(crate) use options::Layout;
+pub use options::{SackBlocks, TcpOptions, Timestamps};
 
 /// The IP header, version 4 (RFC 791) or 6 (RFC 8200) according to the addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +40,22 @@ impl Ip {
     /// Never: a header has octets.
     pub const fn is_empty(&self) -> bool {
         false
+    }
+
+    /// The destination; 0.0.0.0 if, against the rule, it is of the other version.
+    pub(crate) const fn destination_v4(&self) -> Ipv4Addr {
+        match self.destination {
+            IpAddr::V4(address) => address,
+            IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
+        }
+    }
+
+    /// The destination; `::` if, against the rule, it is of the other version.
+    pub(crate) const fn destination_v6(&self) -> Ipv6Addr {
+        match self.destination {
+            IpAddr::V6(address) => address,
+            IpAddr::V4(_) => Ipv6Addr::UNSPECIFIED,
+        }
     }
 }
 
@@ -71,80 +91,6 @@ impl TcpFlags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-}
-
-/// The timestamps option (RFC 7323).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamps {
-    /// `TSval`.
-    pub value: u32,
-    /// `TSecr`.
-    pub echo_reply: u32,
-}
-
-/// The blocks of a SACK option (RFC 2018): at most four, each `[left, right)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks {
-    len: u8,
-    blocks: [(Seq, Seq); 4],
-}
-
-impl SackBlocks {
-    /// No blocks.
-    pub const NONE: Self = Self { len: 0, blocks: [(Seq(0), Seq(0)); 4] };
-
-    /// Adds a block unless there are four already.
-    pub fn push(&mut self, left: Seq, right: Seq) {
-        if let Some(slot) = self.blocks.get_mut(self.len as usize) {
-            *slot = (left, right);
-            self.len += 1;
-        }
-    }
-
-    /// The blocks, in the order of the option.
-    #[inline]
-    pub fn as_slice(&self) -> &[(Seq, Seq)] {
-        &self.blocks[..self.len as usize]
-    }
-
-    /// Whether there is no block.
-    #[inline]
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-}
-
-/// The TCP options that are understood; others are kept as octets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TcpOptions {
-    /// Maximum segment size (RFC 9293, section 3.7.1).
-    pub maximum_segment_size: Option<u16>,
-    /// Window scale shift (RFC 7323, section 2).
-    pub window_scale: Option<u8>,
-    /// SACK permitted (RFC 2018, section 2).
-    pub sack_permitted: bool,
-    /// Timestamps (RFC 7323, section 3).
-    pub timestamps: Option<Timestamps>,
-    /// SACK blocks (RFC 2018, section 3).
-    pub sack: SackBlocks,
-    /// Options that are not understood, as they came, kind and length octets included, one behind
-    /// the other; no padding.
-    pub unknown: Option<Box<[u8]>>,
-}
-
-impl TcpOptions {
-    /// Octets of the options on the wire with their padding: a multiple of four, at most 40.
-    /// [`crate::wire::emit`] says how they are laid out, and what is left out where they do not
-    /// fit.
-    #[inline]
-    pub fn len(&self) -> usize {
-        Layout::of(self).len()
-    }
-
-    /// Whether there is no option.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -24,7 +24,6 @@ pub use checksum::{checksums_are_right, header_checksum_is_right, transport_chec
 pub(crate) use emit::headers;
 pub use emit::{emit, emit_for_offload};
 pub use glance::glance;
-pub(crate) use options::Layout;
 pub use parse::{ParseError, parse};
 
 /// The protocol number of ICMP (RFC 792).

@@ -86,6 +86,7 @@ mod mark;
 mod ranges;
 mod receiver;
 mod receiving;
+mod restoring;
 mod scheme;
 mod settings;
 mod shares;

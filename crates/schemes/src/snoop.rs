@@ -178,11 +178,14 @@
 
 pub mod ack_processing;
 pub mod ack_rewriting;
+mod core_side;
 pub mod duplicates;
+pub mod expectation;
 pub mod fast_path;
 pub mod flow;
 pub mod hold_queue;
 pub mod hop;
+mod lifetime;
 mod radio_side;
 pub mod rtt;
 mod scheme;
@@ -194,16 +197,13 @@ mod tests;
 mod timers;
 mod transfer;
 
-use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Budget, Bypass, Context, Deadline, FlowState, FlowTable, ImportError, Report, Room, Side, Verdict,
-    Whose,
+    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
 use flow::SnoopFlow;
-use hold_queue::Hops;
-use hop::LastHop;
+use hop::Hops;
 pub use scheme::SCHEME;
 pub use settings::Settings;
 
@@ -228,60 +228,6 @@ impl Snoop {
         Self { settings, flows, hops: Hops::new(), octets: 0, held: 0 }
     }
 
-    /// Decides what becomes of a packet from the core side.
-    fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
-        if seq != end && self.flows.peek(key).is_some_and(|flow| flow.is_another(seq, end)) {
-            self.forget(key, cx);
-        }
-        if self.flows.peek(key).is_none() && (packet.payload().is_empty() || !self.admit(key, seq, cx)) {
-            return Verdict::Forward;
-        }
-        let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
-        if packet.segment_len() == 0 {
-            // At once, whatever waits: it acknowledges data of the other direction.
-            if let Some(tcp) = packet.tcp() {
-                flow.note_timestamp(tcp);
-            }
-            return Verdict::Forward;
-        }
-        self.hold_or_pass(packet, key, cx)
-    }
-
-    /// Caches data that leaves towards the radio side.
-    fn on_leaving(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
-        let now = cx.now();
-        let Some(room) = self.charge(key, cx.budget()) else { return };
-        let Some(flow) = self.flows.peek_mut(key) else { return };
-        let was_in_flight = flow.in_flight();
-        let effect = flow.on_data(packet, &self.settings, room, now);
-        let in_flight = flow.in_flight();
-        self.charge(key, cx.budget());
-        self.count_in_flight(key, was_in_flight, in_flight);
-        if let Some(bound) = effect.at_bound {
-            cx.report(Report::of(&AT_BOUND).which(bound));
-        }
-        if effect.restart_timer || self.flows.timer(key).is_none() {
-            self.restart_timer(key, now);
-        }
-    }
-
-    /// Makes a flow; `false` if there is no room for it.
-    fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
-            self.forget(idlest, cx);
-        }
-        let admitted = self.flows.insert(key, SnoopFlow::new(&self.settings, seq), most, cx.now()).is_ok();
-        if !admitted {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
-        } else if self.settings.local_window {
-            self.hops.get_or_insert_with(key.destination.0, || LastHop::new(cx.now())).flows += 1;
-        }
-        admitted
-    }
-
     /// Brings the account of memory up to date with what a flow takes now. What it might take more.
     fn charge(&mut self, key: FlowKey, budget: Budget) -> Option<Room> {
         let flow = self.flows.peek_mut(key)?;
@@ -298,30 +244,6 @@ impl Snoop {
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             hop.in_flight = hop.in_flight - before + after;
         }
-    }
-
-    /// Forgets a flow and its cache; what it holds is sent.
-    fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        self.flush(key, cx);
-        let Some(flow) = self.flows.remove(key) else { return };
-        if flow.limits.is_some() {
-            cx.allow_bypass(Bypass { flow: key, limits: None });
-        }
-        self.octets -= flow.charged;
-        self.count_in_flight(key, flow.in_flight(), 0);
-        let host = key.destination.0;
-        if let Some(hop) = self.hops.get_mut(&host) {
-            hop.flows -= 1;
-            if hop.flows == 0 {
-                self.hops.remove(&host);
-            }
-        }
-        self.send_held(host, cx);
-    }
-
-    /// When the idlest flow is to be forgotten.
-    fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
-        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
     }
 }
 

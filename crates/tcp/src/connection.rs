@@ -1,18 +1,23 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
 mod acknowledgment;
+mod expiry;
 mod handshake;
 mod input;
+mod open;
 mod output;
 mod receive;
 mod resend;
+mod segment;
+mod state;
+mod stats;
 mod timers;
+mod window_scale;
 
 use std::net::IpAddr;
 
 use lasthop_agent::Deadline;
-use lasthop_packet::{Instant, Packet};
-use lasthop_packet::{Ip, Payload, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Payload, Seq};
 
 use crate::config::Config;
 use crate::congestion::CongestionControl;
@@ -23,54 +28,12 @@ use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
 pub(crate) use receive::ReceiveSide;
+pub use state::State;
+pub use stats::Stats;
 pub(crate) use timers::Timers;
 
 /// An address and a port.
 pub type Endpoint = (IpAddr, u16);
-
-/// The states of RFC 9293, section 3.3.2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are the RFC's, and so is what they mean")]
-pub enum State {
-    Closed,
-    Listen,
-    SynSent,
-    SynReceived,
-    Established,
-    FinWait1,
-    FinWait2,
-    CloseWait,
-    Closing,
-    LastAck,
-    TimeWait,
-}
-
-/// What a connection has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Segments sent, pure ACKs included.
-    pub segments_sent: u64,
-    /// Segments with data, SYN or FIN that were sent a second time or more often; window probes are
-    /// none.
-    pub retransmits: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Those of them that a scheme spared the window.
-    pub timeouts_spared: u64,
-    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its
-    /// place.
-    pub fast_retransmits: u64,
-    /// Retransmissions that a scheme asked for on a control message.
-    pub scheme_retransmits: u64,
-    /// Duplicate ACKs received.
-    pub duplicate_acks: u64,
-    /// ICMP messages that fitted the connection.
-    pub icmp_accepted: u64,
-    /// Octets acknowledged by the peer.
-    pub octets_acknowledged: u64,
-    /// Octets received in order.
-    pub octets_received: u64,
-}
 
 /// A TCP connection.
 ///
@@ -140,108 +103,7 @@ struct Reset {
     ack: Option<Seq>,
 }
 
-/// What is decided about a segment before it is written.
-struct Segment {
-    seq: Seq,
-    flags: TcpFlags,
-    payload: Payload,
-    /// The reserved bits of its header.
-    reserved_bits: u8,
-}
-
 impl Connection {
-    /// A connection that opens actively: its SYN is the first thing to transmit.
-    pub fn connect(config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
-        let mut connection = Self::new(config, local, remote, iss);
-        connection.state = State::SynSent;
-        connection
-    }
-
-    /// A connection that waits for a SYN from anybody; `local` is where.
-    pub fn listen(config: Config, local: Endpoint, iss: Seq) -> Self {
-        let nobody = (if local.0.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }, 0);
-        let mut connection = Self::new(config, local, nobody, iss);
-        connection.state = State::Listen;
-        connection
-    }
-
-    /// A connection that is established already, as the thesis starts it: no handshake, and both
-    /// sides know each other's options and initial window. Windows above 65,535 octets are scaled
-    /// in either direction.
-    pub fn established(
-        config: Config,
-        peer: &Config,
-        local: Endpoint,
-        remote: Endpoint,
-        iss: Seq,
-        irs: Seq,
-    ) -> Self {
-        let peer_window = output::tellable(peer.window);
-        let negotiated = Negotiated {
-            peer_shift: output::window_shift(peer.window),
-            our_shift: output::window_shift(config.window),
-            scaling: true,
-            timestamps: config.timestamps && peer.timestamps,
-            sack: config.sack && peer.sack,
-        };
-        let mss = config.mss.min(peer.mss);
-        let window = output::tellable(config.window);
-        let mut connection = Self::new(config, local, remote, iss);
-        connection.state = State::Established;
-        connection.negotiated = negotiated;
-        connection.receive.synchronize(irs, window);
-        connection.window_told_at = irs + 1;
-        connection.flight.una = iss + 1;
-        connection.flight.nxt = iss + 1;
-        connection.flight.max = iss + 1;
-        connection.flight.peer_window = peer_window;
-        connection.begin_transfer(mss);
-        connection
-    }
-
-    fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
-        config.mss = config.mss.clamp(1, 65_495);
-        config.window = config.window.max(1);
-        let flight = Flight {
-            una: iss,
-            nxt: iss,
-            max: iss,
-            peer_window: 0,
-            mss: config.mss,
-            cwnd: config.mss,
-            ssthresh: config.initial_ssthresh,
-        };
-        Self {
-            state: State::Closed,
-            local,
-            remote,
-            negotiated: Negotiated::default(),
-            flight,
-            buffer: SendBuffer::default(),
-            close_requested: false,
-            iss,
-            duplicate_acks: 0,
-            window_told_at: Seq(0),
-            unanswered: 0,
-            congestion: config.congestion.begin(),
-            recovery: config.recovery.begin(false),
-            is_recovering: false,
-            sender_extension: None,
-            retransmit: Vec::new(),
-            retransmission_goes_alone: false,
-            suspicious_acks: 0,
-            receive: ReceiveSide::new(output::tellable(config.window), config.ack_policy),
-            receiver_extension: None,
-            rtt: RttEstimator::new(config.rto),
-            timers: Timers::default(),
-            reset: None,
-            probe_window: false,
-            identification: 0,
-            stats: Stats::default(),
-            config,
-        }
-    }
-
     /// With a scheme's part of the sender.
     #[must_use]
     pub fn with_sender_extension(mut self, extension: Option<Box<dyn SenderExtension>>) -> Self {
@@ -254,15 +116,6 @@ impl Connection {
     pub fn with_receiver_extension(mut self, extension: Option<Box<dyn ReceiverExtension>>) -> Self {
         self.receiver_extension = extension;
         self
-    }
-
-    /// Both sides know each other's maximum segment size: sets what depends on it.
-    fn begin_transfer(&mut self, mss: u32) {
-        // RFC 6691: options come out of the segment's payload.
-        self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
-        self.receive.set_mss(self.flight.mss);
-        self.recovery = self.config.recovery.begin(self.negotiated.sack);
-        self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
     }
 
     /// Appends data to what is to be sent. Ignored once [`Self::close`] was called.
@@ -328,6 +181,11 @@ impl Connection {
         self.state
     }
 
+    /// Whether SYNs are still under way.
+    const fn is_handshaking(&self) -> bool {
+        matches!(self.state, State::SynSent | State::SynReceived)
+    }
+
     /// Whether the peer has closed its direction and everything before its FIN was received.
     pub const fn peer_has_closed(&self) -> bool {
         self.receive.fin_received()
@@ -366,51 +224,5 @@ impl Connection {
     /// The initial send sequence number: data begins one after it.
     pub const fn iss(&self) -> Seq {
         self.iss
-    }
-
-    /// A segment with our addresses, ports, acknowledgment and window.
-    #[inline]
-    fn segment(&mut self, segment: Segment, now: Instant) -> Packet {
-        let Segment { seq, flags, payload, reserved_bits } = segment;
-        let tcp = self.header(seq, flags, now);
-        let mut packet = self.packet(self.remote, tcp, payload);
-        if reserved_bits != 0 {
-            packet.set_tcp_reserved_bits(reserved_bits);
-        }
-        packet
-    }
-
-    #[inline]
-    fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
-        let syn = flags.has(TcpFlags::SYN);
-        Tcp {
-            source_port: self.local.1,
-            destination_port: self.remote.1,
-            seq,
-            ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
-            flags,
-            window: if syn {
-                self.receive.window_in_syn()
-            } else {
-                self.receive.advertise(self.negotiated.our_shift)
-            },
-            urgent_pointer: 0,
-            options: self.options(syn, now),
-        }
-    }
-
-    #[inline]
-    fn packet(&mut self, to: Endpoint, tcp: Tcp, payload: Payload) -> Packet {
-        let ip = self.ip(to);
-        self.identification = self.identification.wrapping_add(1);
-        self.stats.segments_sent += 1;
-        Packet::tcp_segment(ip, tcp, payload)
-    }
-
-    #[inline]
-    const fn ip(&self, to: Endpoint) -> Ip {
-        let mut ip = Ip::new(self.local.0, to.0);
-        ip.identification = self.identification;
-        ip
     }
 }

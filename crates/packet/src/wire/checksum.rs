@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use etherparse::checksum::Sum16BitWords;
 
-use super::emit::{destination_v4, destination_v6};
 use super::{PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP, parse};
 use crate::header::Ip;
 use crate::packet::{Packet, Transport};
@@ -74,8 +73,8 @@ pub(super) fn partial_checksum(ip: &Ip, protocol: u8, len: usize) -> u16 {
 fn pseudo_header(ip: &Ip, protocol: u8, len: usize) -> Sum16BitWords {
     let mut sum = Sum16BitWords::new();
     let mut sum = match ip.source {
-        IpAddr::V4(source) => sum.add_4bytes(source.octets()).add_4bytes(destination_v4(ip).octets()),
-        IpAddr::V6(source) => sum.add_16bytes(source.octets()).add_16bytes(destination_v6(ip).octets()),
+        IpAddr::V4(source) => sum.add_4bytes(source.octets()).add_4bytes(ip.destination_v4().octets()),
+        IpAddr::V6(source) => sum.add_16bytes(source.octets()).add_16bytes(ip.destination_v6().octets()),
     };
     // IPv6 has a length of 32 bits (RFC 8200, section 8.1); IPv4 has 16, which is the same sum for
     // all that fits.

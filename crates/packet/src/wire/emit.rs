@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use bytes::Bytes;
 
 use super::checksum::{internet_checksum, partial_checksum, transport_checksum};
-use super::{Layout, PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP};
-use crate::header::{Ip, Tcp};
+use super::{PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP, options};
+use crate::header::{Layout, Tcp};
 use crate::packet::{Carried, Packet, Transport};
 use crate::payload::Payload;
 
@@ -103,7 +103,7 @@ fn write_ipv4(packet: &Packet, source: Ipv4Addr, len: usize, out: &mut Vec<u8>) 
     out.extend_from_slice(&flags.to_be_bytes());
     out.extend_from_slice(&[ip.hop_limit, protocol(packet), 0, 0]);
     out.extend_from_slice(&source.octets());
-    out.extend_from_slice(&destination_v4(ip).octets());
+    out.extend_from_slice(&ip.destination_v4().octets());
     let checksum = internet_checksum(&out[start..]);
     out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
 }
@@ -115,7 +115,7 @@ fn write_ipv6(packet: &Packet, source: Ipv6Addr, behind_header: usize, out: &mut
     out.extend_from_slice(&length_field(behind_header));
     out.extend_from_slice(&[protocol(packet), ip.hop_limit]);
     out.extend_from_slice(&source.octets());
-    out.extend_from_slice(&destination_v6(ip).octets());
+    out.extend_from_slice(&ip.destination_v6().octets());
 }
 
 /// Appends the transport header with a checksum of zero; returns where in `out` the checksum
@@ -154,7 +154,7 @@ fn write_tcp(tcp: &Tcp, carried: Carried, out: &mut Vec<u8>) {
     out.extend_from_slice(&tcp.window.to_be_bytes());
     out.extend_from_slice(&[0, 0]);
     out.extend_from_slice(&tcp.urgent_pointer.to_be_bytes());
-    layout.write(&tcp.options, out);
+    options::write(layout, &tcp.options, out);
 }
 
 /// Protocol number, or next header.
@@ -171,20 +171,4 @@ fn protocol(packet: &Packet) -> u8 {
 /// A 16-bit length; 0 for what does not fit.
 fn length_field(len: usize) -> [u8; 2] {
     u16::try_from(len).unwrap_or(0).to_be_bytes()
-}
-
-/// The destination; 0.0.0.0 if, against the rule of [`Ip`], it is of the other version.
-pub(super) fn destination_v4(ip: &Ip) -> Ipv4Addr {
-    match ip.destination {
-        IpAddr::V4(address) => address,
-        IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
-    }
-}
-
-/// The destination; `::` if, against the rule of [`Ip`], it is of the other version.
-pub(super) fn destination_v6(ip: &Ip) -> Ipv6Addr {
-    match ip.destination {
-        IpAddr::V6(address) => address,
-        IpAddr::V4(_) => Ipv6Addr::UNSPECIFIED,
-    }
 }

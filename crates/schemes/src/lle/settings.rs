@@ -44,22 +44,19 @@ pub struct Settings {
     /// An ACK in data that says no more than was acknowledged already; default "raise", published
     /// "clear".
     pub piggybacked_acks: PiggybackedAcks,
-    /// The queue behind the base station's agent, in octets: the window in its ACKs is no larger
-    /// than what is free of it, so that it never overflows. "0 B", the default, leaves the
-    /// receiver's window as it is; published 75 kB (50 packets of 1500 octets, the usual limit in
-    /// ns-2; the paper has no number).
+    /// Octets of the queue behind the base station's agent: its ACKs tell no larger a window than
+    /// is free there. "0 B", the default, leaves the receiver's window as it is; published 75 kB
+    /// (50 packets of 1500 octets, the usual limit in ns-2; the paper has no number).
     #[serde(with = "Octets::<0, GIB>")]
     pub queue: usize,
-    /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: its TCP is told
-    /// of data that the hop has taken over, one segment at a time, and the agent keeps it until the
-    /// receiver acknowledges it; so many octets a connection, headers included. "0 B", the default,
-    /// for without it: the paper calls it optional.
+    /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: octets of a
+    /// connection, headers included, that the hop has taken over and the agent keeps until the
+    /// receiver acknowledges them. "0 B", the default: without it; the paper calls it optional.
     #[serde(with = "Octets::<0, GIB>")]
     pub sender_buffer: usize,
-    /// Whether a connection whose handshake went another way is taken up where it is met, with its
-    /// windows taken for unscaled: for networks in which the last hop changes while a connection
-    /// lasts. Wrong where any TCP scales its windows; default false: such connections pass
-    /// untouched.
+    /// Whether a connection whose handshake went another way is taken up with its windows taken for
+    /// unscaled, for networks in which the last hop changes; default false: such connections pass
+    /// untouched. Wrong where any TCP scales its windows.
     pub join_unscaled: bool,
     /// How long a host remembers that there was an agent at the other end of its hop, to announce
     /// itself with the next connection's first segment; default 10 min.

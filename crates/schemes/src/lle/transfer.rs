@@ -2,7 +2,7 @@
 //! in the receiver's name, what is kept for that, and what is owed to the other end.
 
 use lasthop_agent::{Agent as _, Context, FlowState, ImportError, Room, Whose};
-use lasthop_packet::{FlowKey, Packet, PacketRecord};
+use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Lle;
@@ -11,8 +11,9 @@ use super::control::SavedControl;
 use super::flow::{LleFlow, Scale};
 use super::receiver::Receiver;
 use super::receiving::SavedReceiving;
+use super::restoring::Restoring;
 use super::scheme::SCHEME;
-use crate::transfer::{export, import, segment};
+use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
@@ -29,31 +30,6 @@ struct SavedFlow {
     confirming: SavedConfirming,
     receiving: SavedReceiving,
     control: Option<SavedControl>,
-}
-
-/// Counts that come from elsewhere are cut to this: more would change nothing.
-pub(super) const MOST_COUNTED: u32 = 1 << 16;
-
-/// Where the packets of a state go: all of one connection, as long as there is room.
-pub(super) struct Restoring {
-    pub(super) connection: FlowKey,
-    /// Memory that may still be taken.
-    left: usize,
-}
-
-impl Restoring {
-    /// A segment of the connection, if it is one and there is room. `cost` is what it takes.
-    pub(super) fn segment(
-        &mut self,
-        record: PacketRecord,
-        cost: impl FnOnce(&Packet) -> usize,
-    ) -> Result<Packet, ImportError> {
-        let packet = segment(record, self.connection)?;
-        let cost = cost(&packet);
-        // What was acknowledged must not be lost: rather all of it stays where it was.
-        self.left = self.left.checked_sub(cost).ok_or(ImportError::NoRoom("octets"))?;
-        Ok(packet)
-    }
 }
 
 impl Lle {

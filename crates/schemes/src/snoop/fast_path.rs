@@ -10,7 +10,7 @@ use lasthop_agent::{Bypass, Context, Limits, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet};
 
 use super::Snoop;
-use super::duplicates::Duplicates;
+use super::expectation::Duplicates;
 use super::flow::SnoopFlow;
 use super::segmentation::size_of_segments;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lasthop_agent::{Limits, PacketQueue, Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::duplicates::Duplicates;
+use super::expectation::Duplicates;
 use super::rtt::HopRtt;
 use super::scoreboard::Scoreboard;
 use super::segmentation::{cut, is_repairable, stamp};

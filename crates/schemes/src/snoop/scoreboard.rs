@@ -13,10 +13,13 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `ranges` | pieces of sequence space, in sequence order |
+//! | `transmission` | a transmission, and the serial numbers of its octets |
 //! | `log` | transmissions in sending order |
+//! | `departure` | what leaves, for the first time or again |
 //! | `delivery` | acknowledgments, and what they prove |
 //! | `loss` | what is lost, by what was proved |
 //! | `tolerance`, `copies` | how far segments may overtake; our latest copies |
+//! | `memory` | memory that is given back |
 //!
 //! Memory: as many ranges as the flow allows, in proportion to what it caches, and at most `2 n +
 //! 16` transmissions of `n` ranges. Both give memory back when they need a quarter of it.
@@ -27,14 +30,16 @@
 
 mod copies;
 mod delivery;
+mod departure;
 mod log;
 mod loss;
+mod memory;
 mod ranges;
 #[cfg(test)]
 mod tests;
 mod tolerance;
+mod transmission;
 
-use std::collections::VecDeque;
 use std::hint::black_box;
 
 use lasthop_packet::{Instant, Seq};
@@ -42,7 +47,6 @@ use lasthop_packet::{Instant, Seq};
 use copies::Copies;
 pub use delivery::Progress;
 use log::Log;
-use loss::Doubt;
 use ranges::Ranges;
 pub use ranges::{Range, State};
 use tolerance::Tolerance;
@@ -78,6 +82,14 @@ pub struct Scoreboard {
     pub duplicates: u32,
     /// Duplicate ACKs to come that a timer's copies may cause.
     pub expected: u32,
+}
+
+/// Something was overtaken by fewer segments than are tolerated.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    since: Instant,
+    /// What was proved then.
+    proved: u64,
 }
 
 impl Scoreboard {
@@ -192,126 +204,6 @@ impl Scoreboard {
         !inside
     }
 
-    /// Notes that `[seq, end)` leaves for the first time. Only what overlaps nothing that is here
-    /// is taken in.
-    pub fn transmit(&mut self, seq: Seq, end: Seq, now: Instant, by_sender_again: bool) {
-        let at = self.ranges.first_behind(seq);
-        if !end.after(seq) || self.ranges.get(at).is_some_and(|next| next.seq.before(end)) {
-            return;
-        }
-        let serial = self.log_transmission(seq, end);
-        let range = Range {
-            seq,
-            end,
-            state: State::InFlight,
-            copies: 0,
-            by_sender: by_sender_again,
-            probed: false,
-            ambiguous: by_sender_again,
-            serial,
-            proves: serial,
-            sent: now,
-            missing_since: None,
-        };
-        self.in_flight += range.octets();
-        self.unsacked += range.octets();
-        self.ranges.insert(at, range);
-    }
-
-    /// Notes that the sender sent `[seq, end)` again and it passed: what is here of it is in flight
-    /// anew. Whether there was any. `splits` is how many more ranges there may be.
-    pub fn retransmitted_by_sender(&mut self, seq: Seq, end: Seq, now: Instant, splits: usize) -> bool {
-        let mut at = self.ranges.first_behind(seq);
-        let mut found = false;
-        while let Some(range) = self.ranges.get(at).copied().filter(|range| range.seq.before(end)) {
-            if range.seq.before(seq) && self.ranges.len() < splits {
-                self.ranges.split(at, seq);
-                at += 1;
-                continue;
-            }
-            if range.end.after(end) && self.ranges.len() < splits {
-                self.ranges.split(at, end);
-            }
-            found = true;
-            if range.state == State::Sacked {
-                self.unsack(at);
-            } else {
-                self.send_again(at, now);
-            }
-            let range = &mut self.ranges[at];
-            (range.by_sender, range.copies, range.missing_since) = (true, 0, None);
-            at += 1;
-        }
-        self.forget_copies(seq, end);
-        found
-    }
-
-    /// The sender sent `[seq, end)` again: if it arrives twice, that may be told.
-    pub fn forget_copies(&mut self, seq: Seq, end: Seq) {
-        self.copies.forget(seq, end);
-    }
-
-    /// Notes a copy of the range at `seq` that takes the place of what is lost.
-    pub fn repaired(&mut self, seq: Seq, now: Instant) {
-        let at = self.ranges.first_behind(seq);
-        let Some(range) = self.ranges.get(at).copied() else { return };
-        self.send_again(at, now);
-        let range = Range { copies: range.copies + 1, probed: false, ..self.ranges[at] };
-        self.ranges[at] = range;
-        self.copies.remember(range.seq, range.end, true);
-    }
-
-    /// Notes a copy of `[seq, end)` that a timer sent, of what may still be on its way: it has the
-    /// place of the original.
-    pub fn probed(&mut self, seq: Seq, end: Seq, now: Instant) {
-        let mut at = self.ranges.first_behind(seq);
-        while let Some(range) = self.ranges.get_mut(at).filter(|range| range.seq.before(end)) {
-            (range.probed, range.ambiguous) = (true, true);
-            range.missing_since.get_or_insert(now);
-            at += 1;
-        }
-        self.copies.remember(seq, end, false);
-    }
-
-    fn send_again(&mut self, at: usize, now: Instant) {
-        let range = self.ranges[at];
-        match range.state {
-            State::InFlight => self.in_flight -= range.octets(),
-            State::Sacked => self.unsacked += range.octets(),
-            State::Lost => {}
-        }
-        let serial = self.log_transmission(range.seq, range.end);
-        let proves = if range.state == State::Lost { serial } else { range.proves };
-        self.in_flight += range.octets();
-        self.ranges[at] = Range {
-            state: State::InFlight,
-            ambiguous: true,
-            probed: false,
-            serial,
-            proves,
-            sent: now,
-            ..range
-        };
-    }
-
-    /// The sender sent again what the receiver has, or had and has forgotten. A block that is said
-    /// again proves nothing of this transmission, nor of any other: so it gets no serial number,
-    /// and the timer looks after it.
-    fn unsack(&mut self, at: usize) {
-        let range = &mut self.ranges[at];
-        (range.state, range.ambiguous, range.probed) = (State::InFlight, true, false);
-        (range.serial, range.proves) = (ranges::NONE, ranges::NONE);
-        let octets = range.octets();
-        self.in_flight += octets;
-        self.unsacked += octets;
-    }
-
-    /// Puts a transmission into the log; its serial number.
-    fn log_transmission(&mut self, seq: Seq, end: Seq) -> u64 {
-        self.trim_log();
-        self.log.push(seq, end)
-    }
-
     /// Keeps the log in proportion to the ranges.
     fn trim_log(&mut self) {
         let Self { ranges, log, .. } = self;
@@ -333,16 +225,4 @@ impl Scoreboard {
 /// Octets of memory that room for so many ranges costs, with the log that they may lead to.
 const fn cost_of(ranges: usize) -> usize {
     if ranges == 0 { 0 } else { ranges * size_of::<Range>() + Log::most(ranges) }
-}
-
-/// Gives back what a deque needs less than a quarter of, but for as much as it holds: so it is
-/// moved once in as many steps, at most.
-fn shrink<T>(deque: &mut VecDeque<T>) {
-    /// Entries that no deque in use is worth shrinking for.
-    const LEAST: usize = 32;
-    if deque.is_empty() {
-        *deque = VecDeque::new();
-    } else if deque.capacity() > LEAST && deque.len() < deque.capacity() / 4 {
-        deque.shrink_to(2 * deque.len());
-    }
 }

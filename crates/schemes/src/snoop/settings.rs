@@ -13,10 +13,8 @@ use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, Preset, Presets, SEC
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the other settings have their defaults from; default "today". "published":
-    /// loss-detection = "duplicate-acks", timer = "published", local-window = false,
-    /// minimum-timeout = "100 ms", initial-srtt = "100 ms", initial-rttvar = "250 ms",
-    /// cached-packets = 100, cached-octets = "1 MiB".
+    /// Where the other settings have their defaults from; default "today". "published" is the
+    /// behaviour of the authors' ns-2 code; each setting with another default there names it.
     pub preset: Preset,
     /// Cached packets of one connection, 0 or more; default 4096, more than the octets allow;
     /// published 100 (snoop.h, `SNOOP_MAXWIND`). A super-packet counts as one. At the bound packets
@@ -28,15 +26,14 @@ pub struct Settings {
     /// at the world's bound on memory. Ours.
     #[serde(with = "Octets::<0, GIB>")]
     pub cached_octets: usize,
-    /// How a loss shows; default "sack".
+    /// How a loss shows; default "sack"; published "duplicate-acks".
     pub loss_detection: LossDetection,
     /// With "sack": a segment is lost once more than this many later segments were delivered before
-    /// it, 0 to 64; default 1. One that was overtaken by fewer is repaired a quarter of the hop's
-    /// round trip later (RFC 8985, section 6.2). It grows where many repairs turn out to have been
-    /// needless. 1 covers link layers that swap neighbours. Ours; `DupThresh` is 3 (RFC 6675).
+    /// it, 0 to 64; default 1, for link layers that swap neighbours. A segment that fewer have
+    /// overtaken is repaired a little later. Ours; `DupThresh` is 3 (RFC 6675).
     #[serde(with = "Count::<0, 64>")]
     pub reordering: u32,
-    /// How the local timer runs; default "hop".
+    /// How the local timer runs; default "hop"; published "published".
     pub timer: Timer,
     /// The least local time-out; default 20 ms; published 100 ms (snoop.h, `SNOOP_MIN_TIMO`;
     /// ns-default.tcl, `snoopTick_`).
@@ -58,10 +55,9 @@ pub struct Settings {
     /// "duplicate-acks": the duplicate ACKs that are expected. With "sack": duplicate ACKs, and
     /// SACK blocks above the first hole that we repair.
     pub withholding: bool,
-    /// With "sack": how long a loss is kept from the sender at most, from when it was found, beside
-    /// two round-trip times of the hop, which are in the sender's timer too; default 100 ms, half
-    /// of the least RTO of Linux (`TCP_RTO_MIN`), so that the sender hears of what we cannot repair
-    /// before its timer expires. Ours.
+    /// With "sack": how long a loss is kept from the sender at most, plus two round-trip times of
+    /// the hop; default 100 ms, half of the least RTO of Linux (`TCP_RTO_MIN`), so that the sender
+    /// hears of what we cannot repair before its timer expires. Ours.
     #[serde(with = "Time::<0, HOUR>")]
     pub longest_withholding: Duration,
     /// Whether copies carry the highest TSval that went to the receiver, or PAWS may refuse them
@@ -70,10 +66,9 @@ pub struct Settings {
     /// Whether packets wait here and not in the queue behind: it is kept short, so that a repair
     /// takes about one short round trip over the hop; default true; published false. Ours.
     pub local_window: bool,
-    /// With a local window: how long packets are to wait in the queue behind, at least; default 3
-    /// ms. On a hop whose own round trip is longer than four times that it is a quarter of the
-    /// round trip. More raises the latency of everything beside, and on a fast hop may be more than
-    /// the queue behind has room for; less idles a hop whose ACKs come in bunches.
+    /// With a local window: how long packets are to wait in the queue behind, or a quarter of the
+    /// hop's own round trip if that is longer; default 3 ms. More raises the latency of all other
+    /// traffic; less idles a hop whose ACKs come in bunches.
     #[serde(with = "Time::<0, MINUTE>")]
     pub local_delay: Duration,
     /// With a local window: its least size in segments, 2 or more; default 10, an initial window
@@ -81,12 +76,8 @@ pub struct Settings {
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
     /// With a local window: how long packets of a connection wait here before the first is dropped
-    /// to slow the sender down, and no other until it has answered; default 80 ms: a sender that
-    /// halves its window keeps the hop busy where its round trip is no longer than that, and CUBIC,
-    /// which takes off 30%, where it is twice as long. It has to bridge the time that a repair
-    /// keeps ACKs back, too: at 5% loss both ways and 54 ms, 60 ms did not always. Four times as
-    /// long is the most; what is beyond is dropped. Nobody else waits for it, as in a queue that
-    /// all share. Ours.
+    /// to slow the sender down, and no other until the sender has answered; default 80 ms. What
+    /// would wait more than four times as long is dropped. Ours.
     #[serde(with = "Time::<0, HOUR>")]
     pub held_delay: Duration,
     /// With a local window: octets of a connection that wait here at most, headers included;

@@ -22,10 +22,10 @@ use std::time::Duration;
 
 use lasthop_agent::counter::DUPLICATE_ACK;
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Budget, Outbox};
-use lasthop_packet::{Ip, Payload, Rng, SackBlocks, Tcp, Timestamps, Transport, Udp};
+use lasthop_agent::{Outbox, Report};
+use lasthop_packet::{Instant, Ip, Payload, Rng, SackBlocks, Seq, Tcp, Timestamps, Transport, Udp};
 
-use super::duplicates::Duplicates;
+use super::expectation::Duplicates;
 use super::*;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));

@@ -8,7 +8,7 @@ use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::duplicates::Duplicates;
+use super::expectation::Duplicates;
 use super::flow::{LARGEST_WINDOW, Notes, SnoopFlow, segment_octets};
 use super::hop::{HopEstimate, LastHop};
 use super::rtt::HopRtt;

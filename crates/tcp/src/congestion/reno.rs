@@ -1,6 +1,6 @@
 //! 4.3BSD Reno: slow start and congestion avoidance (Jacobson 1988; RFC 2001).
 
-use super::{AckSample, CongestionControl, Reduction};
+use super::control::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 /// Slow start by one segment an ACK up to ssthresh (included), then one segment a window.

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::{AckSample, CongestionControl, Reduction, SentSegment};
+use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
 use crate::flight::Flight;
 
 /// Fewer segments of ours in queues: room for one more.

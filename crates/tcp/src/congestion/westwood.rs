@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::{AckSample, CongestionControl, Reduction};
+use super::control::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 /// Time constant of the filter, in seconds.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq, Tcp};
 
-use super::{Connection, State, output};
+use super::segment::timestamp;
+use super::{Connection, State};
 use crate::congestion::{AckSample, CongestionControl};
 use crate::extension::DuplicateAckResponse;
 use crate::flight::Flight;
@@ -126,7 +127,7 @@ impl Connection {
     fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
         match tcp.options.timestamps {
             Some(timestamps) if self.negotiated.timestamps && timestamps.echo_reply != 0 => {
-                let age = output::timestamp(now).wrapping_sub(timestamps.echo_reply);
+                let age = timestamp(now).wrapping_sub(timestamps.echo_reply);
                 // An echo of what was never sent measures nothing.
                 if let Some(sent) = now.as_millis().checked_sub(u64::from(age)) {
                     self.rtt.sample(Instant::from_millis(sent), now);

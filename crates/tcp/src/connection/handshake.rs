@@ -3,7 +3,8 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::{Connection, Negotiated, Reset, State, output};
+use super::window_scale::window_shift;
+use super::{Connection, Negotiated, Reset, State};
 
 impl Connection {
     /// Answers a segment that belongs to no connection with a reset (RFC 9293, section 3.10.7.1).
@@ -62,7 +63,7 @@ impl Connection {
         }
         self.negotiated = Negotiated {
             peer_shift: peer_shift.map_or(0, |shift| shift.min(14)),
-            our_shift: peer_shift.map_or(0, |_| output::window_shift(self.config.window)),
+            our_shift: peer_shift.map_or(0, |_| window_shift(self.config.window)),
             scaling: peer_shift.is_some(),
             timestamps: self.config.timestamps && options.timestamps.is_some(),
             sack: self.config.sack && options.sack_permitted,

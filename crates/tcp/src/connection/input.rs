@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
 
-use super::{Connection, State};
+use super::{Connection, State, Timers};
 use crate::extension::{IcmpNotice, ReceiverControl, SenderControl, SenderExtension};
 
 impl Connection {
@@ -134,8 +134,7 @@ impl Connection {
     }
 
     pub(super) fn enter_time_wait(&mut self, now: Instant) -> State {
-        self.timers =
-            super::Timers { time_wait: Some(now + self.config.time_wait), ..super::Timers::default() };
+        self.timers = Timers { time_wait: Some(now + self.config.time_wait), ..Timers::default() };
         State::TimeWait
     }
 

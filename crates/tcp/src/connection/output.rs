@@ -1,8 +1,9 @@
 //! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
 
-use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
+use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags};
 
-use super::{Connection, Segment, State};
+use super::segment::Segment;
+use super::{Connection, State};
 use crate::congestion::SentSegment;
 use crate::extension::{OutgoingAck, ReceiverControl};
 use crate::recovery::Next;
@@ -265,10 +266,6 @@ impl Connection {
         self.flight.mss.saturating_sub(4 + 8 * blocks).max(1)
     }
 
-    const fn most_sack_blocks(&self) -> usize {
-        if self.negotiated.timestamps { 3 } else { 4 }
-    }
-
     #[inline]
     pub(super) fn data_segment(&mut self, seq: Seq, payload: Payload) -> Segment {
         let is_last = u64::from(seq - self.flight.una) + payload.len() as u64 == self.buffer.len();
@@ -291,52 +288,4 @@ impl Connection {
             State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
         )
     }
-
-    #[inline]
-    pub(super) fn options(&self, syn: bool, now: Instant) -> TcpOptions {
-        let mut options = TcpOptions::default();
-        let answering = self.state == State::SynReceived;
-        if syn {
-            options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
-            let scales = if answering { self.negotiated.scaling } else { self.offers_scaling() };
-            options.window_scale = scales.then(|| window_shift(self.config.window));
-            options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
-        }
-        if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
-            options.timestamps =
-                Some(Timestamps { value: timestamp(now), echo_reply: self.receive.ts_recent() });
-        }
-        if self.negotiated.sack && !syn {
-            options.sack = self.receive.sack_blocks(self.most_sack_blocks());
-        }
-        options
-    }
-
-    /// Whether our own SYN has the window scale option.
-    pub(super) const fn offers_scaling(&self) -> bool {
-        window_shift(self.config.window) > 0
-    }
-}
-
-/// The timestamp clock: milliseconds, from 1 on so that an echo of 0 means none.
-#[inline]
-pub(super) const fn timestamp(now: Instant) -> u32 {
-    (now.as_millis() as u32).wrapping_add(1)
-}
-
-/// The smallest shift with which a window field can tell this window (RFC 7323, section 2); at most
-/// 14.
-pub(super) const fn window_shift(window: u32) -> u8 {
-    let mut shift = 0;
-    while shift < 14 && window >> shift > u16::MAX as u32 {
-        shift += 1;
-    }
-    shift
-}
-
-/// The largest window up to this one that a scaled window field can tell exactly.
-pub(super) const fn tellable(window: u32) -> u32 {
-    let shift = window_shift(window);
-    let field = window >> shift;
-    (if field > u16::MAX as u32 { u16::MAX as u32 } else { field }) << shift
 }

@@ -2,7 +2,8 @@
 
 use lasthop_packet::{Instant, Seq, TcpFlags};
 
-use super::{Connection, Segment};
+use super::Connection;
+use super::segment::Segment;
 use crate::congestion::SentSegment;
 use crate::recovery::{Chance, Missing, Next};
 

@@ -15,7 +15,7 @@
 
 use lasthop_packet::Seq;
 
-use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use super::loss_recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 

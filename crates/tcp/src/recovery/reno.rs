@@ -1,6 +1,6 @@
 //! Reno's fast retransmit and fast recovery (RFC 2001, sections 3 and 4).
 
-use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use super::loss_recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 

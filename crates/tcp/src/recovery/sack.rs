@@ -11,10 +11,10 @@
 
 use lasthop_packet::Seq;
 
-use super::{
+use super::loss_recovery::{
     AfterAck, AfterDuplicate, Chance, DUPLICATE_ACK_THRESHOLD, LossRecovery, Missing, Next, Report,
-    Scoreboard,
 };
+use super::scoreboard::Scoreboard;
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 

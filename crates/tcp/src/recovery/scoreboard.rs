@@ -2,7 +2,7 @@
 
 use lasthop_packet::Seq;
 
-use super::DUPLICATE_ACK_THRESHOLD;
+use super::loss_recovery::DUPLICATE_ACK_THRESHOLD;
 
 /// The blocks beyond SND.UNA that the receiver has, in order; none touches another.
 #[derive(Clone, Debug, Default)]

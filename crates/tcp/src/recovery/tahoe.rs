@@ -5,7 +5,7 @@
 //! there, nothing remembers how far the sender had got: three duplicate ACKs for needless
 //! retransmissions count as a loss.
 
-use super::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
+use super::loss_recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
 use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 

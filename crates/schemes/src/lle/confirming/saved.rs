@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Confirming, Kept, Told};
 use crate::lle::ranges::Ranges;
-use crate::lle::transfer::{MOST_COUNTED, Restoring};
+use crate::lle::restoring::{MOST_COUNTED, Restoring};
 use crate::transfer::Away;
 
 /// A [`Confirming`] as a value.

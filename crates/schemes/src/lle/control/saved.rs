@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Control, LONGEST_TIMEOUT, Stored};
 use crate::lle::ranges::Ranges;
-use crate::lle::transfer::{MOST_COUNTED, Restoring};
+use crate::lle::restoring::{MOST_COUNTED, Restoring};
 use crate::transfer::Away;
 
 /// A [`Control`] as a value.

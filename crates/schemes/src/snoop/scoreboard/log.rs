@@ -1,28 +1,15 @@
 //! Transmissions in sending order, as many as may still be found lost.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use lasthop_packet::Seq;
+
+use super::memory;
+use super::transmission::{NONE, Sent};
 
 /// Transmissions that are kept beside those that are outstanding, before the log is searched for
 /// others.
 const SPARE: usize = 16;
-
-/// A transmission.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    pub serial: u64,
-    pub seq: Seq,
-    pub end: Seq,
-}
-
-impl Sent {
-    /// The serial numbers of its octets.
-    pub fn serials(&self) -> Range<u64> {
-        self.serial..self.serial + u64::from(self.end - self.seq)
-    }
-}
 
 /// The transmissions of a flow.
 #[derive(Debug)]
@@ -34,7 +21,7 @@ pub(super) struct Log {
 impl Log {
     /// None yet.
     pub(super) const fn new() -> Self {
-        Self { sent: VecDeque::new(), next_serial: super::ranges::NONE + 1 }
+        Self { sent: VecDeque::new(), next_serial: NONE + 1 }
     }
 
     /// The number of transmissions.
@@ -88,6 +75,6 @@ impl Log {
 
     /// Gives memory back.
     pub(super) fn shrink(&mut self) {
-        super::shrink(&mut self.sent);
+        memory::shrink(&mut self.sent);
     }
 }

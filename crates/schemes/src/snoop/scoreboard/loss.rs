@@ -4,15 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::{Range, Scoreboard, State};
-
-/// Something was overtaken by fewer segments than are tolerated.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Doubt {
-    since: Instant,
-    /// What was proved then.
-    proved: u64,
-}
+use super::{Doubt, Range, Scoreboard, State};
 
 impl Scoreboard {
     /// Takes the next range that is lost, for the caller to repair it; `None` where none is any

@@ -5,7 +5,8 @@ use std::ops::{Deref, DerefMut};
 
 use lasthop_packet::{Instant, Seq};
 
-use super::log::Sent;
+use super::memory;
+use super::transmission::{Sent, behind};
 
 /// What is known of a piece of sequence space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +19,6 @@ pub enum State {
     /// often as allowed.
     Lost,
 }
-
-/// The serial number of no transmission.
-pub(super) const NONE: u64 = 0;
 
 /// A piece of sequence space whose octets have the same fate.
 #[derive(Clone, Copy, Debug)]
@@ -65,11 +63,6 @@ impl Range {
     pub(super) fn proves_end(&self) -> u64 {
         behind(self.proves, self.octets())
     }
-}
-
-/// The serial number so many octets behind one.
-const fn behind(serial: u64, octets: u64) -> u64 {
-    if serial == NONE { NONE } else { serial + octets }
 }
 
 /// Ranges in sequence order.
@@ -152,6 +145,6 @@ impl Ranges {
 
     /// Gives memory back.
     pub(super) fn shrink(&mut self) {
-        super::shrink(&mut self.0);
+        memory::shrink(&mut self.0);
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::ReceiveSide;
 use crate::config::AckPolicy;
-use crate::connection::output::{tellable, window_shift};
+use crate::connection::window_scale::{tellable, window_shift};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

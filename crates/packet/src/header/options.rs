@@ -1,0 +1,154 @@
+//! TCP options, and how much room they take in a header.
+
+use crate::seq::Seq;
+
+/// Octets of options that a TCP header has room for (RFC 9293, section 3.1: a data offset of at
+/// most 15 words).
+const ROOM: usize = 40;
+
+/// The timestamps option (RFC 7323).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// `TSval`.
+    pub value: u32,
+    /// `TSecr`.
+    pub echo_reply: u32,
+}
+
+/// The blocks of a SACK option (RFC 2018): at most four, each `[left, right)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    len: u8,
+    blocks: [(Seq, Seq); 4],
+}
+
+impl SackBlocks {
+    /// No blocks.
+    pub const NONE: Self = Self { len: 0, blocks: [(Seq(0), Seq(0)); 4] };
+
+    /// Adds a block unless there are four already.
+    pub fn push(&mut self, left: Seq, right: Seq) {
+        if let Some(slot) = self.blocks.get_mut(self.len as usize) {
+            *slot = (left, right);
+            self.len += 1;
+        }
+    }
+
+    /// The blocks, in the order of the option.
+    #[inline]
+    pub fn as_slice(&self) -> &[(Seq, Seq)] {
+        &self.blocks[..self.len as usize]
+    }
+
+    /// Whether there is no block.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The TCP options that are understood; others are kept as octets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Maximum segment size (RFC 9293, section 3.7.1).
+    pub maximum_segment_size: Option<u16>,
+    /// Window scale shift (RFC 7323, section 2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018, section 2).
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323, section 3).
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks (RFC 2018, section 3).
+    pub sack: SackBlocks,
+    /// Options that are not understood, as they came, kind and length octets included, one behind
+    /// the other; no padding.
+    pub unknown: Option<Box<[u8]>>,
+}
+
+impl TcpOptions {
+    /// Octets of the options on the wire with their padding: a multiple of four, at most 40.
+    /// [`crate::wire::emit`] says how they are laid out, and what is left out where they do not
+    /// fit.
+    #[inline]
+    pub fn len(&self) -> usize {
+        Layout::of(self).len()
+    }
+
+    /// Whether there is no option.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Which options are written and how; [`TcpOptions::len`] and what is emitted both follow it.
+///
+/// The order is that of Linux: maximum segment size, SACK permitted, timestamps, window scale,
+/// SACK, then the unknown ones. Each starts so that its fields lie on words, with NOPs before it,
+/// as RFC 7323, appendix A recommends (receivers have a fast path for exactly that). If they do not
+/// fit in 40 octets so, they are packed without NOPs; if not even so, the unknown ones are left
+/// out, then SACK blocks from the last: RFC 2018, section 4 puts the block that matters most first.
+/// What a header had room for when it came, it has room for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Each option starts so that its fields lie on words, with NOPs before it.
+    pub(crate) is_aligned: bool,
+    /// The unknown options are written.
+    pub(crate) has_unknown: bool,
+    /// How many SACK blocks are written, from the first.
+    pub(crate) sack_blocks: usize,
+    len: usize,
+}
+
+impl Layout {
+    /// The layout of these options.
+    #[inline]
+    pub(crate) fn of(options: &TcpOptions) -> Self {
+        // The usual case, asked for at every packet's every length.
+        let whole = Self::with(options, true, true, options.sack.as_slice().len());
+        if whole.len <= ROOM { whole } else { Self::squeezed(options) }
+    }
+
+    /// The layout that leaves out least of options that do not fit aligned.
+    #[cold]
+    fn squeezed(options: &TcpOptions) -> Self {
+        let blocks = options.sack.as_slice().len();
+        let packed = Self::with(options, false, true, blocks);
+        let without_unknown = (0..=blocks).rev().flat_map(|blocks| {
+            [true, false].map(|is_aligned| Self::with(options, is_aligned, false, blocks))
+        });
+        std::iter::once(packed)
+            .chain(without_unknown)
+            .find(|layout| layout.len <= ROOM)
+            // Never needed: the other options take at most 20 octets.
+            .unwrap_or(Self { is_aligned: true, has_unknown: false, sack_blocks: 0, len: 0 })
+    }
+
+    fn with(options: &TcpOptions, is_aligned: bool, has_unknown: bool, sack_blocks: usize) -> Self {
+        let nops = |count: usize| if is_aligned { count } else { 0 };
+        let mut len = 0;
+        if options.maximum_segment_size.is_some() {
+            len += 4;
+        }
+        match (options.sack_permitted, options.timestamps.is_some()) {
+            (true, true) => len += 12,
+            (true, false) => len += 2 + nops(2),
+            (false, true) => len += 10 + nops(2),
+            (false, false) => {}
+        }
+        if options.window_scale.is_some() {
+            len += 3 + nops(1);
+        }
+        if sack_blocks > 0 {
+            len += 2 + 8 * sack_blocks + nops(2);
+        }
+        if has_unknown {
+            len += options.unknown.as_ref().map_or(0, |octets| octets.len());
+        }
+        Self { is_aligned, has_unknown, sack_blocks, len: len.next_multiple_of(4) }
+    }
+
+    /// Octets of the options with their padding.
+    pub(crate) const fn len(self) -> usize {
+        self.len
+    }
+}

@@ -1,0 +1,32 @@
+//! What the parts of a state share when they are read: where their packets go, and how far their
+//! counts are believed.
+
+use lasthop_agent::ImportError;
+use lasthop_packet::{FlowKey, Packet, PacketRecord};
+
+use crate::transfer::segment;
+
+/// Counts that come from elsewhere are cut to this: more would change nothing.
+pub(super) const MOST_COUNTED: u32 = 1 << 16;
+
+/// Where the packets of a state go: all of one connection, as long as there is room.
+pub(super) struct Restoring {
+    pub(super) connection: FlowKey,
+    /// Memory that may still be taken.
+    pub(super) left: usize,
+}
+
+impl Restoring {
+    /// A segment of the connection, if it is one and there is room. `cost` is what it takes.
+    pub(super) fn segment(
+        &mut self,
+        record: PacketRecord,
+        cost: impl FnOnce(&Packet) -> usize,
+    ) -> Result<Packet, ImportError> {
+        let packet = segment(record, self.connection)?;
+        let cost = cost(&packet);
+        // What was acknowledged must not be lost: rather all of it stays where it was.
+        self.left = self.left.checked_sub(cost).ok_or(ImportError::NoRoom("octets"))?;
+        Ok(packet)
+    }
+}

@@ -1,0 +1,115 @@
+//! How a connection begins: actively, passively, or established already (RFC 9293, section 3.10.1).
+
+use std::net::IpAddr;
+
+use lasthop_packet::Seq;
+
+use super::window_scale::{tellable, window_shift};
+use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers};
+use crate::config::Config;
+use crate::flight::Flight;
+use crate::rtt::RttEstimator;
+use crate::send_buffer::SendBuffer;
+
+impl Connection {
+    /// A connection that opens actively: its SYN is the first thing to transmit.
+    pub fn connect(config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
+        let mut connection = Self::new(config, local, remote, iss);
+        connection.state = State::SynSent;
+        connection
+    }
+
+    /// A connection that waits for a SYN from anybody; `local` is where.
+    pub fn listen(config: Config, local: Endpoint, iss: Seq) -> Self {
+        let nobody = (if local.0.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }, 0);
+        let mut connection = Self::new(config, local, nobody, iss);
+        connection.state = State::Listen;
+        connection
+    }
+
+    /// A connection that is established already, as the thesis starts it: no handshake, and both
+    /// sides know each other's options and initial window. Windows above 65,535 octets are scaled
+    /// in either direction.
+    pub fn established(
+        config: Config,
+        peer: &Config,
+        local: Endpoint,
+        remote: Endpoint,
+        iss: Seq,
+        irs: Seq,
+    ) -> Self {
+        let peer_window = tellable(peer.window);
+        let negotiated = Negotiated {
+            peer_shift: window_shift(peer.window),
+            our_shift: window_shift(config.window),
+            scaling: true,
+            timestamps: config.timestamps && peer.timestamps,
+            sack: config.sack && peer.sack,
+        };
+        let mss = config.mss.min(peer.mss);
+        let window = tellable(config.window);
+        let mut connection = Self::new(config, local, remote, iss);
+        connection.state = State::Established;
+        connection.negotiated = negotiated;
+        connection.receive.synchronize(irs, window);
+        connection.window_told_at = irs + 1;
+        connection.flight.una = iss + 1;
+        connection.flight.nxt = iss + 1;
+        connection.flight.max = iss + 1;
+        connection.flight.peer_window = peer_window;
+        connection.begin_transfer(mss);
+        connection
+    }
+
+    fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
+        config.mss = config.mss.clamp(1, 65_495);
+        config.window = config.window.max(1);
+        let flight = Flight {
+            una: iss,
+            nxt: iss,
+            max: iss,
+            peer_window: 0,
+            mss: config.mss,
+            cwnd: config.mss,
+            ssthresh: config.initial_ssthresh,
+        };
+        Self {
+            state: State::Closed,
+            local,
+            remote,
+            negotiated: Negotiated::default(),
+            flight,
+            buffer: SendBuffer::default(),
+            close_requested: false,
+            iss,
+            duplicate_acks: 0,
+            window_told_at: Seq(0),
+            unanswered: 0,
+            congestion: config.congestion.begin(),
+            recovery: config.recovery.begin(false),
+            is_recovering: false,
+            sender_extension: None,
+            retransmit: Vec::new(),
+            retransmission_goes_alone: false,
+            suspicious_acks: 0,
+            receive: ReceiveSide::new(tellable(config.window), config.ack_policy),
+            receiver_extension: None,
+            rtt: RttEstimator::new(config.rto),
+            timers: Timers::default(),
+            reset: None,
+            probe_window: false,
+            identification: 0,
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// Both sides know each other's maximum segment size: sets what depends on it.
+    pub(super) fn begin_transfer(&mut self, mss: u32) {
+        // RFC 6691: options come out of the segment's payload.
+        self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
+        self.receive.set_mss(self.flight.mss);
+        self.recovery = self.config.recovery.begin(self.negotiated.sack);
+        self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
+    }
+}

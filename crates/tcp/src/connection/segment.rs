@@ -1,0 +1,99 @@
+//! A segment, from what is decided about it to the packet that leaves.
+
+use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
+
+use super::window_scale::window_shift;
+use super::{Connection, Endpoint, State};
+
+/// What is decided about a segment before it is written.
+pub(super) struct Segment {
+    pub(super) seq: Seq,
+    pub(super) flags: TcpFlags,
+    pub(super) payload: Payload,
+    /// The reserved bits of its header.
+    pub(super) reserved_bits: u8,
+}
+
+impl Connection {
+    /// A segment with our addresses, ports, acknowledgment and window.
+    #[inline]
+    pub(super) fn segment(&mut self, segment: Segment, now: Instant) -> Packet {
+        let Segment { seq, flags, payload, reserved_bits } = segment;
+        let tcp = self.header(seq, flags, now);
+        let mut packet = self.packet(self.remote, tcp, payload);
+        if reserved_bits != 0 {
+            packet.set_tcp_reserved_bits(reserved_bits);
+        }
+        packet
+    }
+
+    #[inline]
+    pub(super) fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
+        let syn = flags.has(TcpFlags::SYN);
+        Tcp {
+            source_port: self.local.1,
+            destination_port: self.remote.1,
+            seq,
+            ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
+            flags,
+            window: if syn {
+                self.receive.window_in_syn()
+            } else {
+                self.receive.advertise(self.negotiated.our_shift)
+            },
+            urgent_pointer: 0,
+            options: self.options(syn, now),
+        }
+    }
+
+    #[inline]
+    pub(super) fn packet(&mut self, to: Endpoint, tcp: Tcp, payload: Payload) -> Packet {
+        let ip = self.ip(to);
+        self.identification = self.identification.wrapping_add(1);
+        self.stats.segments_sent += 1;
+        Packet::tcp_segment(ip, tcp, payload)
+    }
+
+    #[inline]
+    pub(super) const fn ip(&self, to: Endpoint) -> Ip {
+        let mut ip = Ip::new(self.local.0, to.0);
+        ip.identification = self.identification;
+        ip
+    }
+
+    #[inline]
+    fn options(&self, syn: bool, now: Instant) -> TcpOptions {
+        let mut options = TcpOptions::default();
+        let answering = self.state == State::SynReceived;
+        if syn {
+            options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
+            let scales = if answering { self.negotiated.scaling } else { self.offers_scaling() };
+            options.window_scale = scales.then(|| window_shift(self.config.window));
+            options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
+        }
+        if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
+            options.timestamps =
+                Some(Timestamps { value: timestamp(now), echo_reply: self.receive.ts_recent() });
+        }
+        if self.negotiated.sack && !syn {
+            options.sack = self.receive.sack_blocks(self.most_sack_blocks());
+        }
+        options
+    }
+
+    /// Whether our own SYN has the window scale option.
+    pub(super) const fn offers_scaling(&self) -> bool {
+        window_shift(self.config.window) > 0
+    }
+
+    /// SACK blocks that there is room for beside the other options.
+    pub(super) const fn most_sack_blocks(&self) -> usize {
+        if self.negotiated.timestamps { 3 } else { 4 }
+    }
+}
+
+/// The timestamp clock: milliseconds, from 1 on so that an echo of 0 means none.
+#[inline]
+pub(super) const fn timestamp(now: Instant) -> u32 {
+    (now.as_millis() as u32).wrapping_add(1)
+}

@@ -1,0 +1,28 @@
+//! What is counted of a connection.
+
+/// What a connection has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Segments sent, pure ACKs included.
+    pub segments_sent: u64,
+    /// Segments with data, SYN or FIN that were sent a second time or more often; window probes are
+    /// none.
+    pub retransmits: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Those of them that a scheme spared the window.
+    pub timeouts_spared: u64,
+    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its
+    /// place.
+    pub fast_retransmits: u64,
+    /// Retransmissions that a scheme asked for on a control message.
+    pub scheme_retransmits: u64,
+    /// Duplicate ACKs received.
+    pub duplicate_acks: u64,
+    /// ICMP messages that fitted the connection.
+    pub icmp_accepted: u64,
+    /// Octets acknowledged by the peer.
+    pub octets_acknowledged: u64,
+    /// Octets received in order.
+    pub octets_received: u64,
+}

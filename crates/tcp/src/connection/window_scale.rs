@@ -1,0 +1,18 @@
+//! The window scale option (RFC 7323, section 2): which windows a 16-bit field can tell.
+
+/// The smallest shift with which a window field can tell this window (RFC 7323, section 2); at most
+/// 14.
+pub(super) const fn window_shift(window: u32) -> u8 {
+    let mut shift = 0;
+    while shift < 14 && window >> shift > u16::MAX as u32 {
+        shift += 1;
+    }
+    shift
+}
+
+/// The largest window up to this one that a scaled window field can tell exactly.
+pub(super) const fn tellable(window: u32) -> u32 {
+    let shift = window_shift(window);
+    let field = window >> shift;
+    (if field > u16::MAX as u32 { u16::MAX as u32 } else { field }) << shift
+}

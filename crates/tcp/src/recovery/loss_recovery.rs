@@ -1,0 +1,139 @@
+//! What a loss recovery is told, and what it decides.
+
+use lasthop_packet::Seq;
+
+use crate::congestion::CongestionControl;
+use crate::flight::Flight;
+
+/// Duplicate ACKs in a row that mean a loss (RFC 5681, section 3.2; `DupThresh` of RFC 6675).
+pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
+
+/// A loss recovery: turns ACKs into retransmissions, and says what leaves while it goes on.
+///
+/// For each ACK the connection calls, in this order: [`Self::on_report`] where the peers agreed on
+/// SACK, then [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] (or both, where an ACK of new data
+/// reports more behind a gap). Whenever something could leave while [`Self::is_recovering`], it
+/// asks [`Self::next`]. A recovery that spreads its reduction (PRR) sets cwnd with each ACK; one
+/// that goes by time (RACK-TLP) needs to hear of what is sent, as [`CongestionControl::on_sent`]
+/// does, and a deadline, on top of this.
+pub trait LossRecovery: Send {
+    /// An ACK came with these SACK blocks, or none. Returns what that makes of it.
+    fn on_report(&mut self, blocks: &[(Seq, Seq)], flight: &Flight) -> Report {
+        let _ = (blocks, flight);
+        Report::Unused
+    }
+
+    /// The `count`-th duplicate ACK in a row came.
+    fn on_duplicate_ack(
+        &mut self,
+        count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> AfterDuplicate;
+
+    /// The first outstanding segment is lost for another reason than the number of duplicate ACKs,
+    /// of which there were `count`. Never called in recovery.
+    fn on_loss(
+        &mut self,
+        count: u32,
+        flight: &mut Flight,
+        congestion: &mut dyn CongestionControl,
+    ) -> AfterDuplicate;
+
+    /// `acked` octets were newly acknowledged; `flight.una` is the new value already.
+    fn on_new_ack(&mut self, acked: u32, flight: &mut Flight) -> AfterAck;
+
+    /// In recovery, what leaves next; called until nothing does.
+    fn next(&mut self, flight: &Flight, chance: Chance) -> Next {
+        let _ = (flight, chance);
+        Next::ByWindow
+    }
+
+    /// After a time-out, what from `flight.nxt` on is to be sent again.
+    fn missing(&self, flight: &Flight) -> Missing {
+        Missing { from: flight.nxt, to: flight.max, left: 0 }
+    }
+
+    /// Goes into recovery on the word of a scheme that knows the loss was no congestion: cwnd
+    /// becomes `cwnd` for its time and what it is now after it, ssthresh stays. The first
+    /// outstanding segment is sent again now, or was by the scheme. A recovery that does not
+    /// inflate cwnd has no use for `cwnd`.
+    fn enter_without_reduction(&mut self, cwnd: u32, flight: &mut Flight);
+
+    /// The retransmission timer expired, and recovery is over. If the scheme spares this loss, the
+    /// window is what it would have been after recovery; else congestion control sets it next.
+    fn on_timeout(&mut self, flight: &mut Flight);
+
+    /// Whether a loss is being recovered from.
+    fn is_recovering(&self) -> bool;
+}
+
+/// What SACK blocks make of an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Nothing: whether it is a duplicate is as in RFC 5681, section 2.
+    Unused,
+    /// They report something new: it counts as a duplicate ACK, whatever else it says (RFC 6675,
+    /// section 2).
+    New,
+    /// They report nothing new: it is no duplicate.
+    Known,
+}
+
+/// What follows from a duplicate ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterDuplicate {
+    /// Nothing but what the window allows.
+    Wait,
+    /// This segment is lost: it goes again, and new data not before the next ACK.
+    Retransmit(Seq),
+    /// Recovery has begun, and [`LossRecovery::next`] says what leaves.
+    Recover,
+    /// Everything from the oldest outstanding segment on goes again.
+    GoBack,
+}
+
+/// What follows from an ACK of new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterAck {
+    /// Nothing special: congestion control opens the window.
+    Open,
+    /// Recovery has set the window itself.
+    WindowSet,
+    /// Recovery goes on, has set the window, and this segment is lost too (a partial ACK).
+    Retransmit(Seq),
+}
+
+/// What could leave now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chance {
+    /// Octets that fit into a segment.
+    pub room: u32,
+    /// There is data (or a FIN) that was never sent, and the receiver's window has room for it.
+    pub is_new_data: bool,
+}
+
+/// What leaves next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// What cwnd and the receiver's window allow, from SND.NXT on.
+    ByWindow,
+    /// A segment of new data, as far as the receiver's window allows.
+    New,
+    /// A segment that was sent before: up to so many octets from this number on.
+    Again(Seq, u32),
+    /// Nothing.
+    Nothing,
+}
+
+/// What is to be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Where it begins.
+    pub from: Seq,
+    /// Where it ends, or is reported again.
+    pub to: Seq,
+    /// Octets between SND.UNA and `from` that have left the network, because the receiver reported
+    /// them.
+    pub left: u32,
+}
