@@ -6,12 +6,14 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::choice::{SchemeEntry, Seeds};
 use super::document::Document;
 use super::error::ScenarioError;
+use super::lineup::SchemeEntry;
+use super::overrides::{self, Overrides};
+use super::scenario;
+use super::seeds::Seeds;
 use super::text::read_file;
 use super::trace::Traces;
-use super::{Overrides, overrides, reader};
 use crate::model::Scenario;
 
 /// More points than this are a mistake.
@@ -177,7 +179,7 @@ impl Sweep {
             assignments.push((axis.key.clone(), axis.values[*chosen].clone()));
         }
         let base = self.scenario.parent().unwrap_or(Path::new(""));
-        let scenario = reader::read(&document, base, &self.overrides, &self.traces)?;
+        let scenario = scenario::read(&document, base, &self.overrides, &self.traces)?;
         Ok(Point { assignments, scenario })
     }
 
