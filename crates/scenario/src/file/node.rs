@@ -81,3 +81,18 @@ pub(super) fn read(
     }
     Ok(nodes)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::*;
+
+    #[test]
+    fn roles_are_read_by_the_names_that_schemes_print() {
+        for (role, name) in Role::ALL {
+            let read = Role::deserialize(StrDeserializer::<Error>::new(name));
+            assert_eq!(read, Ok(role));
+        }
+    }
+}
