@@ -10,6 +10,7 @@
 
 pub mod claims;
 pub mod network;
+mod row;
 pub mod tables;
 pub mod timelines;
 
@@ -18,11 +19,12 @@ use lasthop_scenario::BuildError;
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
-/// All of it, with so many seeds for each number; at least 2.
+/// All of it, with `seeds` runs behind each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
     let seeds: Vec<u64> = (1..=seeds.max(2)).collect();
     let cells = tables::measure(&tables::settings(), &seeds, progress)?;
     let mut rows = tables::rows(&cells);
     rows.extend(claims::rows(&cells, &seeds, progress)?);
+    rows.extend(timelines::rows()?);
     Ok(rows)
 }

@@ -133,18 +133,6 @@ impl Scenario {
         })
     }
 
-    /// A flow whose ends are not connected cannot run.
-    fn require_route(&self, flow: &FlowModel, has_route: bool) -> Result<(), BuildError> {
-        if has_route {
-            return Ok(());
-        }
-        Err(BuildError::NoRoute {
-            flow: flow.name.clone(),
-            from: self.nodes[flow.from].name.clone(),
-            to: self.nodes[flow.to].name.clone(),
-        })
-    }
-
     fn transport(&self, (index, flow): (usize, &FlowModel), scheme: &SchemeChoice) -> TransportConfig {
         let TransportModel::Tcp(own) = &flow.transport else { return TransportConfig::Udp };
         let TcpModel { opening, sender, receiver } = scheme.tcp_of(index, own);

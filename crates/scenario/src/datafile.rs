@@ -57,6 +57,8 @@
 //! - A source sends to one sink and a sink has one source (section 4.2, item 4).
 
 mod block;
+mod clock;
+mod draft;
 mod error;
 mod events;
 mod kinds;
@@ -69,31 +71,26 @@ mod parameters;
 mod periodic;
 mod states;
 mod syntax;
+mod text;
 mod trace_file;
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::Scenario;
+use draft::Draft;
+use states::LinkStates;
 
+pub use clock::CLOCK;
 pub use error::DataFileError;
 pub use events::EventTrace;
 pub use kinds::{EventKinds, UnknownEvent};
 pub use parameters::ParameterTraces;
 pub use states::StateRecorder;
+pub use text::LONGEST_FILE;
 
 #[cfg(doc)]
 use lasthop_sim::wireless::StateTrace;
-
-/// The thesis's simulator counts milliseconds, and cuts transmission times down to whole ones: only
-/// so do the round-trip time of 351 ms (figure 5.3), the exchange of 10 ms and the failed attempt
-/// of 11 ms (appendix B.4) come out.
-pub const CLOCK: Duration = Duration::from_millis(1);
-
-/// The longest file that is read, in octets: of the data file and of each file beside it.
-pub const LONGEST_FILE: u64 = 64 << 20;
 
 /// A data file after reading: checked, with every default filled in.
 #[derive(Clone, Debug)]
@@ -115,9 +112,9 @@ pub struct DataFile {
 /// Reads a data file, and what it needs of the files beside it.
 pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
     let name = path.display().to_string();
-    let octets = octets_of(path)
+    let octets = text::octets_of(path)
         .map_err(|problem| DataFileError::unreadable(&name, &format!("{problem}; expected a data file")))?;
-    let text = text_of(&octets, &name)?;
+    let text = text::text_of(&octets, &name)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let mut data = parse(text, &name, directory)?;
     data.scenario.files.push(path.to_owned());
@@ -127,24 +124,12 @@ pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
 /// Reads the text of a data file. `name` is what errors call it, `directory` where the files beside
 /// it are.
 pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
-    syntax::blocks(text)
-        .and_then(|blocks| network::Draft::of(&blocks, syntax::line_count(text)))
-        .map_err(|problem| problem.in_file(name))
-        .and_then(|draft| states::with_traces(draft, name, directory))
-}
-
-fn octets_of(path: &Path) -> io::Result<Vec<u8>> {
-    let mut octets = Vec::new();
-    File::open(path)?.take(LONGEST_FILE + 1).read_to_end(&mut octets)?;
-    if octets.len() as u64 > LONGEST_FILE {
-        return Err(io::Error::other(format!("longer than {LONGEST_FILE} octets")));
-    }
-    Ok(octets)
-}
-
-fn text_of<'a>(octets: &'a [u8], name: &str) -> Result<&'a str, DataFileError> {
-    str::from_utf8(octets).map_err(|error| {
-        let line = octets[..error.valid_up_to()].split(|octet| *octet == b'\n').count();
-        error::Problem::new(line, "", "not text; expected a file in UTF-8").in_file(name)
-    })
+    let mut draft = syntax::blocks(text)
+        .and_then(|blocks| network::draft(&blocks, syntax::line_count(text)))
+        .map_err(|problem| problem.in_file(name))?;
+    let LinkStates { recorded_link, notes } = states::read(&mut draft, name, directory)?;
+    let Draft { mut scenario, print_interval, .. } = draft;
+    // Every data file is called datafile.dat: where it lies tells it from others.
+    name.clone_into(&mut scenario.name);
+    Ok(DataFile { scenario, print_interval, notes, recorded_link, directory: directory.to_owned() })
 }

@@ -6,66 +6,64 @@
 //! | [`sweep`] | [`Sweep`]: a scenario with swept parameters |
 //! | [`Settings`] | a scenario of which single keys are set anew while it runs |
 //! | [`schema`] | the JSON schema of the format |
-//! | `tables` | the tables of a file, as serde reads them |
+//! | `scenario` | the file as a whole, from its tables to a [`Scenario`] |
+//! | `node`, `link`, `wlan`, `routes` | the network: tables, and how they become models |
+//! | `channel` | the error process of a wireless link or of a cell |
+//! | `traffic`, `application`, `transport`, `tcp` | flows: what they have to send, and what carries it |
+//! | `lineup`, `seeds` | the rows of the comparison, and how often each runs |
+//! | `trial` | how `lasthop try` runs the flows |
+//! | `check` | what shows in the whole scenario only |
+//! | `reader` | what these share: names, ranges, the place of an error |
 //! | `named` | tables of which one key may stand alone |
-//! | `choice` | keys that take a string or a table, a number or a list |
 //! | `quantity` | values that are written as text |
-//! | `overrides` | a key with a value from the command line |
+//! | `overrides` | what the command line says instead of the file |
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
-//! | `application` | what a flow has to send, and when |
-//! | `reader`, `link`, `wlan`, `routes`, `traffic`, `trial`, `lineup`, `flavour` | from tables to a [`Scenario`]: names become indices, defaults are filled in |
 //!
-//! `scenarios/README.md` explains the format to its users; the doc comments in `tables` are the
-//! reference, and reach editors through the JSON schema.
+//! `scenarios/README.md` explains the format to its users. A table stands in the file that reads it;
+//! the doc comments of its keys are the reference, and reach editors through the JSON schema.
 
 mod application;
-mod choice;
+mod channel;
+mod check;
 pub mod document;
 pub mod error;
-mod flavour;
 mod lineup;
 mod link;
 mod named;
+mod node;
 mod overrides;
 mod quantity;
 mod reader;
 mod routes;
+mod scenario;
 pub mod schema;
+mod seeds;
 mod settings;
 pub mod sweep;
-mod tables;
+mod tcp;
 mod text;
 mod trace;
 mod traffic;
+mod transport;
 mod trial;
 mod wlan;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::model::Scenario;
 
 pub use error::ScenarioError;
+pub use overrides::Overrides;
 pub use settings::Settings;
 pub use sweep::{Point, Sweep};
 pub use text::read_file;
 
 use document::Document;
 use trace::Traces;
-
-/// What the command line says instead of the file.
-#[derive(Clone, Debug, Default)]
-pub struct Overrides {
-    /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one;
-    /// relative to the working directory.
-    pub trace: Option<PathBuf>,
-    /// Keys with values to put in the place of the file's, such as `links.air.loss=3%`; later ones
-    /// win.
-    pub settings: Vec<String>,
-}
 
 /// Reads a scenario file. Files that it names are looked for beside it.
 ///
@@ -85,5 +83,5 @@ pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Resu
     let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = Document::parse(text, name.to_owned())?;
     overrides::apply(&settings, &mut document)?;
-    reader::read(&document, base, overrides, &Traces::default())
+    scenario::read(&document, base, overrides, &Traces::default())
 }

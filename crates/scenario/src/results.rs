@@ -125,7 +125,7 @@ fn begin(target: &Path) -> io::Result<(File, TempPath)> {
         })?;
     if let Ok(replaced) = fs::metadata(target) {
         part.as_file().set_permissions(replaced.permissions())?;
-        // Only root can give files away, and only root's could be somebody else's.
+        // Only root can give files away, and only root's part could replace another user's file.
         let _ = fchown(part.as_file(), Some(replaced.uid()), Some(replaced.gid()));
     }
     let (file, part) = part.into_parts();
@@ -136,7 +136,7 @@ fn begin(target: &Path) -> io::Result<(File, TempPath)> {
 
 impl Drop for ResultPath {
     fn drop(&mut self) {
-        // A part that nobody finished is removed with its path.
+        // An unfinished part is removed with its path.
         if let Some(target) = &self.target {
             UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).remove(target);
         }

@@ -11,7 +11,10 @@ use thiserror::Error;
 use crate::words::for_writers;
 
 /// What a node is to a scheme. The scenario says which node plays which role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A host on the wired network.
     FixedHost,

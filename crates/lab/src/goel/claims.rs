@@ -5,10 +5,10 @@ use std::time::Duration;
 use lasthop_agent::counter::CONTROL_MESSAGES;
 use lasthop_scenario::BuildError;
 use lasthop_sim::counters::FRAMES_GIVEN_UP;
-use serde_json::Map;
 
 use super::network::{Parameters, experiment};
-use super::tables::{Cell, Setting, measure, parameters, runs};
+use super::row::number_row;
+use super::tables::{Cell, REFINED_TOLERANCE, Setting, measure, parameters, runs};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::RunSummary;
@@ -20,33 +20,7 @@ pub fn rows(cells: &[Cell], seeds: &[u64], progress: &dyn Progress) -> Result<Ve
     rows.push(mean_deviation(cells));
     rows.extend(messages(cells));
     rows.extend(one_transfer(seeds, progress)?);
-    rows.extend(super::timelines::rows()?);
     Ok(rows)
-}
-
-/// A row whose published value is a number and whose tolerance is a range around it.
-pub(super) fn number_row(
-    item: &str,
-    (scheme, metric, unit): (&str, &str, &'static str),
-    published: f64,
-    measured: Option<Estimate>,
-    runs: usize,
-    tolerance: Reference,
-) -> Row {
-    Row {
-        paper: "goel",
-        item: item.to_owned(),
-        parameters: Map::new(),
-        scheme: scheme.to_owned(),
-        metric: metric.to_owned(),
-        unit,
-        published: Reference::Number(published),
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs,
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-    }
 }
 
 fn around(published: f64, half_width: f64) -> Reference {
@@ -83,14 +57,7 @@ fn largest_improvements(
     let refined: fn(&Cell) -> &[RunSummary] = |cell| &cell.refined;
     let row = |item, scheme, published, measured| {
         let metric = (scheme, "largest improvement over unmodified", "percent");
-        number_row(
-            item,
-            metric,
-            published,
-            measured,
-            seeds.len(),
-            around(published, super::tables::REFINED_TOLERANCE),
-        )
+        number_row(item, metric, published, measured, seeds.len(), around(published, REFINED_TOLERANCE))
     };
     Ok(vec![
         row("figure 5.2", "simple-icmp", 24.39, largest(&long_path, simple)),

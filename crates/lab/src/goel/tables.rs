@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::network::{Parameters, experiment};
+use super::row::number_row;
 use crate::compare::completions;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
@@ -172,20 +173,10 @@ fn improvement_row(cell: &Cell, scheme: &str, runs: &[RunSummary], published: f6
         _ => Reference::Range(published - SIMPLE_HARM, published + SIMPLE_HARM),
     };
     let measured = cell.improvement(runs);
-    Row {
-        paper: "goel",
-        item: format!("table {}", cell.setting.table),
-        parameters: parameters(cell.setting.parameters),
-        scheme: scheme.to_owned(),
-        metric: "improvement over unmodified".to_owned(),
-        unit: "percent",
-        published: Reference::Number(published),
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs: runs.len(),
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-    }
+    let item = format!("table {}", cell.setting.table);
+    let metric = (scheme, "improvement over unmodified", "percent");
+    let row = number_row(&item, metric, published, measured, runs.len(), tolerance);
+    Row { parameters: parameters(cell.setting.parameters), ..row }
 }
 
 pub(super) fn parameters(parameters: Parameters) -> Map<String, Value> {

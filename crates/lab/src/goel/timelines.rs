@@ -16,8 +16,8 @@ use lasthop_sim::observe::{End, LossCause};
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{Application, Interest, Observer, StateSource, TraceEvent};
 
-use super::claims::number_row;
 use super::network::{Parameters, TRANSFER, experiment};
+use super::row::number_row;
 use super::tables::IN_CATALOGUE;
 use crate::reproduce::{Reference, Row};
 use crate::run::run_observed;

@@ -8,7 +8,9 @@
 use lasthop_scenario::BuildError;
 use serde_json::json;
 
-use super::{Acks, DATAGRAM, Effort, Experiment, Head, LLE, Measured, TCP, mean, run_all};
+use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, run_all};
+use super::row::{Head, LLE, POINTS, TCP};
+use super::{multi_hop, single_hop};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::stats::Estimate;
@@ -34,7 +36,7 @@ pub(super) fn single_hop(
     progress: &dyn Progress,
 ) -> Result<Vec<Row>, BuildError> {
     let experiment = |acks, rate: &u32| {
-        Experiment::new(super::single_hop::FILE).datagram(DATAGRAM).acks(acks).errors("adhoc", *rate)
+        Experiment::new(single_hop::FILE).datagram(DATAGRAM).acks(acks).errors("adhoc", *rate)
     };
     let run = |acks, setting: Option<&str>| {
         let experiments =
@@ -86,9 +88,17 @@ fn mean_improvement(measured: &[Measured]) -> Option<Estimate> {
     improvements.and_then(|improvements| mean(&improvements))
 }
 
+/// The mean of several estimates, as if they were independent.
+fn mean(of: &[Estimate]) -> Option<Estimate> {
+    let mean = Estimate::of(&of.iter().map(|estimate| estimate.mean).collect::<Vec<_>>())?.mean;
+    let halves: Option<Vec<f64>> = of.iter().map(|estimate| estimate.ci95).collect();
+    let squares = halves.map(|halves| halves.iter().map(|half| half * half).sum::<f64>());
+    Some(Estimate { mean, ci95: squares.map(|sum| libm::sqrt(sum) / of.len() as f64) })
+}
+
 fn is_level(measured: &[Measured]) -> bool {
     let Some(mean) = mean_improvement(measured) else { return false };
-    let is_near = |gain: Estimate| (gain.mean - mean.mean).abs() <= super::POINTS;
+    let is_near = |gain: Estimate| (gain.mean - mean.mean).abs() <= POINTS;
     measured.iter().all(|measured| measured.improvement().is_some_and(is_near))
 }
 
@@ -122,13 +132,13 @@ fn three_hops(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, Build
 }
 
 fn repeated(acks: Acks, rate: u32) -> Experiment {
-    Experiment::new(super::multi_hop::FILE).acks(acks).errors("string", rate)
+    Experiment::new(multi_hop::FILE).acks(acks).errors("string", rate)
 }
 
 /// Data frames that are lost for good. RTS and CTS are repeated and have no errors, or the string's
 /// stations would collide.
 fn once(acks: Acks, rate: u32) -> Experiment {
-    let experiment = Experiment::new(super::multi_hop::FILE)
+    let experiment = Experiment::new(multi_hop::FILE)
         .acks(acks)
         .set(format!("wlans.string.errors.packet-error-rate={rate}%"))
         .set("wlans.string.long-retry-limit=1");

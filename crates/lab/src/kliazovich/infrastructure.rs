@@ -4,7 +4,9 @@ use lasthop_scenario::BuildError;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Acks, DATAGRAM, Effort, Experiment, Head, LLE, Measured, TCP, in_datagrams, run_all};
+use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, in_datagrams, run_all};
+use super::row::{Head, LLE, TCP, TOLERANCE};
+use super::single_hop;
 use crate::compare::ComparisonRow;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
@@ -31,7 +33,7 @@ pub(super) fn beside_single_hop(
     effort: Effort,
     progress: &dyn Progress,
 ) -> Result<Vec<Row>, BuildError> {
-    let files = [(super::single_hop::FILE, "adhoc"), (ONE, "cell")];
+    let files = [(single_hop::FILE, "adhoc"), (ONE, "cell")];
     let [by_size, by_size_behind] = files.map(|(file, _)| {
         let experiments = sizes.iter().map(|size| Experiment::new(file).datagram(*size).acks(Acks::One));
         run_all(&experiments.collect::<Vec<_>>(), effort, progress)
@@ -58,7 +60,7 @@ fn distances(item: &str, parameters: &Value, single: &[Measured], behind: &[Meas
         let metric = "largest distance of a throughput from a single hop's";
         let head = Head { item, parameters: parameters.clone(), scheme, metric, unit: "%" };
         let measured = Some(Estimate { mean: largest, ci95: None });
-        head.row(Reference::None, Reference::Range(0.0, super::TOLERANCE * 100.0), measured, runs)
+        head.row(Reference::None, Reference::Range(0.0, TOLERANCE * 100.0), measured, runs)
     };
     vec![row(TCP, |measured| &measured.tcp), row(LLE, |measured| &measured.lle)]
 }

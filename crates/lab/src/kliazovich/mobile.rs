@@ -3,7 +3,8 @@
 use lasthop_scenario::BuildError;
 use serde_json::json;
 
-use super::{Acks, Effort, Experiment, Head, LLE, run_all};
+use super::experiment::{Acks, Effort, Experiment, Measured, run_all};
+use super::row::{Head, LLE};
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
@@ -16,7 +17,7 @@ const SIZES: [u32; 3] = [500, 1000, 1500];
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
     let experiments = SIZES.map(|octets| Experiment::new(FILE).datagram(octets));
     let measured = run_all(&experiments, effort, progress)?;
-    let row = |(octets, measured): (&u32, &super::Measured)| {
+    let row = |(octets, measured): (&u32, &Measured)| {
         let parameters = json!({ "nodes": 30, "datagram_octets": octets, "acks": Acks::One.name() });
         let metric = "above TCP";
         let head = Head { item: "figure 3.12", parameters, scheme: LLE, metric, unit: "%" };

@@ -4,7 +4,8 @@
 use lasthop_scenario::BuildError;
 use serde_json::json;
 
-use super::{Acks, DATAGRAM, Effort, Experiment, Head, LLE, TCP, run_all};
+use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, run_all};
+use super::row::{Head, LLE, TCP};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 
@@ -21,12 +22,12 @@ pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildEr
     Ok(rows)
 }
 
-/// Figure 3.10: so many hops.
+/// Figure 3.10, with these numbers of hops.
 pub(super) fn hops(hops: &[u32], effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
     let experiment = |hops| Experiment::new(FILE).set(format!("flows.bulk.to=n{hops}"));
     let experiments: Vec<_> = hops.iter().map(experiment).collect();
     let measured = run_all(&experiments, effort, progress)?;
-    let row = |(hops, measured): (&u32, &super::Measured)| {
+    let row = |(hops, measured): (&u32, &Measured)| {
         let head = Head {
             item: "figure 3.10",
             parameters: json!({ "hops": hops, "datagram_octets": DATAGRAM, "acks": Acks::One.name() }),
@@ -45,13 +46,13 @@ fn sizes(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError
     let experiments = SIZES.map(|octets| Experiment::new(FILE).datagram(octets));
     let measured = run_all(&experiments, effort, progress)?;
     let runs = measured.iter().map(|measured| measured.tcp.runs).sum();
-    let rises = |of: fn(&super::Measured) -> f64| measured.windows(2).all(|pair| of(&pair[0]) < of(&pair[1]));
+    let rises = |of: fn(&Measured) -> f64| measured.windows(2).all(|pair| of(&pair[0]) < of(&pair[1]));
     let claim = |scheme, metric, holds| {
         let parameters = json!({ "hops": 3, "datagram_octets": SIZES, "acks": Acks::One.name() });
         Head { item: "figure 3.11", parameters, scheme, metric, unit: "-" }.claim(holds, runs)
     };
     let throughput = "throughput rises with the datagram";
-    let gains = |measured: &super::Measured| measured.improvement().is_some_and(|gain| gain.mean > 0.0);
+    let gains = |measured: &Measured| measured.improvement().is_some_and(|gain| gain.mean > 0.0);
     Ok(vec![
         claim(TCP, throughput, rises(|measured| measured.tcp.goodput_bps.mean)),
         claim(LLE, throughput, rises(|measured| measured.lle.goodput_bps.mean)),

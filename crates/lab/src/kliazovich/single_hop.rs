@@ -7,7 +7,8 @@
 use lasthop_scenario::BuildError;
 use serde_json::json;
 
-use super::{Acks, Effort, Experiment, Head, LLE, Measured, TCP, in_datagrams, run_all};
+use super::experiment::{Acks, Effort, Experiment, Measured, in_datagrams, run_all};
+use super::row::{Head, LLE, TCP};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 

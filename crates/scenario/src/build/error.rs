@@ -3,6 +3,8 @@
 use lasthop_sim::world::AodvError;
 use thiserror::Error;
 
+use crate::model::{FlowModel, Scenario};
+
 /// Why a scenario cannot run under a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
@@ -62,4 +64,15 @@ pub enum BuildError {
         /// Its receiver.
         to: String,
     },
+}
+
+impl BuildError {
+    /// The ends of this flow are not connected.
+    pub(super) fn no_route(scenario: &Scenario, flow: &FlowModel) -> Self {
+        Self::NoRoute {
+            flow: flow.name.clone(),
+            from: scenario.nodes[flow.from].name.clone(),
+            to: scenario.nodes[flow.to].name.clone(),
+        }
+    }
 }

@@ -101,7 +101,9 @@ impl Scenario {
         for (index, flow) in self.flows.iter().enumerate() {
             if self.is_background(flow) {
                 let between = (site.node(flow.from), site.node(flow.to));
-                self.require_route(flow, site.world.has_route(between.0, between.1))?;
+                if !site.world.has_route(between.0, between.1) {
+                    return Err(BuildError::no_route(self, flow));
+                }
                 self.add_flow(&mut site.world, (index, flow), between, scheme);
             }
         }

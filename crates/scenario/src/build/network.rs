@@ -6,9 +6,9 @@ use lasthop_sim::NodeConfig;
 use lasthop_sim::routing::{Routes, Topology};
 use lasthop_sim::world::aodv_address;
 
+use super::error::BuildError;
 use super::seats::{SeatedAgent, Seats};
-use super::{BuildError, Scenario};
-use crate::model::{FlowModel, Link, SchemeChoice};
+use crate::model::{FlowModel, Link, Scenario, SchemeChoice};
 
 /// A scenario's network, with a way for each of its flows.
 pub(crate) struct Network<'a> {
@@ -26,9 +26,10 @@ impl<'a> Network<'a> {
         let network = Self { scenario, routes, seats };
         network.check_on_demand()?;
         network.check_circles()?;
-        let leads = |flow: &FlowModel| network.routes.lead(flow.from, flow.to);
-        scenario.flows.iter().try_for_each(|flow| scenario.require_route(flow, leads(flow)))?;
-        Ok(network)
+        match scenario.flows.iter().find(|flow| !network.routes.lead(flow.from, flow.to)) {
+            None => Ok(network),
+            Some(flow) => Err(BuildError::no_route(scenario, flow)),
+        }
     }
 
     /// A scheme's agents, each able to work where it sits.

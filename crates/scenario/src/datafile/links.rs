@@ -8,10 +8,10 @@ use lasthop_sim::{
     Capacity, ChannelConfig, Direction, Feedback, LinkLayer, QueueLimit, WiredConfig, WirelessConfig,
 };
 
-use super::CLOCK;
 use super::block::Located;
+use super::clock::CLOCK;
+use super::draft::Draft;
 use super::error::{Problem, quoted};
-use super::network::Draft;
 use super::syntax::Block;
 use crate::model::{Link, LinkModel};
 

@@ -7,10 +7,10 @@ use lasthop_packet::Instant;
 use lasthop_sim::wireless::{ForcedLoss, StateTrace};
 use lasthop_sim::{Interest, LinkId, Observer, StateSource, TraceEvent};
 
+use super::draft::Draft;
 use super::error::{DataFileError, Problem, quoted};
-use super::network::Draft;
+use super::text::{octets_of, text_of};
 use super::trace_file::TraceFile;
-use super::{DataFile, octets_of, text_of};
 use crate::model::Link;
 
 /// The file of link states, and the file of packets to lose.
@@ -25,13 +25,20 @@ const END: &str = "# end";
 /// Each packet is compared with each of these.
 const MOST_DROPS: usize = 10_000;
 
+/// What came of `read_from_trace`.
+#[derive(Debug, Default)]
+pub(super) struct LinkStates {
+    /// Index of the link whose states the run is to record.
+    pub(super) recorded_link: Option<usize>,
+    /// What was asked for and cannot be done.
+    pub(super) notes: Vec<String>,
+}
+
 /// Does what `read_from_trace` asks for.
-pub(super) fn with_traces(draft: Draft, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
-    let mode = draft.read_from_trace;
+pub(super) fn read(draft: &mut Draft, name: &str, directory: &Path) -> Result<LinkStates, DataFileError> {
     let problem = |line, key: &str, problem: String| Err(Problem::new(line, key, problem).in_file(name));
-    let Draft { mut scenario, print_interval, bad_means, .. } = draft;
-    let mut notes = Vec::new();
-    let mut recorded_link = None;
+    let Draft { scenario, read_from_trace: mode, bad_means, .. } = draft;
+    let LinkStates { mut recorded_link, mut notes } = LinkStates::default();
     let mut wireless = bad_means.iter();
     match (mode.value, wireless.next(), wireless.next()) {
         (0, Some((&link, _)), None) => {
@@ -63,9 +70,7 @@ pub(super) fn with_traces(draft: Draft, name: &str, directory: &Path) -> Result<
             return problem(mode.line, "simulator.read_from_trace", found);
         }
     }
-    // Every data file is called datafile.dat: where it lies tells it from others.
-    name.clone_into(&mut scenario.name);
-    Ok(DataFile { scenario, print_interval, notes, recorded_link, directory: directory.to_owned() })
+    Ok(LinkStates { recorded_link, notes })
 }
 
 fn set_source(link: &mut Link, source: StateSource) {

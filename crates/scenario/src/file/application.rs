@@ -12,7 +12,7 @@ use super::error::ScenarioError;
 use super::named::{NameOrTable, Named};
 use super::quantity::{Octets, Rate, Text};
 use super::reader::Reader;
-use super::tables::{FlowTable, TransportName};
+use super::transport::TransportName;
 
 /// The largest payload of a UDP datagram over IPv4 (RFC 768, RFC 791): 65,535 octets less the
 /// headers.
@@ -93,12 +93,13 @@ impl Named for ApplicationTable {
 pub(super) fn read(
     reader: &Reader<'_>,
     flow: &str,
-    table: &FlowTable,
+    written: Option<&NameOrTable<ApplicationTable>>,
+    size: Option<Text<Octets>>,
     transport: TransportName,
 ) -> Result<Application, ScenarioError> {
     let none = ApplicationTable::default();
-    let own = table.application.as_ref().map_or(&none, |NameOrTable(own)| own);
-    Reading { reader, flow, table: own }.application(table.size, transport)
+    let table = written.map_or(&none, |NameOrTable(table)| table);
+    Reading { reader, flow, table }.application(size, transport)
 }
 
 struct Reading<'a> {

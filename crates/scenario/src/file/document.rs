@@ -2,6 +2,7 @@
 //! points at to its key.
 
 mod groups;
+mod search;
 
 use std::ops::Range;
 
@@ -12,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::ScenarioError;
 use super::text::{key_in_text, line_at};
+use search::path_at;
 
 /// A TOML file, parsed, with the place of every key and value.
 #[derive(Clone, Debug)]
@@ -208,49 +210,7 @@ impl<'t> Document<'t> {
             // The file as a whole.
             return Vec::new();
         }
-        let mut search = Search { place, path: Vec::new(), best: (usize::MAX, Vec::new()) };
-        search.table(self.root.get_ref());
-        search.best.1
-    }
-}
-
-struct Search<'a> {
-    place: &'a Range<usize>,
-    path: Vec<String>,
-    best: (usize, Vec<String>),
-}
-
-impl Search<'_> {
-    fn table(&mut self, table: &DeTable<'_>) {
-        for (key, value) in table {
-            self.path.push(key.get_ref().to_string());
-            self.consider(&key.span());
-            self.value(value);
-            self.path.pop();
-        }
-    }
-
-    fn value(&mut self, value: &Spanned<DeValue<'_>>) {
-        self.consider(&value.span());
-        match value.get_ref() {
-            DeValue::Table(table) => self.table(table),
-            DeValue::Array(elements) => {
-                for (index, element) in elements.iter().enumerate() {
-                    self.path.push(index.to_string());
-                    self.value(element);
-                    self.path.pop();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn consider(&mut self, span: &Range<usize>) {
-        // The span of a key in a header is that of its table, too: the outer of two equals is the
-        // more general and comes first.
-        if span.start <= self.place.start && self.place.end <= span.end && span.len() < self.best.0 {
-            self.best = (span.len(), self.path.clone());
-        }
+        path_at(self.root.get_ref(), place)
     }
 }
 

@@ -1,19 +1,22 @@
-//! Which schemes run, how often, and which one the others are compared with.
+//! The rows of the comparison: which schemes run, and which one the others are compared with.
 
-use std::collections::BTreeSet;
+mod flavour;
+mod layer;
+mod row;
 
 use lasthop_schemes::stack::StackError;
 use lasthop_schemes::{SchemeError, SchemeStack};
 
-use super::choice::{LayerEntry, SchemeEntry, Seeds};
 use super::error::ScenarioError;
-use super::flavour;
 use super::reader::Reader;
-use super::tables::{FlowTable, TcpTable};
+use super::tcp::TcpTable;
+use super::traffic::FlowTable;
 use crate::model::SchemeChoice;
+use layer::LayerEntry;
+
+pub(super) use row::SchemeEntry;
 
 const MOST_SCHEMES: usize = 100;
-const MOST_SEEDS: usize = 10_000;
 
 pub(super) fn schemes(
     reader: &Reader<'_>,
@@ -71,7 +74,7 @@ fn choice(
             SchemeChoice::of(stack)
         }
     };
-    let flavour = tcp.as_ref().and_then(flavour::name);
+    let flavour = tcp.as_ref().and_then(TcpTable::flavour);
     let choice = match &tcp {
         Some(tcp) => choice.with_tcp(flavour::read(reader, index, tcp, flows, tcp_of_all)?),
         None => choice,
@@ -131,20 +134,4 @@ pub(super) fn baseline(
             format!("{label:?} is not among the schemes; expected one of: {}", labels.join(", ")),
         )
     })
-}
-
-pub(super) fn seeds(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64>, ScenarioError> {
-    let seeds = match seeds.unwrap_or(Seeds::Count(10)) {
-        Seeds::Count(count) => (1..=count.min(MOST_SEEDS as u64 + 1)).collect(),
-        Seeds::List(list) => list,
-    };
-    if !(1..=MOST_SEEDS).contains(&seeds.len()) {
-        let problem = format!("expected 1 to {MOST_SEEDS} seeds");
-        return Err(reader.fail(&["seeds"], problem));
-    }
-    let mut seen = BTreeSet::new();
-    if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
-        return Err(reader.fail(&["seeds"], format!("{twice} twice; expected each seed once")));
-    }
-    Ok(seeds)
 }

@@ -1,9 +1,22 @@
-//! A key with a value from the command line: `links.air.loss=3%`.
+//! What the command line says instead of the file, such as `links.air.loss=3%`.
+
+use std::path::PathBuf;
 
 use super::document::Document;
 use super::error::ScenarioError;
 
-/// What errors call it.
+/// What the command line says instead of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one;
+    /// relative to the working directory.
+    pub trace: Option<PathBuf>,
+    /// Keys with values to put in the place of the file's, such as `links.air.loss=3%`; later ones
+    /// win.
+    pub settings: Vec<String>,
+}
+
+/// What errors call a key with a value from the command line.
 pub(super) const SOURCE: &str = "--set";
 
 /// Settings as lines of TOML: a value that is none in TOML is taken as a string, so that a shell

@@ -1,5 +1,7 @@
 //! Values that are written as text.
 
+mod radio;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,9 +9,11 @@ use std::time::Duration;
 
 use lasthop_packet::units::{UnitError, parse_duration, parse_octets};
 use lasthop_packet::{Bitrate, Probability};
-use lasthop_sim::{QueueLimit, wifi};
+use lasthop_sim::QueueLimit;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+pub(super) use radio::{DataRate, Decibels, Hertz, Metres, Speed, Watts};
 
 /// Something that files write as a string.
 pub(super) trait Written: Sized {
@@ -177,107 +181,6 @@ impl Written for Mac {
             _ => Err(not::<Self>(text)),
         }
     }
-}
-
-/// A rate of IEEE 802.11.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DataRate(pub(super) wifi::Rate);
-
-impl Written for DataRate {
-    const NAME: &'static str = "DataRate";
-    const EXPECTED: &'static str = "a rate of IEEE 802.11, such as \"11 Mbit/s\"";
-    const PATTERN: &'static str = r"^\s*(1|2|5\.5|6|9|11|12|18|24|36|48|54)\s*Mbit/s\s*$";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let rate = text.parse::<Bitrate>().map_err(|error| error.to_string())?;
-        let found = wifi::Rate::ALL.into_iter().find(|known| known.kbps() * 1000 == rate.as_bps());
-        found.map(Self).ok_or_else(|| not::<Self>(text))
-    }
-}
-
-/// A coordinate, or a distance.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Metres(pub(super) f64);
-
-impl Written for Metres {
-    const NAME: &'static str = "Metres";
-    const EXPECTED: &'static str = "a place or a distance within 1000 km, such as \"10 m\"";
-    const PATTERN: &'static str = r"^\s*-?[0-9.]+\s*(cm|m|km)\s*$";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let metres = signed(text, &[("cm", 0.01), ("m", 1.0), ("km", 1e3)]).filter(|it| it.abs() <= 1e6);
-        metres.map(Self).ok_or_else(|| not::<Self>(text))
-    }
-}
-
-/// A speed, in metres a second.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Speed(pub(super) f64);
-
-impl Written for Speed {
-    const NAME: &'static str = "Speed";
-    const EXPECTED: &'static str = "a speed of 0.001 m/s to 1000 m/s, such as \"1.5 m/s\" or \"50 km/h\"";
-    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(m/s|km/h)\s*$";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let speed = signed(text, &[("m/s", 1.0), ("km/h", 1.0 / 3.6)]);
-        speed.filter(|it| (0.001..=1000.0).contains(it)).map(Self).ok_or_else(|| not::<Self>(text))
-    }
-}
-
-/// A power, in watts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watts(pub(super) f64);
-
-impl Written for Watts {
-    const NAME: &'static str = "Power";
-    const EXPECTED: &'static str = "a power of -200 dBm to 100 dBm, such as \"20 dBm\" or \"100 mW\"";
-    const PATTERN: &'static str = r"^\s*-?[0-9.]+\s*(dBm|mW|W)\s*$";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let watts = signed(text, &[("mW", 1e-3), ("W", 1.0)])
-            .or_else(|| signed(text, &[("dBm", 1.0)]).map(|dbm| libm::exp10(dbm / 10.0 - 3.0)));
-        watts.filter(|watts| (1e-23..=1e7).contains(watts)).map(Self).ok_or_else(|| not::<Self>(text))
-    }
-}
-
-/// A ratio of powers, as a factor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Decibels(pub(super) f64);
-
-impl Written for Decibels {
-    const NAME: &'static str = "Decibels";
-    const EXPECTED: &'static str = "a ratio of powers of -100 dB to 100 dB, such as \"10 dB\"";
-    const PATTERN: &'static str = r"^\s*-?[0-9.]+\s*dB\s*$";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let decibels = signed(text, &[("dB", 1.0)]).filter(|it| it.abs() <= 100.0);
-        decibels.map(|it| Self(libm::exp10(it / 10.0))).ok_or_else(|| not::<Self>(text))
-    }
-}
-
-/// A frequency, in hertz.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hertz(pub(super) f64);
-
-impl Written for Hertz {
-    const NAME: &'static str = "Frequency";
-    const EXPECTED: &'static str = "a frequency of 1 MHz to 1000 GHz, such as \"2.4 GHz\"";
-    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(MHz|GHz)\s*$";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let hertz = signed(text, &[("MHz", 1e6), ("GHz", 1e9)]).filter(|it| (1e6..=1e12).contains(it));
-        hertz.map(Self).ok_or_else(|| not::<Self>(text))
-    }
-}
-
-/// `"-3.5 dB"`: the number times its unit's factor.
-fn signed(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
-    number.parse::<f64>().ok().map(|number| number * factor)
 }
 
 /// `"50 packets"`, `"1 packet"`: the number.

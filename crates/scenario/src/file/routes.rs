@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::error::ScenarioError;
+use super::node::NodeTable;
 use super::reader::Reader;
-use super::tables::NodeTable;
 use crate::model::{GivenRoute, LinkModel, NodeModel, WlanModel};
 
 /// What the file gives: node, destination, neighbour.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::ScenarioError;
-use super::{Overrides, overrides};
+use super::overrides::{self, Overrides};
 use crate::model::Scenario;
 
 /// A scenario file with what was set since. The file itself is read once.

@@ -1,21 +1,22 @@
 //! Sweeps: one scenario over a grid of values.
 
+mod axis;
+
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-use super::choice::{SchemeEntry, Seeds};
 use super::document::Document;
 use super::error::ScenarioError;
+use super::lineup::SchemeEntry;
+use super::overrides::{self, Overrides};
+use super::scenario;
+use super::seeds::Seeds;
 use super::text::read_file;
 use super::trace::Traces;
-use super::{Overrides, overrides, reader};
 use crate::model::Scenario;
+use axis::{Axis, axes};
 
-/// More points than this are a mistake.
-const MOST_POINTS: usize = 100_000;
 /// What a sweep may set instead of its scenario, beside what it varies.
 const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
 
@@ -50,18 +51,6 @@ pub struct Point {
     pub assignments: Vec<(String, String)>,
     /// The scenario.
     pub scenario: Scenario,
-}
-
-/// A parameter and its values.
-struct Axis {
-    /// As it was written.
-    key: String,
-    /// Where its list of values stands in the sweep.
-    place: Vec<String>,
-    /// What it sets.
-    path: Vec<String>,
-    /// Its values, as they were written.
-    values: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -177,7 +166,7 @@ impl Sweep {
             assignments.push((axis.key.clone(), axis.values[*chosen].clone()));
         }
         let base = self.scenario.parent().unwrap_or(Path::new(""));
-        let scenario = reader::read(&document, base, &self.overrides, &self.traces)?;
+        let scenario = scenario::read(&document, base, &self.overrides, &self.traces)?;
         Ok(Point { assignments, scenario })
     }
 
@@ -193,62 +182,4 @@ impl Sweep {
         }
         Ok(())
     }
-}
-
-/// The parameters in the order of the file.
-fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
-    let mut axes = Vec::new();
-    if let Some(DeValue::Table(vary)) = sweep.get(&["vary"]).map(Spanned::get_ref) {
-        collect_axes(sweep, vary, &mut Vec::new(), &mut axes)?;
-    }
-    if axes.is_empty() {
-        return Err(sweep.error(&["vary"], "nothing to vary; expected a key with a list of values"));
-    }
-    axes.sort_by_key(|(position, _)| *position);
-    let points = axes.iter().try_fold(1usize, |points, (_, axis)| points.checked_mul(axis.values.len()));
-    match points {
-        Some(1..=MOST_POINTS) => Ok(axes.into_iter().map(|(_, axis)| axis).collect()),
-        _ => Err(sweep.error(&["vary"], format!("more than {MOST_POINTS} points; expected fewer values"))),
-    }
-}
-
-/// `"links.air.loss" = [...]` and `links.air.loss = [...]` are the same.
-fn collect_axes(
-    sweep: &Document<'_>,
-    table: &DeTable<'_>,
-    above: &mut Vec<String>,
-    axes: &mut Vec<(usize, Axis)>,
-) -> Result<(), ScenarioError> {
-    for (name, value) in table {
-        above.push(name.get_ref().to_string());
-        let place: Vec<&str> = ["vary"].into_iter().chain(above.iter().map(String::as_str)).collect();
-        let fail = |problem: &str| sweep.error(&place, problem);
-        match value.get_ref() {
-            DeValue::Table(inner) => collect_axes(sweep, inner, above, axes)?,
-            DeValue::Array(elements) if elements.is_empty() => {
-                return Err(fail("an empty list; expected the values to try"));
-            }
-            DeValue::Array(elements) => {
-                let key = above.join(".");
-                let path = path_in_scenario(&key).map_err(|problem| fail(&problem))?;
-                let values = elements.iter().map(|element| match element.get_ref() {
-                    DeValue::String(text) => text.to_string(),
-                    _ => sweep.source(element).to_owned(),
-                });
-                let place = place.iter().map(|step| (*step).to_owned()).collect();
-                axes.push((name.span().start, Axis { key, place, path, values: values.collect() }));
-            }
-            _ => return Err(fail("expected a list of values")),
-        }
-        above.pop();
-    }
-    Ok(())
-}
-
-fn path_in_scenario(key: &str) -> Result<Vec<String>, String> {
-    let path: Vec<String> = key.split('.').map(|step| step.trim().to_owned()).collect();
-    if path.len() > 10 || path.iter().any(String::is_empty) {
-        return Err(format!("{key:?} is no key of a scenario; expected one such as \"links.air.loss\""));
-    }
-    Ok(path)
 }

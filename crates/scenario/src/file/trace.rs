@@ -1,4 +1,4 @@
-//! Traces that somebody measured: read once, however many links follow them.
+//! Measured traces of capacity: each is read once, however many links follow it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

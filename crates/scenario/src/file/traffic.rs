@@ -1,19 +1,62 @@
-//! A flow's table, and TCP's, to their models.
+//! The flows of a scenario.
 
 use std::time::Duration;
 
 use lasthop_sim::Opening;
-use lasthop_tcp::{AckPolicy, Congestion, Recovery, RtoConfig};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::application;
+use super::application::{self, ApplicationTable};
 use super::error::ScenarioError;
-use super::quantity::{Octets, Text, Window};
-use super::reader::{Key, Reader};
-use super::tables::{Acks, CongestionName, FlowTable, OpeningName, RecoveryName, TcpTable, TransportName};
+use super::named::NameOrTable;
+use super::quantity::{Octets, Text};
+use super::reader::Reader;
+use super::tcp::{self, TcpTable};
+use super::transport::TransportName;
 use crate::model::{FlowModel, TcpModel, TransportModel};
 
-/// The largest window that TCP can advertise (RFC 7323, section 2.3).
-const LARGEST_WINDOW: u64 = 1 << 30;
+/// A flow: an application and what carries it; one each where an end is a group of nodes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct FlowTable {
+    /// The host that sends, and over TCP opens the connection.
+    from: String,
+    /// The host that receives.
+    to: String,
+    /// What there is to send, and when; default "bulk".
+    application: Option<NameOrTable<ApplicationTable>>,
+    /// What carries it; default "tcp".
+    pub(super) transport: Option<TransportName>,
+    /// With "bulk": data to transfer, above zero; over UDP rounded up to whole datagrams. Default
+    /// without end.
+    size: Option<Text<Octets>>,
+    /// When it starts; default "0 s".
+    start: Option<Text<Duration>>,
+    /// When the application stops writing; default never.
+    stop: Option<Text<Duration>>,
+    /// Over TCP: how it begins; default "handshake".
+    opening: Option<OpeningName>,
+    /// Settings of TCP that differ from those for all flows.
+    tcp: Option<TcpTable>,
+}
+
+impl FlowTable {
+    /// The same flow, with these settings of TCP over its own.
+    pub(super) fn with_tcp(&self, tcp: &TcpTable) -> Self {
+        let own = self.tcp.clone().unwrap_or_default();
+        Self { tcp: Some(tcp.over(&own)), ..self.clone() }
+    }
+}
+
+/// How a flow begins.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum OpeningName {
+    /// With a handshake; and it ends with FINs.
+    Handshake,
+    /// Established on both sides; and it is never closed.
+    Established,
+}
 
 pub(super) fn read(
     reader: &Reader<'_>,
@@ -29,7 +72,7 @@ pub(super) fn read(
     }
     let size = table.size.map(|Text(Octets(size))| size);
     let transport = table.transport.unwrap_or_default();
-    let application = application::read(reader, name, table, transport)?;
+    let application = application::read(reader, name, table.application.as_ref(), table.size, transport)?;
     if size == Some(0) {
         return Err(reader
             .fail(&["flows", name, "size"], "expected data above zero, or no size for a flow without end"));
@@ -66,152 +109,6 @@ fn over_tcp(
         Some(OpeningName::Established) => Opening::Established,
     };
     let own = table.tcp.as_ref().unwrap_or(tcp_of_all);
-    let tcp = Layers { reader, flow: name, own, all: tcp_of_all }.config()?;
+    let tcp = tcp::read(reader, name, own, tcp_of_all)?;
     Ok(TcpModel { opening, sender: tcp.clone(), receiver: tcp })
-}
-
-/// A flow's own settings over those of all flows.
-struct Layers<'a> {
-    reader: &'a Reader<'a>,
-    flow: &'a str,
-    own: &'a TcpTable,
-    all: &'a TcpTable,
-}
-
-impl Layers<'_> {
-    fn config(&self) -> Result<lasthop_tcp::Config, ScenarioError> {
-        let default = lasthop_tcp::Config::default();
-        let mss = self.get(|tcp| tcp.segment).map_or(u64::from(default.mss), |Text(Octets(segment))| segment);
-        if !(1..=65_495).contains(&mss) {
-            return Err(self.fail("segment", "expected \"1 B\" to \"65495 B\""));
-        }
-        let window = self.window("window", mss, |tcp| tcp.window, default.window)?;
-        let initial_ssthresh =
-            self.window("initial-ssthresh", mss, |tcp| tcp.initial_ssthresh, default.initial_ssthresh)?;
-        let initial_window =
-            self.count("initial-window", |tcp| tcp.initial_window, default.initial_window)?;
-        let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
-        let congestion = self.get(|tcp| tcp.congestion).map_or(default.congestion, |name| match name {
-            CongestionName::Reno => Congestion::Reno,
-            CongestionName::RenoAbc => Congestion::RenoAbc,
-            CongestionName::Vegas => Congestion::Vegas,
-            CongestionName::Westwood => Congestion::Westwood,
-            CongestionName::Cubic => Congestion::Cubic,
-        });
-        let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, |name| match name {
-            RecoveryName::Tahoe => Recovery::Tahoe,
-            RecoveryName::Reno => Recovery::Reno,
-            RecoveryName::NewReno => Recovery::NewReno,
-            RecoveryName::Sack => Recovery::Sack,
-        });
-        let goes_by_reports = recovery == Recovery::Sack;
-        let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
-        if goes_by_reports && !sack {
-            return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\""));
-        }
-        Ok(lasthop_tcp::Config {
-            mss: mss as u32,
-            window,
-            timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
-            sack,
-            congestion,
-            recovery,
-            limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
-            initial_window,
-            initial_ssthresh,
-            ack_policy: self.ack_policy()?,
-            rto: self.rto()?,
-            max_timeouts,
-            time_wait: default.time_wait,
-        })
-    }
-
-    fn ack_policy(&self) -> Result<AckPolicy, ScenarioError> {
-        let delay = |default| {
-            let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
-            self.duration("ack-delay", |tcp| tcp.ack_delay, Duration::from_millis(default), least, most)
-        };
-        match self.get(|tcp| tcp.acks) {
-            Some(Acks::Delayed) => delay(200).map(AckPolicy::Delayed),
-            Some(Acks::DynDelAck) => delay(100).map(AckPolicy::DynDelAck),
-            _ if self.own.ack_delay.is_some() || self.all.ack_delay.is_some() => {
-                Err(self.fail("ack-delay", "expected it only with acks = \"delayed\" or \"dyndelack\""))
-            }
-            _ => Ok(AckPolicy::EverySegment),
-        }
-    }
-
-    fn rto(&self) -> Result<RtoConfig, ScenarioError> {
-        let default = RtoConfig::default();
-        let (shortest, longest) = (Duration::from_millis(1), Duration::from_secs(3600));
-        let minimum = self.duration("rto-min", |tcp| tcp.rto_min, default.minimum, shortest, longest)?;
-        let maximum = default.maximum.max(minimum);
-        let maximum = self.duration("rto-max", |tcp| tcp.rto_max, maximum, minimum, longest)?;
-        let initial = default.initial.clamp(minimum, maximum);
-        let initial = self.duration("rto-initial", |tcp| tcp.rto_initial, initial, minimum, maximum)?;
-        let coarsest = Duration::from_secs(10);
-        let granularity = self.duration(
-            "clock-granularity",
-            |tcp| tcp.clock_granularity,
-            default.granularity,
-            Duration::ZERO,
-            coarsest,
-        )?;
-        Ok(RtoConfig { initial, minimum, maximum, granularity })
-    }
-
-    fn get<T>(&self, field: impl Fn(&TcpTable) -> Option<T>) -> Option<T> {
-        field(self.own).or_else(|| field(self.all))
-    }
-
-    fn duration(
-        &self,
-        key: &str,
-        field: impl Fn(&TcpTable) -> Option<Text<Duration>>,
-        default: Duration,
-        least: Duration,
-        most: Duration,
-    ) -> Result<Duration, ScenarioError> {
-        let value = self.get(field);
-        self.at(key, |path| self.reader.duration_in(path, value, default, least, most))
-    }
-
-    fn count(
-        &self,
-        key: &str,
-        field: impl Fn(&TcpTable) -> Option<u32>,
-        default: u32,
-    ) -> Result<u32, ScenarioError> {
-        let count = self.get(field).unwrap_or(default);
-        if (1..=1000).contains(&count) { Ok(count) } else { Err(self.fail(key, "expected 1 to 1000")) }
-    }
-
-    fn window(
-        &self,
-        key: &str,
-        mss: u64,
-        field: impl Fn(&TcpTable) -> Option<Text<Window>>,
-        default: u32,
-    ) -> Result<u32, ScenarioError> {
-        let octets = match self.get(field) {
-            None => return Ok(default),
-            Some(Text(Window::Octets(octets))) => octets,
-            Some(Text(Window::Segments(segments))) => segments.saturating_mul(mss),
-            Some(Text(Window::Unlimited)) => LARGEST_WINDOW,
-        };
-        if (1..=LARGEST_WINDOW).contains(&octets) {
-            return Ok(octets as u32);
-        }
-        Err(self.fail(key, format!("{octets} octets; expected a window of \"1 B\" to \"1 GiB\"")))
-    }
-
-    fn fail(&self, key: &str, problem: impl Into<String>) -> ScenarioError {
-        self.at(key, |path| self.reader.fail(path, problem))
-    }
-
-    /// Where a setting stands: in the flow's own table, or else in that of all flows.
-    fn at<T>(&self, key: &str, there: impl FnOnce(&Key<'_>) -> T) -> T {
-        let own = ["flows", self.flow, "tcp", key];
-        if self.reader.document.get(&own).is_some() { there(&own) } else { there(&["tcp", key]) }
-    }
 }

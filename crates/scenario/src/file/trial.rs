@@ -1,16 +1,41 @@
 //! How the flows run between real hosts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::error::ScenarioError;
+use super::quantity::Text;
 use super::reader::Reader;
-use super::tables::TryTable;
 use crate::model::{FlowModel, Trial};
 
 const MOST_CONGESTION_CONTROLS: usize = 20;
 /// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
 const LONGEST_CONGESTION_CONTROL: usize = 15;
+
+/// How `lasthop try` runs the flows between real hosts, each flow by itself. The simulator does not
+/// look at it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TryTable {
+    /// Congestion controls of the hosts' kernel, a row of the table each; 1 to 20; default
+    /// `["cubic"]`.
+    congestion: Option<Vec<String>>,
+    /// How long a flow runs at most, its settling included, "1 s" to "1 h"; default "12 s".
+    duration: Option<Text<Duration>>,
+    /// How much of the start of a flow without a size is left out of its goodput; less than
+    /// `duration`; default "2 s".
+    settle: Option<Text<Duration>>,
+    /// Settings of the hosts' kernels below `net.`, such as `"ipv4.tcp_sack" = "0"`.
+    #[serde(default)]
+    sysctl: BTreeMap<String, String>,
+    /// Nodes, or groups, that are no real hosts: they and the flows between them stay in the model,
+    /// as background to each run.
+    #[serde(default)]
+    simulated: Vec<String>,
+}
 
 pub(super) fn read(
     reader: &Reader<'_>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lasthop_schemes::{Placement, SchemeError, SchemeStack};
 
-use super::TcpModel;
+use super::flow::TcpModel;
 
 /// Schemes with their settings, as a row of a comparison.
 #[derive(Clone)]

@@ -1,13 +1,47 @@
 //! Frames that are lost without a collision.
 
+use std::collections::BTreeMap;
+
 use lasthop_packet::Probability;
 use lasthop_sim::wifi::{ErrorConfig, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::tables::ErrorTable;
+use crate::file::channel::{self, ChannelTable};
 use crate::file::error::ScenarioError;
-use crate::file::link::channel;
 use crate::file::quantity::{DataRate, Text, Written};
 use crate::file::reader::{Key, Reader};
+use crate::model::{LinkModel, WlanStation};
+
+/// Frames that are lost without a collision. Its parts are independent of each other.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ErrorTable {
+    /// The probability that a frame is lost, whatever its length; default "0%".
+    packet_error_rate: Option<Text<Probability>>,
+    /// The probability that a bit is wrong, at any rate, so that long frames are lost more often;
+    /// default "0%".
+    bit_error_rate: Option<Text<Probability>>,
+    /// The same by rate, where it differs: `{ "11 Mbit/s" = "0.001%" }`.
+    #[serde(default)]
+    bit_error_rates: BTreeMap<String, Text<Probability>>,
+    /// A good and a bad state, by stays of exponential length or as recorded.
+    channel: Option<ChannelTable>,
+    /// Whether RTS, CTS and ACK frames are lost, too; default false.
+    control_frames: Option<bool>,
+}
+
+/// Errors of one direction.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct LinkErrorTable {
+    /// The station that sends.
+    from: String,
+    /// The station that receives.
+    to: String,
+    /// What is lost.
+    errors: ErrorTable,
+}
 
 /// The errors whose table stands at `place`.
 pub(super) fn read(
@@ -23,11 +57,41 @@ pub(super) fn read(
         bit.get_or_insert([0.0; Rate::ALL.len()])[of as usize] = rate.value();
     }
     let channel_place = [place, &["channel"]].concat();
-    let channel = table.channel.as_ref().map(|table| channel(reader, &channel_place, table)).transpose()?;
+    let channel =
+        table.channel.as_ref().map(|table| channel::read(reader, &channel_place, table)).transpose()?;
     Ok(ErrorConfig {
         packet: table.packet_error_rate.map_or(Probability::ZERO, |Text(rate)| rate),
         bit,
         channel,
         control: table.control_frames.unwrap_or(false),
     })
+}
+
+/// Errors from one station of a cell to another, by their indices.
+type DirectionErrors = (usize, usize, ErrorConfig);
+
+/// Directions between two stations that have errors of their own.
+pub(super) fn of_links(
+    reader: &Reader<'_>,
+    name: &str,
+    tables: &BTreeMap<String, LinkErrorTable>,
+    stations: &[WlanStation],
+    links: &[LinkModel],
+) -> Result<Vec<DirectionErrors>, ScenarioError> {
+    let mut directions: Vec<DirectionErrors> = Vec::new();
+    for (own_name, own) in tables {
+        let key = |key| ["wlans", name, "link-errors", own_name, key];
+        let from = reader.station(&key("from"), &own.from, stations)?;
+        let to = reader.station(&key("to"), &own.to, stations)?;
+        let (first, second) = (stations[from].node, stations[to].node);
+        if !links.iter().any(|link| link.ends == (first, second) || link.ends == (second, first)) {
+            let problem = format!("{:?} and {:?} do not talk to each other directly", own.from, own.to);
+            return Err(reader.fail(&key("to"), problem));
+        }
+        if directions.iter().any(|other| (other.0, other.1) == (from, to)) {
+            return Err(reader.fail(&key("to"), "errors for this direction twice; expected each once"));
+        }
+        directions.push((from, to, read(reader, &key("errors"), &own.errors)?));
+    }
+    Ok(directions)
 }

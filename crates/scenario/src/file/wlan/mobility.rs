@@ -4,13 +4,66 @@ use std::time::Duration;
 
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_sim::wifi::Position;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::station;
-use super::tables::{MobilityName, MobilityTable, PlacementTable};
 use crate::file::error::ScenarioError;
 use crate::file::quantity::{Metres, Speed, Text};
 use crate::file::reader::Reader;
 use crate::model::{Mobility, NodeModel, Placement, WlanStation};
+
+/// Where stations stand at first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct PlacementTable {
+    /// Anywhere in an area of this width and depth, each station by itself; another place for each
+    /// seed.
+    area: [Text<Metres>; 2],
+    /// Two stations and their distance in hops: places are drawn until they have it.
+    apart: Option<ApartTable>,
+}
+
+/// Two stations and the hops between them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ApartTable {
+    /// The one.
+    from: String,
+    /// The other.
+    to: String,
+    /// Hops on the shortest way, 1 to 100.
+    hops: u32,
+}
+
+/// How stations move.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MobilityTable {
+    /// The model.
+    model: MobilityName,
+    /// Waypoints are anywhere in an area of this width and depth.
+    area: [Text<Metres>; 2],
+    /// From the slowest to the fastest, "0.001 m/s" to "1000 m/s", uniform between; above zero,
+    /// because with zero walks last for ever and the mean speed falls all the time.
+    speed: [Text<Speed>; 2],
+    /// The stay at each waypoint, at most "1 h"; default "0 s".
+    pause: Option<Text<Duration>>,
+    /// How often stations that walk are put where they are by then, "1 ms" to "1 min"; default "100
+    /// ms".
+    interval: Option<Text<Duration>>,
+    /// Stations that stay where they are; default none.
+    #[serde(default)]
+    fixed: Vec<String>,
+}
+
+/// A model of mobility.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum MobilityName {
+    /// Straight to a point drawn anywhere in the area, at a speed drawn for the walk; a pause; and
+    /// again.
+    RandomWaypoint,
+}
 
 pub(super) fn placement(
     reader: &Reader<'_>,
@@ -34,13 +87,13 @@ pub(super) fn placement(
     let apart = table.apart.as_ref().map(|apart| {
         let key = |key| ["wlans", name, "placement", "apart", key];
         let (from, to) = (
-            station(reader, &key("from"), &apart.from, stations)?,
-            station(reader, &key("to"), &apart.to, stations)?,
+            reader.station(&key("from"), &apart.from, stations)?,
+            reader.station(&key("to"), &apart.to, stations)?,
         );
         if from == to {
             return Err(reader.fail(&key("to"), "no hops from itself; expected another station"));
         }
-        let hops = super::count(reader, &key("hops"), Some(apart.hops), 1, (1, 100))?;
+        let hops = reader.count_in(&key("hops"), Some(apart.hops), 1, (1, 100))?;
         Ok((from, to, hops as usize))
     });
     Ok(Placement { area, apart: apart.transpose()? })
@@ -77,7 +130,7 @@ pub(super) fn read(
         )?,
     };
     let fixed = table.fixed.iter().enumerate().map(|(index, node)| {
-        station(reader, &["wlans", name, "mobility", "fixed", &index.to_string()], node, stations)
+        reader.station(&["wlans", name, "mobility", "fixed", &index.to_string()], node, stations)
     });
     let fixed: Vec<usize> = fixed.collect::<Result<_, _>>()?;
     let walkers = (0..stations.len()).filter(|station| !fixed.contains(station)).collect();

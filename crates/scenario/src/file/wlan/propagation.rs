@@ -1,12 +1,68 @@
 //! Who hears whom.
 
 use lasthop_sim::wifi::{Capture, Propagation, TwoRayGround};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::tables::{CaptureTable, PropagationKind, PropagationTable};
 use crate::file::error::ScenarioError;
 use crate::file::named::Named;
 use crate::file::quantity::{Decibels, Hertz, Metres, Text, Watts};
 use crate::file::reader::Reader;
+
+/// Who hears whom.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct PropagationTable {
+    /// The model.
+    kind: PropagationKind,
+    /// With "ranges": up to this distance frames are decoded.
+    reception: Option<Text<Metres>>,
+    /// With "ranges": up to this distance frames are sensed, and disturb others; default as
+    /// `reception`.
+    carrier_sense: Option<Text<Metres>>,
+    /// With "two-ray-ground", as all below: default "281.83815 mW".
+    transmit_power: Option<Text<Watts>>,
+    /// The power that a frame needs to be decoded; default 3.652e-10 W, which is about "-64.37
+    /// dBm": 250 m.
+    reception_threshold: Option<Text<Watts>>,
+    /// The power that a frame needs to be sensed; default 1.559e-11 W, which is about "-78.07 dBm":
+    /// 550 m.
+    carrier_sense_threshold: Option<Text<Watts>>,
+    /// Of the antennas at both ends; default "0 dB".
+    antenna_gain: Option<Text<Decibels>>,
+    /// Of both antennas above the ground, "1 cm" to "1 km"; default "1.5 m".
+    antenna_height: Option<Text<Metres>>,
+    /// Default "914 MHz".
+    frequency: Option<Text<Hertz>>,
+    /// Loss in the stations themselves, from "0 dB", the default.
+    system_loss: Option<Text<Decibels>>,
+}
+
+/// A model of propagation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PropagationKind {
+    /// All stations hear each other.
+    #[default]
+    Everywhere,
+    /// Two distances.
+    Ranges,
+    /// Friis near by, reflection from the ground far away; the defaults are those of ns-2.
+    TwoRayGround,
+}
+
+/// Whether a strong frame survives weak ones.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct CaptureTable {
+    /// By how much a frame must be stronger than all others together, above "0 dB"; default "10
+    /// dB".
+    threshold: Option<Text<Decibels>>,
+    /// Whether a receiver leaves a frame for a later one that is stronger by `threshold`; default
+    /// false.
+    #[serde(default)]
+    later_frames: bool,
+}
 
 pub(super) fn read(
     reader: &Reader<'_>,

@@ -3,18 +3,86 @@
 use std::time::Duration;
 
 use lasthop_sim::aodv::AodvConfig;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::tables::{RoutingName, RoutingTable, WlanTable};
 use crate::file::error::ScenarioError;
 use crate::file::named::Named;
+use crate::file::quantity::Text;
 use crate::file::reader::Reader;
+
+/// How stations are reached, and AODV's parameters (RFC 3561, section 10).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RoutingTable {
+    /// The protocol.
+    protocol: RoutingName,
+    /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is good for after its last use, "1 ms" to "1 h";
+    /// default "3 s".
+    active_route_timeout: Option<Text<Duration>>,
+    /// `MY_ROUTE_TIMEOUT`: the lifetime in a destination's own RREPs; default twice
+    /// `active-route-timeout`.
+    my_route_timeout: Option<Text<Duration>>,
+    /// `DELETE_PERIOD`: how long an invalid route is remembered; default five times the larger of
+    /// `active-route-timeout` and `hello-interval`.
+    delete_period: Option<Text<Duration>>,
+    /// `NODE_TRAVERSAL_TIME`: from node to node, queues included, "1 us" to "10 s"; default "40
+    /// ms". `NET_TRAVERSAL_TIME`, `RING_TRAVERSAL_TIME`, `PATH_DISCOVERY_TIME` and
+    /// `BLACKLIST_TIMEOUT` follow.
+    node_traversal_time: Option<Text<Duration>>,
+    /// `NET_DIAMETER`: hops at most, 1 to 255; default 35.
+    net_diameter: Option<u32>,
+    /// `RREQ_RETRIES`: further attempts over the whole network, 0 to 20; default 2.
+    rreq_retries: Option<u32>,
+    /// `RREQ_RATELIMIT`: RREQs that a node originates in a second at most, 1 to 1,000; default 10.
+    rreq_ratelimit: Option<u32>,
+    /// `RERR_RATELIMIT`: RERRs that a node sends in a second at most, 0 to 1,000; default 10.
+    rerr_ratelimit: Option<u32>,
+    /// `TTL_START`: how far the first RREQ of a search goes, 1 to 255; default 1.
+    ttl_start: Option<u32>,
+    /// `TTL_INCREMENT`: how much farther the next one goes, 1 to 255; default 2.
+    ttl_increment: Option<u32>,
+    /// `TTL_THRESHOLD`: beyond this RREQs go everywhere, 0 to 255; default 7.
+    ttl_threshold: Option<u32>,
+    /// `TIMEOUT_BUFFER`: hops more to wait for in an expanding ring search, 0 to 255; default 2.
+    timeout_buffer: Option<u32>,
+    /// Whether only the destination replies (the flag D); default false.
+    destination_only: Option<bool>,
+    /// Whether who replies in a destination's place tells it, too (the flag G); default false.
+    gratuitous_replies: Option<bool>,
+    /// `HELLO_INTERVAL`, "1 ms" to "1 h", for nodes on active routes to send Hellos; default no
+    /// Hellos.
+    hello_interval: Option<Text<Duration>>,
+    /// `ALLOWED_HELLO_LOSS`: intervals of silence after which a neighbour is gone, 1 to 100;
+    /// default 2.
+    allowed_hello_loss: Option<u32>,
+    /// Whether a frame that the link layer gave up means a broken link; default true. False needs
+    /// `hello-interval`.
+    link_layer_feedback: Option<bool>,
+    /// Broadcasts that a broadcast sets off wait up to this, at random, at most "10 s"; default "10
+    /// ms".
+    broadcast_jitter: Option<Text<Duration>>,
+    /// Packets that may wait for routes at a node, 1 to 100,000; the oldest makes room. Default 64.
+    buffer: Option<u32>,
+}
+
+/// A way to find routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RoutingName {
+    /// Fewest hops, computed once from who hears whom.
+    #[default]
+    ShortestPath,
+    /// Ad hoc On-Demand Distance Vector (RFC 3561).
+    Aodv,
+}
 
 /// AODV's parameters, if it is AODV.
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
-    cell: &WlanTable,
     table: &RoutingTable,
+    has_access_point: bool,
 ) -> Result<Option<AodvConfig>, ScenarioError> {
     if table.protocol == RoutingName::ShortestPath {
         let written = reader.document.get(&["wlans", name, "routing"]).and_then(|it| it.get_ref().as_table());
@@ -25,7 +93,7 @@ pub(super) fn read(
         }
         return Ok(None);
     }
-    if cell.access_point.is_some() {
+    if has_access_point {
         let problem = "stations reach each other through the access point; expected a cell without one";
         return Err(reader.fail(&["wlans", name, "routing"], problem));
     }
@@ -39,7 +107,7 @@ pub(super) fn read(
         None => Ok(None),
     };
     let number = |key: &str, value, default, range| {
-        super::count(reader, &["wlans", name, "routing", key], value, default, range)
+        reader.count_in(&["wlans", name, "routing", key], value, default, range)
     };
     let small = |key: &str, value, default: u8, least| {
         number(key, value, default.into(), (least, 255)).map(|number| number as u8)

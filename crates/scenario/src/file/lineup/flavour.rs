@@ -1,9 +1,10 @@
 //! A row of a comparison may have a TCP of its own: its settings go over those of each flow.
 
-use super::error::ScenarioError;
-use super::reader::Reader;
-use super::tables::{CongestionName, FlowTable, RecoveryName, TcpTable, TransportName};
-use super::traffic;
+use crate::file::error::ScenarioError;
+use crate::file::reader::Reader;
+use crate::file::tcp::TcpTable;
+use crate::file::traffic::{self, FlowTable};
+use crate::file::transport::TransportName;
 use crate::model::{TcpModel, TransportModel};
 
 /// TCP's settings of each flow, in the order of `flows`, with a row's settings over them; nothing
@@ -19,8 +20,7 @@ pub(super) fn read(
         if flow.transport == Some(TransportName::Udp) {
             return Ok(None);
         }
-        let own = flow.tcp.clone().unwrap_or_default();
-        let flow = FlowTable { tcp: Some(tcp.over(&own)), ..flow.clone() };
+        let flow = flow.with_tcp(tcp);
         // The flow was read before and was right, so that what is wrong now is the row's.
         let model = traffic::read(reader, name, &flow, tcp_of_all).map_err(|error| {
             let setting = error.key.rsplit('.').next().unwrap_or_default();
@@ -34,22 +34,4 @@ pub(super) fn read(
         })
     });
     ends.collect()
-}
-
-/// What a row is called for its settings: by the congestion control, or else by the recovery.
-pub(super) fn name(tcp: &TcpTable) -> Option<&'static str> {
-    let congestion = tcp.congestion.map(|name| match name {
-        CongestionName::Reno => "reno",
-        CongestionName::RenoAbc => "reno-abc",
-        CongestionName::Vegas => "vegas",
-        CongestionName::Westwood => "westwood",
-        CongestionName::Cubic => "cubic",
-    });
-    let recovery = tcp.recovery.map(|name| match name {
-        RecoveryName::Tahoe => "tahoe",
-        RecoveryName::Reno => "reno",
-        RecoveryName::NewReno => "newreno",
-        RecoveryName::Sack => "sack",
-    });
-    congestion.or(recovery)
 }

@@ -1,0 +1,130 @@
+//! An experiment of the dissertation's: a scenario of ours, what is set in it, and what comes of it.
+
+use std::path::Path;
+
+use lasthop_scenario::{BuildError, Overrides, Scenario, file};
+use rayon::prelude::*;
+
+use crate::compare::{ComparisonRow, compare};
+use crate::progress::Progress;
+use crate::stats::Estimate;
+
+/// Octets of the headers of IPv4 and TCP.
+const HEADERS: u32 = 40;
+/// Octets of a datagram where a figure fixes it.
+pub(super) const DATAGRAM: u32 = 1000;
+
+/// How much is run for a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Runs.
+    pub seeds: u64,
+    /// Simulated seconds of each, instead of the scenario's.
+    pub duration: Option<u64>,
+}
+
+/// When the receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acks {
+    One,
+    Del,
+    DynDel,
+}
+
+impl Acks {
+    /// As the dissertation has it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::One => "OneAck",
+            Self::Del => "DelAck",
+            Self::DynDel => "DynDelAck",
+        }
+    }
+}
+
+/// A scenario of ours and what an experiment sets in it.
+#[derive(Clone, Debug)]
+pub(super) struct Experiment {
+    text: &'static str,
+    settings: Vec<String>,
+}
+
+impl Experiment {
+    pub(super) const fn new(text: &'static str) -> Self {
+        Self { text, settings: Vec::new() }
+    }
+
+    pub(super) fn set(mut self, setting: impl Into<String>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+
+    /// With datagrams of this many octets.
+    pub(super) fn datagram(self, octets: u32) -> Self {
+        self.set(format!("tcp.segment={} B", octets - HEADERS))
+    }
+
+    pub(super) fn acks(self, acks: Acks) -> Self {
+        match acks {
+            Acks::One => self.set("tcp.acks=every-segment"),
+            // The delay of ns-2's sink.
+            Acks::Del => self.set("tcp.acks=delayed").set("tcp.ack-delay=100 ms"),
+            Acks::DynDel => self.set("tcp.acks=dyndelack"),
+        }
+    }
+
+    /// With errors between the radio and the MAC of a cell, as ns-2 has them: of every frame, and
+    /// the MAC repeats what is lost.
+    pub(super) fn errors(self, cell: &str, per_cent: u32) -> Self {
+        self.set(format!("wlans.{cell}.errors.packet-error-rate={per_cent}%"))
+            .set(format!("wlans.{cell}.errors.control-frames=true"))
+    }
+
+    pub(super) fn scenario(&self, effort: Effort) -> Scenario {
+        let duration = effort.duration.map(|seconds| format!("duration={seconds} s"));
+        let settings = self.settings.iter().cloned().chain(duration).collect();
+        let overrides = Overrides { settings, ..Overrides::default() };
+        let scenario = file::parse(self.text, "scenario.toml", Path::new("."), &overrides);
+        let mut scenario = scenario.expect("the file is ours, and a test reads it");
+        scenario.seeds = (1..=effort.seeds).collect();
+        scenario.schemes.truncate(2);
+        scenario
+    }
+
+    pub(super) fn run(&self, effort: Effort, progress: &dyn Progress) -> Result<Measured, BuildError> {
+        let mut rows = compare(&self.scenario(effort), progress)?.rows.into_iter();
+        match (rows.next(), rows.next()) {
+            (Some(tcp), Some(lle)) => Ok(Measured { tcp, lle }),
+            _ => unreachable!("two schemes under two seeds or more have two rows"),
+        }
+    }
+}
+
+/// What came of it: without the scheme, and with LLE-TCP as published.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) tcp: ComparisonRow,
+    pub(super) lle: ComparisonRow,
+}
+
+impl Measured {
+    pub(super) fn improvement(&self) -> Option<Estimate> {
+        self.lle.improvement_percent
+    }
+}
+
+/// Runs experiments in parallel.
+pub(super) fn run_all(
+    experiments: &[Experiment],
+    effort: Effort,
+    progress: &dyn Progress,
+) -> Result<Vec<Measured>, BuildError> {
+    experiments.par_iter().map(|experiment| experiment.run(effort, progress)).collect()
+}
+
+/// What a flow or all of them carried in Mbit/s, counted in datagrams of this length as ns-2's
+/// sink does, headers included.
+pub(super) fn in_datagrams(goodput_bps: Estimate, datagram: u32) -> Estimate {
+    let factor = f64::from(datagram) / f64::from(datagram - HEADERS) / 1e6;
+    Estimate { mean: goodput_bps.mean * factor, ci95: goodput_bps.ci95.map(|half| half * factor) }
+}

@@ -1,0 +1,78 @@
+//! A row of the dissertation's numbers beside ours.
+
+use serde_json::{Map, Value};
+
+use crate::reproduce::{Reference, Row};
+use crate::stats::Estimate;
+
+/// The schemes' names in rows.
+pub(super) const TCP: &str = "tcp-reno";
+pub(super) const LLE: &str = "lle-tcp as published";
+
+/// How far a throughput, a time or an amount may lie from the dissertation's, as a part of it; and
+/// an improvement, in points.
+pub(super) const TOLERANCE: f64 = 0.05;
+pub(super) const POINTS: f64 = 5.0;
+
+/// Where a row stands in the dissertation, and what it is about.
+pub(super) struct Head<'a> {
+    pub(super) item: &'a str,
+    pub(super) parameters: Value,
+    pub(super) scheme: &'a str,
+    pub(super) metric: &'a str,
+    pub(super) unit: &'static str,
+}
+
+impl Head<'_> {
+    /// A number of the text's, ours, and how far apart they may be.
+    pub(super) fn row(
+        self,
+        published: Reference,
+        tolerance: Reference,
+        measured: Option<Estimate>,
+        runs: usize,
+    ) -> Row {
+        Row {
+            paper: "lle-tcp",
+            item: self.item.to_owned(),
+            parameters: self.parameters.as_object().cloned().unwrap_or_else(Map::new),
+            scheme: self.scheme.to_owned(),
+            metric: self.metric.to_owned(),
+            unit: self.unit,
+            published,
+            measured: measured.map(|estimate| estimate.mean),
+            ci95: measured.and_then(|estimate| estimate.ci95),
+            runs,
+            tolerance,
+            agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+        }
+    }
+
+    /// A throughput, a time, an amount.
+    pub(super) fn amount(self, published: f64, measured: Option<Estimate>, runs: usize) -> Row {
+        let tolerance = Reference::Range(published * (1.0 - TOLERANCE), published * (1.0 + TOLERANCE));
+        self.row(Reference::Number(published), tolerance, measured, runs)
+    }
+
+    /// A number of per cent.
+    pub(super) fn per_cent(self, published: Reference, measured: Option<Estimate>, runs: usize) -> Row {
+        let tolerance = match published {
+            Reference::Number(number) => Reference::Range(number - POINTS, number + POINTS),
+            Reference::Range(from, to) => Reference::Range(from - POINTS, to + POINTS),
+            Reference::None => Reference::None,
+        };
+        self.row(published, tolerance, measured, runs)
+    }
+
+    /// A gain of which no number is given: its whole confidence interval is above zero.
+    pub(super) fn above_zero(self, measured: Option<Estimate>, runs: usize) -> Row {
+        let least = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
+        let row = self.row(Reference::None, Reference::None, measured, runs);
+        Row { agrees: least.is_some_and(|least| least > 0.0), ..row }
+    }
+
+    /// A claim without a number.
+    pub(super) fn claim(self, holds: bool, runs: usize) -> Row {
+        Row { agrees: holds, ..self.row(Reference::None, Reference::None, None, runs) }
+    }
+}

@@ -1,0 +1,88 @@
+//! The error process of a wireless link or of an IEEE 802.11 cell.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_packet::Probability;
+use lasthop_sim::wireless::StateTrace;
+use lasthop_sim::{ChannelConfig, Sojourn, StateSource};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::error::ScenarioError;
+use super::quantity::Text;
+use super::reader::{Key, Reader};
+use super::text::read_text;
+use super::trace::LARGEST_TRACE;
+
+/// A stay shorter than this is shorter than any frame; to simulate it would only take time.
+const SHORTEST_STAY: Duration = Duration::from_micros(10);
+
+/// An error process of two states, which begins good: with stays of exponential length, or as
+/// recorded. Loss by `loss` comes on top.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ChannelTable {
+    /// The good state.
+    #[serde(default)]
+    good: StayTable,
+    /// The bad state.
+    #[serde(default)]
+    bad: StayTable,
+    /// A recorded trace of states instead of exponential stays, relative to the scenario: lines of
+    /// a time in milliseconds and 1 for good or 0 for bad.
+    states: Option<String>,
+}
+
+/// A state of a channel.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct StayTable {
+    /// Mean of how long a stay lasts, at least "10 us"; for the bad state "0 s" means never. Needed
+    /// unless `states` names a trace.
+    mean: Option<Text<Duration>>,
+    /// Probability that a transmission in this state is lost; default "0%" in the good state,
+    /// "100%" in the bad one.
+    loss: Option<Text<Probability>>,
+}
+
+/// The two-state error process whose table stands at `place`.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    place: &Key<'_>,
+    table: &ChannelTable,
+) -> Result<ChannelConfig, ScenarioError> {
+    let stay = |state: &str, stay: &StayTable, default: Probability| {
+        let key: &Key<'_> = &[place, &[state, "mean"]].concat();
+        let loss = stay.loss.map_or(default, |Text(loss)| loss);
+        let mean = match (stay.mean, &table.states) {
+            (Some(_), Some(_)) => {
+                return Err(reader.fail(key, "the states are recorded; expected no mean beside `states`"));
+            }
+            (None, Some(_)) => Duration::ZERO,
+            (None, None) => {
+                let problem =
+                    "a mean is missing; expected how long a stay lasts in the mean, such as mean = \"5 s\"";
+                return Err(reader.fail(key, problem));
+            }
+            (Some(Text(mean)), None) if mean >= SHORTEST_STAY || (mean.is_zero() && state == "bad") => mean,
+            (Some(_), None) => return Err(reader.fail(key, "expected a mean of \"10 us\" or more")),
+        };
+        Ok(Sojourn { mean, loss })
+    };
+    Ok(ChannelConfig {
+        good: stay("good", &table.good, Probability::ZERO)?,
+        bad: stay("bad", &table.bad, Probability::ONE)?,
+        source: match &table.states {
+            None => StateSource::Markov,
+            Some(states) => {
+                let path = reader.beside(states);
+                let fail = |problem: String| reader.fail(&[place, &["states"]].concat(), problem);
+                let text = read_text(&path, LARGEST_TRACE).map_err(|error| fail(error.to_string()))?;
+                let trace =
+                    StateTrace::parse(&text).map_err(|error| fail(format!("{}: {error}", path.display())))?;
+                StateSource::Trace(Arc::new(trace))
+            }
+        },
+    })
+}

@@ -1,0 +1,89 @@
+//! A scheme with its settings, alone in a row or in a stack.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use lasthop_schemes::catalogue::CATALOGUE;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::{Value, json};
+
+/// `"snoop"` or `{ scheme = "snoop", setting = ... }`. Read by hand: serde's untagged enums lose
+/// the place of an error.
+#[derive(Debug)]
+pub(in crate::file) struct LayerEntry {
+    pub(super) scheme: String,
+    pub(super) settings: toml::Table,
+}
+
+impl LayerEntry {
+    pub(super) fn named(scheme: &str) -> Self {
+        Self { scheme: scheme.to_owned(), settings: toml::Table::new() }
+    }
+}
+
+impl<'de> Deserialize<'de> for LayerEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = LayerEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a scheme's name, or a table with the key \"scheme\" and settings")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<LayerEntry, E> {
+                Ok(LayerEntry::named(name))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<LayerEntry, A::Error> {
+                let (mut scheme, mut settings) = (None, toml::Table::new());
+                while let Some(key) = entries.next_key::<String>()? {
+                    if key == "scheme" {
+                        scheme = Some(entries.next_value()?);
+                    } else {
+                        settings.insert(key, entries.next_value()?);
+                    }
+                }
+                let scheme = scheme.ok_or_else(|| A::Error::missing_field("scheme"))?;
+                Ok(LayerEntry { scheme, settings })
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for LayerEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Layer".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+        let mut alternatives = vec![json_schema!({ "enum": names }).to_value()];
+        alternatives.extend(layer_schemas(generator));
+        json_schema!({ "oneOf": alternatives })
+    }
+}
+
+/// A schema for each scheme: its settings and its name.
+pub(super) fn layer_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut schemas = Vec::new();
+    for scheme in CATALOGUE {
+        let mut schema = scheme.schema().to_value();
+        let Some(table) = schema.as_object_mut() else { continue };
+        // What the settings refer to has its place at the root of the whole.
+        if let Some(Value::Object(definitions)) = table.remove("$defs") {
+            generator.definitions_mut().extend(definitions);
+        }
+        table.remove("$schema");
+        table.insert("title".to_owned(), json!(scheme.name));
+        table.insert("description".to_owned(), json!(scheme.title));
+        table.insert("additionalProperties".to_owned(), json!(false));
+        table.insert("required".to_owned(), json!(["scheme"]));
+        let properties = table.entry("properties").or_insert_with(|| json!({}));
+        if let Some(properties) = properties.as_object_mut() {
+            properties.insert("scheme".to_owned(), json!({ "const": scheme.name }));
+        }
+        schemas.push(schema);
+    }
+    schemas
+}

@@ -1,0 +1,134 @@
+//! A row of the comparison, as it is written.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use lasthop_schemes::catalogue::CATALOGUE;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::{Value, json};
+
+use super::layer::{LayerEntry, layer_schemas};
+use crate::file::tcp::TcpTable;
+use crate::model::SchemeChoice;
+
+/// `"snoop"`, `{ scheme = "snoop", label = "...", tcp = { ... }, setting = ... }`, or `{ stack =
+/// [...], label = "...", tcp = { ... } }`; a table with `tcp` alone means "none".
+#[derive(Debug)]
+pub(in crate::file) struct SchemeEntry {
+    pub(super) layers: Vec<LayerEntry>,
+    /// Whether the layers are written as a stack.
+    pub(super) is_stack: bool,
+    pub(super) label: Option<String>,
+    /// What of TCP is different in this row.
+    pub(super) tcp: Option<TcpTable>,
+}
+
+impl SchemeEntry {
+    /// A scheme with its default settings.
+    pub(super) fn named(scheme: &str) -> Self {
+        Self { layers: vec![LayerEntry::named(scheme)], is_stack: false, label: None, tcp: None }
+    }
+}
+
+impl<'de> Deserialize<'de> for SchemeEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = SchemeEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a scheme's name, or a table with the key \"scheme\", \"stack\" or \"tcp\"")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<SchemeEntry, E> {
+                Ok(SchemeEntry::named(name))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<SchemeEntry, A::Error> {
+                let (mut scheme, mut stack, mut label, mut tcp) = (None, None, None, None);
+                let mut settings = toml::Table::new();
+                while let Some(key) = entries.next_key::<String>()? {
+                    match key.as_str() {
+                        "scheme" => scheme = Some(entries.next_value()?),
+                        "stack" => stack = Some(entries.next_value::<Vec<LayerEntry>>()?),
+                        "label" => label = Some(entries.next_value()?),
+                        "tcp" => tcp = Some(entries.next_value()?),
+                        _ => {
+                            settings.insert(key, entries.next_value()?);
+                        }
+                    }
+                }
+                let is_stack = stack.is_some();
+                let layers = match (scheme, stack, &tcp) {
+                    (Some(scheme), None, _) => vec![LayerEntry { scheme, settings }],
+                    (None, Some(stack), _) if settings.is_empty() && !stack.is_empty() => stack,
+                    (None, None, Some(_)) => vec![LayerEntry { scheme: "none".to_owned(), settings }],
+                    (None, None, None) => return Err(A::Error::missing_field("scheme")),
+                    _ => {
+                        return Err(A::Error::custom(
+                            "expected either a scheme with its settings or a stack of one or more with their own",
+                        ));
+                    }
+                };
+                Ok(SchemeEntry { layers, is_stack, label, tcp })
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for SchemeEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Scheme".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> =
+            CATALOGUE.iter().map(|scheme| scheme.name).chain([SchemeChoice::NO_LOSS]).collect();
+        let mut alternatives = vec![json_schema!({ "enum": names }).to_value()];
+        let tcp = generator.subschema_for::<TcpTable>();
+        alternatives.push(
+            json_schema!({
+                "title": "tcp",
+                "type": "object",
+                "description": "No scheme, and TCP otherwise than in the rest of the scenario.",
+                "additionalProperties": false,
+                "required": ["tcp"],
+                "properties": { "label": { "type": "string" }, "tcp": tcp },
+            })
+            .to_value(),
+        );
+        alternatives.extend(row_schemas(generator));
+        json_schema!({ "oneOf": alternatives })
+    }
+}
+
+/// A schema for each way to write a row: a scheme, the reference without loss, a stack; with the
+/// label and the TCP that every row may have.
+fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut rows = layer_schemas(generator);
+    rows.push(json!({
+        "title": "no-loss",
+        "type": "object",
+        "description": "No scheme, and no loss on any link.",
+        "additionalProperties": false,
+        "required": ["scheme"],
+        "properties": { "scheme": { "const": "no-loss" } },
+    }));
+    rows.push(json!({
+        "title": "stack",
+        "type": "object",
+        "description": "Schemes on top of each other, the one nearest to the wired network first.",
+        "additionalProperties": false,
+        "required": ["stack"],
+        "properties": { "stack": { "type": "array", "minItems": 1, "items": generator.subschema_for::<LayerEntry>() } },
+    }));
+    let tcp = generator.subschema_for::<TcpTable>().to_value();
+    for properties in rows.iter_mut().filter_map(|row| row.get_mut("properties")?.as_object_mut()) {
+        properties.insert(
+            "label".to_owned(),
+            json!({ "type": "string", "description": "The row's name; default: the scheme's, and TCP's flavour." }),
+        );
+        properties.insert("tcp".to_owned(), tcp.clone());
+    }
+    rows
+}

@@ -1,0 +1,77 @@
+//! One direction of a link: its rate, its queue, its loss.
+
+use lasthop_packet::Probability;
+use lasthop_sim::{Capacity, Direction, QueueLimit};
+
+use super::table::{DirectionTable, LinkTable};
+use crate::file::error::ScenarioError;
+use crate::file::quantity::{Rate, Text};
+use crate::file::reader::Reader;
+
+/// Within an order of magnitude of what Linux queues on an interface by default.
+const QUEUE: QueueLimit = QueueLimit::Packets(100);
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &LinkTable,
+    side: &str,
+    own: &DirectionTable,
+) -> Result<Direction, ScenarioError> {
+    let queue = own.queue.or(table.queue).map_or(QUEUE, |Text(queue)| queue);
+    let loss = own.loss.or(table.loss).map_or(Probability::ZERO, |Text(loss)| loss);
+    Ok(Direction { capacity: capacity(reader, name, table, side, own)?, queue, loss })
+}
+
+/// A direction's own rate and trace, or else the link's.
+fn effective_rate<'a>(table: &'a LinkTable, own: &'a DirectionTable) -> (Option<Rate>, Option<&'a str>) {
+    match (own.rate, own.trace.as_deref()) {
+        (None, None) => (table.rate.map(|Text(rate)| rate), table.trace.as_deref()),
+        // The direction says that it follows a trace, the link says which.
+        (Some(Text(Rate::Trace)), None) => (Some(Rate::Trace), table.trace.as_deref()),
+        (rate, trace) => (rate.map(|Text(rate)| rate), trace),
+    }
+}
+
+fn capacity(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &LinkTable,
+    side: &str,
+    own: &DirectionTable,
+) -> Result<Capacity, ScenarioError> {
+    let key_of = |key| {
+        let has_own = if key == "rate" { own.rate.is_some() } else { own.trace.is_some() };
+        if has_own { vec!["links", name, side, key] } else { vec!["links", name, key] }
+    };
+    match effective_rate(table, own) {
+        (None, None) => Err(reader.fail(
+            &["links", name],
+            format!("no rate in its {side} direction; expected a rate, such as rate = \"11 Mbit/s\""),
+        )),
+        (Some(Rate::Fixed(_)), Some(_)) => {
+            let problem = "a fixed rate and a trace; expected one of them, or rate = \"trace\"";
+            Err(reader.fail(&key_of("trace"), problem))
+        }
+        (Some(Rate::Fixed(rate)), None) => Ok(Capacity::Fixed(rate)),
+        (_, trace) => {
+            let (key, path) = match (&reader.overrides.trace, trace) {
+                (Some(given), _) => (key_of("rate"), given.clone()),
+                (None, Some(named)) => (key_of("trace"), reader.beside(named)),
+                (None, None) => {
+                    let problem = "the rate follows a trace; give one with --trace FILE, or name it with trace = \"FILE\"";
+                    return Err(reader.fail(&key_of("rate"), problem));
+                }
+            };
+            reader.traces.get(&path).map(Capacity::Trace).map_err(|problem| reader.fail(&key, problem))
+        }
+    }
+}
+
+/// Whether either direction's rate follows a trace.
+pub(super) fn follows_a_trace(link: &LinkTable) -> bool {
+    [&link.forward, &link.backward].into_iter().any(|direction| {
+        let (rate, trace) = effective_rate(link, direction);
+        matches!(rate, Some(Rate::Trace)) || (rate.is_none() && trace.is_some())
+    })
+}

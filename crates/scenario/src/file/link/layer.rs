@@ -1,0 +1,126 @@
+//! The link layer of a wireless link: what happens to frames that are lost.
+
+use std::time::Duration;
+
+use lasthop_packet::Bitrate;
+use lasthop_packet::units::cut_to_ticks;
+use lasthop_sim::{Capacity, Direction, Feedback, LinkLayer};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::file::error::ScenarioError;
+use crate::file::named::{NameOrTable, Named};
+use crate::file::quantity::{Octets, Text};
+use crate::file::reader::Reader;
+
+/// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix
+/// B.4 of the thesis shows.
+const GUARD: Duration = Duration::from_millis(1);
+
+/// A link layer.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct LinkLayerTable {
+    /// What kind.
+    kind: LinkLayerKind,
+    /// How often a frame is transmitted again before it is given up, 0 to 1,000; default 8.
+    retransmission_attempts: Option<u32>,
+    /// With "stop-and-wait": from the end of a transmission until the sender stops waiting for the
+    /// acknowledgment, "1 us" to "10 s". Default: twice the propagation delay, plus the
+    /// acknowledgment's transmission time, plus 1 ms.
+    ack_timeout: Option<Text<Duration>>,
+    /// With "stop-and-wait": length of an acknowledgment, at most "1500 B"; default "14 B".
+    ack_size: Option<Text<Octets>>,
+}
+
+/// What kind of link layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum LinkLayerKind {
+    /// Lost frames are neither noticed nor repeated.
+    #[default]
+    None,
+    /// Each frame is acknowledged over the air before the next is sent.
+    StopAndWait,
+    /// The sender knows each frame's fate at the end of its transmission, at no cost.
+    Immediate,
+}
+
+impl Named for LinkLayerTable {
+    type Name = LinkLayerKind;
+    const SCHEMA: &'static str = "LinkLayer";
+    const EXPECTED: &'static str =
+        "\"none\", \"stop-and-wait\", \"immediate\", or a table with one of them as \"kind\"";
+
+    fn named(kind: LinkLayerKind) -> Self {
+        Self { kind, ..Self::default() }
+    }
+}
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    NameOrTable(table): &NameOrTable<LinkLayerTable>,
+    directions: (&Direction, &Direction),
+    delay: Duration,
+    clock: Duration,
+) -> Result<LinkLayer, ScenarioError> {
+    let key = |key| ["links", name, "link-layer", key];
+    let meaningless = [
+        (
+            "retransmission-attempts",
+            table.retransmission_attempts.is_some(),
+            table.kind == LinkLayerKind::None,
+        ),
+        ("ack-timeout", table.ack_timeout.is_some(), table.kind != LinkLayerKind::StopAndWait),
+        ("ack-size", table.ack_size.is_some(), table.kind != LinkLayerKind::StopAndWait),
+    ];
+    if let Some((wrong, ..)) = meaningless.into_iter().find(|(_, given, senseless)| *given && *senseless) {
+        return Err(reader.fail(&key(wrong), "it means nothing to this kind of link layer; leave it out"));
+    }
+    let retransmission_attempts = table.retransmission_attempts.unwrap_or(8);
+    if retransmission_attempts > 1000 {
+        return Err(reader.fail(&key("retransmission-attempts"), "expected 0 to 1000"));
+    }
+    let feedback = match table.kind {
+        LinkLayerKind::None => return Ok(LinkLayer::UNRELIABLE),
+        LinkLayerKind::Immediate => Feedback::Immediate,
+        LinkLayerKind::StopAndWait => {
+            let ack_octets = table.ack_size.map_or(14, |Text(Octets(octets))| octets);
+            if !(1..=1500).contains(&ack_octets) {
+                return Err(reader.fail(&key("ack-size"), "expected \"1 B\" to \"1500 B\""));
+            }
+            let way = acknowledgment_way(directions, ack_octets, delay, clock);
+            if table.ack_timeout.is_none() && way.is_none() {
+                let problem =
+                    "ack-timeout is missing; expected one where the rate follows a trace, such as \"20 ms\"";
+                return Err(reader.fail(&["links", name, "link-layer"], problem));
+            }
+            // A sender that stops waiting before an acknowledgment can be there repeats every
+            // frame.
+            let least = way.unwrap_or(delay * 2).max(Duration::from_micros(1));
+            let default = way.unwrap_or_default() + GUARD;
+            let most = Duration::from_secs(10).max(default);
+            let timeout = reader.duration_in(&key("ack-timeout"), table.ack_timeout, default, least, most)?;
+            Feedback::Acknowledged { timeout, ack_octets: ack_octets as u32 }
+        }
+    };
+    Ok(LinkLayer { feedback, retransmission_attempts })
+}
+
+/// From the end of a frame's transmission to the end of its acknowledgment's arrival; `None` where
+/// no rate is fixed.
+fn acknowledgment_way(
+    (forward, backward): (&Direction, &Direction),
+    ack_octets: u64,
+    delay: Duration,
+    clock: Duration,
+) -> Option<Duration> {
+    let rate = |direction: &Direction| match direction.capacity {
+        Capacity::Fixed(rate) => Some(rate),
+        Capacity::Trace(_) => None,
+    };
+    let slowest: Bitrate = rate(forward)?.min(rate(backward)?);
+    let transmission = cut_to_ticks(slowest.transmission_time(ack_octets), clock);
+    Some(delay * 2 + transmission)
+}

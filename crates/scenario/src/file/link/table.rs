@@ -1,0 +1,95 @@
+//! The table of a link, as serde reads it.
+
+use std::time::Duration;
+
+use lasthop_packet::Probability;
+use lasthop_sim::QueueLimit;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::layer::LinkLayerTable;
+use crate::file::channel::ChannelTable;
+use crate::file::named::NameOrTable;
+use crate::file::quantity::{Mac, Rate, Text};
+
+/// A link between two nodes, full duplex unless it is in a cell. "Forward" is from the first node
+/// to the second.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct LinkTable {
+    /// The names of the two nodes that it joins.
+    pub(super) between: [String; 2],
+    /// Default "wired".
+    #[serde(default)]
+    pub(super) kind: Medium,
+    /// Rate of both directions, at most "1000 Gbit/s"; "trace" where it follows a measured trace.
+    /// Each direction needs a rate, here or of its own.
+    pub(super) rate: Option<Text<Rate>>,
+    /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario;
+    /// wireless links only.
+    pub(super) trace: Option<String>,
+    /// How much may wait for transmission in each direction; default "100 packets".
+    pub(super) queue: Option<Text<QueueLimit>>,
+    /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost,
+    /// independent of all else; default "0%".
+    pub(super) loss: Option<Text<Probability>>,
+    /// Propagation delay, at most "1 h"; default "0 s".
+    pub(super) delay: Option<Text<Duration>>,
+    /// By how much the delay varies from packet to packet, at most `delay`; packets stay in order.
+    /// Not with a "stop-and-wait" link layer. Default "0 s".
+    pub(super) jitter: Option<Text<Duration>>,
+    /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default
+    /// "uniform".
+    pub(super) jitter_distribution: Option<JitterDistribution>,
+    /// Transmission times are cut down to whole multiples of this, "1 ms" to "1 s", as in
+    /// simulators that count so; default exact.
+    pub(super) clock: Option<Text<Duration>>,
+    /// What is different from the first node to the second.
+    #[serde(default)]
+    pub(super) forward: DirectionTable,
+    /// What is different from the second node to the first.
+    #[serde(default)]
+    pub(super) backward: DirectionTable,
+    /// The error process, one for both directions; wireless links only; default none.
+    pub(super) channel: Option<ChannelTable>,
+    /// What happens to frames that are lost; wireless links only; default "none".
+    pub(super) link_layer: Option<NameOrTable<LinkLayerTable>>,
+    /// The name of a cell: wireless links of one cell share its medium, one transmission at a time.
+    pub(super) cell: Option<String>,
+    /// How the medium of a cell is shared: "ideal", in turn and without collisions. For IEEE 802.11
+    /// see `wlans`.
+    pub(super) mac: Option<Text<Mac>>,
+}
+
+/// How a delay varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum JitterDistribution {
+    /// Every delay within `jitter` of the mean is as likely.
+    Uniform,
+    /// Normally, cut at three deviations and at a delay of zero.
+    Normal,
+}
+
+/// What kind of link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum Medium {
+    #[default]
+    Wired,
+    Wireless,
+}
+
+/// One direction of a link, where it differs.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct DirectionTable {
+    /// Rate of this direction, or "trace".
+    pub(super) rate: Option<Text<Rate>>,
+    /// The measured trace that this direction's rate follows.
+    pub(super) trace: Option<String>,
+    /// How much may wait for transmission.
+    pub(super) queue: Option<Text<QueueLimit>>,
+    /// Probability that a packet or a transmission is lost.
+    pub(super) loss: Option<Text<Probability>>,
+}

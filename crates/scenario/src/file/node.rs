@@ -1,0 +1,98 @@
+//! The nodes of a scenario.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lasthop_schemes::Role;
+use lasthop_sim::NodeKind;
+use lasthop_sim::wifi::Position;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::error::ScenarioError;
+use super::quantity::{Metres, Octets, Text};
+use super::reader::Reader;
+use crate::model::NodeModel;
+
+/// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
+const MOST_NODES: usize = 2_000;
+
+/// A node.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct NodeTable {
+    /// A host has TCP endpoints; both hosts and routers forward what is for others. An external
+    /// node is a real host's place in `lasthop emulate`.
+    kind: Kind,
+    /// What the node is to a scheme. Default: a host with a wireless link is a mobile host, one
+    /// without a fixed host; a router with wireless links only is a relay, any other an edge.
+    role: Option<Role>,
+    /// Time that the node takes to forward a packet, at most "1 h"; default "0 s".
+    processing_delay: Option<Text<Duration>>,
+    /// Data that may wait in all its interfaces together; default no limit but the queues'.
+    buffer: Option<Text<Octets>>,
+    /// Where its radio stands, east and north, for `wlans` with a propagation by distance;
+    /// default `["0 m", "0 m"]`.
+    position: Option<[Text<Metres>; 2]>,
+    /// Ways that packets take from here, given by hand: the neighbour to send to, by destination.
+    /// They go before the shortest.
+    #[serde(default)]
+    pub(super) routes: BTreeMap<String, String>,
+    /// The number of nodes like this one, 1 to 2,000, with the names "NAME-1", "NAME-2", and on. A
+    /// flow, a link or a cell that names "NAME" means each of them.
+    #[serde(rename = "count")]
+    #[expect(dead_code, reason = "groups are told apart before tables are read")]
+    count: Option<u32>,
+}
+
+/// What a node does with packets.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    Host,
+    Router,
+    External,
+}
+
+/// The nodes, in the order of the file.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    tables: BTreeMap<String, NodeTable>,
+) -> Result<Vec<NodeModel>, ScenarioError> {
+    let tables = reader.in_order("nodes", tables, MOST_NODES)?;
+    if tables.len() < 2 {
+        return Err(reader.fail(&["nodes"], format!("{} of them; expected at least 2", tables.len())));
+    }
+    let mut nodes = Vec::new();
+    for (name, table) in tables {
+        let kind = match table.kind {
+            Kind::Host => NodeKind::Host,
+            Kind::Router => NodeKind::Router,
+            Kind::External => NodeKind::External,
+        };
+        let key = ["nodes", &name, "processing-delay"];
+        let processing_delay = reader.delay(&key, table.processing_delay)?;
+
+        let buffer = table.buffer.map(|Text(buffer)| buffer.0);
+        let position = table
+            .position
+            .map_or_else(Position::default, |[Text(east), Text(north)]| Position::new(east.0, north.0));
+        nodes.push(NodeModel { name, kind, role: table.role, processing_delay, buffer, position });
+    }
+    Ok(nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::*;
+
+    #[test]
+    fn roles_are_read_by_the_names_that_schemes_print() {
+        for (role, name) in Role::ALL {
+            let read = Role::deserialize(StrDeserializer::<Error>::new(name));
+            assert_eq!(read, Ok(role));
+        }
+    }
+}

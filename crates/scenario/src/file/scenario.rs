@@ -1,0 +1,150 @@
+//! A scenario file as a whole: names become indices, defaults are filled in, everything is checked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use lasthop_sim::NodeKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::document::Document;
+use super::error::ScenarioError;
+use super::lineup::SchemeEntry;
+use super::link::{LinkTable, MOST_LINKS};
+use super::node::NodeTable;
+use super::overrides::Overrides;
+use super::quantity::Text;
+use super::reader::{LONGEST_NAME, Reader};
+use super::seeds::Seeds;
+use super::tcp::TcpTable;
+use super::trace::Traces;
+use super::traffic::FlowTable;
+use super::trial::TryTable;
+use super::wlan::WlanTable;
+use super::{check, lineup, link, node, routes, seeds, traffic, trial, wlan};
+use crate::model::{Measure, Scenario};
+
+const MOST_FLOWS: usize = 5_000;
+
+/// A lasthop scenario: a network, its traffic, and the schemes to compare on it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ScenarioFile {
+    /// The name in reports; default: the file's name without its extension.
+    name: Option<String>,
+    /// What the scenario is about, in a sentence or two.
+    #[serde(default)]
+    description: String,
+    /// When a run ends at the latest, above zero; default "600 s".
+    duration: Option<Text<Duration>>,
+    /// Whether a run ends as soon as every flow with a size or a stop is done; default true.
+    stop_when_done: Option<bool>,
+    /// How many runs a scheme gets, 1 to 10,000, with the seeds 1, 2, and on; or a list of seeds.
+    /// Default 10.
+    seeds: Option<Seeds>,
+    /// The rows of the comparison, in order: names of schemes, or "no-loss" for no scheme and no
+    /// loss on any link. A table may also have a label, the scheme's settings, and `tcp`: settings
+    /// of TCP for this row, over those of the flows. Default "none" alone.
+    schemes: Option<Vec<SchemeEntry>>,
+    /// The label of the row that the others are compared with; default "none" if there is one, else
+    /// the first.
+    baseline: Option<String>,
+    /// The time series that `--out DIR` writes; default none.
+    #[serde(default)]
+    measure: Vec<Measure>,
+    /// Nodes by name; 2 to 2,000.
+    nodes: BTreeMap<String, NodeTable>,
+    /// Links by name; at most 5,000, those of cells included.
+    #[serde(default)]
+    links: BTreeMap<String, LinkTable>,
+    /// IEEE 802.11 cells by name.
+    #[serde(default)]
+    wlans: BTreeMap<String, WlanTable>,
+    /// Flows by name; 1 to 5,000, or none beside external nodes.
+    #[serde(default)]
+    flows: BTreeMap<String, FlowTable>,
+    /// TCP's settings for all flows.
+    #[serde(default)]
+    tcp: TcpTable,
+    /// How `lasthop try` runs the flows between real hosts.
+    #[serde(default)]
+    r#try: TryTable,
+}
+
+/// Reads and checks a scenario; what was read can be built under each of its schemes.
+pub(super) fn read(
+    document: &Document<'_>,
+    base: &Path,
+    overrides: &Overrides,
+    traces: &Traces,
+) -> Result<Scenario, ScenarioError> {
+    let document = &document.with_groups_written_out()?;
+    let file: ScenarioFile = document.deserialize()?;
+    let mut reader = Reader { document, base, overrides, traces, nodes: BTreeMap::new() };
+    let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;
+    if duration.is_zero() {
+        return Err(reader.fail(&["duration"], "a run that ends at once; expected a duration above zero"));
+    }
+    link::check_trace_given(&reader, &file.links)?;
+    let given_routes: Vec<_> = routes::written(&file.nodes);
+    let nodes = node::read(&reader, file.nodes)?;
+    let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), (index, node.kind)));
+    reader.nodes = by_name.collect();
+    let links = reader.in_order("links", file.links, MOST_LINKS)?;
+    let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
+    let mut links = links.collect::<Result<Vec<_>, _>>()?;
+    let mut wlans = Vec::new();
+    for (index, (name, table)) in reader.in_order("wlans", file.wlans, MOST_LINKS)?.into_iter().enumerate() {
+        let (wlan, links_of_it) = wlan::read(&reader, &name, index, &table, &nodes)?;
+        wlans.push(wlan);
+        links.extend(links_of_it);
+        if links.len() > MOST_LINKS {
+            let problem = format!("more than {MOST_LINKS} links in all; expected fewer stations");
+            return Err(reader.fail(&["wlans", &name, "stations"], problem));
+        }
+    }
+    link::refuse_parallel(&reader, &links, &wlans)?;
+    routes::refuse_gateways(&reader, &nodes, &links, &wlans)?;
+    let routes = routes::read(&reader, given_routes, &links, &wlans)?;
+    let tables = reader.in_order("flows", file.flows, MOST_FLOWS)?;
+    if tables.is_empty() && !nodes.iter().any(|node| node.kind == NodeKind::External) {
+        return Err(reader.fail(&["flows"], "no flows; expected at least one"));
+    }
+    let flows = tables.iter().map(|(name, table)| traffic::read(&reader, name, table, &file.tcp));
+    let flows = flows.collect::<Result<Vec<_>, _>>()?;
+    let schemes = lineup::schemes(&reader, file.schemes, &tables, &file.tcp)?;
+    let trial = trial::read(&reader, file.r#try, &flows)?;
+    let scenario = Scenario {
+        name: name(&reader, file.name)?,
+        description: file.description,
+        files: traces.paths(),
+        duration,
+        stop_when_done: file.stop_when_done.unwrap_or(true),
+        nodes,
+        links,
+        wlans,
+        routes,
+        flows,
+        baseline: lineup::baseline(&reader, file.baseline, &schemes)?,
+        schemes,
+        seeds: seeds::read(&reader, file.seeds)?,
+        measure: file.measure,
+        trial,
+    };
+    check::scenario(&reader, &scenario)?;
+    Ok(scenario)
+}
+
+fn name(reader: &Reader<'_>, name: Option<String>) -> Result<String, ScenarioError> {
+    let name = name.unwrap_or_else(|| {
+        let stem = Path::new(reader.document.name()).file_stem();
+        stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+    });
+    if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+        return Err(
+            reader.fail(&["name"], format!("expected a name of 1 to {LONGEST_NAME} characters on one line"))
+        );
+    }
+    Ok(name)
+}

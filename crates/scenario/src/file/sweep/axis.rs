@@ -1,0 +1,80 @@
+//! The parameters that a sweep varies, and their values.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::file::document::Document;
+use crate::file::error::ScenarioError;
+
+/// More points than this are a mistake.
+const MOST_POINTS: usize = 100_000;
+
+/// A parameter and its values.
+pub(super) struct Axis {
+    /// As it was written.
+    pub(super) key: String,
+    /// Where its list of values stands in the sweep.
+    pub(super) place: Vec<String>,
+    /// What it sets.
+    pub(super) path: Vec<String>,
+    /// Its values, as they were written.
+    pub(super) values: Vec<String>,
+}
+
+/// The parameters in the order of the file.
+pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
+    let mut axes = Vec::new();
+    if let Some(DeValue::Table(vary)) = sweep.get(&["vary"]).map(Spanned::get_ref) {
+        collect_axes(sweep, vary, &mut Vec::new(), &mut axes)?;
+    }
+    if axes.is_empty() {
+        return Err(sweep.error(&["vary"], "nothing to vary; expected a key with a list of values"));
+    }
+    axes.sort_by_key(|(position, _)| *position);
+    let points = axes.iter().try_fold(1usize, |points, (_, axis)| points.checked_mul(axis.values.len()));
+    match points {
+        Some(1..=MOST_POINTS) => Ok(axes.into_iter().map(|(_, axis)| axis).collect()),
+        _ => Err(sweep.error(&["vary"], format!("more than {MOST_POINTS} points; expected fewer values"))),
+    }
+}
+
+/// `"links.air.loss" = [...]` and `links.air.loss = [...]` are the same.
+fn collect_axes(
+    sweep: &Document<'_>,
+    table: &DeTable<'_>,
+    above: &mut Vec<String>,
+    axes: &mut Vec<(usize, Axis)>,
+) -> Result<(), ScenarioError> {
+    for (name, value) in table {
+        above.push(name.get_ref().to_string());
+        let place: Vec<&str> = ["vary"].into_iter().chain(above.iter().map(String::as_str)).collect();
+        let fail = |problem: &str| sweep.error(&place, problem);
+        match value.get_ref() {
+            DeValue::Table(inner) => collect_axes(sweep, inner, above, axes)?,
+            DeValue::Array(elements) if elements.is_empty() => {
+                return Err(fail("an empty list; expected the values to try"));
+            }
+            DeValue::Array(elements) => {
+                let key = above.join(".");
+                let path = path_in_scenario(&key).map_err(|problem| fail(&problem))?;
+                let values = elements.iter().map(|element| match element.get_ref() {
+                    DeValue::String(text) => text.to_string(),
+                    _ => sweep.source(element).to_owned(),
+                });
+                let place = place.iter().map(|step| (*step).to_owned()).collect();
+                axes.push((name.span().start, Axis { key, place, path, values: values.collect() }));
+            }
+            _ => return Err(fail("expected a list of values")),
+        }
+        above.pop();
+    }
+    Ok(())
+}
+
+fn path_in_scenario(key: &str) -> Result<Vec<String>, String> {
+    let path: Vec<String> = key.split('.').map(|step| step.trim().to_owned()).collect();
+    if path.len() > 10 || path.iter().any(String::is_empty) {
+        return Err(format!("{key:?} is no key of a scenario; expected one such as \"links.air.loss\""));
+    }
+    Ok(path)
+}

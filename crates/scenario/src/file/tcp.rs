@@ -1,0 +1,163 @@
+//! TCP's settings of a flow, over those of all flows.
+
+mod table;
+
+use std::time::Duration;
+
+use lasthop_tcp::{AckPolicy, Recovery, RtoConfig};
+
+use super::error::ScenarioError;
+use super::quantity::{Octets, Text, Window};
+use super::reader::{Key, Reader};
+use table::{Acks, CongestionName, RecoveryName};
+
+pub(super) use table::TcpTable;
+
+/// The largest window that TCP can advertise (RFC 7323, section 2.3).
+const LARGEST_WINDOW: u64 = 1 << 30;
+
+/// The configuration of both ends of a flow.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    flow: &str,
+    own: &TcpTable,
+    all: &TcpTable,
+) -> Result<lasthop_tcp::Config, ScenarioError> {
+    Layers { reader, flow, own, all }.config()
+}
+
+/// A flow's own settings over those of all flows.
+struct Layers<'a> {
+    reader: &'a Reader<'a>,
+    flow: &'a str,
+    own: &'a TcpTable,
+    all: &'a TcpTable,
+}
+
+impl Layers<'_> {
+    fn config(&self) -> Result<lasthop_tcp::Config, ScenarioError> {
+        let default = lasthop_tcp::Config::default();
+        let mss = self.get(|tcp| tcp.segment).map_or(u64::from(default.mss), |Text(Octets(segment))| segment);
+        if !(1..=65_495).contains(&mss) {
+            return Err(self.fail("segment", "expected \"1 B\" to \"65495 B\""));
+        }
+        let window = self.window("window", mss, |tcp| tcp.window, default.window)?;
+        let initial_ssthresh =
+            self.window("initial-ssthresh", mss, |tcp| tcp.initial_ssthresh, default.initial_ssthresh)?;
+        let initial_window =
+            self.count("initial-window", |tcp| tcp.initial_window, default.initial_window)?;
+        let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
+        let congestion =
+            self.get(|tcp| tcp.congestion).map_or(default.congestion, CongestionName::congestion);
+        let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, RecoveryName::recovery);
+        let goes_by_reports = recovery == Recovery::Sack;
+        let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
+        if goes_by_reports && !sack {
+            return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\""));
+        }
+        Ok(lasthop_tcp::Config {
+            mss: mss as u32,
+            window,
+            timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
+            sack,
+            congestion,
+            recovery,
+            limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
+            initial_window,
+            initial_ssthresh,
+            ack_policy: self.ack_policy()?,
+            rto: self.rto()?,
+            max_timeouts,
+            time_wait: default.time_wait,
+        })
+    }
+
+    fn ack_policy(&self) -> Result<AckPolicy, ScenarioError> {
+        let delay = |default| {
+            let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
+            self.duration("ack-delay", |tcp| tcp.ack_delay, Duration::from_millis(default), least, most)
+        };
+        match self.get(|tcp| tcp.acks) {
+            Some(Acks::Delayed) => delay(200).map(AckPolicy::Delayed),
+            Some(Acks::DynDelAck) => delay(100).map(AckPolicy::DynDelAck),
+            _ if self.own.ack_delay.is_some() || self.all.ack_delay.is_some() => {
+                Err(self.fail("ack-delay", "expected it only with acks = \"delayed\" or \"dyndelack\""))
+            }
+            _ => Ok(AckPolicy::EverySegment),
+        }
+    }
+
+    fn rto(&self) -> Result<RtoConfig, ScenarioError> {
+        let default = RtoConfig::default();
+        let (shortest, longest) = (Duration::from_millis(1), Duration::from_secs(3600));
+        let minimum = self.duration("rto-min", |tcp| tcp.rto_min, default.minimum, shortest, longest)?;
+        let maximum = default.maximum.max(minimum);
+        let maximum = self.duration("rto-max", |tcp| tcp.rto_max, maximum, minimum, longest)?;
+        let initial = default.initial.clamp(minimum, maximum);
+        let initial = self.duration("rto-initial", |tcp| tcp.rto_initial, initial, minimum, maximum)?;
+        let coarsest = Duration::from_secs(10);
+        let granularity = self.duration(
+            "clock-granularity",
+            |tcp| tcp.clock_granularity,
+            default.granularity,
+            Duration::ZERO,
+            coarsest,
+        )?;
+        Ok(RtoConfig { initial, minimum, maximum, granularity })
+    }
+
+    fn get<T>(&self, field: impl Fn(&TcpTable) -> Option<T>) -> Option<T> {
+        field(self.own).or_else(|| field(self.all))
+    }
+
+    fn duration(
+        &self,
+        key: &str,
+        field: impl Fn(&TcpTable) -> Option<Text<Duration>>,
+        default: Duration,
+        least: Duration,
+        most: Duration,
+    ) -> Result<Duration, ScenarioError> {
+        let value = self.get(field);
+        self.at(key, |path| self.reader.duration_in(path, value, default, least, most))
+    }
+
+    fn count(
+        &self,
+        key: &str,
+        field: impl Fn(&TcpTable) -> Option<u32>,
+        default: u32,
+    ) -> Result<u32, ScenarioError> {
+        let count = self.get(field).unwrap_or(default);
+        if (1..=1000).contains(&count) { Ok(count) } else { Err(self.fail(key, "expected 1 to 1000")) }
+    }
+
+    fn window(
+        &self,
+        key: &str,
+        mss: u64,
+        field: impl Fn(&TcpTable) -> Option<Text<Window>>,
+        default: u32,
+    ) -> Result<u32, ScenarioError> {
+        let octets = match self.get(field) {
+            None => return Ok(default),
+            Some(Text(Window::Octets(octets))) => octets,
+            Some(Text(Window::Segments(segments))) => segments.saturating_mul(mss),
+            Some(Text(Window::Unlimited)) => LARGEST_WINDOW,
+        };
+        if (1..=LARGEST_WINDOW).contains(&octets) {
+            return Ok(octets as u32);
+        }
+        Err(self.fail(key, format!("{octets} octets; expected a window of \"1 B\" to \"1 GiB\"")))
+    }
+
+    fn fail(&self, key: &str, problem: impl Into<String>) -> ScenarioError {
+        self.at(key, |path| self.reader.fail(path, problem))
+    }
+
+    /// Where a setting stands: in the flow's own table, or else in that of all flows.
+    fn at<T>(&self, key: &str, there: impl FnOnce(&Key<'_>) -> T) -> T {
+        let own = ["flows", self.flow, "tcp", key];
+        if self.reader.document.get(&own).is_some() { there(&own) } else { there(&["tcp", key]) }
+    }
+}

@@ -1,0 +1,171 @@
+//! TCP's settings, as serde reads them.
+
+use std::time::Duration;
+
+use lasthop_tcp::{Congestion, Recovery};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::file::quantity::{Octets, Text, Window};
+
+/// TCP's settings, for both ends of a flow.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct TcpTable {
+    /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
+    pub(super) segment: Option<Text<Octets>>,
+    /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
+    /// B". Above that the window scale option is used.
+    pub(super) window: Option<Text<Window>>,
+    /// Initial congestion window in segments, 1 to 1,000; default 1.
+    pub(super) initial_window: Option<u32>,
+    /// Initial slow start threshold; default "65535 B".
+    pub(super) initial_ssthresh: Option<Text<Window>>,
+    /// When the receiver acknowledges data in order; default "every-segment".
+    pub(super) acks: Option<Acks>,
+    /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms", and "100 ms" with
+    /// "dyndelack".
+    pub(super) ack_delay: Option<Text<Duration>>,
+    /// Offer timestamps; default false.
+    pub(super) timestamps: Option<bool>,
+    /// Offer selective acknowledgments; default false, and true with `recovery = "sack"`.
+    pub(super) sack: Option<bool>,
+    /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
+    pub(super) rto_min: Option<Text<Duration>>,
+    /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default
+    /// "1 s", or `rto-min` or `rto-max` if they leave no room for it.
+    pub(super) rto_initial: Option<Text<Duration>>,
+    /// Upper bound of the retransmission time-out, from `rto-min` to "1 h"; default "64 s", or
+    /// `rto-min` if that is more.
+    pub(super) rto_max: Option<Text<Duration>>,
+    /// Granularity of TCP's clock, at most "10 s"; default "1 ms"; "500 ms" in 4.3BSD.
+    pub(super) clock_granularity: Option<Text<Duration>>,
+    /// Time-outs in a row after which the connection is given up, 1 to 1,000; default 15.
+    pub(super) max_timeouts: Option<u32>,
+    /// Congestion control: how the congestion window grows and shrinks; default "reno".
+    pub(super) congestion: Option<CongestionName>,
+    /// Loss recovery: what is lost, and what is sent again; default "reno".
+    pub(super) recovery: Option<RecoveryName>,
+    /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
+    pub(super) limited_transmit: Option<bool>,
+}
+
+impl TcpTable {
+    /// These settings, and below them others where these say nothing.
+    pub(in crate::file) fn over(&self, below: &Self) -> Self {
+        Self {
+            segment: self.segment.or(below.segment),
+            window: self.window.or(below.window),
+            initial_window: self.initial_window.or(below.initial_window),
+            initial_ssthresh: self.initial_ssthresh.or(below.initial_ssthresh),
+            acks: self.acks.or(below.acks),
+            ack_delay: self.ack_delay.or(below.ack_delay),
+            timestamps: self.timestamps.or(below.timestamps),
+            sack: self.sack.or(below.sack),
+            rto_min: self.rto_min.or(below.rto_min),
+            rto_initial: self.rto_initial.or(below.rto_initial),
+            rto_max: self.rto_max.or(below.rto_max),
+            clock_granularity: self.clock_granularity.or(below.clock_granularity),
+            max_timeouts: self.max_timeouts.or(below.max_timeouts),
+            congestion: self.congestion.or(below.congestion),
+            recovery: self.recovery.or(below.recovery),
+            limited_transmit: self.limited_transmit.or(below.limited_transmit),
+        }
+    }
+
+    /// What these settings are called: by the congestion control, or else by the recovery.
+    pub(in crate::file) fn flavour(&self) -> Option<&'static str> {
+        let congestion = self.congestion.map(CongestionName::as_written);
+        congestion.or(self.recovery.map(RecoveryName::as_written))
+    }
+}
+
+/// When the receiver acknowledges data in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Acks {
+    /// One ACK a segment.
+    EverySegment,
+    /// One ACK for every second segment, or after `ack-delay`.
+    Delayed,
+    /// One ACK for one segment at first, and for up to four from the ninth segment on, or after
+    /// `ack-delay` (Altman and Jimenez 2003).
+    #[serde(rename = "dyndelack")]
+    DynDelAck,
+}
+
+/// How the congestion window grows and shrinks.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CongestionName {
+    /// Slow start and congestion avoidance by the number of ACKs (RFC 2001).
+    Reno,
+    /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC
+    /// 3465).
+    RenoAbc,
+    /// One to three segments in the path's queues, by the round-trip time (Brakmo and Peterson
+    /// 1995).
+    Vegas,
+    /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al.
+    /// 2001).
+    Westwood,
+    /// A cubic function of the time since the last loss (RFC 9438, without hybrid slow start).
+    Cubic,
+}
+
+impl CongestionName {
+    pub(super) const fn congestion(self) -> Congestion {
+        match self {
+            Self::Reno => Congestion::Reno,
+            Self::RenoAbc => Congestion::RenoAbc,
+            Self::Vegas => Congestion::Vegas,
+            Self::Westwood => Congestion::Westwood,
+            Self::Cubic => Congestion::Cubic,
+        }
+    }
+
+    const fn as_written(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::RenoAbc => "reno-abc",
+            Self::Vegas => "vegas",
+            Self::Westwood => "westwood",
+            Self::Cubic => "cubic",
+        }
+    }
+}
+
+/// What is lost, and what is sent again.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RecoveryName {
+    /// Slow start from the lost segment on, at the third duplicate ACK.
+    Tahoe,
+    /// Fast recovery that is over with the first ACK of new data; a second loss in a window mostly
+    /// waits for a time-out (RFC 2001).
+    Reno,
+    /// Fast recovery from all losses in a window, one a round trip (RFC 6582).
+    NewReno,
+    /// Fast recovery from all losses that the receiver's reports show (RFC 6675); needs `sack`.
+    Sack,
+}
+
+impl RecoveryName {
+    pub(super) const fn recovery(self) -> Recovery {
+        match self {
+            Self::Tahoe => Recovery::Tahoe,
+            Self::Reno => Recovery::Reno,
+            Self::NewReno => Recovery::NewReno,
+            Self::Sack => Recovery::Sack,
+        }
+    }
+
+    const fn as_written(self) -> &'static str {
+        match self {
+            Self::Tahoe => "tahoe",
+            Self::Reno => "reno",
+            Self::NewReno => "newreno",
+            Self::Sack => "sack",
+        }
+    }
+}

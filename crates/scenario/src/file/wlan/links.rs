@@ -1,0 +1,89 @@
+//! The links of a cell: who can send to whom.
+
+use lasthop_sim::wifi::{Position, WlanConfig};
+
+use super::table::WlanTable;
+use crate::file::error::ScenarioError;
+use crate::file::link::MOST_LINKS;
+use crate::file::reader::Reader;
+use crate::model::{Link, LinkModel, NodeModel, WlanStation};
+
+/// Between the access point and each station, or between all that hear each other.
+pub(super) fn audible(
+    reader: &Reader<'_>,
+    name: &str,
+    wlan: usize,
+    table: &WlanTable,
+    config: &WlanConfig,
+    stations: &[WlanStation],
+    nodes: &[NodeModel],
+) -> Result<Vec<LinkModel>, ScenarioError> {
+    let place = |station: &WlanStation| station.config.position;
+    let name_of = |station: &WlanStation| nodes[station.node].name.as_str();
+    let hear = |one: Position, other: Position| config.propagation.reaches(one, other);
+    let link = |first: &WlanStation, second: &WlanStation, name: String| LinkModel {
+        ends: (first.node, second.node),
+        link: Link::Radio { name, wlan },
+    };
+    let mut links = Vec::new();
+    if let (Some(_), [access_point, others @ ..]) = (&table.access_point, stations) {
+        for (index, station) in others.iter().enumerate() {
+            if !hear(place(access_point), place(station)) {
+                let problem = format!(
+                    "station {:?} is {:.0} m from the access point, out of its range; expected it nearer, or a longer range",
+                    name_of(station),
+                    place(access_point).distance(place(station))
+                );
+                return Err(reader.fail(&["wlans", name, "stations", &index.to_string()], problem));
+            }
+            links.push(link(access_point, station, format!("{name}.{}", name_of(station))));
+        }
+        return Ok(links);
+    }
+    for (index, station) in stations.iter().enumerate() {
+        let mut is_heard = false;
+        for (other_index, other) in stations.iter().enumerate() {
+            if other_index == index || !hear(place(station), place(other)) {
+                continue;
+            }
+            is_heard = true;
+            if other_index > index {
+                links.push(link(station, other, format!("{name}.{}.{}", name_of(station), name_of(other))));
+            }
+        }
+        if !is_heard {
+            let problem = format!("station {:?} is out of everybody's range", name_of(station));
+            return Err(reader.fail(&["wlans", name, "stations", &index.to_string()], problem));
+        }
+        if links.len() > MOST_LINKS {
+            let problem = format!(
+                "more than {MOST_LINKS} pairs hear each other; expected fewer stations, or an access point"
+            );
+            return Err(reader.fail(&["wlans", name, "stations"], problem));
+        }
+    }
+    Ok(links)
+}
+
+/// Between any two: who hears whom is for the air to tell, and changes.
+pub(super) fn pairs(
+    reader: &Reader<'_>,
+    name: &str,
+    wlan: usize,
+    stations: &[WlanStation],
+    nodes: &[NodeModel],
+) -> Result<Vec<LinkModel>, ScenarioError> {
+    if stations.len() * (stations.len() - 1) / 2 > MOST_LINKS {
+        let problem =
+            format!("more than {MOST_LINKS} pairs of stations that might meet; expected fewer stations");
+        return Err(reader.fail(&["wlans", name, "stations"], problem));
+    }
+    let mut links = Vec::new();
+    for (index, first) in stations.iter().enumerate() {
+        for second in &stations[index + 1..] {
+            let name = format!("{name}.{}.{}", nodes[first.node].name, nodes[second.node].name);
+            links.push(LinkModel { ends: (first.node, second.node), link: Link::Radio { name, wlan } });
+        }
+    }
+    Ok(links)
+}

@@ -1,0 +1,37 @@
+//! The medium access of a cell.
+
+use std::time::Duration;
+
+use lasthop_sim::wifi::{DataOverhead, MacConfig, Standard};
+
+use super::table::WlanTable;
+use crate::file::error::ScenarioError;
+use crate::file::quantity::{Octets, Text};
+use crate::file::reader::Reader;
+
+pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<MacConfig, ScenarioError> {
+    let default = MacConfig::default();
+    let limit = |key: &str, value, default| reader.count_in(&["wlans", name, key], value, default, (1, 255));
+    let cts_to_self = table.cts_to_self.unwrap_or(false);
+    if cts_to_self && table.standard.standard() != Standard::Erp {
+        let problem = "there is nobody to protect; expected it with 802.11g only";
+        return Err(reader.fail(&["wlans", name, "cts-to-self"], problem));
+    }
+    let (least, most) = (Duration::from_micros(1), Duration::from_millis(10));
+    let key = ["wlans", name, "ack-timeout"];
+    let response_timeout = reader.duration_if_given(&key, table.ack_timeout, least, most)?;
+    let threshold = table.rts_threshold.map_or(u64::from(default.rts_threshold), |Text(Octets(it))| it);
+    let key = ["wlans", name, "llc-header"];
+    let llc = table.llc_header.map(|Text(Octets(it))| u32::try_from(it).unwrap_or(u32::MAX));
+    let llc = reader.count_in(&key, llc, default.overhead.llc, (0, DataOverhead::STANDARD.llc))?;
+    Ok(MacConfig {
+        rts_threshold: u32::try_from(threshold).unwrap_or(u32::MAX),
+        short_retry_limit: limit("short-retry-limit", table.short_retry_limit, default.short_retry_limit)?,
+        long_retry_limit: limit("long-retry-limit", table.long_retry_limit, default.long_retry_limit)?,
+        overhead: DataOverhead { llc, ..default.overhead },
+        cts_to_self,
+        eifs: table.eifs.unwrap_or(default.eifs),
+        response_timeout,
+        nav_reset: table.nav_reset.unwrap_or(default.nav_reset),
+    })
+}

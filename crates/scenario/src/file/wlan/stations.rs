@@ -1,0 +1,67 @@
+//! The stations of a cell.
+
+use lasthop_sim::QueueLimit;
+use lasthop_sim::wifi::StationConfig;
+
+use super::phy;
+use super::table::WlanTable;
+use crate::file::error::ScenarioError;
+use crate::file::quantity::Text;
+use crate::file::reader::Reader;
+use crate::model::{NodeModel, WlanStation};
+
+/// More stations than this hear each other in more pairs than there may be links.
+const MOST_STATIONS: usize = 2_000;
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &WlanTable,
+    nodes: &[NodeModel],
+) -> Result<Vec<WlanStation>, ScenarioError> {
+    let least = if table.access_point.is_some() { 1 } else { 2 };
+    if !(least..=MOST_STATIONS).contains(&table.stations.len()) {
+        let problem = format!(
+            "{} of them; expected {least} to {MOST_STATIONS}{}",
+            table.stations.len(),
+            if least == 2 { " without an access point" } else { "" }
+        );
+        return Err(reader.fail(&["wlans", name, "stations"], problem));
+    }
+    if let Some(unknown) = table
+        .except
+        .keys()
+        .find(|station| !table.stations.contains(station) && table.access_point.as_ref() != Some(station))
+    {
+        let problem = "it is not among the cell's stations; expected the name of one";
+        return Err(reader.fail(&["wlans", name, "except", unknown], problem));
+    }
+    let places = table.stations.iter().enumerate().map(|(index, station)| (index.to_string(), station));
+    let mut stations: Vec<WlanStation> = Vec::new();
+    let access_point = table.access_point.iter().map(|node| (None, node));
+    for (index, node) in access_point.chain(places.map(|(index, node)| (Some(index), node))) {
+        let key: Vec<&str> = match &index {
+            Some(index) => vec!["wlans", name, "stations", index],
+            None => vec!["wlans", name, "access-point"],
+        };
+        let (found, _) = reader.node(&key, node)?;
+        if stations.iter().any(|other| other.node == found) {
+            return Err(reader.fail(&key, format!("{node:?} twice; expected each node once")));
+        }
+        let own = table.except.get(node);
+        let default = StationConfig::default();
+        let written = own.and_then(|own| own.queue).or(table.queue);
+        let queue = written.map_or(default.queue, |Text(queue)| queue);
+        if !matches!(queue, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(_)) {
+            return Err(reader.fail(&["wlans", name, "queue"], "expected room for a packet or more"));
+        }
+        let key = ["wlans", name, "except", node, "rate"];
+        let rate = own
+            .and_then(|own| own.rate)
+            .map(|written| phy::rate(reader, &key, table, written))
+            .transpose()?;
+        let config = StationConfig { position: nodes[found].position, rate, queue };
+        stations.push(WlanStation { node: found, config });
+    }
+    Ok(stations)
+}

@@ -1,0 +1,165 @@
+//! The table of a cell, as serde reads it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lasthop_sim::QueueLimit;
+use lasthop_sim::wifi::{Preamble, Standard};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::errors::{ErrorTable, LinkErrorTable};
+use super::mobility::{MobilityTable, PlacementTable};
+use super::propagation::{CaptureTable, PropagationTable};
+use super::routing::RoutingTable;
+use crate::file::named::NameOrTable;
+use crate::file::quantity::{DataRate, Octets, Text};
+
+/// An IEEE 802.11 cell: stations on one channel, which contend for it by the distributed
+/// coordination function. Every parameter has the default of its standard.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct WlanTable {
+    /// The physical layer.
+    pub(super) standard: StandardName,
+    /// The nodes that are stations, at least one beside an access point and two without one.
+    pub(super) stations: Vec<String>,
+    /// The node that bridges the stations to the wired side and to each other (infrastructure).
+    /// Without one the stations that hear each other talk directly (ad hoc).
+    pub(super) access_point: Option<String>,
+    /// The rate of data frames; default the standard's highest.
+    pub(super) rate: Option<Text<DataRate>>,
+    /// `BSSBasicRateSet`: rates of ACK, CTS and RTS frames, as the standard chooses among them.
+    /// Default 1 and 2 Mbit/s, with 802.11a 6, 12 and 24, with 802.11g all of these.
+    pub(super) basic_rates: Option<Vec<Text<DataRate>>>,
+    /// The preamble of DSSS and CCK frames; default "long". "short" with 802.11b and 802.11g.
+    pub(super) preamble: Option<PreambleName>,
+    /// How many packets may wait at each station, the one in transmission not counted; default "50
+    /// packets".
+    pub(super) queue: Option<Text<QueueLimit>>,
+    /// dot11RTSThreshold: an RTS precedes data frames that are longer, MAC header and FCS included.
+    /// "0 B" for all; default "65535 B", for none.
+    pub(super) rts_threshold: Option<Text<Octets>>,
+    /// LLC's octets before a datagram, "0 B" to "8 B"; default "8 B": LLC and SNAP (RFC 1042).
+    /// ns-2's frames have none.
+    pub(super) llc_header: Option<Text<Octets>>,
+    /// dot11ShortRetryLimit: transmissions of a frame, or of its RTS, at most; 1 to 255, default 7.
+    pub(super) short_retry_limit: Option<u32>,
+    /// dot11LongRetryLimit: transmissions of a data frame that an RTS precedes; 1 to 255, default
+    /// 4.
+    pub(super) long_retry_limit: Option<u32>,
+    /// With 802.11g: a CTS to oneself before OFDM frames, for the sake of stations of 802.11b;
+    /// default false.
+    pub(super) cts_to_self: Option<bool>,
+    /// aSlotTime, "1 us" to "1 ms"; default "20 us", "9 us" with 802.11a and 802.11g; "20 us" with
+    /// 802.11g beside stations of 802.11b.
+    pub(super) slot_time: Option<Text<Duration>>,
+    /// How long before a station transmits another one must have begun for it to sense that, "0 us"
+    /// to `slot-time`; default `slot-time`: the standard's slot is the time for it (aCCATime,
+    /// aRxTxTurnaroundTime, aMACProcessingDelay). "0 us" for carrier sense at once.
+    pub(super) carrier_sense_delay: Option<Text<Duration>>,
+    /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" with 802.11a.
+    pub(super) sifs_time: Option<Text<Duration>>,
+    /// aCWmin, 1 to 32,767; default 31, 15 with 802.11a and 802.11g.
+    pub(super) cw_min: Option<u32>,
+    /// aCWmax, from `cw-min` to 32,767; default 1023.
+    pub(super) cw_max: Option<u32>,
+    /// Whether EIFS follows frames that were not decoded; default true.
+    pub(super) eifs: Option<bool>,
+    /// The rate of the ACK whose duration is in EIFS; default "1 Mbit/s", "6 Mbit/s" with 802.11a.
+    pub(super) eifs_rate: Option<Text<DataRate>>,
+    /// `ACKTimeout` and `CTSTimeout`, from the end of a frame, "1 us" to "10 ms"; default aSIFSTime
+    /// + aSlotTime + aPHY-RX-START-Delay.
+    pub(super) ack_timeout: Option<Text<Duration>>,
+    /// Whether a station resets a NAV that an RTS has set if nothing follows; default true.
+    pub(super) nav_reset: Option<bool>,
+    /// Who hears whom; default "everywhere". All else needs the nodes' `position`.
+    pub(super) propagation: Option<NameOrTable<PropagationTable>>,
+    /// Whether a strong frame survives weak ones that overlap it; default no.
+    pub(super) capture: Option<CaptureTable>,
+    /// Frames that are lost without a collision, between any two stations; default none.
+    pub(super) errors: Option<ErrorTable>,
+    /// Directions between two stations that have errors of their own, instead of `errors`; by names
+    /// of your choice.
+    #[serde(default)]
+    pub(super) link_errors: BTreeMap<String, LinkErrorTable>,
+    /// How stations that do not hear each other are reached, in a cell without an access point:
+    /// "shortest-path", computed once, the default; or "aodv", found when it is needed (RFC 3561).
+    /// A table sets its parameters.
+    pub(super) routing: Option<NameOrTable<RoutingTable>>,
+    /// Where the stations stand at first, instead of their nodes' `position`: anywhere, by the
+    /// seed. With `routing = "aodv"`.
+    pub(super) placement: Option<PlacementTable>,
+    /// How the stations move. With `routing = "aodv"` or an access point.
+    pub(super) mobility: Option<MobilityTable>,
+    /// What is different at a station, by its node's name.
+    #[serde(default)]
+    pub(super) except: BTreeMap<String, StationTable>,
+}
+
+/// A physical layer.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub(super) enum StandardName {
+    /// Direct sequence at 2.4 GHz: 1 and 2 Mbit/s.
+    #[serde(rename = "802.11")]
+    Dsss,
+    /// 1, 2, 5.5 and 11 Mbit/s.
+    #[serde(rename = "802.11b")]
+    HrDsss,
+    /// OFDM at 5 GHz: 6 to 54 Mbit/s.
+    #[serde(rename = "802.11a")]
+    Ofdm,
+    /// The rates of 802.11b and of 802.11a at 2.4 GHz.
+    #[serde(rename = "802.11g")]
+    Erp,
+}
+
+impl StandardName {
+    pub(super) const fn standard(self) -> Standard {
+        match self {
+            Self::Dsss => Standard::Dsss,
+            Self::HrDsss => Standard::HrDsss,
+            Self::Ofdm => Standard::Ofdm,
+            Self::Erp => Standard::Erp,
+        }
+    }
+
+    pub(super) const fn as_written(self) -> &'static str {
+        match self {
+            Self::Dsss => "802.11",
+            Self::HrDsss => "802.11b",
+            Self::Ofdm => "802.11a",
+            Self::Erp => "802.11g",
+        }
+    }
+}
+
+/// The preamble of DSSS and CCK frames.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PreambleName {
+    /// 192 us with the PLCP header.
+    Long,
+    /// 96 us with the PLCP header.
+    Short,
+}
+
+impl PreambleName {
+    pub(super) const fn preamble(self) -> Preamble {
+        match self {
+            Self::Long => Preamble::Long,
+            Self::Short => Preamble::Short,
+        }
+    }
+}
+
+/// What is different at a station.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct StationTable {
+    /// The rate of its data frames. A frame goes at the lower of its sender's and its receiver's
+    /// rate.
+    pub(super) rate: Option<Text<DataRate>>,
+    /// How many packets may wait.
+    pub(super) queue: Option<Text<QueueLimit>>,
+}

@@ -1,0 +1,60 @@
+//! A flow: an application and what carries it.
+
+use std::time::Duration;
+
+use lasthop_sim::{Application, Opening};
+
+/// A flow: an application and what carries it.
+#[derive(Clone, Debug)]
+pub struct FlowModel {
+    /// Its name.
+    pub name: String,
+    /// Index of the node that sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// When it starts.
+    pub start: Duration,
+    /// When the application stops writing.
+    pub stop: Option<Duration>,
+    /// What there is to send.
+    pub application: Application,
+    /// What carries it.
+    pub transport: TransportModel,
+}
+
+impl FlowModel {
+    /// Octets to send in all; without end if `None`.
+    pub const fn size(&self) -> Option<u64> {
+        self.application.size()
+    }
+
+    /// Its connection, if TCP carries it.
+    pub const fn tcp(&self) -> Option<&TcpModel> {
+        match &self.transport {
+            TransportModel::Tcp(tcp) => Some(tcp),
+            TransportModel::Udp => None,
+        }
+    }
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one a flow, and most flows are TCP's")]
+pub enum TransportModel {
+    /// A connection.
+    Tcp(TcpModel),
+    /// Datagrams, one for each message of the application.
+    Udp,
+}
+
+/// A flow's connection.
+#[derive(Clone, Debug)]
+pub struct TcpModel {
+    /// How it begins.
+    pub opening: Opening,
+    /// The sending endpoint.
+    pub sender: lasthop_tcp::Config,
+    /// The receiving endpoint.
+    pub receiver: lasthop_tcp::Config,
+}

@@ -1,0 +1,69 @@
+//! A link between two nodes: wired, wireless, or of an 802.11 cell.
+
+use lasthop_agent::LinkSenses;
+use lasthop_sim::wifi::WlanConfig;
+use lasthop_sim::{WiredConfig, WirelessConfig};
+
+/// A link between two nodes.
+#[derive(Clone, Debug)]
+pub struct LinkModel {
+    /// Indices of the nodes that it joins; "forward" is from the first to the second.
+    pub ends: (usize, usize),
+    /// What kind of link.
+    pub link: Link,
+}
+
+impl LinkModel {
+    /// The link's name.
+    pub fn name(&self) -> &str {
+        match &self.link {
+            Link::Wired(config) => &config.name,
+            Link::Wireless { config, .. } => &config.name,
+            Link::Radio { name, .. } => name,
+        }
+    }
+}
+
+/// The kinds of links.
+#[derive(Clone, Debug)]
+pub enum Link {
+    /// A wired link.
+    Wired(WiredConfig),
+    /// A wireless link. Links with the same `cell` share a medium; without one a link is full
+    /// duplex.
+    Wireless {
+        /// Its parameters; `config.medium` is filled in when the world is built.
+        config: WirelessConfig,
+        /// The cell whose medium it shares.
+        cell: Option<String>,
+    },
+    /// A link between two stations of an IEEE 802.11 cell.
+    Radio {
+        /// Its name: the cell's and the stations', with dots between them.
+        name: String,
+        /// Index of its cell in [`Scenario::wlans`](crate::Scenario::wlans).
+        wlan: usize,
+    },
+}
+
+impl Link {
+    /// Whether it is one for schemes: wireless, whatever the model.
+    pub const fn is_wireless(&self) -> bool {
+        !matches!(self, Self::Wired(_))
+    }
+
+    /// What agents at its ends can see of it.
+    pub const fn senses(&self) -> LinkSenses {
+        match self {
+            Self::Wired(_) => WiredConfig::SENSES,
+            Self::Wireless { config, .. } => config.senses(),
+            Self::Radio { .. } => WlanConfig::SENSES,
+        }
+    }
+
+    /// Whether it joins two stations of this cell, an index in
+    /// [`Scenario::wlans`](crate::Scenario::wlans).
+    pub const fn is_of_cell(&self, cell: usize) -> bool {
+        matches!(self, Self::Radio { wlan, .. } if *wlan == cell)
+    }
+}

@@ -1,0 +1,32 @@
+//! How `lasthop try` runs flows between real hosts.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How `lasthop try` runs a scenario's flows between real hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Congestion controls of the hosts' kernel to run each flow with; never empty.
+    pub congestion: Vec<String>,
+    /// How long a flow runs at most, its settling included.
+    pub duration: Duration,
+    /// How much of the start of a flow without a size does not count; less than `duration`.
+    pub settle: Duration,
+    /// Settings of the hosts' kernels: paths below `/proc/sys/net`, and what to write there.
+    pub sysctl: Vec<(String, String)>,
+    /// Indices of the nodes that are no real hosts: they and the flows between them stay in the
+    /// model, as background.
+    pub simulated: BTreeSet<usize>,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            congestion: vec!["cubic".to_owned()],
+            duration: Duration::from_secs(12),
+            settle: Duration::from_secs(2),
+            sysctl: Vec::new(),
+            simulated: BTreeSet::new(),
+        }
+    }
+}

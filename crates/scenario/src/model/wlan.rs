@@ -1,0 +1,53 @@
+//! An IEEE 802.11 cell: its stations, where they stand and how they move.
+
+use lasthop_sim::aodv::AodvConfig;
+use lasthop_sim::mobility::RandomWaypoint;
+use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
+
+/// An IEEE 802.11 cell. Its links are among [`Scenario::links`](crate::Scenario::links).
+#[derive(Clone, Debug)]
+pub struct WlanModel {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub config: WlanConfig,
+    /// Its stations; an access point is the first of them.
+    pub stations: Vec<WlanStation>,
+    /// Directions with errors of their own: indices in `stations` from, to.
+    pub errors: Vec<(usize, usize, ErrorConfig)>,
+    /// How its stations look for routes; `None`: shortest paths, or an access point. With it any
+    /// two stations have a link.
+    pub routing: Option<AodvConfig>,
+    /// Where its stations stand at first, instead of where `stations` says.
+    pub placement: Option<Placement>,
+    /// How its stations move.
+    pub mobility: Option<Mobility>,
+}
+
+/// A node's radio in a cell.
+#[derive(Clone, Debug)]
+pub struct WlanStation {
+    /// Index of the node.
+    pub node: usize,
+    /// Its parameters.
+    pub config: StationConfig,
+}
+
+/// Stations stand anywhere at first, by the seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Placement {
+    /// The corner of the area that is farthest east and north, from one at 0, 0.
+    pub area: Position,
+    /// Two stations, indices in [`WlanModel::stations`], and how many hops the shortest way between
+    /// them is to have.
+    pub apart: Option<(usize, usize, usize)>,
+}
+
+/// Stations move.
+#[derive(Clone, Debug)]
+pub struct Mobility {
+    /// How they walk.
+    pub model: RandomWaypoint,
+    /// Indices in [`WlanModel::stations`] of those that do.
+    pub walkers: Vec<usize>,
+}
