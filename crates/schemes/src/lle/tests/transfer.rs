@@ -58,3 +58,12 @@ fn a_sender_that_is_told_of_deliveries_does_not_move_to_an_agent_that_tells_of_n
     let refusal = bench.import(Lle::new(Settings::default(), Role::MobileHost), &state);
     assert_eq!(refusal, Err(ImportError::NoRoom("sender-buffer")));
 }
+
+#[test]
+fn what_a_sender_was_told_of_is_kept_and_moves_as_published_too() {
+    let (mut bench, sent) = told_of_three(Settings { sender_buffer: 10_000, ..Settings::published() });
+    let state = bench.export();
+    let settings = bench.lle.settings.clone();
+    assert_eq!(bench.import(Lle::new(settings, Role::MobileHost), &state), Ok(()));
+    assert_it_is_repaired(bench, &sent);
+}
