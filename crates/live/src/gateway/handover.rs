@@ -3,7 +3,8 @@
 //!
 //! The kernel passes everything on meanwhile, so the state is as old as the restart is long. Agents
 //! can do with that: it is as if what passed had taken another way. A file that is older than
-//! [`OLDEST`], or from before the last boot, is of no use, and is removed; one that others may have written stays, unread.
+//! [`OLDEST`], or from before the last boot, is of no use, and is removed; so is one that is larger
+//! than [`LARGEST`], unread. One that others may have written stays, unread.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -78,9 +79,12 @@ pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<
         opened => opened?,
     };
     fs::remove_file(path)?;
+    let unusable = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why.to_owned()));
+    if file.metadata()?.len() > LARGEST {
+        return unusable("it is too large");
+    }
     let mut octets = Vec::new();
     (&mut file).take(LARGEST).read_to_end(&mut octets)?;
-    let unusable = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why.to_owned()));
     let Some(octets) = octets.strip_prefix(MAGIC) else { return unusable("another version wrote it") };
     let Ok(left) = postcard::from_bytes::<Left>(octets) else { return unusable("it is damaged") };
     let age = now.since(Instant::from_nanos(left.at));
@@ -111,6 +115,8 @@ fn boot_id() -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use lasthop_agent::Side;
 
     use super::*;
@@ -173,6 +179,27 @@ mod tests {
             let error = take(&path, &ports(), now).expect_err("it is of no use");
             assert!(error.to_string().contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn gateways_with_different_control_sockets_leave_different_files() {
+        let sockets = ["gateway", "gateway.sock", "gateway.socket", "gateway.sock.1", "other/gateway.sock"];
+        let files: BTreeSet<PathBuf> = sockets.iter().map(|socket| file_of(Path::new(socket))).collect();
+        assert_eq!(files.len(), sockets.len(), "{files:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_refused_unread() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gateway.state");
+        let now = Instant::from_secs(1000);
+        leave(&path, &ports(), Vec::new(), now).expect("there is room");
+        // A hole, which takes no room on the disk, and would in memory.
+        let file = OpenOptions::new().write(true).open(&path).expect("it is ours");
+        file.set_len(LARGEST + 1).expect("there is room");
+        let error = take(&path, &ports(), now).expect_err("it is of no use");
+        assert!(error.to_string().contains("too large"), "{error}");
+        assert!(!path.exists());
     }
 
     #[test]

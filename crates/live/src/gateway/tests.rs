@@ -15,11 +15,16 @@ use super::config::{self, Backend};
 use super::control::{AskError, Command, Drained, Reloaded, SetAside, Status, ask, parse_flow};
 use super::engine::FlowReport;
 use super::ports::OpenPorts;
-use super::{Gateway, Start};
+use super::{Gateway, Start, handover};
 use crate::clock;
 use crate::frame::Frame;
 use crate::io::memory::Memory;
 use crate::io::{Port, PortId};
+
+fn ports() -> Vec<Port> {
+    let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
+    vec![port("eth0", Side::Core), port("wlan0", Side::Radio)]
+}
 
 struct Running {
     directory: tempfile::TempDir,
@@ -35,7 +40,11 @@ impl Running {
 
     /// With these lines before the rule.
     fn start_with(lines: &str) -> Self {
-        let directory = tempfile::tempdir().expect("a directory");
+        Self::start_in(tempfile::tempdir().expect("a directory"), lines)
+    }
+
+    /// With what is in the directory already.
+    fn start_in(directory: tempfile::TempDir, lines: &str) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let metrics = free.expect("a free port").port();
         let file = directory.path().join("gateway.toml");
@@ -45,8 +54,7 @@ impl Running {
             socket.display()
         );
         fs::write(&file, text).expect("a file");
-        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
-        let memory = Memory::new(vec![port("eth0", Side::Core), port("wlan0", Side::Radio)]);
+        let memory = Memory::new(ports());
         let io = memory.clone();
         let config = config::read(&file, LinkSenses::empty()).expect("it is right");
         let start = Start { config, file: Some(file), owns_process: false };
@@ -191,6 +199,21 @@ fn a_start_that_fails_runs_no_turn_and_leaves_no_socket() {
     assert!(refused.expect_err("the address is taken").to_string().contains(&metrics.to_string()));
     assert_eq!(memory.last_heartbeat(), None);
     assert!(!socket.exists());
+}
+
+#[test]
+fn a_gateway_starts_without_a_state_that_is_damaged() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = handover::file_of(&directory.path().join("gateway.sock"));
+    handover::leave(&state, &ports(), Vec::new(), clock::now()).expect("there is room");
+    let file = fs::OpenOptions::new().write(true).open(&state).expect("it is ours");
+    let whole = file.metadata().expect("it is there").len();
+    file.set_len(whole - 1).expect("it is ours");
+    let running = Running::start_in(directory, "");
+    let report = running.gateway.report().expect("it runs").engine;
+    assert_eq!((report.connections, report.counters.counts.taken_over), (0, 0));
+    assert!(!state.exists(), "the next start does not find it");
+    running.gateway.stop().expect("it ends well");
 }
 
 #[test]

@@ -252,9 +252,14 @@ impl Confirming {
         self.told.map_or(0, |told| told.acknowledged - told.proven)
     }
 
+    /// Whether some of that is kept here, and sent again if need be.
+    pub(super) fn owes(&self) -> bool {
+        self.unproven() > 0 && !self.kept.is_empty()
+    }
+
     /// When the receiver has been silent for too long.
     pub(super) fn deadline(&self, settings: &Settings) -> Option<Instant> {
-        if !settings.keep_until_proven || self.unproven() == 0 || self.kept.is_empty() {
+        if !settings.keep_until_proven || !self.owes() {
             return None;
         }
         Some(self.silent_since + settings.evidence_timeout * (1 << self.repairs.min(6)))

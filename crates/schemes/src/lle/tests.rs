@@ -7,6 +7,7 @@ mod keeping;
 mod losses;
 mod registering;
 mod suppressing;
+mod transfer;
 mod whatever;
 mod windows;
 mod world;
@@ -14,7 +15,10 @@ mod world;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, Outbox, Report, Side, Verdict};
+use lasthop_agent::{
+    Agent, Budget, Context, Fate, FlowState, ImportError, LinkEvent, Outbox, Owed, Report, Side, Verdict,
+    Whose,
+};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, Timestamps};
 
 use super::mark::Mark;
@@ -137,6 +141,25 @@ impl Bench {
     fn through(&mut self, packet: &Packet) -> Step {
         let sent = self.sent(packet);
         self.delivered(&sent)
+    }
+
+    /// The state of its one connection, which it has no more then.
+    fn export(&mut self) -> FlowState {
+        let (mut states, _) = self.call(|lle, cx| lle.export(Whose::All, cx));
+        assert_eq!((states.len(), self.lle.octets(), self.lle.owed()), (1, 0, Owed::default()));
+        states.remove(0)
+    }
+
+    /// A new agent, which is to go on with this.
+    fn import(&mut self, lle: Lle, state: &FlowState) -> Result<(), ImportError> {
+        self.lle = lle;
+        let (imported, step) = self.call(|lle, cx| lle.import(state, cx));
+        assert!(step.core.is_empty() && step.radio.is_empty(), "{step:?}");
+        if imported.is_err() {
+            let left = (self.lle.octets(), self.lle.owed(), self.lle.unproven());
+            assert_eq!(left, (0, Owed::default(), 0), "none of it");
+        }
+        imported
     }
 
     fn timer(&mut self) -> Step {

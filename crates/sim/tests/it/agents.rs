@@ -179,7 +179,7 @@ fn what_an_agent_sends_on_hearing_of_a_frame_waits_for_its_turn() {
 }
 
 /// Sends a copy of each packet ahead of it.
-struct Parrot;
+pub struct Parrot;
 
 impl Agent for Parrot {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {

@@ -11,6 +11,7 @@ mod outside;
 mod radio;
 mod random;
 mod reconfigure;
+mod seats;
 mod support;
 mod traffic;
 mod wlan;

@@ -2,11 +2,14 @@
 
 use super::*;
 
-const SEGMENT: u32 = 100;
+pub(super) const SEGMENT: u32 = 100;
 
 /// A phone that has opened a connection to the server, which is not at the other end of its hop.
 fn sender(buffer: usize) -> Bench {
-    let settings = Settings { sender_buffer: buffer, ..Settings::default() };
+    sender_with(Settings { sender_buffer: buffer, ..Settings::default() })
+}
+
+pub(super) fn sender_with(settings: Settings) -> Bench {
     let mut bench = Bench::new(settings, Role::MobileHost);
     let syn = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     bench.core(&syn);
@@ -16,12 +19,12 @@ fn sender(buffer: usize) -> Bench {
     bench
 }
 
-fn segment(n: u32) -> Packet {
+pub(super) fn segment(n: u32) -> Packet {
     up_data(UP + n * SEGMENT, FIRST, SEGMENT)
 }
 
 /// The server's ACK of the first `n` segments.
-fn answer(n: u32) -> Packet {
+pub(super) fn answer(n: u32) -> Packet {
     data(FIRST, 0).but(|tcp| tcp.ack = Seq(UP + n * SEGMENT))
 }
 

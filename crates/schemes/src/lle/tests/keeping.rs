@@ -10,7 +10,7 @@ use super::*;
 use crate::lle::confirming::Kept;
 
 /// As it is sent again: the receiver's own word is wanted.
-fn asking(packet: &Packet) -> Packet {
+pub(super) fn asking(packet: &Packet) -> Packet {
     marked(packet.clone(), Mark::OFFER.with(Mark::EVIDENCE))
 }
 

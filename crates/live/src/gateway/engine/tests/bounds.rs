@@ -1,7 +1,10 @@
 //! Bounds, and what is forgotten when.
 
-use lasthop_agent::{Agent, Context};
+use std::sync::Arc;
 use std::time::Duration;
+
+use bytes::Bytes;
+use lasthop_agent::{Agent, Context};
 
 use super::support::*;
 use crate::gateway::connection::TrackedConnection;
@@ -175,4 +178,28 @@ fn while_traffic_goes_past_agents_they_hold_nothing_and_may_be_called_on_later()
         bench.engine.send_held(bench.now, &mut bench.out);
         assert_eq!((bench.take().len(), bench.engine.report().held), (1, 0));
     }
+}
+
+/// Tells a peer the same with each packet.
+struct Teller(Arc<[u8]>);
+
+impl Agent for Teller {
+    fn on_packet(&mut self, _packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
+        cx.tell(client(1).0.into(), Bytes::from_owner(Arc::clone(&self.0)));
+        Verdict::Forward
+    }
+}
+
+#[test]
+fn a_message_to_a_peer_is_dropped_at_once() {
+    let message: Arc<[u8]> = Arc::from(*b"state");
+    let told = Arc::clone(&message);
+    let mut bench = Bench::with_agent(move || Teller(Arc::clone(&told)));
+    let kept = Arc::strong_count(&message);
+    bench.shake_hands(1);
+    for number in 0..10 {
+        assert_eq!(bench.on_core(&down(1, 1 + number * 100, 100, ACK)).len(), 1);
+        assert_eq!(Arc::strong_count(&message), kept, "none is left in an outbox");
+    }
+    assert_eq!(bench.counters().passed.broken_agent, 0);
 }

@@ -10,6 +10,7 @@ use super::splitter::{SHIFT, Splitter};
 use super::support::*;
 use crate::frame::Frame;
 use crate::gateway::connection::State;
+use crate::gateway::plan::Plan;
 use crate::io::PortId;
 
 /// A server that has a file for a client, and the client.
@@ -185,6 +186,55 @@ fn a_reload_with_other_settings_moves_it_to_the_new_agent() {
     assert_eq!((report.rules.len(), report.rules[0].spec.as_str()), (1, "test { patience = 2 }"));
     assert_eq!(report.octets_at_risk, u64::from(3 * MSS));
     deliver(&mut bench, &mut transfer);
+}
+
+/// The plan of [`splitting`] with other settings, whose agents may take less than what three
+/// segments at risk take.
+fn tighter(make: impl Fn() -> Splitter + Send + Sync + 'static) -> Plan {
+    let mut tighter = plan(vec![rule("test", make)]);
+    "test { patience = 2 }".clone_into(&mut tighter.rules[0].spec);
+    tighter.budget.octets_in_all = MSS as usize;
+    tighter
+}
+
+#[test]
+fn a_reload_with_a_smaller_budget_moves_what_is_there_whole() {
+    let mut bench = splitting();
+    let mut transfers = [at_risk(&mut bench, 1, 3), at_risk(&mut bench, 2, 3)];
+    bench.engine.reload(&tighter(Splitter::default), bench.now, &mut bench.out);
+    let report = bench.engine.report();
+    assert_eq!((report.rules.len(), report.octets_at_risk), (1, u64::from(6 * MSS)));
+    for transfer in &mut transfers {
+        deliver(&mut bench, transfer);
+    }
+    assert_eq!(bench.counters().counts.obligations_broken, 0);
+}
+
+#[test]
+fn a_reload_leaves_it_with_its_agent_if_the_new_one_refuses_its_state() {
+    let mut bench = splitting();
+    let mut transfer = at_risk(&mut bench, 1, 3);
+    let refusing = tighter(Splitter::refusing);
+    bench.engine.reload(&refusing, bench.now, &mut bench.out);
+    let report = bench.engine.report();
+    assert_eq!(report.rules.iter().map(|rule| rule.retiring).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(report.octets_at_risk, u64::from(3 * MSS));
+    deliver(&mut bench, &mut transfer);
+    transfer.finish(&mut bench);
+    let _ = bench.on_core(&down(1, transfer.sent, 0, ACK));
+    bench.engine.reload(&refusing, bench.now, &mut bench.out);
+    assert_eq!(bench.engine.report().rules.len(), 1, "its time is over");
+    assert_eq!(bench.counters().counts.obligations_broken, 0);
+}
+
+#[test]
+fn what_a_reload_can_leave_with_no_agent_is_counted_as_broken() {
+    let mut bench = Bench::with_agent(Splitter::refusing);
+    let _transfer = at_risk(&mut bench, 1, 3);
+    bench.engine.reload(&tighter(Splitter::refusing), bench.now, &mut bench.out);
+    let counts = bench.counters().counts;
+    assert_eq!((counts.obligations_broken, counts.octets_broken), (1, u64::from(3 * MSS)));
+    assert_eq!(bench.engine.owed(), Owed::default());
 }
 
 #[test]

@@ -22,6 +22,8 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 #[derive(Default)]
 pub(super) struct Splitter {
     flows: BTreeMap<FlowKey, Leg>,
+    /// Whether it takes over no state.
+    refuses: bool,
 }
 
 /// What is kept of a connection.
@@ -44,9 +46,19 @@ impl Leg {
     fn segments(&self) -> impl Iterator<Item = Packet> {
         self.unacknowledged.iter().map(|record| record.clone().try_into().expect("we wrote it"))
     }
+
+    /// What it counts towards the budget: payloads will do here.
+    fn octets(&self) -> usize {
+        self.segments().map(|segment| segment.payload().len()).sum()
+    }
 }
 
 impl Splitter {
+    /// One that takes over no state.
+    pub(super) fn refusing() -> Self {
+        Self { refuses: true, ..Self::default() }
+    }
+
     fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else {
             return Verdict::Forward;
@@ -129,6 +141,10 @@ impl Agent for Splitter {
         owed
     }
 
+    fn octets(&self) -> usize {
+        self.flows.values().map(Leg::octets).sum()
+    }
+
     fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
         let meant = |key: &FlowKey| match whose {
             Whose::All => true,
@@ -145,8 +161,14 @@ impl Agent for Splitter {
         exported.into_iter().map(state).collect()
     }
 
-    fn import(&mut self, state: &FlowState, _cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let leg = serde_json::from_slice(&state.octets).map_err(|_| ImportError::Malformed("JSON"))?;
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let leg: Leg = serde_json::from_slice(&state.octets).map_err(|_| ImportError::Malformed("JSON"))?;
+        if self.refuses {
+            return Err(ImportError::NoRoom("it takes none over"));
+        }
+        if let Some(bound) = cx.budget().room(0, self.octets()).lacks(leg.octets()) {
+            return Err(ImportError::NoRoom(bound));
+        }
         self.flows.insert(state.connection, leg);
         Ok(())
     }
