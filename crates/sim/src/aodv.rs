@@ -45,8 +45,10 @@ mod config;
 mod errors;
 mod hello;
 pub mod message;
+mod rate;
 mod replies;
 mod requests;
+mod ring;
 mod search;
 mod table;
 #[cfg(test)]
@@ -59,7 +61,8 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Transport, Udp};
 
 pub use config::AodvConfig;
 use message::{Message, PORT};
-use search::{Rate, Search};
+use rate::Rate;
+use ring::Search;
 pub use table::Route;
 use table::Table;
 

@@ -5,6 +5,7 @@
 //! does.
 
 mod outputs;
+mod rest;
 mod station;
 
 use lasthop_agent::LinkSenses;
@@ -21,7 +22,7 @@ use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
 use crate::wifi::{ErrorConfig, MacFrame, Position, Receiver, StationConfig, Wlan};
 
-use outputs::{Rest, Sent};
+use rest::{Rest, Sent};
 use station::Radio;
 pub use station::RadioUse;
 

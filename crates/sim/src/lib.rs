@@ -30,6 +30,7 @@
 //! link.
 
 pub mod accounts;
+mod ad_hoc;
 pub mod aodv;
 pub mod capacity;
 mod cells;

@@ -15,8 +15,10 @@ pub(crate) struct Seats {
     pub(crate) agents: Vec<PlacedAgent>,
     /// Lent to agents call by call.
     pub(crate) outbox: Outbox,
-    /// How many calls of agents led to each other, without time between.
-    pub(crate) answers: u32,
+    /// Calls of agents that are under way: each was led to by the one before.
+    pub(crate) depth: u32,
+    /// What agents sent without time between, because of the latest thing that the first call sent.
+    answers: u32,
 }
 
 pub(crate) struct PlacedAgent {
@@ -50,6 +52,13 @@ impl Seats {
         call(placed.agent.as_mut(), &mut cx.with_neighbour(neighbour))
     }
 
+    /// An agent sends something: how much others sent before because of the same.
+    pub(crate) fn count_answer(&mut self) -> u32 {
+        self.answers = if self.depth == 1 { 0 } else { self.answers + 1 };
+        self.answers
+    }
+
+    /// The agents at a node.
     pub(crate) fn at(&self, node: NodeId) -> impl Iterator<Item = AgentId> {
         let here = self.agents.iter().enumerate().filter(move |(_, placed)| placed.node == node);
         here.map(|(index, _)| AgentId::of(index))
@@ -57,12 +66,12 @@ impl Seats {
 }
 
 impl PlacedAgent {
-    /// A packet between these addresses goes to the node `end`; `resolved` is where the model has
-    /// its destination. Real hosts' addresses are not the model's, and the same one may be behind
-    /// different ends, seen from different links.
-    pub(crate) fn learn_end(&mut self, between: (IpAddr, IpAddr), end: NodeId, resolved: Option<NodeId>) {
+    /// A packet between these addresses goes to the node `end`, whose own address the destination
+    /// may be. Real hosts' addresses are no nodes', and the same one may be behind different ends,
+    /// seen from different links.
+    pub(crate) fn learn_end(&mut self, between: (IpAddr, IpAddr), end: NodeId, is_its_own: bool) {
         // Where others are known, this one is, too, or it would be taken for one of them.
-        if resolved == Some(end) && self.ends.is_empty() {
+        if is_its_own && self.ends.is_empty() {
             return;
         }
         if self.ends.len() < MOST_ADDRESSES || self.ends.contains_key(&between) {

@@ -13,12 +13,14 @@
 pub mod bulk;
 pub mod constant;
 pub mod on_off;
+mod write;
 
 use lasthop_packet::{Instant, Rng};
 
 pub use bulk::Bulk;
 pub use constant::{Beat, Constant};
 pub use on_off::{OnOff, Shape, Span};
+pub(crate) use write::{Next, Write};
 
 /// What a flow has to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,23 +63,6 @@ pub(crate) enum Source {
     Bulk(bulk::Source),
     Constant(constant::Source),
     OnOff(on_off::Source),
-}
-
-/// What an application does when it is its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Write {
-    /// Octets that it writes now; 0 for none.
-    pub(crate) octets: u32,
-    pub(crate) next: Next,
-}
-
-/// When an application writes again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    At(Instant),
-    /// As soon as what it wrote now has left the first queue.
-    WhenSent,
-    Never,
 }
 
 impl Source {

@@ -15,7 +15,7 @@
 //! | `contention` | who transmits when: computed, not stepped |
 //! | `medium` | sense domains, overlaps |
 //! | `nav` | what frames have reserved |
-//! | `plan` | the frames of an exchange |
+//! | `plan`, `planning` | the frames of an exchange |
 //! | `exchange` | exchanges frame by frame, where others may interfere |
 //! | `settle` | exchanges at one go, where nobody can |
 //! | `outcome` | what follows from success and failure, common to both |
@@ -46,9 +46,11 @@ mod outcome;
 mod output;
 pub mod phy;
 mod plan;
+mod planning;
 pub mod propagation;
 mod settle;
 pub mod station;
+mod times;
 mod wlan;
 
 #[cfg(test)]

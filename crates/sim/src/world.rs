@@ -34,11 +34,13 @@ use lasthop_agent::{Owed, Tally};
 use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::{Accounts, DropCause};
+use crate::ad_hoc::AdHocNode;
 use crate::counters::Counters;
 use crate::flow::{Flow, FlowOutcome};
 use crate::hosts::Hosts;
 use crate::id::{FlowId, LinkId, NodeId};
 use crate::links::Links;
+use crate::mobility::Movement;
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::parcel::ParcelKey;
@@ -64,9 +66,9 @@ pub struct World {
     hosts: Hosts,
     seats: Seats,
     /// By node, those that look for routes on demand; empty if none does.
-    ad_hoc: Vec<Option<Box<ad_hoc::AdHocNode>>>,
+    ad_hoc: Vec<Option<Box<AdHocNode>>>,
     /// By cell, how its stations move.
-    movements: Vec<Option<Box<movement::Movement>>>,
+    movements: Vec<Option<Box<Movement>>>,
     /// By node, packets that stay there for a while.
     stays: Vec<Stay>,
 }

@@ -1,54 +1,13 @@
 //! Looking for a route: RREQs in expanding rings (6.4), repeated with binary exponential back-off
 //! (6.3).
 
-use std::collections::VecDeque;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 use lasthop_packet::Instant;
 
 use super::message::{Message, Rreq};
+use super::ring::Search;
 use super::{Aodv, Output};
-
-/// A search for a route.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Search {
-    /// How far the next or latest request goes.
-    ttl: u8,
-    /// Requests that went as far as `NET_DIAMETER`.
-    full: u32,
-    /// Whether the request is still to be sent, because of the rate limit.
-    is_held: bool,
-    /// When its request is to be sent, or has been waited for long enough.
-    pub(super) due: Instant,
-}
-
-/// So many in a second at most.
-#[derive(Clone, Debug)]
-pub(super) struct Rate {
-    limit: usize,
-    sent: VecDeque<Instant>,
-}
-
-const SECOND: Duration = Duration::from_secs(1);
-
-impl Rate {
-    pub(super) const fn new(limit: u32) -> Self {
-        Self { limit: limit as usize, sent: VecDeque::new() }
-    }
-
-    /// Counts one now, or tells when there may be one; never, if none ever may.
-    pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
-        while self.sent.front().is_some_and(|first| *first + SECOND <= now) {
-            self.sent.pop_front();
-        }
-        if self.sent.len() < self.limit {
-            self.sent.push_back(now);
-            return Ok(());
-        }
-        Err(self.sent.front().map_or(Instant::MAX, |first| *first + SECOND))
-    }
-}
 
 impl Aodv {
     /// Looks for a route, unless it does already.

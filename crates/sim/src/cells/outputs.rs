@@ -6,6 +6,7 @@ use std::time::Duration;
 use lasthop_agent::Fate;
 
 use super::Cells;
+use super::rest::{Rest, Sent};
 use super::station::Arrival;
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
@@ -14,28 +15,6 @@ use crate::parcel::ParcelKey;
 use crate::technology::{At, FrameFate, Output};
 use crate::transit::Transit;
 use crate::wifi::{MacFrame, Output as WlanOutput, Receiver};
-
-/// Between two of these the world carries out what came of the first.
-#[derive(Clone, Copy)]
-pub(super) enum Rest {
-    /// The frame was given up: its receiver may be out of reach.
-    GivenUp,
-    /// Its station is through with it.
-    Ended,
-    /// The next frame is at the head of the station's queue.
-    Next,
-    /// Frames to the same receiver could take another way.
-    Broken,
-}
-
-/// A frame whose fate is told.
-#[derive(Clone, Copy)]
-pub(super) struct Sent {
-    from: StationId,
-    frame: MacFrame,
-    fate: Fate,
-    transmissions: u32,
-}
 
 impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {

@@ -1,6 +1,6 @@
 //! Everything at once: TCP sends as fast as it may, UDP as fast as the first queue takes it.
 
-use super::{Next, Write};
+use super::write::{Next, Write};
 
 /// Everything at once. Over UDP it saturates the sender's interface: one datagram of the flow waits
 /// in the first queue, always.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Rng};
 
-use super::{Next, Write};
+use super::write::{Next, Write};
 use crate::capacity::nanos;
 
 /// Messages at regular intervals; the first at the start.

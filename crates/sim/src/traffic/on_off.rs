@@ -9,7 +9,7 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Rng};
 
 use super::constant::{Constant, Steps};
-use super::{Next, Write};
+use super::write::{Next, Write};
 use crate::capacity::nanos;
 
 /// Messages at regular intervals, in bursts. It begins on.

@@ -20,7 +20,7 @@ use std::collections::BinaryHeap;
 use lasthop_packet::Instant;
 
 use super::station::{BackOff, Station};
-use super::wlan::Times;
+use super::times::Times;
 
 #[derive(Debug, Default)]
 pub(crate) struct Contention {

@@ -15,7 +15,7 @@ use super::frame::Kind;
 use super::nav::Nav;
 use super::propagation::{Capture, Hearing, Position, Propagation};
 use super::station::Station;
-use super::wlan::Times;
+use super::times::Times;
 
 /// A transmission in the air.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,8 @@ use super::frame::{Kind, MacFrame, Receiver};
 use super::output::Output;
 use super::plan::Guard;
 use super::station::{AfterFailure, BackOff, Station};
-use super::wlan::{Times, Wlan};
+use super::times::Times;
+use super::wlan::Wlan;
 use crate::id::StationId;
 
 /// Why an exchange failed.

@@ -15,29 +15,12 @@ use thiserror::Error;
 
 use super::World;
 use crate::accounts::DropCause;
+use crate::ad_hoc::{AdHocNode, Waiting};
 use crate::aodv::{Aodv, AodvConfig, AodvCounters, Output, Way};
 use crate::id::{AgentId, NodeId, WlanId};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{At, Egress};
-
-/// A node with AODV.
-pub(super) struct AdHocNode {
-    aodv: Aodv,
-    /// The interface to each other station of the cell.
-    interfaces: BTreeMap<Ipv4Addr, usize>,
-    /// What waits for a route, the oldest first.
-    waiting: VecDeque<Waiting>,
-    timer: LazyTimer,
-}
-
-/// A parcel that waits for a route.
-struct Waiting {
-    destination: Ipv4Addr,
-    key: ParcelKey,
-    /// As in [`World::route`].
-    sender: AgentId,
-}
 
 /// Why a node cannot have AODV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

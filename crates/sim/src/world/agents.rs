@@ -12,8 +12,8 @@ use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::technology::At;
 
-/// Calls of agents that may lead to each other without time between: beyond that a packet leaves
-/// unasked.
+/// Packets and messages that agents may send without time between, because of one that an agent
+/// sent: beyond that a packet leaves without any agent seeing it, and a message is dropped.
 const MOST_ANSWERS: u32 = 64;
 
 impl World {
@@ -124,12 +124,7 @@ impl World {
             self.transit.telemetry.reported.count(report.counter, report.amount);
             self.transit.emit(&TraceEvent::AgentReport { node, report: &report });
         }
-        // Agents in different seats that answer each other would do so for ever.
-        let sender = if self.seats.answers < MOST_ANSWERS { id } else { AgentId::ALL };
-        if sender == AgentId::ALL && !outbox.packets.is_empty() {
-            self.transit.telemetry.reported.count(&AT_BOUND, 1);
-        }
-        self.seats.answers += 1;
+        self.seats.depth += 1;
         // The route to a packet's destination tells the side, and the interface, too.
         for (_, packet) in outbox.packets.drain(..) {
             self.hosts.datagram_added(&packet);
@@ -140,20 +135,33 @@ impl World {
                 None if self.originate(node, key) => {}
                 None => continue,
             }
+            let sender = if self.may_be_answered() { id } else { AgentId::ALL };
             self.route(node, key, sender);
         }
-        self.seats.answers -= 1;
         for (peer, message) in outbox.messages.drain(..) {
-            self.tell_peer(id, peer, message);
+            if self.may_be_answered() {
+                self.tell_peer(id, peer, message);
+            }
         }
+        self.seats.depth -= 1;
         self.seats.outbox = outbox;
+    }
+
+    /// Whether agents may be asked about what one of them sends now. Agents in different seats that
+    /// answer each other would do so for ever.
+    fn may_be_answered(&mut self) -> bool {
+        let is_within_bound = self.seats.count_answer() < MOST_ANSWERS;
+        if !is_within_bound {
+            self.transit.telemetry.reported.count(&AT_BOUND, 1);
+        }
+        is_within_bound
     }
 
     /// What passes an agent tells it where packets between two real hosts' addresses go.
     fn learn_end(&mut self, id: AgentId, key: ParcelKey) {
         let parcel = &self.transit.parcels[key];
         let (ip, end) = (parcel.packet().ip(), parcel.destination);
-        let resolved = self.network.resolve(ip.destination);
-        self.seats.agents[id.index()].learn_end((ip.destination, ip.source), end, resolved);
+        let is_its_own = self.network.node(end).address == ip.destination;
+        self.seats.agents[id.index()].learn_end((ip.destination, ip.source), end, is_its_own);
     }
 }

@@ -1,0 +1,28 @@
+//! What follows from a frame's fate, step by step.
+
+use lasthop_agent::Fate;
+
+use crate::id::StationId;
+use crate::wifi::MacFrame;
+
+/// Between two of these the world carries out what came of the first.
+#[derive(Clone, Copy)]
+pub(super) enum Rest {
+    /// The frame was given up: its receiver may be out of reach.
+    GivenUp,
+    /// Its station is through with it.
+    Ended,
+    /// The next frame is at the head of the station's queue.
+    Next,
+    /// Frames to the same receiver could take another way.
+    Broken,
+}
+
+/// A frame whose fate is told.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) from: StationId,
+    pub(super) frame: MacFrame,
+    pub(super) fate: Fate,
+    pub(super) transmissions: u32,
+}

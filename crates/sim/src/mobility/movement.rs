@@ -1,0 +1,36 @@
+//! The walks of a cell's stations: all are moved at once, when the first of them has come somewhere
+//! else.
+
+use lasthop_packet::Instant;
+
+use super::waypoint::{RandomWaypoint, Walker};
+use crate::id::StationId;
+use crate::wifi::Position;
+
+pub(crate) struct Movement {
+    model: RandomWaypoint,
+    walkers: Vec<(StationId, Walker)>,
+    positions: Vec<(StationId, Position)>,
+}
+
+impl Movement {
+    pub(crate) fn new(model: RandomWaypoint, walkers: Vec<(StationId, Walker)>) -> Self {
+        let positions = Vec::with_capacity(walkers.len());
+        Self { model, walkers, positions }
+    }
+
+    /// Where the stations are by now.
+    pub(crate) fn positions(&mut self, now: Instant) -> &[(StationId, Position)] {
+        let Self { model, walkers, positions } = self;
+        positions.clear();
+        positions.extend(walkers.iter_mut().map(|(station, walker)| (*station, walker.position(model, now))));
+        positions
+    }
+
+    /// When they move next: an interval on at the earliest, so that those who arrive in between do
+    /// not each cost a step. `None` if there are none.
+    pub(crate) fn next_step(&self, now: Instant) -> Option<Instant> {
+        let next = self.walkers.iter().map(|(_, walker)| walker.next_step(&self.model, now)).min()?;
+        Some(next.max(now + self.model.interval))
+    }
+}
