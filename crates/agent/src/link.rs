@@ -39,13 +39,33 @@ pub enum LinkEvent<'a> {
         /// all the same.
         is_confirmed: bool,
     },
+    /// A packet has left the interface's queue: its frame is the next to go on the air. Needs
+    /// [`LinkSenses::DEPARTURES`].
+    Departure {
+        /// The packet.
+        packet: &'a Packet,
+    },
+    /// A packet has joined the interface's queue, or left it for the air: what waits there now has
+    /// changed. A packet that goes on the air at once joins none. Needs [`LinkSenses::BACKLOG`].
+    Backlog {
+        /// The packet that has joined or left.
+        packet: &'a Packet,
+        /// Packets that wait now, the one in transmission not counted. Links that share a
+        /// transmitter share its queue, too.
+        packets: usize,
+        /// Their octets.
+        octets: u64,
+    },
 }
 
 impl<'a> LinkEvent<'a> {
     /// The packet that it is about.
     pub const fn packet(&self) -> &'a Packet {
         match *self {
-            Self::Frame { packet, .. } | Self::Attempt { packet, .. } => packet,
+            Self::Frame { packet, .. }
+            | Self::Attempt { packet, .. }
+            | Self::Departure { packet }
+            | Self::Backlog { packet, .. } => packet,
         }
     }
 
@@ -54,6 +74,8 @@ impl<'a> LinkEvent<'a> {
         match self {
             Self::Frame { .. } => LinkSenses::FRAME_FATE,
             Self::Attempt { .. } => LinkSenses::ATTEMPTS,
+            Self::Departure { .. } => LinkSenses::DEPARTURES,
+            Self::Backlog { .. } => LinkSenses::BACKLOG,
         }
     }
 }
@@ -77,7 +99,11 @@ bitflags! {
         /// The exact fate of each frame that this node transmits.
         const FRAME_FATE = 1;
         /// Each transmission of each frame, with its time.
-        const ATTEMPTS = 2;
+        const ATTEMPTS = 1 << 1;
+        /// Each packet that goes on the air, when it leaves the interface's queue.
+        const DEPARTURES = 1 << 2;
+        /// How much waits in the interface's queue, at each change.
+        const BACKLOG = 1 << 3;
     }
 }
 
@@ -90,24 +116,39 @@ impl fmt::Display for LinkSenses {
 }
 
 impl LinkSenses {
+    /// Each of them, in words, and what to say where it is missing.
+    const ALL: [(Self, &'static str, &'static str); 4] = [
+        (
+            Self::FRAME_FATE,
+            "the fate of each frame",
+            "the link layer does not report the fate of each frame (it needs one that confirms delivery)",
+        ),
+        (
+            Self::ATTEMPTS,
+            "each transmission of a frame",
+            "the link layer does not report each transmission of a frame (it needs one that confirms delivery)",
+        ),
+        (
+            Self::DEPARTURES,
+            "each packet that goes on the air",
+            "the link layer does not report which packet goes on the air (it needs a simulated wireless link)",
+        ),
+        (
+            Self::BACKLOG,
+            "what waits in the interface's queue",
+            "the link layer does not report what waits in its queue (it needs a simulated wireless link)",
+        ),
+    ];
+
     /// What each of these is, in words.
     pub fn names(self) -> Vec<&'static str> {
-        let all =
-            [(Self::FRAME_FATE, "the fate of each frame"), (Self::ATTEMPTS, "each transmission of a frame")];
-        all.into_iter().filter(|(sense, _)| self.contains(*sense)).map(|(_, name)| name).collect()
+        Self::ALL.iter().filter(|(sense, ..)| self.contains(*sense)).map(|(_, name, _)| *name).collect()
     }
 
     /// What is in `self` and missing in `offered`, as a sentence for the user; `None` if nothing
     /// is.
     pub fn missing_from(self, offered: Self) -> Option<&'static str> {
         let missing = self - offered;
-        if missing.contains(Self::FRAME_FATE) {
-            return Some(
-                "the link layer does not report the fate of each frame (it needs one that confirms delivery)",
-            );
-        }
-        missing.contains(Self::ATTEMPTS).then_some(
-            "the link layer does not report each transmission of a frame (it needs one that confirms delivery)",
-        )
+        Self::ALL.iter().find(|(sense, ..)| missing.contains(*sense)).map(|(.., sentence)| *sentence)
     }
 }

@@ -49,7 +49,7 @@ impl Run {
         Self {
             flows: built.flows.iter().map(|flow| built.world.outcome(*flow)).collect(),
             air: built.nodes.iter().map(|node| counts.get(node).copied().unwrap_or(0)).collect(),
-            counters: *built.world.counters(),
+            counters: built.world.counters(),
             reported: built.world.reported().clone(),
         }
     }

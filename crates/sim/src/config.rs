@@ -138,7 +138,9 @@ impl WiredConfig {
     pub const SENSES: LinkSenses = LinkSenses::empty();
 }
 
-/// What a link layer that confirms delivery shows to agents.
+/// What a transmitter with a queue before the air shows to agents.
+pub(crate) const QUEUED: LinkSenses = LinkSenses::DEPARTURES.union(LinkSenses::BACKLOG);
+/// What a link layer shows in addition if it confirms delivery.
 pub(crate) const CONFIRMED: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::ATTEMPTS);
 
 /// A wireless link between two nodes.
@@ -169,7 +171,7 @@ pub struct WirelessConfig {
 impl WirelessConfig {
     /// What an agent at its ends can see of it.
     pub const fn senses(&self) -> LinkSenses {
-        if self.link_layer.reports_fate() { CONFIRMED } else { LinkSenses::empty() }
+        if self.link_layer.reports_fate() { QUEUED.union(CONFIRMED) } else { QUEUED }
     }
 }
 

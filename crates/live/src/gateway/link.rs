@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use lasthop_agent::{Fate, LinkEvent};
+use lasthop_agent::{Fate, LinkEvent, LinkSenses};
 use lasthop_packet::{Instant, Packet};
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,9 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkTeller)
 }
 
 impl LinkTeller {
+    /// What is told: other events are not.
+    pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE;
+
     /// Tells of a frame's fate, at the time of this call; other events are not told. Does not wait:
     /// where the queue is full or the gateway has ended, the event is lost.
     pub fn tell(&self, event: &LinkEvent<'_>) {

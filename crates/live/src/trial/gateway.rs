@@ -10,6 +10,7 @@ use super::error::TrialError;
 use super::site::{End, Site, device_name, ends};
 use crate::emulator::Emulator;
 use crate::gateway::config::Config;
+use crate::gateway::link::LinkTeller;
 use crate::gateway::plan::{AgentMaker, RulePlan, Surroundings};
 use crate::gateway::selector::Selector;
 use crate::gateway::{Gateway, Start};
@@ -46,14 +47,14 @@ pub(super) fn start(
     Ok((gateway, needs))
 }
 
-/// What the edge's link layers have to offer: what all of its wireless ones have.
+/// What the edge's link layers have to offer: what all of its wireless ones have, and can be told.
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
     let offered = |end: End| {
         let link = &scenario.links[end.link].link;
         link.is_wireless().then(|| link.senses())
     };
     let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
-    offered.fold(LinkSenses::all(), LinkSenses::intersection)
+    offered.fold(LinkTeller::SENSES, LinkSenses::intersection)
 }
 
 /// Has the gateway hear the fates of the frames that the edge transmits on its wireless links;

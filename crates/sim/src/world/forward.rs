@@ -99,7 +99,7 @@ impl World {
     #[inline(always)]
     pub(super) fn enqueue(&mut self, at: At, to: Addressee, key: ParcelKey) {
         let node = self.network.node(at.0);
-        let Interface { link, egress, .. } = node.interfaces[at.1];
+        let Interface { link, egress, agent } = node.interfaces[at.1];
         if let Some(buffer) = node.buffer
             && self.lacks_room(at, key, buffer)
         {
@@ -112,7 +112,7 @@ impl World {
             packet,
         });
         match self.links.enqueue(egress, to, key, &mut self.transit) {
-            Admission::Queued => {}
+            Admission::Queued if agent.is_none() => {}
             admission => self.on_admission(at, egress, to, key, admission),
         }
         if self.transit.wants(Interest::QUEUES) {
@@ -123,7 +123,7 @@ impl World {
     /// A packet did not only join a queue.
     fn on_admission(&mut self, at: At, egress: Egress, to: Addressee, key: ParcelKey, admission: Admission) {
         match admission {
-            Admission::Queued => {}
+            Admission::Queued => self.tell_backlog(at, key),
             Admission::Departs => {
                 let interface = (to == Addressee::Peer).then_some(at.1);
                 self.depart(at.0, interface, key, Duration::ZERO);

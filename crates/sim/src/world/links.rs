@@ -6,10 +6,11 @@ use lasthop_agent::LinkEvent;
 
 use super::World;
 use crate::id::{NodeId, PipeId};
+use crate::network::Interface;
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-use crate::technology::{Output, Technology};
+use crate::technology::{At, Output, Technology};
 
 impl World {
     // The event loop's own way.
@@ -44,7 +45,12 @@ impl World {
         match output {
             Output::Arrived { at, link, key } => self.arrive(at, link, key),
             Output::Heard { node, link, key } => self.hear_broadcast(node, link, key),
-            Output::Departs { node, interface, key, time } => self.depart(node, interface, key, time),
+            Output::Departs { node, interface, key, time } => {
+                self.depart(node, interface, key, time);
+                if let Some(interface) = interface {
+                    self.tell_backlog((node, interface), key);
+                }
+            }
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
                 self.tell_agent(at, key, |packet| LinkEvent::Attempt {
                     packet,
@@ -68,7 +74,22 @@ impl World {
     }
 
     /// A packet leaves the queue of an interface, and goes on the air.
-    pub(super) fn depart(&mut self, node: NodeId, _interface: Option<usize>, key: ParcelKey, time: Duration) {
+    pub(super) fn depart(&mut self, node: NodeId, interface: Option<usize>, key: ParcelKey, time: Duration) {
         self.hosts.left_queue(node, key, time, &mut self.transit);
+        if let Some(interface) = interface {
+            self.tell_agent((node, interface), key, |packet| LinkEvent::Departure { packet });
+        }
+    }
+
+    /// The agent that watches an interface learns what waits in its queue, where a parcel has just
+    /// joined it or left.
+    pub(super) fn tell_backlog(&mut self, at: At, key: ParcelKey) {
+        let Interface { agent, egress, .. } = *self.network.interface(at);
+        if agent.is_none() {
+            return;
+        }
+        let (links, port) = self.links.of_mut(egress);
+        let (packets, octets) = links.queue(port, self.transit.now);
+        self.tell_agent(at, key, |packet| LinkEvent::Backlog { packet, packets, octets });
     }
 }

@@ -395,6 +395,7 @@ impl Agent for Auditor {
                 self.audited.lock().expect("no panic elsewhere").push(self.attempts.len());
                 self.attempts.clear();
             }
+            LinkEvent::Departure { .. } | LinkEvent::Backlog { .. } => unreachable!("it has no such sense"),
         }
     }
 

@@ -5,6 +5,7 @@ mod agents;
 mod broadcast;
 mod endpoints;
 mod formulas;
+mod link_events;
 mod links;
 mod memory;
 mod outside;
