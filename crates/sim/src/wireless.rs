@@ -7,10 +7,13 @@
 //! is ideal: no collisions and no contention overhead. The 802.11 MAC is another model.
 
 mod channel;
+mod channels;
+mod exchange;
 mod hop;
 mod layer;
 mod links;
 mod medium;
+mod step;
 
 pub(crate) use channel::Channel;
 pub use channel::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};
