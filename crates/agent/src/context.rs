@@ -96,7 +96,8 @@ impl<'a> Context<'a> {
     }
 
     /// Sends a message to the agent in the seat at the node with this address, if there is one.
-    /// Nothing says that it arrives, and a world without other seats drops it. See [`Agent::on_message`](crate::Agent::on_message).
+    /// Nothing says that it arrives, and a world without other seats drops it. See
+    /// [`Agent::on_message`](crate::Agent::on_message).
     pub fn tell(&mut self, peer: IpAddr, message: Bytes) {
         self.outbox.messages.push((peer, message));
     }

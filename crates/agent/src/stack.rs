@@ -29,8 +29,9 @@ pub struct Stack {
     sent: Outbox,
 }
 
-/// How often agents are asked in one call about packets that other agents of the stack sent: `ANSWERS`
-/// times, and `ANSWERS` more for each packet that was sent by the agent which the world called.
+/// How often agents are asked in one call about packets that other agents of the stack sent:
+/// `ANSWERS` times, and `ANSWERS` more for each packet that was sent by the agent which the world
+/// called.
 const ANSWERS: usize = 64;
 
 /// A packet between two agents.

@@ -20,8 +20,8 @@
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
 //! | `text` | files before they are parsed, their lines |
 //!
-//! `scenarios/README.md` explains the format to its users. A table stands in the file that reads it;
-//! the doc comments of its keys are the reference, and reach editors through the JSON schema.
+//! `scenarios/README.md` explains the format to its users. A table stands in the file that reads
+//! it; the doc comments of its keys are the reference, and reach editors through the JSON schema.
 
 mod application;
 mod channel;

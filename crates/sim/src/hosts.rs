@@ -111,8 +111,8 @@ impl Hosts {
         Some(id)
     }
 
-    /// Whether there is nothing to wait for: each flow that has an end is done, and there is one, or
-    /// no flow at all.
+    /// Whether there is nothing to wait for: each flow that has an end is done, and there is one,
+    /// or no flow at all.
     pub(crate) fn are_done(&self) -> bool {
         self.unfinished == 0 && (!self.is_endless || self.flows.is_empty())
     }

@@ -26,7 +26,8 @@ pub enum Recovery {
     Reno,
     /// [`NewReno`]: goes on until all is acknowledged that was in flight.
     NewReno,
-    /// [`Sack`]: goes by what the receiver reports. Where the peers did not agree on SACK, [`NewReno`] does its work.
+    /// [`Sack`]: goes by what the receiver reports. Where the peers did not agree on SACK,
+    /// [`NewReno`] does its work.
     Sack,
 }
 

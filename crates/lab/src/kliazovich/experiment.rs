@@ -1,4 +1,5 @@
-//! An experiment of the dissertation's: a scenario of ours, what is set in it, and what comes of it.
+//! An experiment of the dissertation's: a scenario of ours, what is set in it, and what comes of
+//! it.
 
 use std::path::Path;
 

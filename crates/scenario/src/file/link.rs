@@ -143,7 +143,8 @@ fn clock(
     let (least, most) = (Duration::from_millis(1), Duration::from_secs(1));
     let clock = reader.duration_in(&key, table.clock, Duration::ZERO, least, most)?;
     if !clock.is_zero() && delay.is_zero() {
-        // Cut down to nothing and without delay, packets could circle for ever while no time passes.
+        // Cut down to nothing and without delay, packets could circle for ever while no time
+        // passes.
         return Err(reader.fail(&key, "a link with a clock needs a delay above zero"));
     }
     Ok(clock)

@@ -63,8 +63,8 @@ impl Lle {
         let Room { of_flow, in_all, .. } = cx.budget().room(0, self.octets());
         let mut restoring = Restoring { connection: key, left: of_flow.min(in_all) };
         let flow = saved.restore(&mut restoring, self.settings.sender_buffer, cx)?;
-        // What was promised must be kept, and repaired, here as well. What a host's own TCP was told
-        // of is kept under any settings.
+        // What was promised must be kept, and repaired, here as well. What a host's own TCP was
+        // told of is kept under any settings.
         if !self.settings.keep_until_proven && flow.confirming.owes() {
             return Err(ImportError::NoRoom("what was acknowledged would not be kept"));
         }

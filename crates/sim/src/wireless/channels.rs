@@ -41,7 +41,8 @@ impl Channels {
         self.all[channel].channel.loses(end)
     }
 
-    /// A parcel's first transmission is about to begin: if it is one to lose, the channel turns bad.
+    /// A parcel's first transmission is about to begin: if it is one to lose, the channel turns
+    /// bad.
     pub(super) fn packet_begins(&mut self, channel: usize, by: HopId, key: ParcelKey, transit: &mut Transit) {
         if !self.all[channel].channel.is_forced() {
             return;

@@ -177,8 +177,8 @@ impl World {
         at.aodv.on_given_up(neighbour, packet, self.transit.now);
     }
 
-    /// What still waits for a neighbour that is out of reach looks for another way, if AODV does the
-    /// looking and goes by what its link layer says. It has passed the agent that watches the
+    /// What still waits for a neighbour that is out of reach looks for another way, if AODV does
+    /// the looking and goes by what its link layer says. It has passed the agent that watches the
     /// interface.
     pub(super) fn on_link_broken(&mut self, at: At) {
         let node = at.0;

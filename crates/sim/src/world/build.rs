@@ -113,8 +113,8 @@ impl World {
         Ok(())
     }
 
-    /// Agents at the other end of a link know this end by `address` instead of the node's own, for a
-    /// node that stands for a real host.
+    /// Agents at the other end of a link know this end by `address` instead of the node's own, for
+    /// a node that stands for a real host.
     pub fn set_interface_address(&mut self, node: NodeId, link: LinkId, address: IpAddr) {
         self.network.set_interface_address(node, link, address);
     }

@@ -62,10 +62,8 @@ impl World {
     /// beforehand when a packet leaves it.
     fn first_pipe(&mut self, from: NodeId, to: NodeId) -> Option<PipeId> {
         let interface = self.network.interface_towards(from, to)?;
-        match self.network.interface((from, interface)).egress {
-            Egress::Pipe(pipe) => Some(pipe),
-            Egress::Hop(_) | Egress::Radio(_) => None,
-        }
+        let Egress::Pipe(pipe) = self.network.interface((from, interface)).egress else { return None };
+        Some(pipe)
     }
 
     /// A datagram has reached the host that it is for.
