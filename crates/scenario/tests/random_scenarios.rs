@@ -6,8 +6,8 @@ mod random;
 use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
-use lasthop_agent::{LinkSenses, Stack};
-use lasthop_packet::{Instant, Rng};
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Stack, Verdict};
+use lasthop_packet::{Instant, Packet, Rng};
 use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_schemes::{Placement as _, Seat};
@@ -65,6 +65,36 @@ fn state_moves_to_another_agent_at_any_moment_and_every_transfer_ends() {
     }
 }
 
+const QUEUE: LinkSenses = LinkSenses::DEPARTURES.union(LinkSenses::BACKLOG);
+
+/// Sits next to the radio and holds the word of the link layer's queue against what it saw go there:
+/// nothing departs or waits that has not passed.
+#[derive(Default)]
+struct Queued {
+    passed: usize,
+    departed: usize,
+}
+
+impl Agent for Queued {
+    fn on_packet(&mut self, _: &mut Packet, from: Side, _: &mut Context<'_>) -> Verdict {
+        self.passed += usize::from(from == Side::Core);
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, _: &mut Context<'_>) {
+        match event {
+            LinkEvent::Departure { .. } => self.departed += 1,
+            LinkEvent::Backlog { packets, .. } => assert!(self.departed + packets <= self.passed),
+            LinkEvent::Frame { .. } | LinkEvent::Attempt { .. } => {}
+        }
+        assert!(self.departed <= self.passed);
+    }
+
+    fn needs(&self) -> LinkSenses {
+        QUEUE
+    }
+}
+
 #[test]
 fn schemes_on_top_of_each_other_keep_the_laws() {
     for shape in 0..600 {
@@ -84,12 +114,18 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
                 let scheme = others[rng.below(others.len() as u64) as usize].configure(toml::Table::new());
                 scheme.expect("it is in the catalogue").agent(seat)
             });
-            match world.attach(*node, &watched, Box::new(Stack::new(agents.collect()))) {
+            let mut agents: Vec<Box<dyn Agent>> = agents.collect();
+            // Where there are more links, what an agent sends towards the core may leave by another
+            // of them, past the agents of its own seat.
+            if watched.len() == 1 {
+                agents.push(Box::new(Queued::default()));
+            }
+            match world.attach(*node, &watched, Box::new(Stack::new(agents))) {
                 Ok(()) => {}
                 Err(refusal) => assert!(matches!(refusal, AttachError::Missing(..)), "{refusal}"),
             }
         }
-        let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS;
+        let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE;
         assert_eq!(LinkSenses::all(), covered, "a new sense: cover it here");
         run_by_the_laws(world, &format!("stacks, shape {shape}"));
     }

@@ -1,6 +1,9 @@
 //! The gateway of a trial: the daemon itself, in the edge's namespace, and what its link layers
 //! tell it.
 
+#[cfg(test)]
+mod tests;
+
 use lasthop_agent::LinkSenses;
 use lasthop_scenario::{LinkModel, Scenario};
 use lasthop_schemes::SchemeStack;

@@ -4,7 +4,7 @@
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Agent, Context, Side, Verdict};
 use lasthop_packet::{Ip, Packet, Payload, Seq, Tcp};
-use lasthop_sim::{NodeKind, World};
+use lasthop_sim::{NodeId, NodeKind, World};
 
 use crate::agents::Parrot;
 use crate::radio::STOP_AND_WAIT;
@@ -54,8 +54,9 @@ impl Agent for Answerer {
     }
 }
 
-#[test]
-fn agents_in_two_seats_that_answer_each_other_without_time_between_come_to_an_end() {
+/// A server, a router and a phone. Two agents at the router answer each other's packets so many
+/// times; a packet of the server's sets them off.
+fn answering(times: usize) -> (World, [NodeId; 2]) {
     let mut world = World::new(1);
     let server = node(&mut world, "server", NodeKind::External);
     let router = node(&mut world, "router", NodeKind::Router);
@@ -64,10 +65,16 @@ fn agents_in_two_seats_that_answer_each_other_without_time_between_come_to_an_en
     let air = world.add_wireless_link(router, phone, &wireless("air", &direction(8000), STOP_AND_WAIT));
     let [down, up] = [(server, phone), (phone, server)].map(|(from, to)| packet(&world, from, to, 7));
     for (link, answer) in [(air, up), (wire, down)] {
-        world.attach(router, &[link], Box::new(Answerer(answer, 1))).expect("it needs nothing");
+        world.attach(router, &[link], Box::new(Answerer(answer, times))).expect("it needs nothing");
     }
     world.inject(server, packet(&world, server, phone, 1));
     world.advance_to(ms(10_000));
+    (world, [server, phone])
+}
+
+#[test]
+fn agents_in_two_seats_that_answer_each_other_without_time_between_come_to_an_end() {
+    let (mut world, [server, phone]) = answering(1);
     assert_eq!(world.reported().of(&AT_BOUND), 1, "one answer left without being shown");
     let (to_server, to_phone) = (arrived(&mut world, server), arrived(&mut world, phone));
     assert_eq!(to_phone.iter().filter(|number| **number == 1).count(), 1, "the packet itself went on");
@@ -80,18 +87,7 @@ fn agents_in_two_seats_that_answer_each_other_without_time_between_come_to_an_en
 
 #[test]
 fn agents_that_answer_twice_come_to_an_end_too() {
-    let mut world = World::new(1);
-    let server = node(&mut world, "server", NodeKind::External);
-    let router = node(&mut world, "router", NodeKind::Router);
-    let phone = node(&mut world, "phone", NodeKind::External);
-    let wire = world.add_wired_link(server, router, &wired("wire", &direction(8000), 1));
-    let air = world.add_wireless_link(router, phone, &wireless("air", &direction(8000), STOP_AND_WAIT));
-    let [down, up] = [(server, phone), (phone, server)].map(|(from, to)| packet(&world, from, to, 7));
-    for (link, answer) in [(air, up), (wire, down)] {
-        world.attach(router, &[link], Box::new(Answerer(answer, 2))).expect("it needs nothing");
-    }
-    world.inject(server, packet(&world, server, phone, 1));
-    world.advance_to(ms(10_000));
+    let (world, _) = answering(2);
     // Each of the first call's two answers leads to 64 calls, and each call to two packets.
     assert_eq!(world.accounts().originated, 1 + 2 + 2 * 64 * 2);
     assert!(world.reported().of(&AT_BOUND) > 0 && world.accounts().balance());
