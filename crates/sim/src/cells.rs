@@ -54,8 +54,6 @@ struct Port {
     from: StationId,
     to: StationId,
     at: At,
-    /// It is the first of its station's.
-    is_first: bool,
     /// Whether an agent watches its interface.
     is_watched: bool,
 }
@@ -88,8 +86,9 @@ impl Cells {
     ) -> PortId {
         let port = PortId::of(self.ports.len());
         let radio = &mut self.all[cell.index()].stations[from.index()];
-        let (at, is_first) = ((radio.node, interface), radio.add_port(to, port));
-        self.ports.push(Port { link, cell, from, to, at, is_first, is_watched: false });
+        let at = (radio.node, interface);
+        radio.add_port(to, port);
+        self.ports.push(Port { link, cell, from, to, at, is_watched: false });
         port
     }
 
@@ -165,7 +164,11 @@ impl Technology for Cells {
             return Admission::Dropped(DropCause::QueueFull);
         }
         cell.follow(id, transit);
-        if cell.wlan.head(from) == Some(frame) { Admission::Departs } else { Admission::Queued }
+        if cell.wlan.head(from) != Some(frame) {
+            return Admission::Queued;
+        }
+        cell.stations[from.index()].departed = Some(key);
+        Admission::Departs
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {
@@ -195,15 +198,23 @@ impl Technology for Cells {
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {
         let Port { cell, from, .. } = self.ports[port];
-        self.all[cell.index()].wlan.waiting(from)
+        let Cell { wlan, stations, .. } = &self.all[cell.index()];
+        let (packets, octets) = wlan.waiting(from);
+        let has_departed = |frame: &MacFrame| stations[from.index()].departed == Some(ParcelKey(frame.key));
+        match wlan.head(from).filter(|frame| !has_departed(frame)) {
+            Some(next) => (packets + 1, octets + u64::from(next.octets)),
+            None => (packets, octets),
+        }
     }
 
-    fn owns_queue(&self, port: usize) -> bool {
-        self.ports[port].is_first
+    fn queue_of(&self, port: usize) -> usize {
+        let Port { cell, from, .. } = self.ports[port];
+        let radio = &self.all[cell.index()].stations[from.index()];
+        radio.first_port.map_or(port, PortId::index)
     }
 
     fn broadcasts(&self, port: usize) -> bool {
-        self.ports[port].is_first
+        self.queue_of(port) == port
     }
 
     fn withdraw(&mut self, port: usize) -> Vec<ParcelKey> {

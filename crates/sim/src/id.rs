@@ -72,6 +72,4 @@ id!(
 impl AgentId {
     /// No agent has this number.
     pub(crate) const NONE: Self = Self(u32::MAX);
-    /// Stands for every agent: none is asked about what has this sender.
-    pub(crate) const ALL: Self = Self(u32::MAX - 1);
 }

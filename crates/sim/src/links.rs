@@ -1,5 +1,7 @@
 //! All links at work, by their technology.
 
+use std::mem::discriminant;
+
 use crate::cells::Cells;
 use crate::parcel::ParcelKey;
 use crate::technology::{Addressee, Admission, Egress, Technology};
@@ -48,6 +50,12 @@ impl Links {
             Egress::Hop(hop) => self.wireless.enqueue(hop.index(), to, key, transit),
             Egress::Radio(port) => self.cells.enqueue(port.index(), to, key, transit),
         }
+    }
+
+    /// Whether two ports have one queue.
+    pub(crate) fn share_queue(&self, one: Egress, other: Egress) -> bool {
+        let ((links, one_port), (_, other_port)) = (self.of(one), self.of(other));
+        discriminant(&one) == discriminant(&other) && links.queue_of(one_port) == links.queue_of(other_port)
     }
 
     /// Each technology.

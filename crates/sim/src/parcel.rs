@@ -15,6 +15,8 @@ pub(crate) struct Parcel {
     /// Octets of the packet on the wire, which every queue asks for.
     len: u32,
     pub(crate) destination: NodeId,
+    /// It carries a message of one agent to another.
+    pub(crate) is_message: bool,
 }
 
 /// Where a parcel lies.
@@ -61,6 +63,7 @@ impl Parcels {
         let slot = &mut self.slots[key.0 as usize];
         slot.packet = Some(make()?);
         slot.len = slot.packet().len() as u32;
+        slot.is_message = false;
         self.vacant.pop();
         Some(key)
     }
@@ -68,16 +71,17 @@ impl Parcels {
     #[cold]
     fn add_slot(&mut self) -> ParcelKey {
         let key = ParcelKey(self.slots.len() as u32);
-        self.slots.push(Parcel { packet: None, len: 0, destination: NodeId(0) });
+        self.slots.push(Parcel { packet: None, len: 0, destination: NodeId(0), is_message: false });
         self.vacant.push(key);
         key
     }
 
     /// A second parcel like this one.
     pub(crate) fn copy(&mut self, key: ParcelKey) -> Option<ParcelKey> {
-        let (packet, destination) = (self[key].packet.clone(), self[key].destination);
+        let Parcel { ref packet, destination, is_message, .. } = self[key];
+        let packet = packet.clone();
         let copy = self.insert(|| packet)?;
-        self[copy].destination = destination;
+        (self[copy].destination, self[copy].is_message) = (destination, is_message);
         Some(copy)
     }
 

@@ -10,6 +10,9 @@ use crate::id::{AgentId, NodeId};
 use crate::network::MOST_ADDRESSES;
 use crate::schedule::LazyTimer;
 
+/// Answers of agents at one instant to one packet or message of an agent, at most.
+const MOST_ANSWERS: u32 = 64;
+
 #[derive(Default)]
 pub(crate) struct Seats {
     pub(crate) agents: Vec<PlacedAgent>,
@@ -17,8 +20,12 @@ pub(crate) struct Seats {
     pub(crate) outbox: Outbox,
     /// Calls of agents that are under way: each was led to by the one before.
     pub(crate) depth: u32,
-    /// What agents sent without time between, because of the latest thing that the first call sent.
+    /// Answers so far to the latest packet or message that the outermost call sent.
     answers: u32,
+    /// Whether an agent hears what waits in queues.
+    pub(crate) hear_of_queues: bool,
+    /// Whom to tell of a queue; empty between calls.
+    pub(crate) told: Vec<AgentId>,
 }
 
 pub(crate) struct PlacedAgent {
@@ -35,6 +42,7 @@ pub(crate) struct PlacedAgent {
 impl Seats {
     pub(crate) fn add(&mut self, node: NodeId, agent: Box<dyn Agent>, rng: Rng) {
         let (needs, timer, ends) = (agent.needs(), LazyTimer::default(), BTreeMap::new());
+        self.hear_of_queues |= needs.contains(LinkSenses::BACKLOG);
         self.agents.push(PlacedAgent { agent, needs, node, rng, timer, ends });
     }
 
@@ -52,10 +60,16 @@ impl Seats {
         call(placed.agent.as_mut(), &mut cx.with_neighbour(neighbour))
     }
 
-    /// An agent sends something: how much others sent before because of the same.
-    pub(crate) fn count_answer(&mut self) -> u32 {
+    /// An agent sends a packet or a message.
+    pub(crate) fn count_answer(&mut self) {
         self.answers = if self.depth == 1 { 0 } else { self.answers + 1 };
-        self.answers
+    }
+
+    /// Whether no agent is called any more for what agents send to each other at this instant:
+    /// packets are forwarded past them, link events are not told, messages are dropped. Agents that
+    /// answer each other would do so for ever.
+    pub(crate) const fn is_at_bound(&self) -> bool {
+        self.depth > 0 && self.answers >= MOST_ANSWERS
     }
 
     /// The agents at a node.
@@ -66,8 +80,8 @@ impl Seats {
 }
 
 impl PlacedAgent {
-    /// A packet between these addresses goes to the node `end`, whose own address the destination
-    /// may be. Real hosts' addresses are no nodes', and the same one may be behind different ends,
+    /// Notes that packets between these addresses go to the node `end`; `is_its_own` says that the
+    /// destination is that node's own address. Real hosts' addresses are no nodes', and the same one may be behind different ends,
     /// seen from different links.
     pub(crate) fn learn_end(&mut self, between: (IpAddr, IpAddr), end: NodeId, is_its_own: bool) {
         // Where others are known, this one is, too, or it would be taken for one of them.

@@ -56,9 +56,9 @@ pub(crate) trait Technology {
     /// Packets and octets that wait in a port's queue.
     fn queue(&mut self, port: usize, now: Instant) -> (usize, u64);
 
-    /// Whether a port's queue is its own, or it is the first of those that share one.
-    fn owns_queue(&self, _port: usize) -> bool {
-        true
+    /// Of the ports that share a port's queue, the first; the port itself if its queue is its own.
+    fn queue_of(&self, port: usize) -> usize {
+        port
     }
 
     /// Whether a broadcast of the node leaves by this port.
@@ -130,8 +130,8 @@ pub(crate) enum Output {
     /// one.
     Heard { node: NodeId, link: Option<LinkId>, key: ParcelKey },
     /// A parcel has left the queue and goes on the air, for this time; zero where that is not known
-    /// yet. A broadcast is at no interface.
-    Departs { node: NodeId, interface: Option<usize>, key: ParcelKey, time: Duration },
+    /// yet.
+    Departs { at: At, to: Addressee, key: ParcelKey, time: Duration },
     /// The sender has learned what became of one transmission of a frame.
     Attempt { at: At, key: ParcelKey, transmission: u32, began: Instant, is_confirmed: bool },
     /// The sender has learned more of a frame's fate.

@@ -12,7 +12,7 @@ use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
-use crate::technology::{At, FrameFate, Output};
+use crate::technology::{Addressee, At, FrameFate, Output};
 use crate::transit::Transit;
 use crate::wifi::{MacFrame, Output as WlanOutput, Receiver};
 
@@ -180,6 +180,7 @@ impl Cells {
         let Sent { from, frame, .. } = sent;
         let radio = &mut self.all[id.index()].stations[from.index()];
         radio.number = radio.number.wrapping_add(1);
+        radio.departed = radio.departed.filter(|departed| departed.0 != frame.key);
         let key = ParcelKey(frame.key);
         match std::mem::replace(&mut radio.arrival, Arrival::NotYet) {
             Arrival::Moved => {}
@@ -195,14 +196,21 @@ impl Cells {
         None
     }
 
-    fn depart_next(&self, id: WlanId, from: StationId) -> Option<Output> {
-        let cell = &self.all[id.index()];
-        let frame = cell.wlan.head(from)?;
-        Some(Output::Departs {
-            node: cell.stations[from.index()].node,
-            interface: self.port_of(id, from, frame).map(|port| port.at.1),
-            key: ParcelKey(frame.key),
-            time: Duration::ZERO,
-        })
+    /// The next frame leaves the queue, unless it did on its arrival there: a packet that an agent
+    /// sent on hearing of the last one's fate.
+    fn depart_next(&mut self, id: WlanId, from: StationId) -> Option<Output> {
+        let Self { all, ports, .. } = self;
+        let cell = &mut all[id.index()];
+        let (frame, radio) = (cell.wlan.head(from)?, &mut cell.stations[from.index()]);
+        let key = ParcelKey(frame.key);
+        if radio.departed == Some(key) {
+            return None;
+        }
+        radio.departed = Some(key);
+        let (port, to) = match frame.to {
+            Receiver::Station(to) => (radio.port(to)?, Addressee::Peer),
+            Receiver::Broadcast => (radio.first_port?, Addressee::Everyone),
+        };
+        Some(Output::Departs { at: ports[port.index()].at, to, key, time: Duration::ZERO })
     }
 }

@@ -3,14 +3,19 @@
 use std::time::Duration;
 
 use crate::id::{NodeId, PortId, StationId};
+use crate::parcel::ParcelKey;
 
 pub(super) struct Radio {
     pub(super) node: NodeId,
     /// The port towards each other station, if there is a link.
     ports: Vec<Option<PortId>>,
+    pub(super) first_port: Option<PortId>,
     /// The number of the frame at the head of its queue.
     pub(super) number: u32,
     pub(super) arrival: Arrival,
+    /// The frame that went from the queue to the MAC last, as far as the world knows: while fates
+    /// are told the MAC may have the next one already.
+    pub(super) departed: Option<ParcelKey>,
     used: Used,
 }
 
@@ -52,17 +57,23 @@ pub(super) enum Arrival {
 
 impl Radio {
     pub(super) fn new(node: NodeId) -> Self {
-        Self { node, ports: Vec::new(), number: 0, arrival: Arrival::NotYet, used: Used::default() }
+        Self {
+            node,
+            ports: Vec::new(),
+            first_port: None,
+            number: 0,
+            arrival: Arrival::NotYet,
+            departed: None,
+            used: Used::default(),
+        }
     }
 
-    /// Adds the port towards a station; whether it is the first of all.
-    pub(super) fn add_port(&mut self, to: StationId, port: PortId) -> bool {
-        let is_first = self.ports.is_empty();
+    pub(super) fn add_port(&mut self, to: StationId, port: PortId) {
+        self.first_port.get_or_insert(port);
         if self.ports.len() <= to.index() {
             self.ports.resize(to.index() + 1, None);
         }
         self.ports[to.index()] = Some(port);
-        is_first
     }
 
     pub(super) fn port(&self, to: StationId) -> Option<PortId> {

@@ -11,7 +11,7 @@ use crate::accounts::DropCause;
 use crate::id::{HopId, MediumId};
 use crate::observe::{Interest, TraceEvent};
 use crate::schedule::Event;
-use crate::technology::Output;
+use crate::technology::{Addressee, Output};
 use crate::transit::Transit;
 
 impl WirelessLinks {
@@ -202,8 +202,8 @@ impl WirelessLinks {
             return None;
         }
         self.steps.push_front(Step::Transmit(hop));
-        let Hop { from: (node, interface), pace, .. } = &self.hops[hop.index()];
+        let Hop { from, pace, .. } = &self.hops[hop.index()];
         let time = pace.exact_time(len as usize);
-        Some(Output::Departs { node: *node, interface: Some(*interface), key, time })
+        Some(Output::Departs { at: *from, to: Addressee::Peer, key, time })
     }
 }

@@ -141,7 +141,7 @@ impl World {
     pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: ParcelKey) {
         if self.is_for_routing(node, key) {
             self.deliver_to_routing(node, key);
-        } else if self.is_message(key) {
+        } else if self.transit.parcels[key].is_message {
             self.deliver_message(node, key);
         } else {
             self.drop_parcel(node, key, DropCause::NoListener);
@@ -188,7 +188,11 @@ impl World {
         let interface = *self.network.interface(at);
         let passed = interface.agent.unwrap_or(AgentId::NONE);
         let (links, port) = self.links.of_mut(interface.egress);
-        for key in links.withdraw(port) {
+        let withdrawn = links.withdraw(port);
+        for key in &withdrawn {
+            self.tell_backlog(at, *key);
+        }
+        for key in withdrawn {
             if Aodv::is_message(self.transit.parcels[key].packet()) {
                 self.drop_parcel(node, key, DropCause::WirelessLoss);
             } else {

@@ -12,16 +12,17 @@ use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::technology::At;
 
-/// Packets and messages that agents may send without time between, because of one that an agent
-/// sent: beyond that a packet leaves without any agent seeing it, and a message is dropped.
-const MOST_ANSWERS: u32 = 64;
-
 impl World {
     /// A parcel crosses an interface that an agent watches.
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: ParcelKey, from: Side) {
         self.learn_end(id, key);
+        if self.seats.is_at_bound() {
+            self.transit.telemetry.reported.count(&AT_BOUND, 1);
+            self.forward((node, interface), key, from);
+            return;
+        }
         let neighbour = self.network.neighbour((node, interface));
         let Self { transit, seats, .. } = self;
         let verdict = transit.parcels[key].edit(|packet| {
@@ -29,16 +30,21 @@ impl World {
         });
         self.after_call(id);
         match verdict {
-            Verdict::Forward => match from {
-                Side::Core => self.transmit(node, interface, key),
-                Side::Radio => self.process(node, key),
-            },
+            Verdict::Forward => self.forward((node, interface), key, from),
             Verdict::Drop(reason) => self.drop_parcel(node, key, DropCause::Agent(reason)),
             Verdict::Absorb => {
                 let packet = self.transit.parcels.take(key);
                 self.transit.telemetry.accounts.absorbed += 1;
                 self.hosts.datagram_gone(&packet, &mut self.transit);
             }
+        }
+    }
+
+    /// A parcel goes on past the agent.
+    fn forward(&mut self, (node, interface): At, key: ParcelKey, from: Side) {
+        match from {
+            Side::Core => self.transmit(node, interface, key),
+            Side::Radio => self.process(node, key),
         }
     }
 
@@ -50,9 +56,25 @@ impl World {
         key: ParcelKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
     ) {
-        let Some(id) = self.network.interface(at).agent else { return };
+        if let Some(id) = self.network.interface(at).agent {
+            self.tell(id, at, key, event);
+        }
+    }
+
+    /// An agent learns of something that the link layer of an interface saw, if it wants to.
+    pub(super) fn tell(
+        &mut self,
+        id: AgentId,
+        at: At,
+        key: ParcelKey,
+        event: impl FnOnce(&Packet) -> LinkEvent<'_>,
+    ) {
         let event = event(self.transit.parcels[key].packet());
         if !self.seats.agents[id.index()].needs.contains(event.sense()) {
+            return;
+        }
+        if self.seats.is_at_bound() {
+            self.transit.telemetry.reported.count(&AT_BOUND, 1);
             return;
         }
         let neighbour = self.network.neighbour(at);
@@ -135,26 +157,19 @@ impl World {
                 None if self.originate(node, key) => {}
                 None => continue,
             }
-            let sender = if self.may_be_answered() { id } else { AgentId::ALL };
-            self.route(node, key, sender);
+            self.seats.count_answer();
+            self.route(node, key, id);
         }
         for (peer, message) in outbox.messages.drain(..) {
-            if self.may_be_answered() {
+            self.seats.count_answer();
+            if self.seats.is_at_bound() {
+                self.transit.telemetry.reported.count(&AT_BOUND, 1);
+            } else {
                 self.tell_peer(id, peer, message);
             }
         }
         self.seats.depth -= 1;
         self.seats.outbox = outbox;
-    }
-
-    /// Whether agents may be asked about what one of them sends now. Agents in different seats that
-    /// answer each other would do so for ever.
-    fn may_be_answered(&mut self) -> bool {
-        let is_within_bound = self.seats.count_answer() < MOST_ANSWERS;
-        if !is_within_bound {
-            self.transit.telemetry.reported.count(&AT_BOUND, 1);
-        }
-        is_within_bound
     }
 
     /// What passes an agent tells it where packets between two real hosts' addresses go.

@@ -69,7 +69,7 @@ impl World {
     #[inline(always)]
     pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, sender: AgentId) {
         match self.network.interface((node, interface)).agent {
-            Some(agent) if agent != sender && sender != AgentId::ALL => {
+            Some(agent) if agent != sender => {
                 self.ask_agent(agent, (node, interface), key, Side::Core);
             }
             _ => self.transmit(node, interface, key),
@@ -99,7 +99,7 @@ impl World {
     #[inline(always)]
     pub(super) fn enqueue(&mut self, at: At, to: Addressee, key: ParcelKey) {
         let node = self.network.node(at.0);
-        let Interface { link, egress, agent } = node.interfaces[at.1];
+        let Interface { link, egress, .. } = node.interfaces[at.1];
         if let Some(buffer) = node.buffer
             && self.lacks_room(at, key, buffer)
         {
@@ -112,7 +112,7 @@ impl World {
             packet,
         });
         match self.links.enqueue(egress, to, key, &mut self.transit) {
-            Admission::Queued if agent.is_none() => {}
+            Admission::Queued if !self.seats.hear_of_queues => {}
             admission => self.on_admission(at, egress, to, key, admission),
         }
         if self.transit.wants(Interest::QUEUES) {
@@ -124,12 +124,9 @@ impl World {
     fn on_admission(&mut self, at: At, egress: Egress, to: Addressee, key: ParcelKey, admission: Admission) {
         match admission {
             Admission::Queued => self.tell_backlog(at, key),
-            Admission::Departs => {
-                let interface = (to == Addressee::Peer).then_some(at.1);
-                self.depart(at.0, interface, key, Duration::ZERO);
-            }
+            Admission::Departs => self.depart(at, to, key, Duration::ZERO),
             Admission::Starts(time) => {
-                self.depart(at.0, Some(at.1), key, time);
+                self.depart(at, to, key, time);
                 let (links, port) = self.links.of_mut(egress);
                 links.start(port, &mut self.transit);
             }
@@ -148,7 +145,7 @@ impl World {
         for interface in &self.network.node(node).interfaces {
             let (links, port) = self.links.of_mut(interface.egress);
             // The links of a radio share its queue.
-            if links.owns_queue(port) {
+            if links.queue_of(port) == port {
                 queued += links.queue(port, now).1;
             }
         }

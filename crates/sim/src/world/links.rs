@@ -5,12 +5,11 @@ use std::time::Duration;
 use lasthop_agent::LinkEvent;
 
 use super::World;
-use crate::id::{NodeId, PipeId};
-use crate::network::Interface;
+use crate::id::PipeId;
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-use crate::technology::{At, Output, Technology};
+use crate::technology::{Addressee, At, Output, Technology};
 
 impl World {
     // The event loop's own way.
@@ -45,11 +44,9 @@ impl World {
         match output {
             Output::Arrived { at, link, key } => self.arrive(at, link, key),
             Output::Heard { node, link, key } => self.hear_broadcast(node, link, key),
-            Output::Departs { node, interface, key, time } => {
-                self.depart(node, interface, key, time);
-                if let Some(interface) = interface {
-                    self.tell_backlog((node, interface), key);
-                }
+            Output::Departs { at, to, key, time } => {
+                self.depart(at, to, key, time);
+                self.tell_backlog(at, key);
             }
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
                 self.tell_agent(at, key, |packet| LinkEvent::Attempt {
@@ -74,22 +71,31 @@ impl World {
     }
 
     /// A packet leaves the queue of an interface, and goes on the air.
-    pub(super) fn depart(&mut self, node: NodeId, interface: Option<usize>, key: ParcelKey, time: Duration) {
-        self.hosts.left_queue(node, key, time, &mut self.transit);
-        if let Some(interface) = interface {
-            self.tell_agent((node, interface), key, |packet| LinkEvent::Departure { packet });
+    pub(super) fn depart(&mut self, at: At, to: Addressee, key: ParcelKey, time: Duration) {
+        self.hosts.left_queue(at.0, key, time, &mut self.transit);
+        if to == Addressee::Peer {
+            self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
         }
     }
 
-    /// The agent that watches an interface learns what waits in its queue, where a parcel has just
-    /// joined it or left.
+    /// Agents learn what waits in the queue of an interface, where a parcel has just joined it or
+    /// left: each that watches an interface with this queue.
     pub(super) fn tell_backlog(&mut self, at: At, key: ParcelKey) {
-        let Interface { agent, egress, .. } = *self.network.interface(at);
-        if agent.is_none() {
+        if !self.seats.hear_of_queues {
             return;
         }
-        let (links, port) = self.links.of_mut(egress);
-        let (packets, octets) = links.queue(port, self.transit.now);
-        self.tell_agent(at, key, |packet| LinkEvent::Backlog { packet, packets, octets });
+        let egress = self.network.interface(at).egress;
+        let interfaces = &self.network.node(at.0).interfaces;
+        let sharing = interfaces.iter().filter(|other| self.links.share_queue(egress, other.egress));
+        let mut agents = std::mem::take(&mut self.seats.told);
+        agents.extend(sharing.filter_map(|interface| interface.agent));
+        agents.sort_unstable();
+        agents.dedup();
+        for agent in agents.drain(..) {
+            let (links, port) = self.links.of_mut(egress);
+            let (packets, octets) = links.queue(port, self.transit.now);
+            self.tell(agent, at, key, |packet| LinkEvent::Backlog { packet, packets, octets });
+        }
+        self.seats.told = agents;
     }
 }

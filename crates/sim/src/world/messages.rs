@@ -20,17 +20,12 @@ impl World {
         let udp = Udp { source_port: MESSAGE_PORT, destination_port: MESSAGE_PORT };
         let ip = Ip::new(self.node_address(node), peer);
         let packet = Packet::new(ip, Transport::Udp(udp), Payload::Bytes(message));
-        if let Some(key) = self.transit.parcels.insert(|| Some(packet))
-            && self.originate(node, key)
-        {
+        let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { return };
+        // Its port alone would not tell it from a real host's datagram.
+        self.transit.parcels[key].is_message = true;
+        if self.originate(node, key) {
             self.route(node, key, from);
         }
-    }
-
-    /// Whether a parcel that has reached its destination is a message for an agent.
-    pub(super) fn is_message(&self, key: ParcelKey) -> bool {
-        let ours = |udp: &Udp| udp.source_port == MESSAGE_PORT && udp.destination_port == MESSAGE_PORT;
-        matches!(self.transit.parcels[key].packet().transport(), Transport::Udp(udp) if ours(udp))
     }
 
     /// Gives a message to the agents at its destination.

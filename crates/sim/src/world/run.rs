@@ -88,7 +88,7 @@ impl World {
                     self.deliver_to_routing(node, key);
                     return;
                 }
-                if self.is_message(key) && self.seats.at(node).next().is_some() {
+                if self.transit.parcels[key].is_message && self.seats.at(node).next().is_some() {
                     self.deliver_message(node, key);
                     return;
                 }

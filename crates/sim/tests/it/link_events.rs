@@ -1,15 +1,17 @@
 //! What link layers tell agents of their queues.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
-use lasthop_packet::Packet;
-use lasthop_sim::wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
+use lasthop_packet::{Packet, Seq};
+use lasthop_sim::aodv::AodvConfig;
+use lasthop_sim::wifi::{ErrorConfig, Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{LinkId, LinkLayer, NodeId, NodeKind, World};
 
 use crate::radio::STOP_AND_WAIT;
-use crate::support::{direction, ms, node, packet, percent, wired, wireless};
+use crate::support::{direction, ms, node, number, packet, percent, wired, wireless};
 
 /// Counts what waits by what it sees, and holds the link layer's word against it.
 #[derive(Default)]
@@ -26,10 +28,6 @@ struct Storekeeper {
 struct Told {
     departures: usize,
     longest: usize,
-}
-
-fn number(packet: &Packet) -> u32 {
-    packet.tcp().expect("a segment").seq.0
 }
 
 impl Agent for Storekeeper {
@@ -125,4 +123,179 @@ fn a_wire_tells_nothing_of_its_queue_and_an_unreliable_hop_nothing_of_fates() {
         LinkSenses::BACKLOG.missing_from(LinkSenses::empty()).map(|sentence| sentence.contains("queue")),
         Some(true)
     );
+}
+
+/// Writes down the latest backlog.
+struct Watcher(Arc<Mutex<Vec<usize>>>);
+
+impl Agent for Watcher {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, _: &mut Context<'_>) {
+        if let LinkEvent::Backlog { packets, .. } = event {
+            self.0.lock().expect("no panic elsewhere").push(*packets);
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::BACKLOG
+    }
+}
+
+#[test]
+fn a_backlog_is_told_at_each_change_of_a_queue_that_links_share() {
+    let mut world = World::new(5);
+    let ap = node(&mut world, "ap", NodeKind::External);
+    let stations = ["phone", "tablet"].map(|name| node(&mut world, name, NodeKind::External));
+    let wlan = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
+    let center = world.add_station(wlan, ap, &StationConfig::default());
+    let links = stations.map(|node| {
+        let station = world.add_station(wlan, node, &StationConfig::default());
+        world.add_radio_link("air", wlan, center, station)
+    });
+    let told = Arc::new(Mutex::new(Vec::new()));
+    world.attach(ap, &links[..1], Box::new(Watcher(Arc::clone(&told)))).expect("backlog is told");
+    for number in 0..5 {
+        world.inject(ap, packet(&world, ap, stations[0], number));
+    }
+    for number in 5..10 {
+        world.inject(ap, packet(&world, ap, stations[1], number));
+    }
+    world.advance_to(ms(60_000));
+    let told = told.lock().expect("no panic elsewhere");
+    assert_eq!(told.last(), Some(&0), "the queue has been empty for a minute: {told:?}");
+}
+
+/// Sends one further packet when it learns a frame's fate; counts the departures of each.
+struct Follower {
+    more: u32,
+    departures: Arc<Mutex<BTreeMap<u32, u32>>>,
+}
+
+impl Agent for Follower {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        match event {
+            LinkEvent::Departure { packet } => {
+                let number = number(packet);
+                *self.departures.lock().expect("no panic elsewhere").entry(number).or_default() += 1;
+            }
+            LinkEvent::Frame { packet, .. } if self.more > 0 => {
+                self.more -= 1;
+                let mut next = (*packet).clone();
+                next.tcp_mut().expect("a segment").seq = Seq(1000 + self.more);
+                cx.send(Side::Radio, next);
+            }
+            _ => {}
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::FRAME_FATE | LinkSenses::DEPARTURES
+    }
+}
+
+#[test]
+fn a_packet_that_an_agent_sends_on_hearing_of_a_fate_departs_once() {
+    let mut world = World::new(5);
+    let [ap, phone] = ["ap", "phone"].map(|name| node(&mut world, name, NodeKind::External));
+    let wlan = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
+    let stations = [ap, phone].map(|node| world.add_station(wlan, node, &StationConfig::default()));
+    let air = world.add_radio_link("air", wlan, stations[0], stations[1]);
+    let departures = Arc::default();
+    let follower = Follower { more: 3, departures: Arc::clone(&departures) };
+    world.attach(ap, &[air], Box::new(follower)).expect("all is told");
+    world.inject(ap, packet(&world, ap, phone, 1));
+    world.advance_to(ms(10_000));
+    let departures = departures.lock().expect("no panic elsewhere");
+    assert!(departures.values().all(|times| *times == 1), "by number: {departures:?}");
+}
+
+/// What waits by Departure against what waits by Backlog.
+struct Auditor {
+    more: u32,
+    waiting: Vec<u32>,
+}
+
+impl Agent for Auditor {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, _: &mut Context<'_>) -> Verdict {
+        if from == Side::Core {
+            self.waiting.push(number(packet));
+        }
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        match event {
+            LinkEvent::Departure { packet } => {
+                let number = number(packet);
+                self.waiting.retain(|other| *other != number);
+            }
+            LinkEvent::Backlog { packets, .. } => {
+                assert_eq!(*packets, self.waiting.len(), "what has not departed waits: {:?}", self.waiting);
+            }
+            LinkEvent::Frame { packet, .. } if self.more > 0 => {
+                self.more -= 1;
+                let mut next = (*packet).clone();
+                next.tcp_mut().expect("a segment").seq = Seq(1000 + self.more);
+                self.waiting.push(1000 + self.more);
+                cx.send(Side::Radio, next);
+            }
+            _ => {}
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::all()
+    }
+}
+
+#[test]
+fn a_backlog_told_while_a_fate_is_answered_is_what_has_not_departed() {
+    let mut world = World::new(5);
+    let [ap, phone] = ["ap", "phone"].map(|name| node(&mut world, name, NodeKind::External));
+    let wlan = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
+    let stations = [ap, phone].map(|node| world.add_station(wlan, node, &StationConfig::default()));
+    let air = world.add_radio_link("air", wlan, stations[0], stations[1]);
+    world.attach(ap, &[air], Box::new(Auditor { more: 3, waiting: Vec::new() })).expect("all is told");
+    for number in 0..4 {
+        world.inject(ap, packet(&world, ap, phone, number));
+    }
+    world.advance_to(ms(10_000));
+}
+
+#[test]
+fn a_backlog_is_told_when_what_waits_is_withdrawn() {
+    let mut world = World::new(3);
+    let propagation = Propagation::Ranges { reception: 150.0, carrier_sense: 150.0 };
+    let wlan = world.add_wlan("field", WlanConfig { propagation, ..WlanConfig::new(Standard::HrDsss) });
+    let nodes = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let stations =
+        [0.0, 100.0].map(|x| StationConfig { position: Position::new(x, 0.0), ..StationConfig::default() });
+    let stations = [0, 1].map(|n| world.add_station(wlan, nodes[n], &stations[n]));
+    let air = world.add_radio_link("air", wlan, stations[0], stations[1]);
+    for node in nodes {
+        world.set_aodv(wlan, node, AodvConfig::default()).expect("all its links are the cell's");
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    world.attach(nodes[0], &[air], Box::new(Watcher(Arc::clone(&told)))).expect("backlog is told");
+    world.advance_to(ms(1000));
+    let first = packet(&world, nodes[0], nodes[1], 0);
+    world.inject(nodes[0], first);
+    world.advance_to(ms(2000));
+    told.lock().expect("no panic elsewhere").clear();
+    world.move_stations(wlan, &[(stations[1], Position::new(1000.0, 0.0))]);
+    for number in 1..8 {
+        let next = packet(&world, nodes[0], nodes[1], number);
+        world.inject(nodes[0], next);
+    }
+    world.advance_to(ms(60_000));
+    let told = told.lock().expect("no panic elsewhere");
+    assert!(!told.is_empty(), "they had a route");
+    assert_eq!(told.last(), Some(&0), "nothing waits in the queue: {told:?}, {:?}", world.accounts());
 }

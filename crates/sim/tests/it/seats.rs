@@ -1,14 +1,18 @@
 //! Where what agents send goes: to ends that share an address, and between seats that answer each
 //! other.
 
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, Side, Verdict};
-use lasthop_packet::{Ip, Packet, Payload, Seq, Tcp};
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_packet::{Ip, Packet, Payload, Seq, Tcp, Transport, Udp};
 use lasthop_sim::{NodeId, NodeKind, World};
 
 use crate::agents::Parrot;
 use crate::radio::STOP_AND_WAIT;
-use crate::support::{arrived, direction, ms, node, packet, wired, wireless};
+use crate::support::{arrived, direction, flow, ms, node, packet, wired, wireless};
 
 /// Packet `number` between real hosts.
 fn between(source: &str, destination: &str, number: u32) -> Packet {
@@ -130,11 +134,11 @@ struct Echo;
 
 impl Agent for Echo {
     fn on_packet(&mut self, packet: &mut Packet, _: Side, cx: &mut Context<'_>) -> Verdict {
-        cx.tell(packet.ip().source, bytes::Bytes::from_static(b"x"));
+        cx.tell(packet.ip().source, Bytes::from_static(b"x"));
         Verdict::Forward
     }
 
-    fn on_message(&mut self, from: std::net::IpAddr, octets: &[u8], cx: &mut Context<'_>) {
+    fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
         cx.tell(from, octets.to_vec().into());
     }
 }
@@ -148,4 +152,98 @@ fn agents_at_one_node_that_answer_each_others_messages_come_to_an_end() {
     world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
     world.advance_to(ms(100));
     assert!(world.reported().of(&AT_BOUND) > 0 && world.accounts().balance());
+}
+
+/// Sends a copy of what has joined the queue.
+struct Filler;
+
+impl Agent for Filler {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        if let LinkEvent::Backlog { packet, .. } = event {
+            cx.send(Side::Radio, (*packet).clone());
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::BACKLOG
+    }
+}
+
+#[test]
+fn an_agent_that_answers_a_backlog_with_a_packet_comes_to_an_end() {
+    let mut world = World::new(1);
+    let [ap, phone] = ["ap", "phone"].map(|name| node(&mut world, name, NodeKind::External));
+    let air = world.add_wireless_link(ap, phone, &wireless("air", &direction(8000), STOP_AND_WAIT));
+    world.attach(ap, &[air], Box::new(Filler)).expect("backlog is told");
+    for number in 0..2 {
+        world.inject(ap, packet(&world, ap, phone, number));
+    }
+    world.advance_to(ms(1));
+    assert!(world.accounts().balance());
+}
+
+/// At a mobile host: answers each ACK of the host's with the first data packet once more.
+#[derive(Default)]
+struct Repeater(Option<Packet>);
+
+impl Agent for Repeater {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        match (from, &self.0) {
+            (Side::Radio, None) => self.0 = Some(packet.clone()),
+            (Side::Core, Some(first)) => cx.send(Side::Core, first.clone()),
+            _ => {}
+        }
+        Verdict::Forward
+    }
+}
+
+#[test]
+fn an_agent_and_the_host_that_it_sits_in_come_to_an_end() {
+    let mut world = World::new(1);
+    let [server, phone] = ["server", "phone"].map(|name| node(&mut world, name, NodeKind::Host));
+    let air = world.add_wireless_link(server, phone, &wireless("air", &direction(8000), STOP_AND_WAIT));
+    world.attach(phone, &[air], Box::new(Repeater::default())).expect("it needs nothing");
+    let flow = flow(&world, (server, phone), Some(100_000));
+    world.add_flow(flow);
+    world.run(ms(10_000), true);
+    assert!(world.accounts().balance());
+}
+
+/// Tells the node that it is sent to; writes down what it is told.
+struct Teller(&'static [u8], Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Agent for Teller {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        if from == Side::Core {
+            cx.tell(packet.ip().destination, Bytes::from_static(self.0));
+        }
+        Verdict::Forward
+    }
+
+    fn on_message(&mut self, _: IpAddr, octets: &[u8], _: &mut Context<'_>) {
+        self.1.lock().expect("no panic elsewhere").push(octets.to_vec());
+    }
+}
+
+#[test]
+fn a_datagram_of_a_real_host_reaches_it_whatever_its_ports() {
+    let mut world = World::new(1);
+    let [ap, phone] = ["ap", "phone"].map(|name| node(&mut world, name, NodeKind::External));
+    let air = world.add_wireless_link(ap, phone, &wireless("air", &direction(8000), STOP_AND_WAIT));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    world.attach(phone, &[air], Box::new(Teller(b"", Arc::clone(&told)))).expect("it needs nothing");
+    let ip = Ip::new("198.51.100.1".parse().expect("one"), "198.51.100.2".parse().expect("one"));
+    let udp = Udp { source_port: 7654, destination_port: 7654 };
+    world.inject_to(
+        ap,
+        phone,
+        Packet::new(ip, Transport::Udp(udp), Payload::Stream { stream: 1, offset: 0, len: 10 }),
+    );
+    world.advance_to(ms(1000));
+    assert_eq!(told.lock().expect("no panic elsewhere").len(), 0, "no agent was meant");
+    assert_eq!(world.collect(phone).len(), 1);
 }
