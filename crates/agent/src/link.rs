@@ -39,7 +39,8 @@ pub enum LinkEvent<'a> {
         /// all the same.
         is_confirmed: bool,
     },
-    /// A packet has left the interface's queue: its frame is the next to go on the air. Needs
+    /// A packet has left the interface's queue for the air: told once per packet, before its first
+    /// transmission; over 802.11, when its frame begins to contend. Needs
     /// [`LinkSenses::DEPARTURES`].
     Departure {
         /// The packet.

@@ -22,7 +22,7 @@ use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
 use crate::wifi::{ErrorConfig, MacFrame, Position, Receiver, StationConfig, Wlan};
 
-use rest::{Rest, Sent};
+use rest::{Rest, SentFrame};
 use station::Radio;
 pub use station::RadioUse;
 
@@ -34,7 +34,7 @@ pub(crate) struct Cells {
     /// The cell whose event is being passed on.
     current: Option<WlanId>,
     /// What still follows from the fate that it told last.
-    rest: Option<(Rest, Sent)>,
+    rest: Option<(Rest, SentFrame)>,
 }
 
 /// A cell, and which nodes its stations belong to.

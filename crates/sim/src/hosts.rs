@@ -111,8 +111,7 @@ impl Hosts {
         Some(id)
     }
 
-    /// Whether there is nothing to wait for: each flow that has an end is done, and there is one,
-    /// or no flow at all.
+    /// Whether every flow that ends is done. False if there are flows and none of them ends.
     pub(crate) fn are_done(&self) -> bool {
         self.unfinished == 0 && (!self.is_endless || self.flows.is_empty())
     }

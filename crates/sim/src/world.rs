@@ -9,7 +9,7 @@
 //! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //!
-//! No part knows another but `transit`. What happens in one and concerns another goes through the
+//! No part calls another but `transit`. What happens in one and concerns another goes through the
 //! methods of [`World`], a file for each way.
 
 mod ad_hoc;
@@ -69,13 +69,13 @@ pub struct World {
     ad_hoc: Vec<Option<Box<AdHocNode>>>,
     /// By cell, how its stations move.
     movements: Vec<Option<Box<Movement>>>,
-    /// By node, packets that stay there for a while.
-    stays: Vec<Stay>,
+    /// By node.
+    at_nodes: Vec<AtNode>,
 }
 
 /// Packets at a node.
 #[derive(Default)]
-struct Stay {
+struct AtNode {
     /// In processing, until when.
     processing: VecDeque<(Instant, ParcelKey)>,
     /// Arrived at an external node, when.

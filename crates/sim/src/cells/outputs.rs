@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_agent::Fate;
 
 use super::Cells;
-use super::rest::{Rest, Sent};
+use super::rest::{Rest, SentFrame};
 use super::station::Arrival;
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
@@ -55,7 +55,7 @@ impl Cells {
                 Some(Output::Attempt { at, key, transmission, began, is_confirmed: acknowledged })
             }
             WlanOutput::Fate { from, frame, fate, transmissions, queueing, access, air_time } => {
-                let sent = Sent { from, frame, fate, transmissions };
+                let sent = SentFrame { from, frame, fate, transmissions };
                 let radio = &mut self.all[id.index()].stations[from.index()];
                 match fate {
                     Fate::FirstTransmissionFailed => {}
@@ -82,7 +82,7 @@ impl Cells {
         }
     }
 
-    fn go_on(&mut self, id: WlanId, rest: Rest, sent: Sent, transit: &mut Transit) -> Option<Output> {
+    fn go_on(&mut self, id: WlanId, rest: Rest, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let (next, output) = match rest {
             Rest::GivenUp => (Some(Rest::Ended), self.give_up(id, sent, transit)),
             Rest::Ended => (Some(Rest::Next), self.end(id, sent, transit)),
@@ -157,8 +157,8 @@ impl Cells {
         }
     }
 
-    fn give_up(&self, id: WlanId, sent: Sent, transit: &mut Transit) -> Option<Output> {
-        let Sent { from, frame, transmissions, .. } = sent;
+    fn give_up(&self, id: WlanId, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
+        let SentFrame { from, frame, transmissions, .. } = sent;
         let port = self.port_of(id, from, frame)?;
         let (node, to) = (port.at.0, self.node(id, port.to));
         let radio = &self.all[id.index()].stations[from.index()];
@@ -176,8 +176,8 @@ impl Cells {
         Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
-    fn end(&mut self, id: WlanId, sent: Sent, transit: &mut Transit) -> Option<Output> {
-        let Sent { from, frame, .. } = sent;
+    fn end(&mut self, id: WlanId, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
+        let SentFrame { from, frame, .. } = sent;
         let radio = &mut self.all[id.index()].stations[from.index()];
         radio.number = radio.number.wrapping_add(1);
         radio.departed = radio.departed.filter(|departed| departed.0 != frame.key);

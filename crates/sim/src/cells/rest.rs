@@ -20,7 +20,7 @@ pub(super) enum Rest {
 
 /// A frame whose fate is told.
 #[derive(Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct SentFrame {
     pub(super) from: StationId,
     pub(super) frame: MacFrame,
     pub(super) fate: Fate,

@@ -214,7 +214,7 @@ impl Wlan {
             let Some(frame) = frame.filter(|_| index != initiator) else { continue };
             if !self.is_in_error(Kind::Data, (initiator, index), initiator, (start, end)) {
                 self.counters.delivered += 1;
-                self.outputs.push_back(Output::Delivered {
+                self.outputs.push(Output::Delivered {
                     at: StationId(index),
                     from: StationId(initiator),
                     frame,

@@ -127,11 +127,7 @@ impl Wlan {
         let Some(frame) = sender.queue.front().map(|head| head.frame) else { return };
         if self.stations[index as usize].is_new(StationId(initiator), sequence, is_retry) {
             self.counters.delivered += 1;
-            self.outputs.push_back(Output::Delivered {
-                at: StationId(index),
-                from: StationId(initiator),
-                frame,
-            });
+            self.outputs.push(Output::Delivered { at: StationId(index), from: StationId(initiator), frame });
         } else {
             self.counters.duplicates += 1;
         }
@@ -215,7 +211,7 @@ impl Wlan {
         }
         let station = &self.stations[index as usize];
         let Some(frame) = station.queue.front().map(|head| head.frame) else { return };
-        self.outputs.push_back(Output::Attempt {
+        self.outputs.push(Output::Attempt {
             from: StationId(index),
             frame,
             began: station.attempts.began,
@@ -229,7 +225,7 @@ impl Wlan {
         let station = &self.stations[index as usize];
         let Some(head) = station.queue.front() else { return };
         let attempts = &station.attempts;
-        self.outputs.push_back(Output::Fate {
+        self.outputs.push(Output::Fate {
             from: StationId(index),
             frame: head.frame,
             fate,

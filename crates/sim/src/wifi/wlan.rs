@@ -1,7 +1,5 @@
 //! The state machine: what goes in, what comes out, when it wants to be called.
 
-use std::collections::VecDeque;
-
 use lasthop_packet::{Instant, Rng};
 
 use super::config::{MacConfig, WlanConfig};
@@ -47,7 +45,9 @@ pub struct Wlan {
     pub(crate) receivers: Vec<u32>,
     /// Stations that will transmit at a moment to come, whatever they hear.
     pub(crate) committed: u32,
-    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) outputs: Vec<Output>,
+    /// Of them, those that were told.
+    told: usize,
     pub(crate) tells_attempts: bool,
     pub(crate) counters: WlanCounters,
 }
@@ -89,7 +89,8 @@ impl Wlan {
             due: Vec::new(),
             receivers: Vec::new(),
             committed: 0,
-            outputs: VecDeque::new(),
+            outputs: Vec::new(),
+            told: 0,
             tells_attempts: false,
             counters: WlanCounters::default(),
         }
@@ -176,13 +177,20 @@ impl Wlan {
 
     /// Whether [`Self::poll`] has something to tell.
     pub fn has_output(&self) -> bool {
-        !self.outputs.is_empty()
+        self.told < self.outputs.len()
     }
 
     /// What has happened next.
     #[inline]
     pub fn poll(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let next = self.outputs.get(self.told).copied();
+        if next.is_some() {
+            self.told += 1;
+        } else {
+            self.outputs.clear();
+            self.told = 0;
+        }
+        next
     }
 
     /// What was counted so far.

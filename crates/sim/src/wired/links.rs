@@ -1,6 +1,6 @@
 //! Wired links as a technology.
 
-use super::pipe::{Pipe, Sent};
+use super::pipe::{Entry, Pipe};
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::id::PipeId;
@@ -50,13 +50,13 @@ impl Technology for WiredLinks {
     fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
         let len = transit.parcels[key].len();
         match self.pipes[port].push(key, len, transit.now) {
-            Sent::Arrives(None) => Admission::Queued,
-            Sent::Arrives(Some(arrival)) => {
+            Entry::Arrives(None) => Admission::Queued,
+            Entry::Arrives(Some(arrival)) => {
                 transit.schedule.push(arrival, Event::PipeArrival(PipeId::of(port)));
                 Admission::Queued
             }
-            Sent::Full => Admission::Dropped(DropCause::QueueFull),
-            Sent::Lost => Admission::Dropped(DropCause::WiredLoss),
+            Entry::Full => Admission::Dropped(DropCause::QueueFull),
+            Entry::Lost => Admission::Dropped(DropCause::WiredLoss),
         }
     }
 

@@ -50,7 +50,7 @@ struct Waiting {
 
 /// What becomes of a packet that is put into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
+pub(crate) enum Entry {
     /// It arrives; if it is the first in the pipe, at this time an event is due.
     Arrives(Option<Instant>),
     /// The queue is full.
@@ -115,12 +115,12 @@ impl Pipe {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant) -> Sent {
+    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant) -> Entry {
         let start = self.free_at.max(now);
         if start > now {
             self.forget_started(now);
             if !self.limit.has_room(self.waiting.len(), self.waiting_octets, len) {
-                return Sent::Full;
+                return Entry::Full;
             }
             self.waiting.push_back(Waiting { start, len: len as u32, lost: false });
             self.waiting_octets += len as u64;
@@ -132,14 +132,14 @@ impl Pipe {
             {
                 waiting.lost = true;
             }
-            return Sent::Lost;
+            return Entry::Lost;
         }
         let mut arrival = self.free_at.after_nanos(self.delay);
         if self.has_varied {
             arrival = self.vary();
         }
         self.in_flight.push_back((arrival, key));
-        Sent::Arrives((self.in_flight.len() == 1).then_some(arrival))
+        Entry::Arrives((self.in_flight.len() == 1).then_some(arrival))
     }
 
     /// The arrival of what leaves at `free_at`: not before what is on its way.
@@ -245,9 +245,9 @@ mod tests {
         let mut pipe = pipe(QueueLimit::Unlimited);
         assert_eq!(
             pipe.push(ParcelKey(0), 1000, Instant::ZERO),
-            Sent::Arrives(Some(Instant::from_millis(6)))
+            Entry::Arrives(Some(Instant::from_millis(6)))
         );
-        assert_eq!(pipe.push(ParcelKey(1), 1000, Instant::ZERO), Sent::Arrives(None));
+        assert_eq!(pipe.push(ParcelKey(1), 1000, Instant::ZERO), Entry::Arrives(None));
         assert_eq!(pipe.pop(), Some((ParcelKey(0), Some(Instant::from_millis(7)))));
         assert_eq!(pipe.pop(), Some((ParcelKey(1), None)));
     }
@@ -256,10 +256,10 @@ mod tests {
     fn the_limit_counts_what_waits_and_not_what_is_being_sent() {
         let mut pipe = pipe(QueueLimit::Packets(2));
         let admitted =
-            (0..5).filter(|key| pipe.push(ParcelKey(*key), 1000, Instant::ZERO) != Sent::Full).count();
+            (0..5).filter(|key| pipe.push(ParcelKey(*key), 1000, Instant::ZERO) != Entry::Full).count();
         assert_eq!(admitted, 3);
         assert_eq!(pipe.queue(Instant::ZERO), (2, 2000));
         assert_eq!(pipe.queue(Instant::from_millis(1)), (1, 1000));
-        assert!(pipe.push(ParcelKey(9), 1000, Instant::from_millis(1)) != Sent::Full);
+        assert!(pipe.push(ParcelKey(9), 1000, Instant::from_millis(1)) != Entry::Full);
     }
 }

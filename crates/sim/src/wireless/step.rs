@@ -14,8 +14,8 @@ pub(super) enum Step {
     Fate(HopId, Sending, Fate),
     /// A frame's sender is through with it.
     End(HopId, Sending),
-    /// The medium is free. Until then what agents send on hearing of a frame's fate waits for its
-    /// turn like everything else.
+    /// The medium is free. Comes last, so that what agents send on a frame's fate queues behind what
+    /// already waits.
     Release(MediumId),
     Transmit(HopId),
 }

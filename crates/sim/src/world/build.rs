@@ -6,7 +6,7 @@ use lasthop_agent::Agent;
 use lasthop_packet::Rng;
 use thiserror::Error;
 
-use super::{Stay, World};
+use super::{AtNode, World};
 use crate::config::NodeConfig;
 use crate::hosts::Hosts;
 use crate::id::{AgentId, LinkId, NodeId};
@@ -58,13 +58,13 @@ impl World {
             seats: Seats::default(),
             ad_hoc: Vec::new(),
             movements: Vec::new(),
-            stays: Vec::new(),
+            at_nodes: Vec::new(),
         }
     }
 
     /// Adds a node.
     pub fn add_node(&mut self, config: NodeConfig) -> NodeId {
-        self.stays.push(Stay::default());
+        self.at_nodes.push(AtNode::default());
         self.network.add_node(config)
     }
 

@@ -185,7 +185,7 @@ impl World {
             return;
         }
         let done = self.transit.now + delay;
-        let processing = &mut self.stays[id.index()].processing;
+        let processing = &mut self.at_nodes[id.index()].processing;
         processing.push_back((done, key));
         if processing.len() == 1 {
             self.transit.schedule.push(done, Event::Processed(id));
@@ -193,7 +193,7 @@ impl World {
     }
 
     pub(super) fn on_processed(&mut self, id: NodeId) {
-        let processing = &mut self.stays[id.index()].processing;
+        let processing = &mut self.at_nodes[id.index()].processing;
         let Some((_, key)) = processing.pop_front() else { return };
         if let Some((next, _)) = processing.front() {
             self.transit.schedule.push(*next, Event::Processed(id));

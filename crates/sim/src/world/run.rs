@@ -9,8 +9,8 @@ use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 
 impl World {
-    /// Runs until `end`, or until every flow with a size or a stop is done if that is earlier,
-    /// there is one, or no flow at all, and `stop_when_done` is set.
+    /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop is done, if
+    /// that is earlier. Flows without an end alone never stop it.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
         while !(stop_when_done && self.hosts.are_done()) {
             let Some((at, event)) = self.transit.schedule.pop_until(end) else {
@@ -57,7 +57,7 @@ impl World {
 
     /// Takes out what has arrived at an external node, with the times of arrival, in order.
     pub fn collect(&mut self, node: NodeId) -> Vec<(Instant, Packet)> {
-        std::mem::take(&mut self.stays[node.index()].arrived)
+        std::mem::take(&mut self.at_nodes[node.index()].arrived)
     }
 
     #[inline]
@@ -94,7 +94,7 @@ impl World {
                 }
                 self.transit.telemetry.accounts.consumed += 1;
                 let packet = self.transit.parcels.take(key);
-                self.stays[node.index()].arrived.push((self.transit.now, packet));
+                self.at_nodes[node.index()].arrived.push((self.transit.now, packet));
             }
             NodeKind::Router => self.deliver_otherwise(node, key),
         }
