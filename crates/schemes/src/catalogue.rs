@@ -1,16 +1,19 @@
 //! Every scheme there is, by name.
 
 use crate::scheme::{Scheme, SchemeError};
-use crate::{icmp, lle, none, snoop};
 
 /// The schemes, in the order of tables.
-pub static CATALOGUE: [&Scheme; 5] =
-    [&none::SCHEME, &snoop::SCHEME, &icmp::SIMPLE, &icmp::REFINED, &lle::SCHEME];
+pub static CATALOGUE: &[&Scheme] = &[
+    &crate::none::SCHEME,
+    &crate::snoop::SCHEME,
+    &crate::icmp::SIMPLE,
+    &crate::icmp::REFINED,
+    &crate::lle::SCHEME,
+];
 
 /// The scheme of this name.
 pub fn find(name: &str) -> Result<&'static Scheme, SchemeError> {
-    CATALOGUE.into_iter().find(|scheme| scheme.name == name).ok_or_else(|| SchemeError::Unknown {
-        name: name.chars().take(40).collect(),
-        known: CATALOGUE.map(|scheme| scheme.name).join(", "),
-    })
+    let names = || CATALOGUE.iter().map(|scheme| scheme.name).collect::<Vec<_>>().join(", ");
+    let found = CATALOGUE.iter().find(|scheme| scheme.name == name).copied();
+    found.ok_or_else(|| SchemeError::Unknown { name: name.chars().take(40).collect(), known: names() })
 }

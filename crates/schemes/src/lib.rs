@@ -15,6 +15,7 @@
 
 pub mod catalogue;
 pub mod icmp;
+pub mod layer_entry;
 pub mod lle;
 mod none;
 pub mod scheme;

@@ -116,6 +116,10 @@ impl<'a> PacketLoop<'a> {
         let now = clock::now();
         let import = |connection| self.engine.import(connection, now, &mut self.out).err();
         let refusals: Vec<_> = connections.iter().filter_map(import).collect();
+        let taken_over = connections.len() - refusals.len();
+        if taken_over > 0 {
+            info!(connections = taken_over, "going on with connections of the gateway before this one");
+        }
         if let Some(why) = refusals.first() {
             warn!(
                 connections = refusals.len(),

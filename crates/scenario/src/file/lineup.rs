@@ -1,9 +1,9 @@
 //! The rows of the comparison: which schemes run, and which one the others are compared with.
 
 mod flavour;
-mod layer;
 mod row;
 
+use lasthop_schemes::layer_entry::LayerEntry;
 use lasthop_schemes::stack::StackError;
 use lasthop_schemes::{SchemeError, SchemeStack};
 
@@ -12,7 +12,6 @@ use super::reader::Reader;
 use super::tcp::TcpTable;
 use super::traffic::FlowTable;
 use crate::model::SchemeChoice;
-use layer::LayerEntry;
 
 pub(super) use row::SchemeEntry;
 

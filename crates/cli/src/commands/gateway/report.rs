@@ -71,7 +71,7 @@ fn rules(rules: &[RuleReport]) -> Table {
         "seen",
         "local retransmits",
         "ACKs kept back",
-        "taken over",
+        "absorbed",
         "made",
         "held",
         "panics",

@@ -50,8 +50,12 @@ fn stack(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<SchemeSt
     SchemeStack::new(layers).map_err(|StackError { layer, setting, error }| {
         let layer = layer.to_string();
         let mut key = [&["rule", index], &layer_key(table, &layer)[..]].concat();
+        // A rule has keys of its own, and its scheme's settings are a table; a layer has no others.
+        let is_layer = table.stack.is_some();
         match (&setting, error.problem()) {
+            (Some(setting), Some(_)) if is_layer => key.push(setting),
             (Some(setting), Some(_)) => key.extend(["settings", setting]),
+            (None, Some(_)) if is_layer => {}
             (None, Some(_)) => key.push("settings"),
             _ => key.push("scheme"),
         }

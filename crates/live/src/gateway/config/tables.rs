@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use lasthop_agent::Budget;
+use lasthop_schemes::layer_entry::{LayerEntry, scheme_name_schema};
 use lasthop_schemes::settings::{Count, Octets, SECOND, TIB, Time, WEEK};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,13 +121,14 @@ pub struct RuleTable {
     pub name: Option<String>,
     /// A scheme of `lasthop schemes` that places an agent at the edge, or "none" to leave the
     /// traffic alone.
+    #[schemars(schema_with = "scheme_name_schema")]
     pub scheme: Option<String>,
     /// The scheme's settings; `lasthop schemes NAME` lists them.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub settings: toml::Table,
-    /// Instead of `scheme` and `settings`: several schemes on top of each other, the one nearest to
-    /// the core side first.
-    pub stack: Option<Vec<LayerTable>>,
+    /// Instead of `scheme` and `settings`: schemes on top of each other, the one nearest to the core
+    /// side first, as in scenarios: `"lle-tcp"`, or `{ scheme = "snoop", SETTING = ... }`.
+    pub stack: Option<Vec<LayerEntry>>,
     /// TCP ports at either end. Default: all.
     pub ports: Vec<PortEntry>,
     /// Addresses at either end. Default: all.
@@ -135,18 +137,6 @@ pub struct RuleTable {
     pub exclude_ports: Vec<PortEntry>,
     /// Addresses that neither end may have. Default: none.
     pub exclude_prefixes: Vec<String>,
-}
-
-/// A scheme of a stack.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LayerTable {
-    /// A scheme that places an agent at the edge.
-    pub scheme: String,
-    /// Its settings.
-    #[serde(default)]
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    pub settings: toml::Table,
 }
 
 /// How much may be remembered.

@@ -83,6 +83,11 @@ fn errors_name_line_key_and_what_was_expected() {
             "gateway.toml:2: rule[0].stack[1].scheme: ",
             "no scheme",
         ),
+        (
+            "[[rule]]\nstack = [\"snoop\", { scheme = \"snoop\", minimum-timeout = \"9 days\" }]",
+            "gateway.toml:2: rule[0].stack[1].minimum-timeout: ",
+            "9 days",
+        ),
         ("rule = []", "gateway.toml:1: rule: ", "expected 1 to 64"),
         ("[metrics]\nlisten = \"0.0.0.0:9477\"", "gateway.toml:2: metrics.listen: ", "loopback"),
         ("[metrics]\nlisten = \"9477\"", "gateway.toml:2: metrics.listen: ", "or \"off\""),

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::layer_entry::{LayerEntry, layer_schemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Value, json};
 
-use super::layer::{LayerEntry, layer_schemas};
 use crate::file::tcp::TcpTable;
 use crate::model::SchemeChoice;
 

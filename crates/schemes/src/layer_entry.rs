@@ -1,24 +1,28 @@
-//! A scheme with its settings, alone in a row or in a stack.
+//! A scheme with its settings, as scenarios and gateways' configurations write it.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use lasthop_schemes::catalogue::CATALOGUE;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Value, json};
 
+use crate::catalogue::CATALOGUE;
+
 /// `"snoop"` or `{ scheme = "snoop", setting = ... }`. Read by hand: serde's untagged enums lose
 /// the place of an error.
-#[derive(Debug)]
-pub(in crate::file) struct LayerEntry {
-    pub(super) scheme: String,
-    pub(super) settings: toml::Table,
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerEntry {
+    /// The scheme's name.
+    pub scheme: String,
+    /// Its settings.
+    pub settings: toml::Table,
 }
 
 impl LayerEntry {
-    pub(super) fn named(scheme: &str) -> Self {
+    /// A scheme without settings.
+    pub fn named(scheme: &str) -> Self {
         Self { scheme: scheme.to_owned(), settings: toml::Table::new() }
     }
 }
@@ -57,15 +61,20 @@ impl JsonSchema for LayerEntry {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
-        let mut alternatives = vec![json_schema!({ "enum": names }).to_value()];
+        let mut alternatives = vec![scheme_name_schema(generator).to_value()];
         alternatives.extend(layer_schemas(generator));
         json_schema!({ "oneOf": alternatives })
     }
 }
 
+/// The schema of a scheme's name.
+pub fn scheme_name_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+    json_schema!({ "enum": names })
+}
+
 /// A schema for each scheme: its settings and its name.
-pub(super) fn layer_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
+pub fn layer_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut schemas = Vec::new();
     for scheme in CATALOGUE {
         let mut schema = scheme.schema().to_value();
