@@ -22,11 +22,24 @@ use crate::transfer::{FlowState, ImportError, Whose};
 /// being shown to the agents on its way, and that is reported.
 #[derive(Default)]
 pub struct Stack {
-    agents: Vec<Box<dyn Agent>>,
+    agents: Vec<Layer>,
     /// What was sent and is still on its way through the stack; what leaves first lies on top.
     under_way: Vec<UnderWay>,
     /// What the agent called last has sent.
     sent: Outbox,
+}
+
+/// An agent of a stack.
+struct Layer {
+    agent: Box<dyn Agent>,
+    /// What it said that it needs.
+    needs: LinkSenses,
+}
+
+impl Layer {
+    fn new(agent: Box<dyn Agent>) -> Self {
+        Self { needs: agent.needs(), agent }
+    }
 }
 
 /// How often agents are asked in one call about packets that other agents of the stack sent:
@@ -45,6 +58,7 @@ struct UnderWay {
 impl Stack {
     /// A stack of these agents, the one nearest to the core side first.
     pub fn new(agents: Vec<Box<dyn Agent>>) -> Self {
+        let agents = agents.into_iter().map(Layer::new).collect();
         Self { agents, under_way: Vec::new(), sent: Outbox::default() }
     }
 
@@ -98,7 +112,7 @@ impl Stack {
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
         let taken = self.octets_beside(index);
-        let result = f(self.agents[index].as_mut(), &mut cx.with_outbox(&mut self.sent, taken));
+        let result = f(self.agents[index].agent.as_mut(), &mut cx.with_outbox(&mut self.sent, taken));
         for report in self.sent.reports.drain(..) {
             cx.report(report);
         }
@@ -119,7 +133,7 @@ impl Stack {
     /// Octets that the other agents have taken of the budget.
     fn octets_beside(&self, index: usize) -> usize {
         let others = self.agents.iter().enumerate().filter(|(other, _)| *other != index);
-        others.map(|(_, agent)| agent.octets()).sum()
+        others.map(|(_, layer)| layer.agent.octets()).sum()
     }
 }
 
@@ -145,17 +159,20 @@ impl Agent for Stack {
     }
 
     fn prefetch(&self, connections: &[FlowKey]) {
-        self.agents.iter().for_each(|agent| agent.prefetch(connections));
+        self.agents.iter().for_each(|layer| layer.agent.prefetch(connections));
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         for index in (0..self.agents.len()).rev() {
-            self.call(index, cx, |agent, cx| agent.on_link(event, cx));
+            if self.agents[index].needs.contains(event.sense()) {
+                self.call(index, cx, |agent, cx| agent.on_link(event, cx));
+            }
         }
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.agents.iter().fold(None, |earliest, agent| Deadline::earliest(earliest, agent.deadline()))
+        let deadlines = self.agents.iter().map(|layer| layer.agent.deadline());
+        deadlines.fold(None, Deadline::earliest)
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
@@ -165,15 +182,15 @@ impl Agent for Stack {
     }
 
     fn needs(&self) -> LinkSenses {
-        self.agents.iter().fold(LinkSenses::empty(), |needs, agent| needs | agent.needs())
+        self.agents.iter().map(|layer| layer.needs).collect()
     }
 
     fn held(&self) -> u64 {
-        self.agents.iter().map(|agent| agent.held()).sum()
+        self.agents.iter().map(|layer| layer.agent.held()).sum()
     }
 
     fn octets(&self) -> usize {
-        self.agents.iter().map(|agent| agent.octets()).sum()
+        self.agents.iter().map(|layer| layer.agent.octets()).sum()
     }
 
     /// The first octet of a message says which agent of the other stack it is for: the same as its
@@ -186,11 +203,12 @@ impl Agent for Stack {
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
-        self.agents.iter().map(|agent| agent.obligation(connection)).fold(Obligation::Free, Obligation::with)
+        let obligations = self.agents.iter().map(|layer| layer.agent.obligation(connection));
+        obligations.fold(Obligation::Free, Obligation::with)
     }
 
     fn owed(&self) -> Owed {
-        self.agents.iter().map(|agent| agent.owed()).fold(Owed::default(), Owed::plus)
+        self.agents.iter().map(|layer| layer.agent.owed()).fold(Owed::default(), Owed::plus)
     }
 
     /// The agent nearest to the radio side first. Where another imports in that order, what an
@@ -240,6 +258,7 @@ impl Agent for Stack {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
+    use std::sync::{Arc, Mutex};
 
     use lasthop_packet::{Instant, Ip, Payload, Rng, Seq, Tcp};
 
@@ -290,6 +309,46 @@ mod tests {
             sent.filter_map(|(_, packet)| packet.tcp().map(|tcp| tcp.source_port)).collect()
         };
         assert_eq!((ports(Side::Radio), ports(Side::Core)), (vec![0, 2], vec![1, 3]));
+    }
+
+    /// Needs what it says, and writes down what it is told.
+    #[derive(Clone)]
+    struct Listener {
+        needs: LinkSenses,
+        told: Arc<Mutex<Vec<LinkSenses>>>,
+    }
+
+    impl Agent for Listener {
+        fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
+            Verdict::Forward
+        }
+
+        fn on_link(&mut self, event: &LinkEvent<'_>, _cx: &mut Context<'_>) {
+            self.told.lock().expect("no panic").push(event.sense());
+        }
+
+        fn needs(&self) -> LinkSenses {
+            self.needs
+        }
+    }
+
+    #[test]
+    fn each_agent_learns_of_the_link_layer_only_what_it_needs() {
+        let (backlog, departures) = (LinkSenses::BACKLOG, LinkSenses::DEPARTURES);
+        let listeners = [LinkSenses::empty(), backlog, backlog | departures]
+            .map(|needs| Listener { needs, told: Arc::default() });
+        let mut stack = Stack::new(
+            listeners.iter().map(|listener| Box::new(listener.clone()) as Box<dyn Agent>).collect(),
+        );
+        assert_eq!(stack.needs(), backlog | departures);
+        let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
+        let host = Ipv4Addr::LOCALHOST.into();
+        let packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
+        let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
+        stack.on_link(&LinkEvent::Backlog { packet: &packet, packets: 1, octets: 40 }, &mut cx);
+        stack.on_link(&LinkEvent::Departure { packet: &packet }, &mut cx);
+        let told = listeners.map(|listener| listener.told.lock().expect("no panic").clone());
+        assert_eq!(told, [vec![], vec![backlog], vec![backlog, departures]]);
     }
 
     /// Answers each packet with two of its own, back to where it came from.
