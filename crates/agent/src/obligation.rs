@@ -1,11 +1,13 @@
 //! What an agent owes of a connection: what would break if it went away.
 
+use serde::{Deserialize, Serialize};
+
 /// What an agent owes of a connection.
 ///
 /// Worlds never step aside from, evict or reload away a connection that is not
 /// [`Obligation::Free`]: they wait, count the octets at risk, and at a bound refuse new obligations
 /// first ([`crate::Context::may_owe`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Obligation {
     /// Nothing: the agent may be taken out of the path at any time.
     #[default]

@@ -22,11 +22,28 @@ use crate::transfer::{FlowState, ImportError, Whose};
 /// being shown to the agents on its way, and that is reported.
 #[derive(Default)]
 pub struct Stack {
-    agents: Vec<Box<dyn Agent>>,
+    agents: Vec<Layer>,
+    /// Whether messages say which layer they are from.
+    names_layers: bool,
     /// What was sent and is still on its way through the stack; what leaves first lies on top.
     under_way: Vec<UnderWay>,
     /// What the agent called last has sent.
     sent: Outbox,
+}
+
+/// An agent of a stack.
+struct Layer {
+    agent: Box<dyn Agent>,
+    /// Its number: the same as that of its peers in other seats.
+    number: u8,
+    /// What it said that it needs.
+    needs: LinkSenses,
+}
+
+impl Layer {
+    fn new(number: u8, agent: Box<dyn Agent>) -> Self {
+        Self { needs: agent.needs(), number, agent }
+    }
 }
 
 /// How often agents are asked in one call about packets that other agents of the stack sent:
@@ -43,9 +60,25 @@ struct UnderWay {
 }
 
 impl Stack {
-    /// A stack of these agents, the one nearest to the core side first.
+    /// A stack of these agents, the one nearest to the core side first. Other seats have agents of
+    /// the same schemes; one agent is as if it were in no stack.
     pub fn new(agents: Vec<Box<dyn Agent>>) -> Self {
-        Self { agents, under_way: Vec::new(), sent: Outbox::default() }
+        let names_layers = agents.len() > 1;
+        let layers = agents.into_iter().enumerate().map(|(index, agent)| Layer::new(index as u8, agent));
+        Self { agents: layers.collect(), names_layers, ..Self::default() }
+    }
+
+    /// A stack of the agents of these layers, the one nearest to the core side first. Where layers
+    /// have no agent in this seat and have one in others, messages and state still go from a layer
+    /// to the same layer.
+    pub fn of_layers(agents: Vec<(u8, Box<dyn Agent>)>) -> Self {
+        let layers = agents.into_iter().map(|(number, agent)| Layer::new(number, agent));
+        Self { agents: layers.collect(), names_layers: true, ..Self::default() }
+    }
+
+    /// Where the agent of a layer is.
+    fn of_layer(&self, number: u8) -> Option<usize> {
+        self.agents.iter().position(|layer| layer.number == number)
     }
 
     /// Whether there is no agent.
@@ -98,13 +131,17 @@ impl Stack {
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
         let taken = self.octets_beside(index);
-        let result = f(self.agents[index].as_mut(), &mut cx.with_outbox(&mut self.sent, taken));
+        let result = f(self.agents[index].agent.as_mut(), &mut cx.with_outbox(&mut self.sent, taken));
         for report in self.sent.reports.drain(..) {
             cx.report(report);
         }
         for (peer, message) in self.sent.messages.drain(..) {
+            if !self.names_layers {
+                cx.tell(peer, message);
+                continue;
+            }
             let mut octets = BytesMut::with_capacity(1 + message.len());
-            octets.put_u8(index as u8);
+            octets.put_u8(self.agents[index].number);
             octets.extend_from_slice(&message);
             cx.tell(peer, octets.freeze());
         }
@@ -119,7 +156,7 @@ impl Stack {
     /// Octets that the other agents have taken of the budget.
     fn octets_beside(&self, index: usize) -> usize {
         let others = self.agents.iter().enumerate().filter(|(other, _)| *other != index);
-        others.map(|(_, agent)| agent.octets()).sum()
+        others.map(|(_, layer)| layer.agent.octets()).sum()
     }
 }
 
@@ -145,17 +182,20 @@ impl Agent for Stack {
     }
 
     fn prefetch(&self, connections: &[FlowKey]) {
-        self.agents.iter().for_each(|agent| agent.prefetch(connections));
+        self.agents.iter().for_each(|layer| layer.agent.prefetch(connections));
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         for index in (0..self.agents.len()).rev() {
-            self.call(index, cx, |agent, cx| agent.on_link(event, cx));
+            if self.agents[index].needs.contains(event.sense()) {
+                self.call(index, cx, |agent, cx| agent.on_link(event, cx));
+            }
         }
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.agents.iter().fold(None, |earliest, agent| Deadline::earliest(earliest, agent.deadline()))
+        let deadlines = self.agents.iter().map(|layer| layer.agent.deadline());
+        deadlines.fold(None, Deadline::earliest)
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
@@ -165,32 +205,37 @@ impl Agent for Stack {
     }
 
     fn needs(&self) -> LinkSenses {
-        self.agents.iter().fold(LinkSenses::empty(), |needs, agent| needs | agent.needs())
+        self.agents.iter().map(|layer| layer.needs).collect()
     }
 
     fn held(&self) -> u64 {
-        self.agents.iter().map(|agent| agent.held()).sum()
+        self.agents.iter().map(|layer| layer.agent.held()).sum()
     }
 
     fn octets(&self) -> usize {
-        self.agents.iter().map(|agent| agent.octets()).sum()
+        self.agents.iter().map(|layer| layer.agent.octets()).sum()
     }
 
-    /// The first octet of a message says which agent of the other stack it is for: the same as its
-    /// sender.
+    /// Where there are several layers, the first octet of a message says which one it is for: the
+    /// same as its sender's.
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
-        let Some((layer, octets)) = octets.split_first() else { return };
-        if usize::from(*layer) < self.agents.len() {
-            self.call(usize::from(*layer), cx, |agent, cx| agent.on_message(from, octets, cx));
+        let (number, octets) = match octets.split_first() {
+            Some((number, octets)) if self.names_layers => (*number, octets),
+            None if self.names_layers => return,
+            _ => (0, octets),
+        };
+        if let Some(index) = self.of_layer(number) {
+            self.call(index, cx, |agent, cx| agent.on_message(from, octets, cx));
         }
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
-        self.agents.iter().map(|agent| agent.obligation(connection)).fold(Obligation::Free, Obligation::with)
+        let obligations = self.agents.iter().map(|layer| layer.agent.obligation(connection));
+        obligations.fold(Obligation::Free, Obligation::with)
     }
 
     fn owed(&self) -> Owed {
-        self.agents.iter().map(|agent| agent.owed()).fold(Owed::default(), Owed::plus)
+        self.agents.iter().map(|layer| layer.agent.owed()).fold(Owed::default(), Owed::plus)
     }
 
     /// The agent nearest to the radio side first. Where another imports in that order, what an
@@ -200,17 +245,16 @@ impl Agent for Stack {
         let mut states = Vec::new();
         for index in (0..self.agents.len()).rev() {
             let of_agent = self.call(index, cx, |agent, cx| agent.export(whose, cx));
-            states.extend(of_agent.into_iter().map(|state| FlowState { layer: index as u8, ..state }));
+            let layer = self.agents[index].number;
+            states.extend(of_agent.into_iter().map(|state| FlowState { layer, ..state }));
         }
         states
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let layer = usize::from(state.layer);
-        if layer >= self.agents.len() {
-            return Err(ImportError::OtherScheme(state.scheme.to_string()));
-        }
-        self.call(layer, cx, |agent, cx| agent.import(state, cx))
+        let index = self.of_layer(state.layer);
+        let index = index.ok_or_else(|| ImportError::OtherScheme(state.scheme.to_string()))?;
+        self.call(index, cx, |agent, cx| agent.import(state, cx))
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
@@ -240,7 +284,9 @@ impl Agent for Stack {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
+    use std::sync::{Arc, Mutex};
 
+    use bytes::Bytes;
     use lasthop_packet::{Instant, Ip, Payload, Rng, Seq, Tcp};
 
     use super::*;
@@ -290,6 +336,112 @@ mod tests {
             sent.filter_map(|(_, packet)| packet.tcp().map(|tcp| tcp.source_port)).collect()
         };
         assert_eq!((ports(Side::Radio), ports(Side::Core)), (vec![0, 2], vec![1, 3]));
+    }
+
+    /// Needs what it says, and writes down what it is told.
+    #[derive(Clone)]
+    struct Listener {
+        needs: LinkSenses,
+        told: Arc<Mutex<Vec<LinkSenses>>>,
+    }
+
+    impl Agent for Listener {
+        fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
+            Verdict::Forward
+        }
+
+        fn on_link(&mut self, event: &LinkEvent<'_>, _cx: &mut Context<'_>) {
+            self.told.lock().expect("no panic").push(event.sense());
+        }
+
+        fn needs(&self) -> LinkSenses {
+            self.needs
+        }
+    }
+
+    #[test]
+    fn each_agent_learns_of_the_link_layer_only_what_it_needs() {
+        let (backlog, departures) = (LinkSenses::BACKLOG, LinkSenses::DEPARTURES);
+        let listeners = [LinkSenses::empty(), backlog, backlog | departures]
+            .map(|needs| Listener { needs, told: Arc::default() });
+        let mut stack = Stack::new(
+            listeners.iter().map(|listener| Box::new(listener.clone()) as Box<dyn Agent>).collect(),
+        );
+        assert_eq!(stack.needs(), backlog | departures);
+        let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
+        let host = Ipv4Addr::LOCALHOST.into();
+        let packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
+        let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
+        stack.on_link(&LinkEvent::Backlog { packet: &packet, packets: 1, octets: 40 }, &mut cx);
+        stack.on_link(&LinkEvent::Departure { packet: &packet }, &mut cx);
+        let told = listeners.map(|listener| listener.told.lock().expect("no panic").clone());
+        assert_eq!(told, [vec![], vec![backlog], vec![backlog, departures]]);
+    }
+
+    /// Tells the destination of each packet its name; writes down what it is told.
+    struct Teller {
+        name: &'static [u8],
+        told: Arc<Mutex<Vec<Vec<u8>>>>,
+    }
+
+    impl Agent for Teller {
+        fn on_packet(&mut self, packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
+            cx.tell(packet.ip().destination, Bytes::from_static(self.name));
+            Verdict::Forward
+        }
+
+        fn on_message(&mut self, _from: IpAddr, octets: &[u8], _cx: &mut Context<'_>) {
+            self.told.lock().expect("no panic").push(octets.to_vec());
+        }
+    }
+
+    /// What agents of these layers, the first of which has number 0, are told when a seat tells
+    /// all that it has to tell.
+    fn told_by(teller: &mut dyn Agent, make: impl Fn(Vec<Teller>) -> Box<dyn Agent>) -> [Vec<Vec<u8>>; 2] {
+        let told: [Arc<Mutex<Vec<_>>>; 2] = Default::default();
+        let mut listener =
+            make(told.iter().map(|told| Teller { name: b"", told: Arc::clone(told) }).collect());
+        let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
+        let host = Ipv4Addr::LOCALHOST.into();
+        let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
+        let verdict = teller.on_packet(
+            &mut packet,
+            Side::Core,
+            &mut Context::new(Instant::ZERO, &mut rng, &mut outbox),
+        );
+        assert_eq!(verdict, Verdict::Forward);
+        for (_, message) in std::mem::take(&mut outbox.messages) {
+            listener.on_message(host, &message, &mut Context::new(Instant::ZERO, &mut rng, &mut outbox));
+        }
+        told.map(|told| told.lock().expect("no panic").clone())
+    }
+
+    fn teller(name: &'static [u8]) -> Box<dyn Agent> {
+        Box::new(Teller { name, told: Arc::default() })
+    }
+
+    fn both(tellers: Vec<Teller>) -> Box<dyn Agent> {
+        Box::new(Stack::new(tellers.into_iter().map(|one| Box::new(one) as Box<dyn Agent>).collect()))
+    }
+
+    #[test]
+    fn a_message_reaches_the_same_layer_whatever_other_layers_have_no_agent_there() {
+        let mut second = Stack::of_layers(vec![(1, teller(b"second"))]);
+        assert_eq!(told_by(&mut second, both), [vec![], vec![b"second".to_vec()]]);
+        let second = |mut tellers: Vec<Teller>| -> Box<dyn Agent> {
+            Box::new(Stack::of_layers(vec![(1, Box::new(tellers.remove(1)))]))
+        };
+        let mut stack = Stack::new(vec![teller(b"first"), teller(b"second")]);
+        assert_eq!(told_by(&mut stack, second), [vec![], vec![b"second".to_vec()]]);
+    }
+
+    #[test]
+    fn a_message_of_an_agent_alone_in_a_stack_is_as_it_is_without_one() {
+        let alone = |mut tellers: Vec<Teller>| -> Box<dyn Agent> { Box::new(tellers.remove(0)) };
+        let in_stack = |mut tellers: Vec<Teller>| both(vec![tellers.remove(0)]);
+        let heard = [vec![b"hello".to_vec()], vec![]];
+        assert_eq!(told_by(&mut Stack::new(vec![teller(b"hello")]), alone), heard);
+        assert_eq!(told_by(teller(b"hello").as_mut(), in_stack), heard);
     }
 
     /// Answers each packet with two of its own, back to where it came from.

@@ -87,11 +87,14 @@ impl SchemeStack {
 
 impl Placement for SchemeStack {
     fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
-        let mut agents: Vec<_> = self.0.iter().filter_map(|layer| layer.placement.agent(seat)).collect();
-        if agents.len() > 1 {
-            return Some(Box::new(Stack::new(agents)));
+        if let [alone] = &*self.0 {
+            return alone.placement.agent(seat);
         }
-        agents.pop()
+        // By their layers' numbers here, and so even if it is one: other seats may have others.
+        let layers = self.0.iter().enumerate();
+        let agents: Vec<_> =
+            layers.filter_map(|(index, layer)| Some((index as u8, layer.placement.agent(seat)?))).collect();
+        (!agents.is_empty()).then(|| Box::new(Stack::of_layers(agents)) as Box<dyn Agent>)
     }
 
     fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {
@@ -170,6 +173,11 @@ fn wrong_setting(scheme: &Scheme, settings: &toml::Table) -> Option<(String, Sch
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use lasthop_agent::{Context, Outbox, Side, Verdict};
+    use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Tcp};
+
     use super::*;
 
     fn settings(text: &str) -> toml::Table {
@@ -249,5 +257,60 @@ mod tests {
         assert!(stack.receiver_extension(Role::MobileHost).is_some());
         assert!(stack.receiver_extension(Role::FixedHost).is_none());
         assert_eq!(ONE.places(), "a part of TCP receivers at mobile-host");
+    }
+
+    /// Has an agent in seats of this role, or in all.
+    struct Telling(Option<Role>);
+
+    /// Tells the destination of each packet one octet; answers what it is told with the same.
+    struct Teller;
+
+    impl Agent for Teller {
+        fn on_packet(&mut self, packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
+            cx.tell(packet.ip().destination, b"t".as_slice().into());
+            Verdict::Forward
+        }
+
+        fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
+            cx.tell(from, octets.to_vec().into());
+        }
+    }
+
+    impl Placement for Telling {
+        fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+            self.0.is_none_or(|role| role == seat.role).then(|| Box::new(Teller) as Box<dyn Agent>)
+        }
+    }
+
+    /// The messages that agents of a stack of these schemes tell from one seat, and what comes back
+    /// from the other.
+    fn told(schemes: Vec<Telling>, from: Role, to: Role) -> [Vec<Vec<u8>>; 2] {
+        let layer = |telling| Layer { placement: Box::new(telling), ..layer(&ONE) };
+        let (host, stack) =
+            (IpAddr::from(Ipv4Addr::LOCALHOST), SchemeStack(schemes.into_iter().map(layer).collect()));
+        let [mut teller, mut peer] =
+            [from, to].map(|role| stack.agent(Seat { role, address: host }).expect("it has one there"));
+        let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
+        let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
+        let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
+        assert_eq!(teller.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
+        let told: Vec<_> = outbox.messages.drain(..).map(|(_, message)| message.to_vec()).collect();
+        for message in &told {
+            peer.on_message(host, message, &mut Context::new(Instant::ZERO, &mut rng, &mut outbox));
+        }
+        [told, outbox.messages.into_iter().map(|(_, message)| message.to_vec()).collect()]
+    }
+
+    #[test]
+    fn messages_go_from_a_scheme_to_the_same_scheme_whichever_others_have_agents_where() {
+        let (edge, phone) = (Role::Edge, Role::MobileHost);
+        let both = || vec![Telling(Some(edge)), Telling(None)];
+        let (first, second) = (vec![0, b't'], vec![1, b't']);
+        let [at_edge, back] = told(both(), edge, phone);
+        assert_eq!((at_edge, back), (vec![first, second.clone()], vec![second.clone()]));
+        let [at_phone, back] = told(both(), phone, edge);
+        assert_eq!((at_phone, back), (vec![second.clone()], vec![second]));
+        let alone = [vec![b"t".to_vec()], vec![b"t".to_vec()]];
+        assert_eq!(told(vec![Telling(None)], edge, phone), alone, "a scheme alone is not numbered");
     }
 }

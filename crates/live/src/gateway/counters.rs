@@ -36,7 +36,7 @@ lasthop_agent::counters! {
         /// Connections forgotten to make room.
         evicted: EVICTED = "connections_evicted",
         /// Connections of which agents owed something that cannot be met any more: idle for too
-        /// long, or the agent panicked.
+        /// long, not taken over, or the agent panicked.
         obligations_broken: OBLIGATIONS_BROKEN = "obligations_broken",
         /// Octets that agents had acknowledged of these, and not delivered.
         octets_broken: OCTETS_BROKEN = "octets_broken",

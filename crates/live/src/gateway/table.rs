@@ -1,5 +1,6 @@
 //! The connections: found in constant time, bounded, and forgotten in order of idleness.
 
+use std::iter::from_fn;
 use std::time::Duration;
 
 use lasthop_agent::slab::{IdleList, Slab, Slot};
@@ -168,11 +169,16 @@ impl ConnectionTable {
         })
     }
 
-    /// The connection that has been idle longest, to the second.
-    pub fn idlest(&self, may_go: impl Fn(FlowKey, Option<u16>) -> bool) -> Option<Slot> {
-        let may_go = |slot: &Slot| may_go(self.key(*slot), self.at(*slot).rule);
-        let idlest = State::ALL.into_iter().filter_map(|state| self.slab.in_order(state).find(may_go));
-        idlest.min_by_key(|slot| self.slab.last_used(*slot))
+    /// At most so many of the connections that `may_go`, by key and rule: those that have been idle
+    /// longest, to the second, the idlest first. One walk: it looks at each connection at most
+    /// once.
+    pub fn idlest(&self, most: usize, may_go: impl Fn(FlowKey, Option<u16>) -> bool) -> Vec<Slot> {
+        let mut lists = State::ALL.map(|state| self.slab.in_order(state).peekable());
+        let in_order = from_fn(|| {
+            let next = lists.iter_mut().filter_map(|list| Some((self.slab.last_used(*list.peek()?), list)));
+            next.min_by_key(|(last_used, _)| *last_used)?.1.next()
+        });
+        in_order.filter(|slot| may_go(self.key(*slot), self.at(*slot).rule)).take(most).collect()
     }
 
     /// Forgets the connection there.
@@ -194,5 +200,38 @@ impl IdleList for State {
     fn index(self) -> usize {
         // The inherent one, which is `const`.
         Self::index(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn the_idlest_that_may_go_are_found_in_one_walk_over_all_states() {
+        let idle = IdleTimes { by_state: [Duration::MAX; State::ALL.len()], grace: Duration::ZERO };
+        let mut table = ConnectionTable::new(100, idle);
+        for port in 0..100 {
+            let end = (Ipv4Addr::LOCALHOST.into(), port);
+            let (state, now) = (State::ALL[usize::from(port) % 4], Instant::from_secs(port.into()));
+            let connection = TrackedConnection::new(None, state, now);
+            table.insert(FlowKey { source: end, destination: end }, connection, now).expect("there is room");
+        }
+        let looked_at = Cell::new(0);
+        let ports = |most| -> Vec<u16> {
+            looked_at.set(0);
+            let idlest = table.idlest(most, |key, _| {
+                looked_at.set(looked_at.get() + 1);
+                key.source.1 >= 40
+            });
+            idlest.into_iter().map(|slot| table.key(slot).source.1).collect()
+        };
+        assert_eq!(ports(30), (40..70).collect::<Vec<_>>());
+        assert_eq!(looked_at.get(), 70, "each once, and none behind the last");
+        assert_eq!(ports(1000), (40..100).collect::<Vec<_>>(), "no more than there are");
+        assert_eq!(looked_at.get(), 100);
     }
 }

@@ -1,8 +1,8 @@
 //! What agents owe: connections that the engine does not step aside from, evict or reload away.
 //!
 //! It waits until their agents are free of them, and until then has these take on nothing more.
-//! When it must part with one all the same, because it has been idle for too long, it counts what
-//! was at risk.
+//! When it must part with one all the same, because it has been idle for too long or was not taken
+//! over, it counts what was at risk.
 
 use lasthop_agent::{Obligation, Owed, Slot};
 use lasthop_packet::Instant;
@@ -69,6 +69,6 @@ impl EngineCounters {
     /// Counts an obligation that cannot be met any more.
     pub(super) fn count_broken(&mut self, obligation: Obligation) {
         self.obligations_broken += u64::from(!obligation.is_free());
-        self.octets_broken += obligation.octets();
+        self.octets_broken = self.octets_broken.saturating_add(obligation.octets());
     }
 }

@@ -32,9 +32,8 @@ impl Engine {
         self.drop_idle_rules();
         // Only now: what moved from one agent to another has the room that it had.
         self.budget = plan.budget;
-        while self.connections.len() > plan.budget.flows
-            && let Some(slot) = self.connections.idlest(|key, rule| is_free(&self.rules, key, rule))
-        {
+        let too_many = self.connections.len().saturating_sub(plan.budget.flows);
+        for slot in self.connections.idlest(too_many, |key, rule| is_free(&self.rules, key, rule)) {
             self.counters.counts.evicted += 1;
             self.forget(slot, now, out);
         }

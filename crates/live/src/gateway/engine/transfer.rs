@@ -1,6 +1,6 @@
 //! Connections as values: for another engine, here or elsewhere, to go on with.
 
-use lasthop_agent::{FlowState, ImportError, Side, Whose};
+use lasthop_agent::{FlowState, ImportError, Obligation, Side, Whose};
 use lasthop_packet::{FlowKey, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,13 @@ pub struct SavedConnection {
     schemes: String,
     /// By [`State::index`].
     state: u8,
-    /// How packets of it came in, from the core side and from the radio side.
-    arrivals: [SavedArrival; 2],
+    /// How packets of it came in, from the core side and from the radio side; `None` where none
+    /// did.
+    arrivals: [Option<SavedArrival>; 2],
     /// Whether a FIN came, from the core side and from the radio side.
     finished: [bool; 2],
+    /// What its agent owed of it.
+    owed: Obligation,
     pub(super) states: Vec<FlowState>,
 }
 
@@ -33,8 +36,8 @@ struct SavedArrival {
 
 impl Engine {
     /// Takes out the connections that agents have state of, with that state: from then on they pass
-    /// without. What agents hold moves with them. Only connections seen in both directions: agents
-    /// have no state of the others.
+    /// without. What agents hold moves with them. Of connections that were seen in one direction
+    /// only, agents have no state worth moving, unless they owe something.
     pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
         let mut saved = Vec::new();
         for slot in self.connections.slots() {
@@ -42,21 +45,26 @@ impl Engine {
             let (key, rule) =
                 (self.connections.key(slot), connection.rule.filter(|_| connection.aside.is_none()));
             let arrivals = [Side::Core, Side::Radio].map(|side| connection.from(side).arrival.clone());
-            let (Some(rule), [Some(core), Some(radio)]) = (rule, arrivals) else { continue };
+            let (Some(rule), is_two_way) = (rule, connection.is_two_way()) else { continue };
             let state = connection.state.index() as u8;
             let finished = [connection.from_core.finished, connection.from_radio.finished];
+            let owed = self.obligation(slot);
+            if !is_two_way && owed.is_free() {
+                continue;
+            }
             let states = self.export_one(rule, key, now, out);
             if states.is_empty() {
                 continue;
             }
             let schemes = self.rules[usize::from(rule)].schemes.clone();
-            let arrivals = [core, radio].map(SavedArrival::from);
-            saved.push(SavedConnection { connection: key, schemes, state, arrivals, finished, states });
+            let arrivals = arrivals.map(|arrival| arrival.map(SavedArrival::from));
+            saved.push(SavedConnection { connection: key, schemes, state, arrivals, finished, owed, states });
         }
         saved
     }
 
-    /// Goes on with a connection of another engine. The state may be anything.
+    /// Goes on with a connection of another engine. The state may be anything. What was owed of one
+    /// that is refused is counted as broken: the other engine has parted with it.
     pub fn import(
         &mut self,
         saved: &SavedConnection,
@@ -65,7 +73,10 @@ impl Engine {
     ) -> Result<(), ImportError> {
         let imported = self.take_over(saved, now, out);
         self.counters.counts.taken_over += u64::from(imported.is_ok());
-        self.counters.counts.not_taken_over += u64::from(imported.is_err());
+        if imported.is_err() {
+            self.counters.counts.not_taken_over += 1;
+            self.counters.counts.count_broken(saved.owed);
+        }
         imported
     }
 
@@ -82,7 +93,8 @@ impl Engine {
         let state = State::ALL.get(usize::from(saved.state)).copied();
         let state = state.ok_or(ImportError::Malformed("there is no such state of a connection"))?;
         let [core, radio] = &saved.arrivals;
-        let (core, radio) = (self.arrival(core, Side::Core)?, self.arrival(radio, Side::Radio)?);
+        let core = core.as_ref().map(|core| self.arrival(core, Side::Core)).transpose()?;
+        let radio = radio.as_ref().map(|radio| self.arrival(radio, Side::Radio)).transpose()?;
         if saved.states.iter().any(|state| state.connection != key) {
             return Err(ImportError::Malformed("a state is of another connection"));
         }
@@ -90,7 +102,7 @@ impl Engine {
             return Err(ImportError::Known);
         }
         let mut connection = TrackedConnection::new(Some(rule), state, now);
-        (connection.from_core.arrival, connection.from_radio.arrival) = (Some(core), Some(radio));
+        (connection.from_core.arrival, connection.from_radio.arrival) = (core, radio);
         (connection.from_core.finished, connection.from_radio.finished) = saved.finished.into();
         let slot = self.connections.insert(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
         self.counters.counts.connections += 1;

@@ -1,10 +1,12 @@
 //! A connection that an agent owes something of is not set aside, evicted or reloaded away.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Deadline, Owed, Side, Verdict};
-use lasthop_packet::{Instant, Packet, Payload, Rng, TcpFlags};
+use lasthop_agent::{
+    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
+};
+use lasthop_packet::{FlowKey, Instant, Packet, Payload, Rng, TcpFlags};
 
 use super::splitter::{SHIFT, Splitter};
 use super::support::*;
@@ -360,6 +362,69 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
     assert_eq!(other.engine.connections.at(slot).state, State::Closing);
     let counts = other.counters().counts;
     assert_eq!((counts.taken_over, counts.not_taken_over), (1, 1));
+}
+
+#[test]
+fn what_a_successor_refuses_is_counted_as_broken_by_it_alone() {
+    let mut bench = splitting();
+    let _transfer = at_risk(&mut bench, 1, 3);
+    let saved = bench.engine.export(bench.now, &mut bench.out);
+    let mut other = Bench::with_agent(Splitter::refusing);
+    other.now = bench.now;
+    assert!(other.engine.import(&saved[0], other.now, &mut other.out).is_err());
+    let [before, after] = [bench.counters().counts, other.counters().counts];
+    assert_eq!((before.obligations_broken, before.octets_broken), (0, 0));
+    assert_eq!((after.obligations_broken, after.octets_broken), (1, u64::from(3 * MSS)));
+    assert_eq!(other.engine.owed(), Owed::default());
+}
+
+/// Is an end of each connection from its SYN on.
+#[derive(Default)]
+struct Proxy(BTreeSet<FlowKey>);
+
+impl Agent for Proxy {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, _: &mut Context<'_>) -> Verdict {
+        if packet.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN) {
+            self.0.insert(from.connection(packet.flow_key().expect("TCP")));
+        }
+        Verdict::Forward
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        if self.0.contains(&connection) { Obligation::Terminates(0) } else { Obligation::Free }
+    }
+
+    fn owed(&self) -> Owed {
+        Owed { connections: self.0.len() as u64, octets: 0 }
+    }
+
+    fn export(&mut self, whose: Whose, _: &mut Context<'_>) -> Vec<FlowState> {
+        let Whose::Connection(connection) = whose else { return Vec::new() };
+        let state = || FlowState { layer: 0, scheme: "proxy".into(), connection, octets: Vec::new() };
+        self.0.remove(&connection).then(state).into_iter().collect()
+    }
+
+    fn import(&mut self, state: &FlowState, _: &mut Context<'_>) -> Result<(), ImportError> {
+        self.0.insert(state.connection);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_connection_that_is_owed_moves_even_if_it_was_seen_in_one_direction_only() {
+    let mut bench = Bench::with_agent(Proxy::default);
+    let _ = bench.on_core(&down(1, 0, 0, TcpFlags::SYN));
+    let owed = bench.engine.owed();
+    assert_eq!(owed.connections, 1);
+    let saved = bench.engine.export(bench.now, &mut bench.out);
+    assert_eq!((saved.len(), bench.engine.owed()), (1, Owed::default()));
+    let mut other = Bench::with_agent(Proxy::default);
+    other.now = bench.now;
+    assert_eq!(other.engine.import(&saved[0], other.now, &mut other.out), Ok(()));
+    assert_eq!(other.engine.owed(), owed);
+    let slot = other.engine.connections.find(key(1)).expect("it is known");
+    let connection = other.engine.connections.at(slot);
+    assert_eq!((connection.state, connection.from_radio.arrival.is_none()), (State::Opening, true));
 }
 
 /// Owes seven octets of one connection, and breaks when its time has come.

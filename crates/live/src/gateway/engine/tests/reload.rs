@@ -1,5 +1,10 @@
 //! Another plan, the same connections.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lasthop_agent::{Agent, Context, Obligation};
+
 use super::support::*;
 use crate::gateway::engine::*;
 use crate::gateway::plan::RulePlan;
@@ -70,4 +75,39 @@ fn smaller_bounds_hold_at_once_and_a_drained_gateway_works_again() {
     );
     let report = bench.engine.report();
     assert_eq!((report.connections, report.drained, report.counters.counts.evicted), (3, false, 6));
+}
+
+/// Owes an octet of each connection of a client port below 100, and counts how often it is asked.
+struct Owing(Arc<AtomicU64>);
+
+impl Agent for Owing {
+    fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        if connection.destination.1 < 100 { Obligation::Owes(1) } else { Obligation::Free }
+    }
+}
+
+#[test]
+fn a_smaller_table_takes_work_in_proportion_to_its_connections_whatever_is_owed() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let of_agent = Arc::clone(&asked);
+    let mut plan = plan(vec![rule("owing", move || Owing(Arc::clone(&of_agent)))]);
+    plan.budget.flows = 400;
+    let mut bench = Bench::new(&plan);
+    for client in 0..400 {
+        bench.shake_hands(client);
+    }
+    asked.store(0, Ordering::Relaxed);
+    plan.budget.flows = 200;
+    bench.engine.reload(&plan, bench.now, &mut bench.out);
+    let report = bench.engine.report();
+    assert_eq!((report.connections, report.counters.counts.evicted), (200, 200));
+    assert_eq!(report.counters.counts.obligations_broken, 0);
+    // Once to find out who may go, and once as it goes.
+    let asked = asked.load(Ordering::Relaxed);
+    assert!(asked <= 2 * 400, "{asked} times for 400 connections");
 }
