@@ -1,5 +1,6 @@
 //! With every scheme, and with schemes on top of each other: what arrives is what was sent, no
-//! packet is lost from the books, and every transfer ends, in random small networks.
+//! packet is lost from the books, every transfer ends, and what agents owe is delivered, in random
+//! small networks.
 
 mod random;
 
