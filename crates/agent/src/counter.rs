@@ -49,7 +49,8 @@ listed! {
     ACKS_GENERATED = "acks_generated",
     /// ACKs that agents kept back because an agent nearer to the sender makes them.
     ACKS_SUPPRESSED = "acks_suppressed",
-    /// Times that data was lost for good that an agent had acknowledged in a receiver's name.
+    /// Octets lost for good that an agent had acknowledged in a receiver's name; 1 for a loss of
+    /// which it knows only that it happened.
     ACKNOWLEDGED_AND_LOST = "acknowledged_and_lost",
     /// Control messages that agents sent to TCP senders.
     CONTROL_MESSAGES = "control_messages",

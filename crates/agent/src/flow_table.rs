@@ -8,9 +8,14 @@ use lasthop_packet::{FlowKey, Instant};
 use crate::slab::{Slab, Slot};
 use crate::timer_heap::TimerHeap;
 
+/// Of so many of the idlest flows it is asked whether one may make room: a full table costs a new
+/// flow no more than that.
+const CANDIDATES: usize = 16;
+
 /// State `S` and a timer for each flow, as many flows as the world's budget allows
-/// ([`crate::Budget::flows`]). At the bound the flow that has been idle longest makes room, if it
-/// has been idle for the grace time; else the new flow gets no state and passes through untouched.
+/// ([`crate::Budget::flows`]). At the bound one of the flows that have been idle longest makes room
+/// ([`FlowTable::next_to_go`]), if it has been idle for the grace time and may go; else the new flow
+/// gets no state and passes through untouched.
 #[derive(Debug)]
 pub struct FlowTable<S> {
     slab: Slab<Flow<S>>,
@@ -52,36 +57,30 @@ impl<S> FlowTable<S> {
         self.slab.get_mut(slot).map(|flow| &mut flow.state)
     }
 
-    /// Adds a flow to at most `flows`. `Err` gives the state back where the table is full of flows
-    /// in use; `Ok` holds the flow that made room.
-    pub fn insert(
-        &mut self,
-        key: FlowKey,
-        state: S,
-        flows: usize,
-        now: Instant,
-    ) -> Result<Option<FlowKey>, S> {
+    /// Adds a flow, in place of what is known of it, to at most `flows`. `Err` gives the state back
+    /// where the table is full: no flow is evicted here, as the scheme may owe something of it.
+    pub fn insert(&mut self, key: FlowKey, state: S, flows: usize, now: Instant) -> Result<(), S> {
         self.remove(key);
-        let evicted = self.make_room(flows, now).map(|(idlest, _)| idlest);
         if self.len() >= flows.min(Slab::<Flow<S>>::MOST) {
             return Err(state);
         }
         self.asked = Some(self.slab.insert(key, Flow { due: None, state }, (), now));
-        Ok(evicted)
+        Ok(())
     }
 
-    /// Takes out the flow that must go before another fits.
-    fn make_room(&mut self, flows: usize, now: Instant) -> Option<(FlowKey, S)> {
-        let idlest = self.next_to_go(flows, now)?;
-        self.remove(idlest).map(|state| (idlest, state))
-    }
-
-    /// The flow that must go before another fits among `flows`: none unless the table is full and
-    /// the idlest is past its grace. For schemes that have something to put in order first; others
-    /// leave it to [`FlowTable::insert`].
-    pub fn next_to_go(&self, flows: usize, now: Instant) -> Option<FlowKey> {
-        let (last_used, idlest) = self.idlest()?;
-        (self.len() >= flows && now.since(last_used) >= self.grace).then_some(idlest)
+    /// The flow that is to go before another fits among `flows`: the idlest that is past its grace
+    /// and `may_go`. None unless the table is full, and none where the few idlest may not go. A flow
+    /// of which something is owed must not ([`crate::Obligation`]).
+    pub fn next_to_go(&self, flows: usize, now: Instant, may_go: impl Fn(&S) -> bool) -> Option<FlowKey> {
+        if self.len() < flows {
+            return None;
+        }
+        let is_past_grace = |slot: &Slot| {
+            self.slab.last_used(*slot).is_some_and(|last_used| now.since(last_used) >= self.grace)
+        };
+        let mut candidates = self.slab.in_order(()).take(CANDIDATES).take_while(is_past_grace);
+        let goes = candidates.find(|slot| self.slab.get(*slot).is_some_and(|flow| may_go(&flow.state)))?;
+        self.slab.key(goes)
     }
 
     /// The flow that has been idle longest and when it was last used, to the second.
@@ -200,22 +199,34 @@ mod tests {
     #[test]
     fn at_the_bound_the_idlest_flow_makes_room_and_a_busy_one_does_not() {
         let mut table = FlowTable::new(Duration::from_secs(10));
-        assert_eq!(table.insert(key(1), 'a', 2, Instant::ZERO), Ok(None));
-        assert_eq!(table.insert(key(2), 'b', 2, Instant::from_secs(1)), Ok(None));
+        assert_eq!(table.insert(key(1), 'a', 2, Instant::ZERO), Ok(()));
+        assert_eq!(table.next_to_go(2, Instant::from_secs(99), |_| true), None, "there is room");
+        assert_eq!(table.insert(key(2), 'b', 2, Instant::from_secs(1)), Ok(()));
         assert_eq!(table.touch(key(1), Instant::from_secs(5)), Some(&mut 'a'));
-        assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(6)), Err('c'));
-        assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(11)), Ok(Some(key(2))));
+        assert_eq!(table.next_to_go(2, Instant::from_secs(10), |_| true), None);
+        assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(99)), Err('c'));
+        assert_eq!(table.next_to_go(2, Instant::from_secs(11), |_| true), Some(key(2)));
+        assert_eq!(table.remove(key(2)), Some('b'));
+        assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(11)), Ok(()));
         assert_eq!((table.len(), table.peek(key(2)), table.peek(key(1))), (2, None, Some(&'a')));
     }
 
     #[test]
-    fn room_is_made_only_where_it_is_needed_and_hands_out_the_state() {
+    fn a_flow_that_may_not_go_makes_no_room_and_few_are_asked() {
         let mut table = FlowTable::new(Duration::from_secs(10));
-        assert_eq!(table.insert(key(1), 'a', 1, Instant::ZERO), Ok(None));
-        assert_eq!(table.idlest(), Some((Instant::ZERO, key(1))));
-        assert_eq!(table.make_room(1, Instant::from_secs(9)), None);
-        assert_eq!(table.make_room(1, Instant::from_secs(10)), Some((key(1), 'a')));
-        assert_eq!((table.make_room(1, Instant::from_secs(99)), table.idlest()), (None, None));
+        for port in 0..100 {
+            assert!(table.insert(key(port), port, 100, Instant::from_secs(u64::from(port))).is_ok());
+        }
+        let now = Instant::from_secs(25);
+        assert_eq!(table.next_to_go(100, now, |port| *port > 2), Some(key(3)));
+        assert_eq!(table.next_to_go(100, now, |port| *port > 15), None, "within its grace");
+        let asked = std::cell::Cell::new(0);
+        let none_goes = |_: &u16| {
+            asked.set(asked.get() + 1);
+            false
+        };
+        assert_eq!(table.next_to_go(100, Instant::from_secs(1000), none_goes), None);
+        assert_eq!(asked.get(), CANDIDATES);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! With every scheme, and with schemes on top of each other: what arrives is what was sent, no
-//! packet is lost from the books, and every transfer ends, in random small networks.
+//! packet is lost from the books, every transfer ends, and what agents owe is delivered, in random
+//! small networks.
 
 mod random;
 
 use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
-use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Stack, Verdict};
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Owed, Side, Stack, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
 use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::catalogue::CATALOGUE;
@@ -131,6 +132,9 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
     }
 }
 
+/// Shorter than any agent's time-out of idle connections.
+const IDLE: Duration = Duration::from_secs(200);
+
 fn run_by_the_laws(mut world: World, which: &str) {
     for step in 1..=60 {
         world.run(Instant::from_millis(step * 500), true);
@@ -149,4 +153,9 @@ fn run_by_the_laws(mut world: World, which: &str) {
         assert_eq!((udp.received + udp.lost, udp.in_transit), (udp.sent, 0), "{which}: {outcome:?}");
     }
     assert!(world.counters().events < 3_000_000, "{which}: {:?}", world.counters());
+    // What was acknowledged has arrived: the agents hear of it before they forget idle connections,
+    // and nothing is lost.
+    world.run(world.now() + IDLE, false);
+    let lost = world.reported().of(&ACKNOWLEDGED_AND_LOST);
+    assert_eq!((world.owed_by_agents(), lost), (Owed::default(), 0), "{which}");
 }

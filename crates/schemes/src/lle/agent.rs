@@ -10,11 +10,12 @@ use lasthop_agent::{
     Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent, LinkSenses, Lookup,
     Obligation, Owed, Report, Side, Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use super::confirming::Promise;
 use super::control::{Control, LocalAck};
-use super::flow::{LleFlow, opens};
+use super::fates::loss;
+use super::flow::{LleFlow, opening, opens};
 use super::mark::Mark;
 use super::receiving::Decision;
 use super::settings::Settings;
@@ -145,18 +146,22 @@ impl Lle {
         self.owed.change(before.obligation, after.obligation);
     }
 
-    /// A connection begins: what is known of one with the same addresses and ports is void. `false`
-    /// if there is no room.
-    pub(super) fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) -> bool {
+    /// A connection begins: what is known of one with the same addresses and ports is void, unless
+    /// it is the same connection and this a copy of its SYN. `false` if there is no room. A
+    /// connection of which something is owed makes none.
+    pub(super) fn begin(&mut self, key: FlowKey, opening: Option<Seq>, cx: &mut Context<'_>) -> bool {
+        if opening.is_some() && self.flows.peek(key).is_some_and(|flow| flow.opening == opening) {
+            return true;
+        }
         self.forget(key, cx);
         let most = cx.budget().flows;
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |flow| flow.obligation().is_free()) {
             self.forget(idlest, cx);
         }
         let wants_control = self.receives() && self.settings.sender_buffer > 0;
         let control = wants_control && !self.is_last_hop(key.destination.0, cx);
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
-        let begun = self.flows.insert(key, LleFlow::new(control), most, cx.now()).is_ok();
+        let begun = self.flows.insert(key, LleFlow::new(opening, control), most, cx.now()).is_ok();
         if !begun {
             cx.report(Report::of(&AT_BOUND).which("connections"));
         }
@@ -169,18 +174,22 @@ impl Lle {
             return true;
         }
         let is_under_way = packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN));
-        if !self.settings.join_unscaled || !is_under_way || !self.begin(key, cx) {
+        if !self.settings.join_unscaled || !is_under_way || !self.begin(key, None, cx) {
             return false;
         }
         self.flows.peek_mut(key).map(|flow| *flow = LleFlow::unscaled()).is_some()
     }
 
-    /// Forgets a flow. What it owes passes: the host has sent it.
+    /// Forgets a flow. The ACK that it owes passes: the host has sent it. What it has acknowledged
+    /// and can deliver no more is reported.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(mut flow) = self.flows.remove(key) else { return };
         let before = Account::of(&flow);
         if let Some(owed) = flow.receiving.take_owed(0) {
             cx.send(Side::Radio, owed);
+        }
+        if let Some(lost) = flow.at_risk() {
+            cx.report(loss(lost));
         }
         self.settle(before, Account::default());
     }
@@ -191,8 +200,8 @@ impl Lle {
             self.forget(key, cx);
             return Verdict::Forward;
         }
-        if opens(packet) {
-            self.begin(key, cx);
+        if let Some(opening) = opening(packet) {
+            self.begin(key, Some(opening), cx);
         }
         if !self.knows(packet, key, cx) {
             Mark::NONE.put(packet);
@@ -204,7 +213,9 @@ impl Lle {
             flow.on_leaving(packet);
             let mut mark = Mark::NONE;
             if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
-                flow.on_syn_from_core(packet);
+                if !flow.is_late_copy(packet) {
+                    flow.on_syn_from_core(packet);
+                }
                 if receives && (flow.receiving.is_offered() || (registered && opens(packet))) {
                     flow.receiving.expect_offer();
                     mark = Mark::ACCEPT;

@@ -240,11 +240,16 @@ impl Confirming {
     }
 
     /// Nothing more can be done for what the receiver does not acknowledge: where that begins, if
-    /// the sender has been told of it.
-    pub(super) fn give_up(&mut self) -> Option<Seq> {
-        let lost = self.told.filter(|told| told.acknowledged.after(told.proven)).map(|told| told.proven);
+    /// the sender has been told of it, and how many octets.
+    pub(super) fn give_up(&mut self) -> Option<(Seq, u64)> {
+        let lost = self.unproven_from().map(|first| (first, u64::from(self.unproven())));
         self.kept.clear();
         lost
+    }
+
+    /// Where that begins what the sender takes for arrived on our word alone.
+    pub(super) fn unproven_from(&self) -> Option<Seq> {
+        self.told.filter(|told| told.acknowledged.after(told.proven)).map(|told| told.proven)
     }
 
     /// Octets that the sender takes for arrived on our word alone.

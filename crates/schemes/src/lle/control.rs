@@ -247,11 +247,14 @@ impl Control {
         self.first_again()
     }
 
+    /// Where that begins what the TCP here takes for arrived and the receiver has not acknowledged.
+    pub(super) fn unproven_from(&self) -> Option<Seq> {
+        let first = self.buffer.first()?.seq;
+        self.told?.after(first).then_some(first)
+    }
+
     /// Octets that the TCP here takes for arrived and the receiver has not acknowledged.
     pub(super) fn unproven(&self) -> u32 {
-        match (self.told, self.buffer.first()) {
-            (Some(told), Some(first)) if told.after(first.seq) => told - first.seq,
-            _ => 0,
-        }
+        self.told.zip(self.unproven_from()).map_or(0, |(told, first)| told - first)
     }
 }

@@ -3,11 +3,16 @@
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Context, Report, Side};
-use lasthop_packet::{FlowKey, Instant, Packet};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq};
 
 use super::agent::Lle;
 use super::confirming::{DUPLICATES, Loss};
 use super::shares::acknowledgment;
+
+/// Says what was acknowledged and is lost: where it begins, and how many octets.
+pub(super) fn loss((seq, octets): (Seq, u64)) -> Report {
+    Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(seq) }
+}
 
 impl Lle {
     /// SUCCESS.
@@ -104,8 +109,8 @@ impl Lle {
         for copy in copies.into_iter().flatten() {
             self.send_again(key, copy, Cause::Timer, cx);
         }
-        if let Some(seq) = lost {
-            cx.report(Report::of(&ACKNOWLEDGED_AND_LOST).at(seq));
+        if let Some(lost) = lost {
+            cx.report(loss(lost));
         }
     }
 }

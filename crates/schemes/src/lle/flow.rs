@@ -14,6 +14,8 @@ use super::settings::Settings;
 /// (RFC 7323, section 2).
 #[derive(Debug)]
 pub(super) struct LleFlow {
+    /// The initial sequence number of the SYN that opened it, if that was seen.
+    pub(super) opening: Option<Seq>,
     pub(super) core_scale: Scale,
     pub(super) radio_scale: Scale,
     /// The agent behind the hop keeps ACKs back for which it has a promise.
@@ -68,8 +70,9 @@ impl Scale {
 }
 
 impl LleFlow {
-    pub(super) fn new(control: Option<Box<Control>>) -> Self {
+    pub(super) fn new(opening: Option<Seq>, control: Option<Box<Control>>) -> Self {
         Self {
+            opening,
             core_scale: Scale::Unknown,
             radio_scale: Scale::Unknown,
             has_peer: false,
@@ -83,7 +86,13 @@ impl LleFlow {
 
     /// One that is met on its way, of hosts that do not scale their windows.
     pub(super) fn unscaled() -> Self {
-        Self { core_scale: Scale::None, radio_scale: Scale::None, ..Self::new(None) }
+        Self { core_scale: Scale::None, radio_scale: Scale::None, ..Self::new(None, None) }
+    }
+
+    /// Whether a segment is a copy of the SYN that opened the connection, and comes after it was
+    /// answered: it says nothing any more.
+    pub(super) fn is_late_copy(&self, packet: &Packet) -> bool {
+        self.opening.is_some() && opening(packet) == self.opening && self.core_shift().is_some()
     }
 
     pub(super) fn on_syn_from_core(&mut self, syn: &Packet) {
@@ -143,6 +152,13 @@ impl LleFlow {
         }
     }
 
+    /// What would be lost with it: where that begins, and how many octets.
+    pub(super) fn at_risk(&self) -> Option<(Seq, u64)> {
+        let first = self.confirming.unproven_from();
+        let first = first.or_else(|| self.control.as_ref().and_then(|control| control.unproven_from()));
+        first.zip(Some(self.obligation().octets())).filter(|(_, octets)| *octets > 0)
+    }
+
     /// Octets that a sender takes for arrived on our word alone.
     pub(super) fn unproven(&self) -> u32 {
         self.confirming.unproven() + self.control.as_ref().map_or(0, |control| control.unproven())
@@ -151,5 +167,11 @@ impl LleFlow {
 
 /// Whether a segment opens a connection.
 pub(super) fn opens(packet: &Packet) -> bool {
-    packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK))
+    opening(packet).is_some()
+}
+
+/// The initial sequence number in a segment that opens a connection.
+pub(super) fn opening(packet: &Packet) -> Option<Seq> {
+    let opens = |flags: TcpFlags| flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
+    packet.tcp().filter(|tcp| opens(tcp.flags)).map(|tcp| tcp.seq)
 }

@@ -15,6 +15,7 @@ mod world;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{
     Agent, Budget, Context, Fate, FlowState, ImportError, LinkEvent, Outbox, Owed, Report, Side, Verdict,
     Whose,
@@ -220,6 +221,11 @@ fn syn_ack() -> Packet {
     let mut tcp = Tcp { seq: Seq(UP - 1), ack: Seq(FIRST), flags, window: 4 * WINDOW, ..Tcp::default() };
     tcp.options.window_scale = Some(SHIFT);
     up(tcp, 0)
+}
+
+/// What is reported if so many octets from the server's first on were acknowledged and are lost.
+fn lost(octets: u64) -> Report {
+    Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST)) }
 }
 
 fn marked(mut packet: Packet, mark: Mark) -> Packet {

@@ -2,7 +2,7 @@
 //! in the receiver's name, what is kept for that, and what is owed to the other end.
 
 use lasthop_agent::{Agent as _, Context, FlowState, ImportError, Room, Whose};
-use lasthop_packet::FlowKey;
+use lasthop_packet::{FlowKey, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Lle;
@@ -17,11 +17,12 @@ use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What is exported of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedFlow {
+    opening: Option<Seq>,
     core_scale: Scale,
     radio_scale: Scale,
     has_peer: bool,
@@ -40,6 +41,7 @@ impl Lle {
     fn export_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
         let flow = self.flows.peek(key)?;
         let saved = SavedFlow {
+            opening: flow.opening,
             core_scale: flow.core_scale,
             radio_scale: flow.radio_scale,
             has_peer: flow.has_peer,
@@ -71,7 +73,7 @@ impl Lle {
         if flow.control.as_ref().is_some_and(|control| !control.fits()) {
             return Err(ImportError::NoRoom("sender-buffer"));
         }
-        if !self.begin(key, cx) {
+        if !self.begin(key, None, cx) {
             return Err(ImportError::NoRoom("connections"));
         }
         self.replace(key, flow, cx.budget());
@@ -92,6 +94,7 @@ impl SavedFlow {
         let control =
             self.control.map(|control| control.restore(sender_buffer, restoring, now)).transpose()?;
         Ok(LleFlow {
+            opening: self.opening,
             core_scale: self.core_scale.bounded(),
             radio_scale: self.radio_scale.bounded(),
             has_peer: self.has_peer,

@@ -12,7 +12,7 @@ impl Snoop {
     /// Makes a flow; `false` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
         let most = cx.budget().flows;
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now()) {
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
         let admitted = self.flows.insert(key, SnoopFlow::new(&self.settings, seq), most, cx.now()).is_ok();

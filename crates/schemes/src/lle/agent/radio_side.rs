@@ -8,7 +8,7 @@ use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 use super::Lle;
 use crate::lle::confirming::{Hearing, Manner};
 use crate::lle::control;
-use crate::lle::flow::{LleFlow, opens};
+use crate::lle::flow::{LleFlow, opening};
 use crate::lle::mark::Mark;
 use crate::lle::receiving::is_plain;
 use crate::lle::shares::{on_wire_in_full, restate};
@@ -35,14 +35,17 @@ impl Lle {
             // Whoever is at the other end now has no agent.
             self.note_neighbour(false, cx);
         }
-        if opens(packet) {
-            self.begin(key, cx);
+        if let Some(opening) = opening(packet) {
+            self.begin(key, Some(opening), cx);
         }
         if !self.knows(packet, key, cx) {
             return Verdict::Forward;
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
         let hearing = self.with(key, cx.budget(), |flow, settings, shares| {
+            if flow.is_late_copy(packet) {
+                return Heard::Hop(Hearing::Pass);
+            }
             if is_syn {
                 flow.on_syn_from_radio(packet);
             }

@@ -132,3 +132,12 @@ fn an_ack_in_data_from_the_other_end_never_goes_back() {
     let passed = bench.radio(&mixed).passed.expect("data passes");
     assert_eq!(passed.tcp().map(|tcp| tcp.ack), Some(Seq(UP + 2 * SEGMENT)));
 }
+
+#[test]
+fn what_the_hop_took_over_and_is_forgotten_with_the_connection_is_reported() {
+    let mut bench = sender(10_000);
+    (0..2).for_each(|n| drop(bench.through(&segment(n))));
+    let reports = bench.core(&segment(2).flags(TcpFlags::RST)).reports;
+    let lost = Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(UP));
+    assert_eq!(reports, [Report { amount: u64::from(2 * SEGMENT), ..lost }]);
+}

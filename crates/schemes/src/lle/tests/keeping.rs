@@ -3,7 +3,7 @@
 use crate::settings::Presets as _;
 use std::time::Duration;
 
-use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
+use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::segment_cache::Cached;
 
 use super::*;
@@ -99,7 +99,7 @@ fn what_cannot_be_repaired_is_reported() {
         reports.extend(bench.wait(1000).timer().reports);
     }
     assert_eq!(reports.len(), 3);
-    assert_eq!(reports[2], Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST)));
+    assert_eq!(reports[2], lost(100));
     assert_eq!(bench.core(&data(FIRST + 100, 100)).mark(), Mark::OFFER, "and nothing more is promised");
 }
 
@@ -108,7 +108,7 @@ fn as_published_it_is_lost_and_reported_once() {
     let mut bench = Bench::at_access_point(Settings::published());
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
     let complaint = accepting(ack(FIRST).sack(FIRST + 100, FIRST + 200));
-    let lost = Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST));
+    let lost = lost(1);
     assert!(bench.radio(&complaint).reports.is_empty(), "it may be under way");
     bench.wait(400);
     assert_eq!(bench.radio(&complaint).reports, [lost]);
@@ -144,4 +144,110 @@ fn a_shorter_repetition_does_not_replace_what_is_kept() {
     bench.sent(&data(FIRST, 100));
     bench.delivered(&sent);
     assert_eq!(bench.wait(400).timer().radio, [asking(&sent)]);
+}
+
+/// An access point that owes the phone a hundred octets.
+fn owing() -> Bench {
+    let mut bench = Bench::at_access_point(Settings::default());
+    assert_eq!(bench.through(&data(FIRST, 100)).acks(), [FIRST + 100]);
+    assert_eq!(bench.lle.owed(), Owed { connections: 1, octets: 100 });
+    bench
+}
+
+/// A connection to another port of the phone's.
+fn other(packet: Packet) -> Packet {
+    packet.but(|tcp| tcp.destination_port = 4001)
+}
+
+#[test]
+fn a_connection_of_which_something_is_owed_makes_no_room_for_another() {
+    let mut bench = owing();
+    bench.budget.flows = 1;
+    bench.wait(120_000);
+    let step = bench.core(&other(syn()));
+    assert_eq!((step.mark(), step.reports), (Mark::NONE, vec![Report::of(&AT_BOUND).which("connections")]));
+    assert_eq!(bench.lle.owed().octets, 100);
+    bench.radio(&accepting(ack(FIRST + 100)));
+    let step = bench.wait(11_000).core(&other(syn()));
+    assert_eq!((step.mark(), step.reports), (Mark::OFFER, vec![]), "nothing is owed any more");
+}
+
+#[test]
+fn the_idlest_connection_that_owes_nothing_makes_room() {
+    let mut bench = owing();
+    bench.budget.flows = 2;
+    bench.wait(1_000).core(&other(syn()));
+    let third = syn().but(|tcp| tcp.destination_port = 4002);
+    let step = bench.wait(11_000).core(&third);
+    assert_eq!((step.mark(), step.reports), (Mark::OFFER, vec![]));
+    assert_eq!((bench.lle.owed().octets, bench.lle.flows.len()), (100, 2));
+}
+
+#[test]
+fn a_late_copy_of_the_syn_begins_nothing_new() {
+    for moves in [false, true] {
+        let mut bench = owing();
+        if moves {
+            let state = bench.export();
+            assert_eq!(bench.import(Lle::new(Settings::default(), Role::Edge), &state), Ok(()));
+        }
+        // Of a host that tries without options at last.
+        let step = bench.core(&syn().but(|tcp| tcp.options.window_scale = None));
+        assert_eq!((step.mark(), step.reports), (Mark::OFFER, vec![]));
+        assert_eq!(bench.lle.owed().octets, 100);
+        let step = bench.through(&data(FIRST + 100, 100));
+        let window = (4 * u32::from(WINDOW) - 200) >> SHIFT;
+        let tcp = step.only_ack();
+        assert_eq!((tcp.ack.0, u32::from(tcp.window)), (FIRST + 200, window), "scaled as before");
+        assert_eq!(bench.wait(400).timer().radio.len(), 1, "it is still kept");
+    }
+}
+
+#[test]
+fn a_late_copy_of_the_phones_syn_begins_nothing_new() {
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
+    let opening = accepting(syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0))));
+    bench.radio(&opening);
+    let answer = syn().flags(TcpFlags::ACK).but(|tcp| tcp.ack = Seq(UP));
+    bench.through(&answer);
+    bench.radio(&accepting(ack(FIRST)));
+    assert_eq!(bench.through(&data(FIRST, 100)).acks(), [FIRST + 100]);
+    let step = bench.radio(&marked(opening, Mark::NONE));
+    assert!(step.passed.is_some() && step.reports.is_empty());
+    assert_eq!(bench.lle.owed().octets, 100);
+    assert_eq!(bench.through(&data(FIRST + 100, 100)).acks(), [FIRST + 200], "the promise stands");
+}
+
+#[test]
+fn what_is_forgotten_with_octets_at_risk_is_reported() {
+    let ends: [fn(&mut Bench) -> Step; 5] = [
+        |bench| bench.core(&syn().but(|tcp| tcp.seq = Seq(77))),
+        |bench| bench.radio(&syn_ack().but(|tcp| (tcp.flags, tcp.seq) = (TcpFlags::SYN, Seq(77)))),
+        |bench| bench.core(&data(FIRST, 0).flags(TcpFlags::RST)),
+        |bench| bench.radio(&ack(0).flags(TcpFlags::RST)),
+        |bench| bench.call(|lle, cx| lle.release(data(0, 0).flow_key().expect("TCP"), cx)).1,
+    ];
+    for end in ends {
+        let mut bench = owing();
+        assert_eq!(end(&mut bench).reports, [lost(100)]);
+        assert_eq!(bench.lle.owed(), Owed::default());
+        assert!(bench.radio(&ack(0).flags(TcpFlags::RST)).reports.is_empty(), "once");
+    }
+}
+
+#[test]
+fn an_idle_connection_with_octets_at_risk_is_reported_as_it_is_forgotten() {
+    let mut bench = owing();
+    let step = bench.wait(301_000).timer();
+    assert_eq!((step.reports.last(), bench.lle.owed()), (Some(&lost(100)), Owed::default()));
+    assert!(bench.wait(400_000).timer().reports.is_empty());
+}
+
+#[test]
+fn what_was_given_up_is_not_lost_once_more() {
+    let settings = Settings { repairs: 0, ..Settings::default() };
+    let mut bench = Bench::at_access_point(settings);
+    bench.through(&data(FIRST, 100));
+    assert_eq!(bench.wait(400).timer().reports, [lost(100)]);
+    assert!(bench.wait(301_000).timer().reports.is_empty());
 }

@@ -96,6 +96,7 @@ fn a_table_that_is_full_of_flows_in_use_leaves_new_ones_alone() {
     let step = bench.core(&other(syn()));
     assert_eq!((step.mark(), step.reports.len()), (Mark::NONE, 1));
     assert_eq!(bench.through(&data(FIRST, 100)).acks(), [FIRST + 100]);
+    bench.radio(&evidence(FIRST + 100));
     bench.wait(11_000);
     assert_eq!(bench.core(&other(syn())).mark(), Mark::OFFER);
 }
