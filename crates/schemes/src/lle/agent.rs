@@ -12,9 +12,8 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
-use super::confirming::Promise;
+use super::confirming::{Promise, loss};
 use super::control::{Control, LocalAck};
-use super::fates::loss;
 use super::flow::{LleFlow, opening, opens};
 use super::mark::Mark;
 use super::receiving::Decision;

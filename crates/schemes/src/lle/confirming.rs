@@ -4,7 +4,8 @@
 mod hearing;
 mod saved;
 
-use lasthop_agent::{Room, SegmentCache};
+use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
+use lasthop_agent::{Report, Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
@@ -314,4 +315,9 @@ pub(super) enum Loss {
     Asked,
     /// It goes once more, from here.
     Repaired(Box<Packet>),
+}
+
+/// Says what was acknowledged and is lost: where it begins, and how many octets.
+pub(super) fn loss((seq, octets): (Seq, u64)) -> Report {
+    Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(seq) }
 }

@@ -1,18 +1,13 @@
 //! What the link layer says, and what time does.
 
-use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
+use lasthop_agent::counter::ACKS_GENERATED;
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Context, Report, Side};
-use lasthop_packet::{FlowKey, Instant, Packet, Seq};
+use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::agent::Lle;
-use super::confirming::{DUPLICATES, Loss};
+use super::confirming::{DUPLICATES, Loss, loss};
 use super::shares::acknowledgment;
-
-/// Says what was acknowledged and is lost: where it begins, and how many octets.
-pub(super) fn loss((seq, octets): (Seq, u64)) -> Report {
-    Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(seq) }
-}
 
 impl Lle {
     /// SUCCESS.
