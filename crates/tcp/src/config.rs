@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::congestion::Congestion;
+use crate::congestion::{Congestion, SlowStart};
 use crate::recovery::Recovery;
 
 /// Settings of one endpoint.
@@ -20,6 +20,8 @@ pub struct Config {
     pub sack: bool,
     /// How cwnd grows and shrinks.
     pub congestion: Congestion,
+    /// How the first slow start ends.
+    pub slow_start: SlowStart,
     /// What is lost, and what goes again.
     pub recovery: Recovery,
     /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042).
@@ -47,6 +49,7 @@ impl Default for Config {
             timestamps: false,
             sack: false,
             congestion: Congestion::Reno,
+            slow_start: SlowStart::Standard,
             recovery: Recovery::Reno,
             limited_transmit: false,
             initial_window: 1,

@@ -3,6 +3,7 @@
 mod abc;
 mod control;
 mod cubic;
+mod hystart;
 mod reno;
 mod vegas;
 mod westwood;
@@ -10,6 +11,7 @@ mod westwood;
 pub use abc::RenoAbc;
 pub use control::{AckSample, CongestionControl, Reduction, SentSegment};
 pub use cubic::Cubic;
+pub use hystart::HystartPlusPlus;
 pub use reno::Reno;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
@@ -42,6 +44,29 @@ impl Congestion {
             Self::Vegas => Box::new(Vegas::default()),
             Self::Westwood => Box::new(Westwood::default()),
             Self::Cubic => Box::new(Cubic::default()),
+        }
+    }
+}
+
+/// How the first slow start ends, if no loss ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlowStart {
+    /// At ssthresh.
+    #[default]
+    Standard,
+    /// [`HystartPlusPlus`]: when round-trip times grow.
+    HystartPlusPlus,
+}
+
+impl SlowStart {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Standard, Self::HystartPlusPlus];
+
+    /// This slow start in front of a congestion control.
+    pub fn before(self, control: Box<dyn CongestionControl>) -> Box<dyn CongestionControl> {
+        match self {
+            Self::Standard => control,
+            Self::HystartPlusPlus => Box::new(HystartPlusPlus::new(control)),
         }
     }
 }

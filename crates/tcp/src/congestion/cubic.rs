@@ -3,8 +3,8 @@
 //! Windows are counted in segments, as the RFC does; what of a segment is not yet a whole octet is
 //! carried over.
 //!
-//! Left out: `HyStart++` (slow start ends with ssthresh or a loss) and the response to ECN. What
-//! the RFC leaves open, and what we chose:
+//! Left out: the response to ECN; `HyStart++` is [`super::HystartPlusPlus`]. What the RFC leaves
+//! open, and what we chose:
 //! - Slow start counts ACKs, one segment each (RFC 5681, section 3.1, allows at most that).
 //! - The window only grows while it is in use, and the time in which it is not does not count
 //!   (section 5.8).

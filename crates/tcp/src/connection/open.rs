@@ -85,7 +85,7 @@ impl Connection {
             duplicate_acks: 0,
             window_told_at: Seq(0),
             unanswered: 0,
-            congestion: config.congestion.begin(),
+            congestion: config.slow_start.before(config.congestion.begin()),
             recovery: config.recovery.begin(false),
             is_recovering: false,
             sender_extension: None,
