@@ -27,7 +27,7 @@ pub mod rtt;
 pub mod send_buffer;
 
 pub use config::{AckPolicy, Config, RtoConfig};
-pub use congestion::{Congestion, CongestionControl};
+pub use congestion::{Congestion, CongestionControl, SlowStart};
 pub use connection::{Connection, State, Stats};
 pub use extension::{
     DuplicateAckResponse, IcmpNotice, OutgoingAck, ReceiverControl, ReceiverExtension, SenderControl,

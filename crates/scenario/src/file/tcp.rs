@@ -9,7 +9,7 @@ use lasthop_tcp::{AckPolicy, Recovery, RtoConfig};
 use super::error::ScenarioError;
 use super::quantity::{Octets, Text, Window};
 use super::reader::{Key, Reader};
-use table::{Acks, CongestionName, RecoveryName};
+use table::{Acks, CongestionName, RecoveryName, SlowStartName};
 
 pub(super) use table::TcpTable;
 
@@ -49,6 +49,7 @@ impl Layers<'_> {
         let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
         let congestion =
             self.get(|tcp| tcp.congestion).map_or(default.congestion, CongestionName::congestion);
+        let slow_start = self.get(|tcp| tcp.slow_start).map_or(default.slow_start, SlowStartName::slow_start);
         let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, RecoveryName::recovery);
         let goes_by_reports = recovery == Recovery::Sack;
         let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
@@ -61,6 +62,7 @@ impl Layers<'_> {
             timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
             sack,
             congestion,
+            slow_start,
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
             initial_window,

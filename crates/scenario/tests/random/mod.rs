@@ -11,7 +11,7 @@ use lasthop_sim::{
     Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
     Sojourn, StateSource, WiredConfig, WirelessConfig,
 };
-use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, SlowStart};
 
 /// Fixed hosts, a base station and mobile hosts; data in both directions.
 pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
@@ -142,6 +142,7 @@ fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
         congestion: Congestion::ALL[rng.below(5) as usize],
         recovery: Recovery::ALL[rng.below(4) as usize],
         limited_transmit: rng.below(2) == 0,
+        slow_start: SlowStart::ALL[rng.below(2) as usize],
         ack_policy: [
             AckPolicy::EverySegment,
             AckPolicy::Delayed(Duration::from_millis(200)),

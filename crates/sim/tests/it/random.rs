@@ -11,7 +11,7 @@ use lasthop_sim::{
     MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueLimit, Sojourn, StateSource, TcpConfig,
     TransportConfig, WirelessConfig, World,
 };
-use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, RtoConfig};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, RtoConfig, SlowStart};
 use proptest::prelude::*;
 
 use crate::agents::Mangler;
@@ -161,6 +161,7 @@ fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
         congestion: Congestion::ALL[rng.below(5) as usize],
         recovery: Recovery::ALL[rng.below(4) as usize],
         limited_transmit: rng.below(2) == 0,
+        slow_start: SlowStart::ALL[rng.below(2) as usize],
         rto: RtoConfig { minimum: Duration::from_millis(200 + rng.below(800)), ..RtoConfig::default() },
         ..Config::default()
     };

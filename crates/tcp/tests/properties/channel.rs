@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, TcpFlags};
-use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, RtoConfig, State};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, RtoConfig, SlowStart, State};
 use proptest::prelude::*;
 
 /// What the channel does to a packet.
@@ -38,13 +38,18 @@ fn config() -> impl Strategy<Value = Config> {
         Just(AckPolicy::DynDelAck(Duration::from_millis(100))),
     ];
     let granularity = prop_oneof![Just(0u64), Just(1), Just(10), Just(500)];
-    let flavour =
-        (prop::sample::select(&Congestion::ALL[..]), prop::sample::select(&Recovery::ALL[..]), any::<bool>());
+    let flavour = (
+        prop::sample::select(&Congestion::ALL[..]),
+        prop::sample::select(&Recovery::ALL[..]),
+        any::<bool>(),
+        prop::sample::select(&SlowStart::ALL[..]),
+    );
     (1u32..2000, window, any::<(bool, bool)>(), 1u32..12, ack_policy, granularity, flavour).prop_map(
         |(mss, window, (timestamps, sack), initial_window, ack_policy, granularity, flavour)| Config {
             congestion: flavour.0,
             recovery: flavour.1,
             limited_transmit: flavour.2,
+            slow_start: flavour.3,
             mss: mss.max(88),
             window,
             timestamps,

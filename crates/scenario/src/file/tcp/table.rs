@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_tcp::{Congestion, Recovery};
+use lasthop_tcp::{Congestion, Recovery, SlowStart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -44,6 +44,8 @@ pub(in crate::file) struct TcpTable {
     pub(super) max_timeouts: Option<u32>,
     /// Congestion control: how the congestion window grows and shrinks; default "reno".
     pub(super) congestion: Option<CongestionName>,
+    /// How the first slow start ends where no loss ends it; default "standard".
+    pub(super) slow_start: Option<SlowStartName>,
     /// Loss recovery: what is lost, and what is sent again; default "reno".
     pub(super) recovery: Option<RecoveryName>,
     /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
@@ -68,6 +70,7 @@ impl TcpTable {
             clock_granularity: self.clock_granularity.or(below.clock_granularity),
             max_timeouts: self.max_timeouts.or(below.max_timeouts),
             congestion: self.congestion.or(below.congestion),
+            slow_start: self.slow_start.or(below.slow_start),
             recovery: self.recovery.or(below.recovery),
             limited_transmit: self.limited_transmit.or(below.limited_transmit),
         }
@@ -109,8 +112,29 @@ pub(super) enum CongestionName {
     /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al.
     /// 2001).
     Westwood,
-    /// A cubic function of the time since the last loss (RFC 9438, without hybrid slow start).
+    /// A cubic function of the time since the last loss (RFC 9438); with `slow-start =
+    /// "hystart++"` as the RFC recommends it.
     Cubic,
+}
+
+/// How the first slow start ends.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SlowStartName {
+    /// At `initial-ssthresh`.
+    Standard,
+    /// When round-trip times grow (RFC 9406); at `initial-ssthresh` at the latest.
+    #[serde(rename = "hystart++")]
+    HystartPlusPlus,
+}
+
+impl SlowStartName {
+    pub(super) const fn slow_start(self) -> SlowStart {
+        match self {
+            Self::Standard => SlowStart::Standard,
+            Self::HystartPlusPlus => SlowStart::HystartPlusPlus,
+        }
+    }
 }
 
 impl CongestionName {

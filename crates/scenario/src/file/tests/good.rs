@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::{Capacity, Feedback, Opening, QueueLimit};
-use lasthop_tcp::{AckPolicy, Congestion, Recovery};
+use lasthop_tcp::{AckPolicy, Congestion, Recovery, SlowStart};
 
 use super::{GOOD, read};
 use crate::model::{Link, Measure};
@@ -105,6 +105,9 @@ fn every_flavour_of_tcp_has_a_name() {
         let (sender, receiver) = tcp(&format!("recovery = \"{name}\""));
         assert_eq!((sender.recovery, sender.sack), (recovery, name == "sack"));
         assert_eq!(receiver.sack, sender.sack, "a receiver reports where the sender goes by it");
+    }
+    for (name, slow_start) in ["standard", "hystart++"].into_iter().zip(SlowStart::ALL) {
+        assert_eq!(tcp(&format!("slow-start = \"{name}\"")).0.slow_start, slow_start);
     }
     let dynamic = |millis| AckPolicy::DynDelAck(Duration::from_millis(millis));
     assert_eq!(tcp("acks = \"dyndelack\"").1.ack_policy, dynamic(100));
