@@ -13,6 +13,7 @@ mod radio;
 mod random;
 mod reconfigure;
 mod seats;
+mod slow_start;
 mod support;
 mod traffic;
 mod wlan;

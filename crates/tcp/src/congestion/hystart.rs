@@ -4,7 +4,11 @@
 //! It stands in front of any congestion control, and takes the window over for the first slow start
 //! alone (section 4.3). Until the control has the window, it hears of ACKs as of those that nothing
 //! grows with.
+//!
+//! It takes a round-trip time with each ACK, as eight are needed in a round; a connection measures
+//! one in a round ([`crate::rtt`]).
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
@@ -28,6 +32,9 @@ pub struct HystartPlusPlus {
     round: Option<Round>,
     /// The least round-trip time of the round before.
     last_round: Option<Duration>,
+    /// Segments that are outstanding and were sent once: where each ends, and when it left. Empty
+    /// once slow start is over.
+    sent: VecDeque<(Seq, Instant)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +69,22 @@ impl Round {
 impl HystartPlusPlus {
     /// In front of this control, which is at its beginning.
     pub const fn new(control: Box<dyn CongestionControl>) -> Self {
-        Self { control, phase: Phase::SlowStart, round: None, last_round: None }
+        Self { control, phase: Phase::SlowStart, round: None, last_round: None, sent: VecDeque::new() }
+    }
+
+    /// The round-trip time of the last segment that is acknowledged now.
+    fn measure(&mut self, now: Instant, flight: &Flight) -> Option<Duration> {
+        let mut rtt = None;
+        while let Some((_, at)) = self.sent.pop_front_if(|(end, _)| !flight.una.before(*end)) {
+            rtt = Some(now.since(at));
+        }
+        rtt
+    }
+
+    /// The window is the control's from now on.
+    fn end(&mut self) {
+        self.phase = Phase::Over;
+        self.sent = VecDeque::new();
     }
 
     /// An ACK of new data in slow start, or in conservative slow start.
@@ -73,7 +95,7 @@ impl HystartPlusPlus {
             Phase::Conservative { .. } => flight.open(growth / CSS_GROWTH_DIVISOR),
             Phase::SlowStart | Phase::Over => flight.open(growth),
         }
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = self.measure(ack.now, flight) {
             round.min_rtt = Some(round.min_rtt.map_or(rtt, |least| least.min(rtt)));
             round.samples += 1;
         }
@@ -106,7 +128,7 @@ impl HystartPlusPlus {
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             if *rounds == CSS_ROUNDS {
                 flight.ssthresh = flight.cwnd;
-                self.phase = Phase::Over;
+                self.end();
             } else {
                 *rounds += 1;
             }
@@ -116,12 +138,19 @@ impl HystartPlusPlus {
 
 impl CongestionControl for HystartPlusPlus {
     fn on_sent(&mut self, segment: &SentSegment) {
+        match self.phase {
+            Phase::Over => {}
+            //= RFC 6298, section 3: Karn's algorithm: no sample from a segment that was sent again. What it overtook was delayed by
+            //= the loss.
+            _ if segment.is_retransmission => self.sent.clear(),
+            _ => self.sent.push_back((segment.end, segment.now)),
+        }
         self.control.on_sent(segment);
     }
 
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
         if flight.cwnd >= flight.ssthresh {
-            self.phase = Phase::Over;
+            self.end();
         }
         if self.phase == Phase::Over {
             self.control.on_ack(ack, flight);
@@ -140,12 +169,12 @@ impl CongestionControl for HystartPlusPlus {
     }
 
     fn on_loss(&mut self, flight: &Flight) -> Reduction {
-        self.phase = Phase::Over;
+        self.end();
         self.control.on_loss(flight)
     }
 
     fn on_timeout(&mut self, flight: &mut Flight) {
-        self.phase = Phase::Over;
+        self.end();
         self.control.on_timeout(flight);
     }
 }
