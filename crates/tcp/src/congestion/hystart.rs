@@ -75,8 +75,9 @@ impl HystartPlusPlus {
     /// The round-trip time of the last segment that is acknowledged now.
     fn measure(&mut self, now: Instant, flight: &Flight) -> Option<Duration> {
         let mut rtt = None;
-        while let Some((_, at)) = self.sent.pop_front_if(|(end, _)| !flight.una.before(*end)) {
-            rtt = Some(now.since(at));
+        while let Some((_, at)) = self.sent.front().filter(|(end, _)| !flight.una.before(*end)) {
+            rtt = Some(now.since(*at));
+            self.sent.pop_front();
         }
         rtt
     }
