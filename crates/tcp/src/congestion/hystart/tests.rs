@@ -95,7 +95,7 @@ fn after_five_conservative_rounds_slow_start_is_over_and_the_control_has_the_win
     let mut run = Run::new();
     run.round(50);
     for round in 1..=5 {
-        assert_eq!(run.control.phase == Phase::Over, false, "round {round}");
+        assert_ne!(run.control.phase, Phase::Over, "round {round}");
         run.round(80);
     }
     assert_eq!(run.control.phase, Phase::Over);
@@ -132,7 +132,7 @@ fn fewer_than_eight_samples_decide_nothing() {
 #[test]
 fn an_ack_of_many_segments_opens_the_window_by_eight_at_most() {
     let mut run = Run::new();
-    run.flight.una = run.flight.una + 10 * MSS;
+    run.flight.una += 10 * MSS;
     let ack = AckSample { now: run.now, acked: 10 * MSS, outstanding: 10 * MSS, rtt: None, srtt: None };
     run.control.on_ack(&ack, &mut run.flight);
     assert_eq!(run.window(), 18);
