@@ -8,8 +8,8 @@ use lasthop_packet::quote::error_about;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Timestamps};
 use lasthop_tcp::{
     AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, IcmpNotice, OutgoingAck,
-    ReceiverControl, ReceiverExtension, Recovery, RtoConfig, SenderControl, SenderExtension, State,
-    TimeoutResponse,
+    ReceiverControl, ReceiverExtension, Recovery, RtoConfig, SenderControl, SenderExtension, SlowStart,
+    State, TimeoutResponse,
 };
 
 use crate::octets::Octets;
@@ -328,6 +328,7 @@ fn config(octets: &mut Octets<'_>) -> Config {
         ]),
         rto: octets.pick(&[RtoConfig::default(), coarse]),
         max_timeouts: octets.pick(&[15, 4]),
+        slow_start: octets.pick(&SlowStart::ALL),
         ..Config::default()
     }
 }
