@@ -152,7 +152,7 @@ impl Lle {
         if opening.is_some() && self.flows.peek(key).is_some_and(|flow| flow.opening == opening) {
             return true;
         }
-        self.forget(key, cx);
+        self.abandon(key, cx);
         let most = cx.budget().flows;
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |flow| flow.obligation().is_free()) {
             self.forget(idlest, cx);
@@ -179,16 +179,22 @@ impl Lle {
         self.flows.peek_mut(key).map(|flow| *flow = LleFlow::unscaled()).is_some()
     }
 
-    /// Forgets a flow. The ACK that it owes passes: the host has sent it. What it has acknowledged
-    /// and can deliver no more is reported.
+    /// Forgets a flow of its own accord: what it has acknowledged and can deliver no more is
+    /// reported.
+    fn abandon(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if let Some(lost) = self.flows.peek(key).and_then(LleFlow::at_risk) {
+            cx.report(loss(lost));
+        }
+        self.forget(key, cx);
+    }
+
+    /// Forgets a flow. The ACK that it owes passes: the host has sent it. A reset tells both ends
+    /// that data may be missing, and a world that asks for it counts what is owed itself.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(mut flow) = self.flows.remove(key) else { return };
         let before = Account::of(&flow);
         if let Some(owed) = flow.receiving.take_owed(0) {
             cx.send(Side::Radio, owed);
-        }
-        if let Some(lost) = flow.at_risk() {
-            cx.report(loss(lost));
         }
         self.settle(before, Account::default());
     }
@@ -323,7 +329,7 @@ impl Agent for Lle {
             self.on_timer(key, cx);
         }
         while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
-            self.forget(key, cx);
+            self.abandon(key, cx);
         }
     }
 

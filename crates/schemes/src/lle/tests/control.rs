@@ -134,10 +134,10 @@ fn an_ack_in_data_from_the_other_end_never_goes_back() {
 }
 
 #[test]
-fn what_the_hop_took_over_and_is_forgotten_with_the_connection_is_reported() {
+fn what_the_hop_took_over_and_is_forgotten_with_an_idle_connection_is_reported() {
     let mut bench = sender(10_000);
     (0..2).for_each(|n| drop(bench.through(&segment(n))));
-    let reports = bench.core(&segment(2).flags(TcpFlags::RST)).reports;
+    let reports = bench.wait(301_000).timer().reports;
     let lost = Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(UP));
-    assert_eq!(reports, [Report { amount: u64::from(2 * SEGMENT), ..lost }]);
+    assert_eq!(reports.last(), Some(&Report { amount: u64::from(2 * SEGMENT), ..lost }));
 }
