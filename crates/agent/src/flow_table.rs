@@ -8,8 +8,8 @@ use lasthop_packet::{FlowKey, Instant};
 use crate::slab::{Slab, Slot};
 use crate::timer_heap::TimerHeap;
 
-/// Of so many of the idlest flows it is asked whether one may make room: a full table costs a new
-/// flow no more than that.
+/// How many of the idlest flows are asked, at most, whether they may make room: this bounds what a
+/// new flow costs in a full table.
 const CANDIDATES: usize = 16;
 
 /// State `S` and a timer for each flow, as many flows as the world's budget allows

@@ -8,7 +8,7 @@ use lasthop_packet::Instant;
 use crate::slab::Slot;
 
 /// The order of timers that lie elsewhere, each in a slot: their owner says which still
-/// count. To set a timer anew, or to clear it, touches no other. Memory is proportional to the
+/// count. Setting a timer again or clearing it touches no other. Memory is proportional to the
 /// number of timers that run.
 #[derive(Debug, Default)]
 pub(crate) struct TimerHeap {

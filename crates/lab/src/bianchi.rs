@@ -58,7 +58,7 @@ pub enum Freezing {
 }
 
 impl Saturation {
-    /// For a cell in which everybody hears everybody, packets of so many octets.
+    /// For a cell in which all stations hear each other, and packets of `octets`.
     pub fn of(config: &WlanConfig, stations: u32, octets: u32) -> Self {
         let (phy, mac) = (&config.phy, &config.mac);
         let mpdu = octets + mac.overhead.octets();
@@ -169,8 +169,8 @@ impl Saturation {
     }
 }
 
-/// The simulator's saturation throughput in bits a second: `stations` that send packets of so many
-/// octets to one that only receives.
+/// The simulator's saturation throughput in bits a second: `stations` send packets of `octets` to
+/// one that only receives.
 pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, seed: u64) -> f64 {
     let mut wlan = Wlan::new(config.clone(), seed);
     let sink = wlan.add_station(&StationConfig::default());

@@ -38,7 +38,7 @@ impl Names {
 }
 
 /// One measure and its file. Rows are in order of time, except that a channel's changes are found
-/// when somebody looks.
+/// when the channel is next used.
 struct Series {
     measure: Measure,
     names: Names,

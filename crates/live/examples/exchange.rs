@@ -199,8 +199,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (flows, burst, rate): (usize, u32, u64) = (flows.parse()?, burst.parse()?, rate.parse()?);
     let mut octets = vec![0; HEADERS + SEGMENT as usize];
-    // To and from nobody in particular: the script gives both devices one address, and both
-    // neighbours another.
+    // The addresses are fixed: the script gives both devices one address, and both neighbours
+    // another.
     octets[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
     octets[14..26].copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0]);
     octets[46..50].copy_from_slice(&[0x80, 0, 0x10, 0]);

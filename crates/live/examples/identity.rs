@@ -1,5 +1,5 @@
 //! A gateway that changes nothing, for measuring what a backend costs: `identity tc|tun|edit CORE
-//! RADIO`; `edit` is `tc` with every packet parsed and written anew; only `tun` cares for CORE.
+//! RADIO`; `edit` is `tc` with every packet parsed and emitted again; only `tun` uses CORE.
 #![allow(clippy::print_stderr, reason = "it is run by hand")]
 
 use std::error::Error;

@@ -3,7 +3,6 @@
 
 use lasthop_packet::{Instant, Packet};
 
-use crate::id::NodeId;
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::{ParcelKey, Parcels};
 use crate::schedule::Schedule;
@@ -50,11 +49,5 @@ impl Transit {
         if self.telemetry.wants(kind) {
             self.telemetry.emit(self.now, &event(self.parcels[key].packet()));
         }
-    }
-
-    /// Where a parcel goes.
-    #[inline]
-    pub(crate) fn destination(&self, key: ParcelKey) -> NodeId {
-        self.parcels[key].destination
     }
 }

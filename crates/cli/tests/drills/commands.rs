@@ -1,5 +1,5 @@
-//! `lasthop try` and `lasthop emulate` that are interrupted, killed, or started by somebody who may
-//! not.
+//! `lasthop try` and `lasthop emulate` when they are interrupted, killed, or started without the
+//! rights that they need.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

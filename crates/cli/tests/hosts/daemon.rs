@@ -73,8 +73,8 @@ impl Daemon {
         count.unwrap_or_else(|| panic!("there is no {what} in {status}"))
     }
 
-    /// Waits until it has seen more frames than so many, copies of what passed in the kernel among
-    /// them.
+    /// Waits until it has seen more than `before` frames. Copies of what bypassed it in the kernel
+    /// count.
     pub fn sees_more_than(&self, before: u64) {
         soon(|| {
             let seen = self.received();

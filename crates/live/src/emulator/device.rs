@@ -63,7 +63,7 @@ impl Device {
     /// Needs `CAP_NET_ADMIN`.
     pub fn open(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         // Without an offload header: the kernel cuts super-packets and fills in checksums for
-        // whoever does not ask for more.
+        // a device without one.
         let (file, name) = device::attach(name, kind, 0)?;
         let address = match kind {
             Kind::Tun => [0; 6],

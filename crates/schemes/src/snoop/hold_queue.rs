@@ -17,8 +17,6 @@ use super::Snoop;
 use super::flow::Signal;
 use super::segmentation::{size_of_segments, take_front};
 
-pub use super::hop::Hops;
-
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
 /// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
 /// of its window. A second signal before that would halve it again.

@@ -1,5 +1,7 @@
 //! Wired links as a technology.
 
+use lasthop_packet::Instant;
+
 use super::pipe::{Entry, Pipe};
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
@@ -8,7 +10,6 @@ use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, Output, Technology};
 use crate::transit::Transit;
-use lasthop_packet::Instant;
 
 /// All wired links, by direction.
 #[derive(Default)]

@@ -140,7 +140,7 @@ pub(crate) struct Flip {
     pub(crate) good: bool,
 }
 
-/// A channel at work. Its state is brought up to date when somebody looks.
+/// A channel at work. Its state is brought up to date when it is used.
 #[derive(Debug)]
 pub(crate) struct Channel {
     config: ChannelConfig,

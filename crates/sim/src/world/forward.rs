@@ -180,7 +180,7 @@ impl World {
     #[inline(always)]
     pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {
         let delay = self.network.node(id).processing_delay;
-        if delay.is_zero() || self.transit.destination(key) == id {
+        if delay.is_zero() || self.transit.parcels[key].destination == id {
             self.route(id, key, AgentId::NONE);
             return;
         }

@@ -1,9 +1,9 @@
-//! `HyStart++` (RFC 9406): leaves the first slow start when round-trip times grow, before a queue
-//! overflows.
+//! `HyStart++` (RFC 9406): slows the first slow start down when round-trip times grow, so that it
+//! overshoots less.
 //!
-//! It stands in front of any congestion control, and takes the window over for the first slow start
-//! alone (section 4.3). Until the control has the window, it hears of ACKs as of those that nothing
-//! grows with.
+//! It stands in front of any congestion control, and sets the window during the first slow start
+//! only (section 4.3). Until that is over, the control is told of ACKs by
+//! [`CongestionControl::on_other_ack`] alone.
 //!
 //! It takes a round-trip time with each ACK, as eight are needed in a round; a connection measures
 //! one in a round ([`crate::rtt`]).
