@@ -113,9 +113,22 @@ impl AckPolicy {
     }
 }
 
+/// How RTO follows from round-trip times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RtoRule {
+    /// As RFC 6298 has it: the minimum bounds RTO.
+    #[default]
+    Standard,
+    /// As Linux has it: the minimum bounds what RTO lies above the smoothed round-trip time, and
+    /// that is the largest deviation of a round trip.
+    Linux,
+}
+
 /// The retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
+    /// How it follows from round-trip times.
+    pub rule: RtoRule,
     /// RTO before the first measurement.
     pub initial: Duration,
     /// Lower bound of RTO.
@@ -130,6 +143,7 @@ pub struct RtoConfig {
 impl Default for RtoConfig {
     fn default() -> Self {
         Self {
+            rule: RtoRule::Standard,
             initial: Duration::from_secs(1),
             minimum: Duration::from_secs(1),
             maximum: Duration::from_secs(64),

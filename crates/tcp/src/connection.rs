@@ -7,6 +7,7 @@ mod input;
 mod open;
 mod output;
 mod receive;
+mod recovering;
 mod resend;
 mod segment;
 mod state;
@@ -24,6 +25,7 @@ use crate::congestion::CongestionControl;
 use crate::extension::{ReceiverExtension, SenderExtension};
 use crate::flight::Flight;
 use crate::recovery::LossRecovery;
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -62,6 +64,9 @@ pub struct Connection {
     recovery: Box<dyn LossRecovery>,
     /// What recovery said last of whether it goes on: asked for with every packet, changed by few.
     is_recovering: bool,
+    /// Kept if recovery or congestion control goes by single segments.
+    queue: RetransmissionQueue,
+    goes_by_segments: bool,
     sender_extension: Option<Box<dyn SenderExtension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
@@ -204,6 +209,12 @@ impl Connection {
     /// The round-trip time estimate.
     pub const fn rtt(&self) -> &RttEstimator {
         &self.rtt
+    }
+
+    /// What is outstanding, segment by segment; empty if neither recovery nor congestion control
+    /// goes by it.
+    pub const fn queue(&self) -> &RetransmissionQueue {
+        &self.queue
     }
 
     /// What was done so far.

@@ -4,11 +4,7 @@
 //! It stands in front of any congestion control, and sets the window during the first slow start
 //! only (section 4.3). Until that is over, the control is told of ACKs by
 //! [`CongestionControl::on_other_ack`] alone.
-//!
-//! It takes a round-trip time with each ACK, as eight are needed in a round; a connection measures
-//! one in a round ([`crate::rtt`]).
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
@@ -32,9 +28,6 @@ pub struct HystartPlusPlus {
     round: Option<Round>,
     /// The least round-trip time of the round before.
     last_round: Option<Duration>,
-    /// Segments that are outstanding and were sent once: where each ends, and when it left. Empty
-    /// once slow start is over.
-    sent: VecDeque<(Seq, Instant)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,23 +62,12 @@ impl Round {
 impl HystartPlusPlus {
     /// In front of this control, which is at its beginning.
     pub const fn new(control: Box<dyn CongestionControl>) -> Self {
-        Self { control, phase: Phase::SlowStart, round: None, last_round: None, sent: VecDeque::new() }
-    }
-
-    /// The round-trip time of the last segment that is acknowledged now.
-    fn measure(&mut self, now: Instant, flight: &Flight) -> Option<Duration> {
-        let mut rtt = None;
-        while let Some((_, at)) = self.sent.front().filter(|(end, _)| !flight.una.before(*end)) {
-            rtt = Some(now.since(*at));
-            self.sent.pop_front();
-        }
-        rtt
+        Self { control, phase: Phase::SlowStart, round: None, last_round: None }
     }
 
     /// The window is the control's from now on.
     fn end(&mut self) {
         self.phase = Phase::Over;
-        self.sent = VecDeque::new();
     }
 
     /// An ACK of new data in slow start, or in conservative slow start.
@@ -96,7 +78,7 @@ impl HystartPlusPlus {
             Phase::Conservative { .. } => flight.open(growth / CSS_GROWTH_DIVISOR),
             Phase::SlowStart | Phase::Over => flight.open(growth),
         }
-        if let Some(rtt) = self.measure(ack.now, flight) {
+        if let Some(rtt) = ack.rtt {
             round.min_rtt = Some(round.min_rtt.map_or(rtt, |least| least.min(rtt)));
             round.samples += 1;
         }
@@ -138,14 +120,16 @@ impl HystartPlusPlus {
 }
 
 impl CongestionControl for HystartPlusPlus {
+    /// Eight round-trip times are needed in a round.
+    fn goes_by_segments(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        self.control.rules_recovery()
+    }
+
     fn on_sent(&mut self, segment: &SentSegment) {
-        match self.phase {
-            Phase::Over => {}
-            //= RFC 6298, section 3: Karn's algorithm: no sample from a segment that was sent again. What it overtook was delayed by
-            //= the loss.
-            _ if segment.is_retransmission => self.sent.clear(),
-            _ => self.sent.push_back((segment.end, segment.now)),
-        }
         self.control.on_sent(segment);
     }
 
@@ -177,6 +161,10 @@ impl CongestionControl for HystartPlusPlus {
     fn on_timeout(&mut self, flight: &mut Flight) {
         self.end();
         self.control.on_timeout(flight);
+    }
+
+    fn on_undo(&mut self, flight: &Flight) {
+        self.control.on_undo(flight);
     }
 }
 

@@ -90,7 +90,7 @@ impl Connection {
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.timers.retransmit = None;
-        self.rtt.on_ack(tcp.ack, now);
+        self.rtt.on_ack(tcp.ack, now, &self.flight);
         self.state = State::Established;
         //= RFC 5681, section 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
         //= transmitted SYN MUST be one segment".

@@ -8,6 +8,7 @@ use super::window_scale::{tellable, window_shift};
 use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers};
 use crate::config::Config;
 use crate::flight::Flight;
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -88,6 +89,8 @@ impl Connection {
             congestion: config.slow_start.before(config.congestion.begin()),
             recovery: config.recovery.begin(false),
             is_recovering: false,
+            queue: RetransmissionQueue::default(),
+            goes_by_segments: false,
             sender_extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
@@ -110,6 +113,7 @@ impl Connection {
         self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
         self.receive.set_mss(self.flight.mss);
         self.recovery = self.config.recovery.begin(self.negotiated.sack);
+        self.goes_by_segments = self.recovery.goes_by_segments() || self.congestion.goes_by_segments();
         self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
     }
 }

@@ -127,7 +127,7 @@ impl Connection {
     #[inline]
     fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
         let (window, most) = if self.is_recovering {
-            match self.next_in_recovery() {
+            match self.next_in_recovery(now) {
                 (Next::ByWindow, room) => (self.flight.window(), room),
                 (Next::New, room) => (self.flight.peer_window, room),
                 (Next::Again(seq, len), _) => return Some(self.retransmission(seq, len, now)),
@@ -250,7 +250,7 @@ impl Connection {
         } else {
             self.stats.retransmits += 1;
         }
-        self.congestion.on_sent(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
+        self.announce(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
         if self.timers.retransmit.is_none() {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }

@@ -25,13 +25,10 @@ impl Run {
 
     /// The next segment that is outstanding is acknowledged after this round-trip time.
     fn ack(&mut self, rtt_ms: u64) {
-        let (now, seq) = (self.now, self.flight.una);
-        let sent_at = Instant::from_nanos(now.as_nanos() - rtt_ms * 1_000_000);
-        let segment = SentSegment { now: sent_at, seq, end: seq + MSS, is_retransmission: false };
-        self.control.on_sent(&segment);
-        let outstanding = self.flight.outstanding();
-        self.flight.una = seq + MSS;
-        let ack = AckSample { now, acked: MSS, outstanding, rtt: None, srtt: None };
+        let (now, outstanding) = (self.now, self.flight.outstanding());
+        self.flight.una += MSS;
+        let rtt = Some(Duration::from_millis(rtt_ms));
+        let ack = AckSample { now, acked: MSS, outstanding, rtt, srtt: rtt, rate: None };
         self.control.on_ack(&ack, &mut self.flight);
     }
 
@@ -133,7 +130,8 @@ fn fewer_than_eight_samples_decide_nothing() {
 fn an_ack_of_many_segments_opens_the_window_by_eight_at_most() {
     let mut run = Run::new();
     run.flight.una += 10 * MSS;
-    let ack = AckSample { now: run.now, acked: 10 * MSS, outstanding: 10 * MSS, rtt: None, srtt: None };
+    let (now, acked) = (run.now, 10 * MSS);
+    let ack = AckSample { now, acked, outstanding: acked, rtt: None, srtt: None, rate: None };
     run.control.on_ack(&ack, &mut run.flight);
     assert_eq!(run.window(), 18);
 }
