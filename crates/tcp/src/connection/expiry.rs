@@ -15,7 +15,7 @@ impl Connection {
         }
         if due(self.timers.delayed_ack) {
             self.timers.delayed_ack = None;
-            self.receive.ack_now = true;
+            self.receive.on_ack_timer(self.rtt.rto());
         }
         if due(self.timers.persist) {
             self.timers.persist = None;
