@@ -13,11 +13,19 @@ pub struct Config {
     /// Receive buffer, and so the largest window advertised, in octets; 1 to 2^30. Above 65,535 the
     /// window scale option (RFC 7323) is used.
     pub window: u32,
+    /// The buffer begins with `window` and grows with what a round trip brings, up to so many
+    /// octets, as in Linux 6.18 (`tcp_rcvbuf_grow`); at most 2^30. None: it stays as it is.
+    pub window_max: Option<u32>,
+    /// A sender has no more octets outstanding, as with a send buffer of this size; at least 1.
+    /// None: as many as the windows allow.
+    pub send_window: Option<u32>,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer selective acknowledgments (RFC 2018): the receiver reports blocks; whether the sender
     /// uses them is its recovery's business. [`Recovery::Sack`] needs it at both ends.
     pub sack: bool,
+    /// Report duplicates in the first SACK block (D-SACK, RFC 2883); needs `sack`.
+    pub dsack: bool,
     /// How cwnd grows and shrinks.
     pub congestion: Congestion,
     /// How the first slow start ends.
@@ -32,6 +40,10 @@ pub struct Config {
     pub initial_ssthresh: u32,
     /// When the receiver acknowledges.
     pub ack_policy: AckPolicy,
+    /// Behind a gap that the sender has heard of three times, let up to 44 ACKs become one, for 1
+    /// ms or a twentieth of a round trip, whichever is less, as in Linux 6.18
+    /// (`tcp_comp_sack_nr`); needs `sack`.
+    pub ack_compression: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// Time-outs in a row after which the connection is given up.
@@ -46,8 +58,11 @@ impl Default for Config {
         Self {
             mss: 1460,
             window: 65_535,
+            window_max: None,
+            send_window: None,
             timestamps: false,
             sack: false,
+            dsack: false,
             congestion: Congestion::Reno,
             slow_start: SlowStart::Standard,
             recovery: Recovery::Reno,
@@ -55,6 +70,7 @@ impl Default for Config {
             initial_window: 1,
             initial_ssthresh: 65_535,
             ack_policy: AckPolicy::EverySegment,
+            ack_compression: false,
             rto: RtoConfig::default(),
             max_timeouts: 15,
             time_wait: Duration::from_secs(60),
@@ -62,8 +78,15 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The largest window that this endpoint may ever advertise, in octets.
+    pub fn largest_window(&self) -> u32 {
+        self.window.max(self.window_max.unwrap_or(0))
+    }
+}
+
 /// When the receiver acknowledges data that arrives in order. Out of order, it always does so at
-/// once (RFC 5681, section 4.2).
+/// once (RFC 5681, section 4.2), or with [`Config::ack_compression`] almost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
     /// One ACK a segment.
@@ -76,6 +99,10 @@ pub enum AckPolicy {
     /// delayed ACK techniques for improving TCP performance in multihop wireless networks", PWC
     /// 2003).
     DynDelAck(Duration),
+    /// As Linux 6.18: each of the first segments; then more than one full segment, or after 40 to
+    /// 200 ms; what ends a message, when it is read. Window updates, too, are those of Linux: when
+    /// the window is twice what the peer knows.
+    Linux,
 }
 
 /// `DynDelAck`: the numbers of the segments, from 1 on, with which the delay coefficient, how many
@@ -96,7 +123,7 @@ impl AckPolicy {
     pub fn segments_an_ack(self, segment: u32) -> u32 {
         match self {
             Self::EverySegment => 1,
-            Self::Delayed(_) => 2,
+            Self::Delayed(_) | Self::Linux => 2,
             Self::DynDelAck(_) => {
                 1 + DELAY_COEFFICIENT_STEPS.iter().filter(|step| segment >= **step).count() as u32
             }
@@ -109,6 +136,7 @@ impl AckPolicy {
         match self {
             Self::EverySegment => None,
             Self::Delayed(delay) | Self::DynDelAck(delay) => Some(delay),
+            Self::Linux => Some(Duration::from_millis(200)),
         }
     }
 }

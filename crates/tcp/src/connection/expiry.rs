@@ -16,7 +16,7 @@ impl Connection {
         }
         if due(self.timers.delayed_ack) {
             self.timers.delayed_ack = None;
-            self.receive.ack_now = true;
+            self.receive.on_ack_timer(self.rtt.rto());
         }
         if self.timers.recovery.is_some_and(|deadline| deadline.at <= now) {
             self.on_recovery_deadline(now);

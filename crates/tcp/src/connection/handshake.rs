@@ -63,7 +63,7 @@ impl Connection {
         }
         self.negotiated = Negotiated {
             peer_shift: peer_shift.map_or(0, |shift| shift.min(14)),
-            our_shift: peer_shift.map_or(0, |_| window_shift(self.config.window)),
+            our_shift: peer_shift.map_or(0, |_| window_shift(self.config.largest_window())),
             scaling: peer_shift.is_some(),
             timestamps: self.config.timestamps && options.timestamps.is_some(),
             sack: self.config.sack && options.sack_permitted,

@@ -2,6 +2,8 @@
 
 use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
 
+use super::receive::{Arrival, Echo};
+use super::segment::timestamp;
 use super::{Connection, State, Timers};
 use crate::extension::{IcmpNotice, ReceiverControl, SenderControl, SenderExtension};
 
@@ -25,6 +27,9 @@ impl Connection {
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
         if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value)) {
             self.receive.ack_now = true;
+            if tcp.seq.before(self.receive.next()) {
+                self.on_data_outside_window(packet, tcp);
+            }
             return;
         }
         let segment_len = packet.segment_len();
@@ -96,6 +101,7 @@ impl Connection {
             }
             return;
         }
+        self.on_data_outside_window(packet, tcp);
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
             self.timers.time_wait = Some(now + self.config.time_wait);
         }
@@ -113,13 +119,29 @@ impl Connection {
         }
     }
 
+    /// A segment that the receiver does not take, for a duplicate or for want of room.
+    fn on_data_outside_window(&mut self, packet: &Packet, tcp: &Tcp) {
+        let segment_len = packet.segment_len();
+        if segment_len > 0 && !tcp.flags.has(TcpFlags::SYN) {
+            self.receive.on_data_outside_window(tcp.seq, tcp.seq + segment_len);
+        }
+    }
+
     #[inline]
     fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         let before = self.receive.next();
         let had_closed = self.receive.fin_received();
-        let fin = tcp.flags.has(TcpFlags::FIN);
-        if let Some(delay) = self.receive.take(tcp.seq, packet.payload(), fin) {
-            self.timers.delayed_ack.get_or_insert(now + delay);
+        let echo = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let arrival = Arrival {
+            tcp,
+            payload: packet.payload(),
+            now,
+            echo: echo.map(|timestamps| Echo::new(timestamps.echo_reply, timestamp(now))),
+            ack_due: self.timers.delayed_ack,
+            rtt: &self.rtt,
+        };
+        if let Some(due) = self.receive.take(&arrival) {
+            self.timers.delayed_ack = Some(self.timers.delayed_ack.map_or(due, |before| before.min(due)));
         }
         self.stats.octets_received += u64::from(self.receive.next() - before);
         if self.receive.fin_received() && !had_closed {

@@ -39,16 +39,17 @@ impl Connection {
         iss: Seq,
         irs: Seq,
     ) -> Self {
-        let peer_window = tellable(peer.window);
+        let (peer_shift, our_shift) =
+            (window_shift(peer.largest_window()), window_shift(config.largest_window()));
         let negotiated = Negotiated {
-            peer_shift: window_shift(peer.window),
-            our_shift: window_shift(config.window),
+            peer_shift,
+            our_shift,
             scaling: true,
             timestamps: config.timestamps && peer.timestamps,
             sack: config.sack && peer.sack,
         };
         let mss = config.mss.min(peer.mss);
-        let window = tellable(config.window);
+        let (peer_window, window) = (tellable(peer.window, peer_shift), tellable(config.window, our_shift));
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::Established;
         connection.negotiated = negotiated;
@@ -65,6 +66,8 @@ impl Connection {
     fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
         config.mss = config.mss.clamp(1, 65_495);
         config.window = config.window.max(1);
+        config.send_window = config.send_window.map(|octets| octets.max(1));
+        let buffer = tellable(config.window, window_shift(config.largest_window()));
         let flight = Flight {
             una: iss,
             nxt: iss,
@@ -95,7 +98,7 @@ impl Connection {
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
             suspicious_acks: 0,
-            receive: ReceiveSide::new(tellable(config.window), config.ack_policy),
+            receive: ReceiveSide::new(buffer, &config),
             receiver_extension: None,
             rtt: RttEstimator::new(config.rto),
             timers: Timers::default(),
@@ -111,7 +114,7 @@ impl Connection {
     pub(super) fn begin_transfer(&mut self, mss: u32) {
         // RFC 6691: options come out of the segment's payload.
         self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
-        self.receive.set_mss(self.flight.mss);
+        self.receive.begin(self.flight.mss, self.negotiated.sack);
         self.recovery = self.config.recovery.begin(self.negotiated.sack);
         self.goes_by_segments = self.recovery.goes_by_segments() || self.congestion.goes_by_segments();
         self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));

@@ -147,6 +147,7 @@ impl Connection {
     pub(super) fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
+        let window = window.min(self.config.send_window.unwrap_or(u32::MAX));
         let usable = window.saturating_sub(in_flight);
         let len = u64::from(usable.min(most)).min(unsent) as u32;
         // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or
@@ -259,7 +260,7 @@ impl Connection {
     /// Payload that fits into a segment beside the SACK blocks, if some are due (RFC 6691).
     #[inline]
     pub(super) fn segment_room(&self) -> u32 {
-        if !self.negotiated.sack || !self.receive.has_gap() {
+        if !self.negotiated.sack || !self.receive.has_report() {
             return self.flight.mss;
         }
         let blocks = self.receive.sack_blocks(self.most_sack_blocks()).as_slice().len() as u32;

@@ -20,6 +20,10 @@ impl Connection {
     pub(super) fn segment(&mut self, segment: Segment, now: Instant) -> Packet {
         let Segment { seq, flags, payload, reserved_bits } = segment;
         let tcp = self.header(seq, flags, now);
+        self.receive.on_reported();
+        if !payload.is_empty() {
+            self.receive.on_data_sent(now);
+        }
         let mut packet = self.packet(self.remote, tcp, payload);
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);
@@ -68,7 +72,7 @@ impl Connection {
         if syn {
             options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
             let scales = if answering { self.negotiated.scaling } else { self.offers_scaling() };
-            options.window_scale = scales.then(|| window_shift(self.config.window));
+            options.window_scale = scales.then(|| window_shift(self.config.largest_window()));
             options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
         }
         if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
@@ -82,8 +86,8 @@ impl Connection {
     }
 
     /// Whether our own SYN has the window scale option.
-    pub(super) const fn offers_scaling(&self) -> bool {
-        window_shift(self.config.window) > 0
+    pub(super) fn offers_scaling(&self) -> bool {
+        window_shift(self.config.largest_window()) > 0
     }
 
     /// SACK blocks that there is room for beside the other options.
