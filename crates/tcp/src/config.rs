@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::congestion::{Congestion, SlowStart};
-use crate::recovery::Recovery;
+use crate::recovery::{RackConfig, Recovery};
 
 /// Settings of one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,13 @@ pub struct Config {
     pub congestion: Congestion,
     /// How the first slow start ends.
     pub slow_start: SlowStart,
+    /// Segments by which one ACK may open the window in slow start (L of RFC 3465), where the
+    /// congestion control counts octets: [`Congestion::RenoAbc`] (by itself 2, and 1 after a
+    /// time-out) and [`Congestion::Cubic`] (1).
+    pub slow_start_limit: Option<u32>,
+    /// A window that is not used does not grow, and shrinks while nothing is sent, as in Linux
+    /// (`tcp_is_cwnd_limited`, `tcp_cwnd_restart`).
+    pub window_validation: bool,
     /// What is lost, and what goes again.
     pub recovery: Recovery,
     /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042).
@@ -65,6 +72,8 @@ impl Default for Config {
             dsack: false,
             congestion: Congestion::Reno,
             slow_start: SlowStart::Standard,
+            slow_start_limit: None,
+            window_validation: false,
             recovery: Recovery::Reno,
             limited_transmit: false,
             initial_window: 1,
@@ -79,6 +88,34 @@ impl Default for Config {
 }
 
 impl Config {
+    /// What a host has that runs Linux 6.18 with nothing set, as far as it is modelled.
+    pub fn linux() -> Self {
+        Self {
+            window: 65_536,
+            window_max: Some(6 << 20),
+            timestamps: true,
+            sack: true,
+            dsack: true,
+            congestion: Congestion::Cubic,
+            slow_start: SlowStart::Hystart,
+            slow_start_limit: Some(u32::MAX),
+            window_validation: true,
+            recovery: Recovery::Rack(RackConfig::ALL),
+            initial_window: 10,
+            initial_ssthresh: 1 << 30,
+            ack_policy: AckPolicy::Linux,
+            ack_compression: true,
+            rto: RtoConfig {
+                rule: RtoRule::Linux,
+                minimum: Duration::from_millis(200),
+                maximum: Duration::from_secs(120),
+                granularity: Duration::ZERO,
+                ..RtoConfig::default()
+            },
+            ..Self::default()
+        }
+    }
+
     /// The largest window that this endpoint may ever advertise, in octets.
     pub fn largest_window(&self) -> u32 {
         self.window.max(self.window_max.unwrap_or(0))

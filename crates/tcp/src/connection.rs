@@ -13,6 +13,7 @@ mod segment;
 mod state;
 mod stats;
 mod timers;
+mod validation;
 mod window_scale;
 
 use std::net::IpAddr;
@@ -33,6 +34,7 @@ pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;
 pub(crate) use timers::Timers;
+use validation::Validation;
 
 /// An address and a port.
 pub type Endpoint = (IpAddr, u16);
@@ -67,6 +69,7 @@ pub struct Connection {
     /// Kept if recovery or congestion control goes by single segments.
     queue: RetransmissionQueue,
     goes_by_segments: bool,
+    validation: Option<Validation>,
     sender_extension: Option<Box<dyn SenderExtension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,

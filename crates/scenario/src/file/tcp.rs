@@ -4,12 +4,12 @@ mod table;
 
 use std::time::Duration;
 
-use lasthop_tcp::{AckPolicy, Recovery, RtoConfig};
+use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig};
 
 use super::error::ScenarioError;
 use super::quantity::{Octets, Text, Window};
 use super::reader::{Key, Reader};
-use table::{Acks, CongestionName, RecoveryName, SlowStartName};
+use table::{Acks, CongestionName, Preset, RecoveryName, RtoRuleName, SlowStartName};
 
 pub(super) use table::TcpTable;
 
@@ -36,7 +36,7 @@ struct Layers<'a> {
 
 impl Layers<'_> {
     fn config(&self) -> Result<lasthop_tcp::Config, ScenarioError> {
-        let default = lasthop_tcp::Config::default();
+        let default = self.default();
         let mss = self.get(|tcp| tcp.segment).map_or(u64::from(default.mss), |Text(Octets(segment))| segment);
         if !(1..=65_495).contains(&mss) {
             return Err(self.fail("segment", "expected \"1 B\" to \"65495 B\""));
@@ -50,11 +50,11 @@ impl Layers<'_> {
         let congestion =
             self.get(|tcp| tcp.congestion).map_or(default.congestion, CongestionName::congestion);
         let slow_start = self.get(|tcp| tcp.slow_start).map_or(default.slow_start, SlowStartName::slow_start);
-        let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, RecoveryName::recovery);
-        let goes_by_reports = recovery == Recovery::Sack;
+        let recovery = self.recovery(default.recovery)?;
+        let goes_by_reports = recovery.goes_by_reports();
         let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
         if goes_by_reports && !sack {
-            return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\""));
+            return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\" or \"rack\""));
         }
         Ok(lasthop_tcp::Config {
             mss: mss as u32,
@@ -63,6 +63,8 @@ impl Layers<'_> {
             sack,
             congestion,
             slow_start,
+            slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,
+            window_validation: self.get(|tcp| tcp.window_validation).unwrap_or(default.window_validation),
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
             initial_window,
@@ -72,6 +74,60 @@ impl Layers<'_> {
             max_timeouts,
             time_wait: default.time_wait,
         })
+    }
+
+    fn default(&self) -> lasthop_tcp::Config {
+        match self.get(|tcp| tcp.preset) {
+            None => lasthop_tcp::Config::default(),
+            Some(Preset::Linux) => lasthop_tcp::Config::linux(),
+        }
+    }
+
+    /// Loss recovery, with what belongs to it.
+    fn recovery(&self, default: Recovery) -> Result<Recovery, ScenarioError> {
+        let recovery = self.get(|tcp| tcp.recovery).map_or(default, RecoveryName::recovery);
+        let part = |key, field: fn(&TcpTable) -> Option<bool>, is_there: bool| {
+            let value = self.get(field);
+            if value.is_some() && !matches!(recovery, Recovery::Rack(_)) {
+                return Err(self.fail(key, "expected it only with recovery = \"rack\""));
+            }
+            Ok(value.unwrap_or(is_there))
+        };
+        let all = match recovery {
+            Recovery::Rack(config) => config,
+            _ => RackConfig::ALL,
+        };
+        let config = RackConfig {
+            tail_loss_probe: part("tail-loss-probe", |tcp| tcp.tail_loss_probe, all.tail_loss_probe)?,
+            proportional_reduction: part(
+                "proportional-reduction",
+                |tcp| tcp.proportional_reduction,
+                all.proportional_reduction,
+            )?,
+            f_rto: part("f-rto", |tcp| tcp.f_rto, all.f_rto)?,
+            undo: part("undo", |tcp| tcp.undo, all.undo)?,
+        };
+        Ok(if matches!(recovery, Recovery::Rack(_)) { Recovery::Rack(config) } else { recovery })
+    }
+
+    fn slow_start_limit(
+        &self,
+        congestion: Congestion,
+        default: Option<u32>,
+    ) -> Result<Option<u32>, ScenarioError> {
+        let key = "slow-start-limit";
+        let Some(Text(limit)) = self.get(|tcp| tcp.slow_start_limit) else { return Ok(default) };
+        if !congestion.counts_octets() {
+            return Err(self.fail(
+                key,
+                "expected it only with a congestion control that counts octets: \"reno-abc\" or \"cubic\"",
+            ));
+        }
+        match limit {
+            Window::Unlimited => Ok(Some(u32::MAX)),
+            Window::Segments(segments @ 1..=1000) => Ok(Some(segments as u32)),
+            _ => Err(self.fail(key, "expected \"1 segments\" to \"1000 segments\", or \"unlimited\"")),
+        }
     }
 
     fn ack_policy(&self) -> Result<AckPolicy, ScenarioError> {
@@ -90,7 +146,8 @@ impl Layers<'_> {
     }
 
     fn rto(&self) -> Result<RtoConfig, ScenarioError> {
-        let default = RtoConfig::default();
+        let default = self.default().rto;
+        let rule = self.get(|tcp| tcp.rto_rule).map_or(default.rule, RtoRuleName::rule);
         let (shortest, longest) = (Duration::from_millis(1), Duration::from_secs(3600));
         let minimum = self.duration("rto-min", |tcp| tcp.rto_min, default.minimum, shortest, longest)?;
         let maximum = default.maximum.max(minimum);
@@ -105,7 +162,7 @@ impl Layers<'_> {
             Duration::ZERO,
             coarsest,
         )?;
-        Ok(RtoConfig { initial, minimum, maximum, granularity })
+        Ok(RtoConfig { rule, initial, minimum, maximum, granularity })
     }
 
     fn get<T>(&self, field: impl Fn(&TcpTable) -> Option<T>) -> Option<T> {

@@ -109,7 +109,10 @@ impl Connection {
             after
         };
         match after {
-            AfterAck::Open => self.congestion.on_ack(&sample, &mut self.flight),
+            AfterAck::Open if self.is_window_used(&sample) => {
+                self.congestion.on_ack(&sample, &mut self.flight);
+            }
+            AfterAck::Open => self.congestion.on_other_ack(&sample, &self.flight),
             AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
             AfterAck::Recover => {
                 self.stats.fast_retransmits += 1;

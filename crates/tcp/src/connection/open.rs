@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use lasthop_packet::Seq;
 
 use super::window_scale::{tellable, window_shift};
-use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers};
+use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers, Validation};
 use crate::config::Config;
 use crate::flight::Flight;
 use crate::retransmission_queue::RetransmissionQueue;
@@ -89,11 +89,12 @@ impl Connection {
             duplicate_acks: 0,
             window_told_at: Seq(0),
             unanswered: 0,
-            congestion: config.slow_start.before(config.congestion.begin()),
+            congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
             recovery: config.recovery.begin(false),
             is_recovering: false,
             queue: RetransmissionQueue::default(),
             goes_by_segments: false,
+            validation: config.window_validation.then(Validation::default),
             sender_extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,

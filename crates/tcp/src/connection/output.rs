@@ -241,6 +241,9 @@ impl Connection {
     /// the timer.
     #[inline]
     fn account_for(&mut self, seq: Seq, now: Instant) {
+        if self.validation.is_some() {
+            self.validate_window(seq, now);
+        }
         let is_retransmission = seq != self.flight.max;
         if self.flight.nxt.after(self.flight.max) {
             // Only what is wholly new is timed (RFC 6298, section 3).

@@ -147,7 +147,7 @@ mod tests {
         let (cwnd, ssthresh, peer_window) = (10_000, 10_000, 65_535);
         let seq = Seq(1000);
         let mut flight = Flight { una: seq, nxt: seq, max: seq, peer_window, mss: 1000, cwnd, ssthresh };
-        let mut congestion = Congestion::Reno.begin();
+        let mut congestion = Congestion::Reno.begin(None);
         let mut sender = Sender {
             now: Instant::ZERO,
             flight: &mut flight,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_tcp::{Congestion, Recovery, SlowStart};
+use lasthop_tcp::{Congestion, RackConfig, Recovery, RtoRule, SlowStart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,6 +12,8 @@ use crate::file::quantity::{Octets, Text, Window};
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct TcpTable {
+    /// Where all that is not set here comes from; without it, from 4.3BSD Reno.
+    pub(super) preset: Option<Preset>,
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
     pub(super) segment: Option<Text<Octets>>,
     /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
@@ -46,8 +48,25 @@ pub(in crate::file) struct TcpTable {
     pub(super) congestion: Option<CongestionName>,
     /// How the first slow start ends where no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
+    /// In slow start, by how much one ACK opens the window at most: "2 segments" or "unlimited" (L
+    /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out) and "cubic" (default 1)
+    /// only.
+    pub(super) slow_start_limit: Option<Text<Window>>,
+    /// A window that is not in use does not grow, and shrinks while nothing is sent, as in Linux;
+    /// default false.
+    pub(super) window_validation: Option<bool>,
     /// Loss recovery: what is lost, and what is sent again; default "reno".
     pub(super) recovery: Option<RecoveryName>,
+    /// With "rack": a tail loss probe where no ACK comes (RFC 8985, section 7); default true.
+    pub(super) tail_loss_probe: Option<bool>,
+    /// With "rack": the window shrinks over a round trip (RFC 9937), not at once; default true.
+    pub(super) proportional_reduction: Option<bool>,
+    /// With "rack": after a time-out, find out whether it came too early (RFC 5682); default true.
+    pub(super) f_rto: Option<bool>,
+    /// With "rack": take a reduction back whose loss was none (RFC 3522, 3708); default true.
+    pub(super) undo: Option<bool>,
+    /// How the retransmission time-out follows from round-trip times; default "standard".
+    pub(super) rto_rule: Option<RtoRuleName>,
     /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
     pub(super) limited_transmit: Option<bool>,
 }
@@ -56,6 +75,7 @@ impl TcpTable {
     /// These settings, and below them others where these say nothing.
     pub(in crate::file) fn over(&self, below: &Self) -> Self {
         Self {
+            preset: self.preset.or(below.preset),
             segment: self.segment.or(below.segment),
             window: self.window.or(below.window),
             initial_window: self.initial_window.or(below.initial_window),
@@ -71,7 +91,14 @@ impl TcpTable {
             max_timeouts: self.max_timeouts.or(below.max_timeouts),
             congestion: self.congestion.or(below.congestion),
             slow_start: self.slow_start.or(below.slow_start),
+            slow_start_limit: self.slow_start_limit.or(below.slow_start_limit),
+            window_validation: self.window_validation.or(below.window_validation),
             recovery: self.recovery.or(below.recovery),
+            tail_loss_probe: self.tail_loss_probe.or(below.tail_loss_probe),
+            proportional_reduction: self.proportional_reduction.or(below.proportional_reduction),
+            f_rto: self.f_rto.or(below.f_rto),
+            undo: self.undo.or(below.undo),
+            rto_rule: self.rto_rule.or(below.rto_rule),
             limited_transmit: self.limited_transmit.or(below.limited_transmit),
         }
     }
@@ -79,7 +106,35 @@ impl TcpTable {
     /// What these settings are called: by the congestion control, or else by the recovery.
     pub(in crate::file) fn flavour(&self) -> Option<&'static str> {
         let congestion = self.congestion.map(CongestionName::as_written);
-        congestion.or(self.recovery.map(RecoveryName::as_written))
+        let preset = self.preset.map(|Preset::Linux| "linux");
+        congestion.or(self.recovery.map(RecoveryName::as_written)).or(preset)
+    }
+}
+
+/// A whole set of settings.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Preset {
+    /// A host that runs Linux 6.18 with nothing set.
+    Linux,
+}
+
+/// How the retransmission time-out follows from round-trip times.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RtoRuleName {
+    /// RFC 6298: `rto-min` bounds it.
+    Standard,
+    /// Linux: `rto-min` bounds what it lies above the smoothed round-trip time.
+    Linux,
+}
+
+impl RtoRuleName {
+    pub(super) const fn rule(self) -> RtoRule {
+        match self {
+            Self::Standard => RtoRule::Standard,
+            Self::Linux => RtoRule::Linux,
+        }
     }
 }
 
@@ -123,6 +178,9 @@ pub(super) enum CongestionName {
 pub(super) enum SlowStartName {
     /// At `initial-ssthresh`.
     Standard,
+    /// When round-trip times grow, or a round's ACKs come in for half of a round trip (Ha and Rhee
+    /// 2011, as in Linux); at `initial-ssthresh` at the latest.
+    Hystart,
     /// When round-trip times grow (RFC 9406); at `initial-ssthresh` at the latest.
     #[serde(rename = "hystart++")]
     HystartPlusPlus,
@@ -132,6 +190,7 @@ impl SlowStartName {
     pub(super) const fn slow_start(self) -> SlowStart {
         match self {
             Self::Standard => SlowStart::Standard,
+            Self::Hystart => SlowStart::Hystart,
             Self::HystartPlusPlus => SlowStart::HystartPlusPlus,
         }
     }
@@ -172,6 +231,8 @@ pub(super) enum RecoveryName {
     NewReno,
     /// Fast recovery from all losses that the receiver's reports show (RFC 6675); needs `sack`.
     Sack,
+    /// Recovery by time: what was overtaken by a later segment is lost (RFC 8985); needs `sack`.
+    Rack,
 }
 
 impl RecoveryName {
@@ -181,6 +242,7 @@ impl RecoveryName {
             Self::Reno => Recovery::Reno,
             Self::NewReno => Recovery::NewReno,
             Self::Sack => Recovery::Sack,
+            Self::Rack => Recovery::Rack(RackConfig::ALL),
         }
     }
 
@@ -190,6 +252,7 @@ impl RecoveryName {
             Self::Reno => "reno",
             Self::NewReno => "newreno",
             Self::Sack => "sack",
+            Self::Rack => "rack",
         }
     }
 }
