@@ -68,7 +68,7 @@ impl Bench {
                 connection: connection
                     .with_sender_extension(whim.map(|whim| Box::new(whim) as Box<dyn SenderExtension>))
                     .with_receiver_extension(whim.map(|whim| Box::new(whim) as Box<dyn ReceiverExtension>)),
-                window: configs[at].window,
+                window: configs[at].largest_window(),
                 stream: at as u32 + 1,
                 next: None,
                 read: 0,
@@ -325,10 +325,15 @@ fn config(octets: &mut Octets<'_>) -> Config {
             AckPolicy::EverySegment,
             AckPolicy::Delayed(delay),
             AckPolicy::DynDelAck(delay),
+            AckPolicy::Linux,
         ]),
         rto: octets.pick(&[RtoConfig::default(), coarse]),
         max_timeouts: octets.pick(&[15, 4]),
         slow_start: octets.pick(&SlowStart::ALL),
+        window_max: octets.pick(&[None, None, Some(1 << 30), Some(100_000)]),
+        send_window: octets.pick(&[None, None, None, Some(3000), Some(0)]),
+        ack_compression: octets.flag(),
+        dsack: octets.flag(),
         ..Config::default()
     }
 }

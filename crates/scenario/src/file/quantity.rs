@@ -161,6 +161,29 @@ impl Written for Window {
     }
 }
 
+/// A receiver's window.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReceiveWindow {
+    Fixed(Window),
+    /// It grows with what a round trip brings.
+    Auto,
+}
+
+impl Written for ReceiveWindow {
+    const NAME: &'static str = "ReceiveWindow";
+    const EXPECTED: &'static str =
+        "a window, such as \"64 KiB\", \"42 segments\" or \"unlimited\", or \"auto\"";
+    const PATTERN: &'static str =
+        r"^\s*([0-9]+\s*segments?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited|auto)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim() == "auto" {
+            return Ok(Self::Auto);
+        }
+        Window::read(text).map(Self::Fixed).map_err(|_| not::<Self>(text))
+    }
+}
+
 /// Who may speak on a shared medium.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mac {

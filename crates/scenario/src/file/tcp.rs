@@ -7,7 +7,7 @@ use std::time::Duration;
 use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig};
 
 use super::error::ScenarioError;
-use super::quantity::{Octets, Text, Window};
+use super::quantity::{Octets, ReceiveWindow, Text, Window};
 use super::reader::{Key, Reader};
 use table::{Acks, CongestionName, Preset, RecoveryName, RtoRuleName, SlowStartName};
 
@@ -15,6 +15,9 @@ pub(super) use table::TcpTable;
 
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
+
+/// Half of the 6 MiB in the kernel's `tcp_rmem`.
+const LARGEST_AUTO_WINDOW: Window = Window::Octets(3 << 20);
 
 /// The configuration of both ends of a flow.
 pub(super) fn read(
@@ -41,9 +44,12 @@ impl Layers<'_> {
         if !(1..=65_495).contains(&mss) {
             return Err(self.fail("segment", "expected \"1 B\" to \"65495 B\""));
         }
-        let window = self.window("window", mss, |tcp| tcp.window, default.window)?;
-        let initial_ssthresh =
-            self.window("initial-ssthresh", mss, |tcp| tcp.initial_ssthresh, default.initial_ssthresh)?;
+        let (window, window_max) = self.receive_window(mss)?;
+        let send_window = self.send_window(mss)?;
+        let initial_ssthresh = match self.get(|tcp| tcp.initial_ssthresh) {
+            None => default.initial_ssthresh,
+            Some(Text(window)) => self.octets("initial-ssthresh", mss, window)?,
+        };
         let initial_window =
             self.count("initial-window", |tcp| tcp.initial_window, default.initial_window)?;
         let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
@@ -56,11 +62,16 @@ impl Layers<'_> {
         if goes_by_reports && !sack {
             return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\" or \"rack\""));
         }
+        let dsack = self.with_sack("dsack", sack, |tcp| tcp.dsack)?;
+        let ack_compression = self.with_sack("ack-compression", sack, |tcp| tcp.ack_compression)?;
         Ok(lasthop_tcp::Config {
             mss: mss as u32,
             window,
+            window_max,
+            send_window,
             timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
             sack,
+            dsack,
             congestion,
             slow_start,
             slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,
@@ -70,6 +81,7 @@ impl Layers<'_> {
             initial_window,
             initial_ssthresh,
             ack_policy: self.ack_policy()?,
+            ack_compression,
             rto: self.rto()?,
             max_timeouts,
             time_wait: default.time_wait,
@@ -141,7 +153,8 @@ impl Layers<'_> {
             _ if self.own.ack_delay.is_some() || self.all.ack_delay.is_some() => {
                 Err(self.fail("ack-delay", "expected it only with acks = \"delayed\" or \"dyndelack\""))
             }
-            _ => Ok(AckPolicy::EverySegment),
+            Some(Acks::Linux) => Ok(AckPolicy::Linux),
+            Some(Acks::EverySegment) | None => Ok(AckPolicy::EverySegment),
         }
     }
 
@@ -191,18 +204,50 @@ impl Layers<'_> {
         if (1..=1000).contains(&count) { Ok(count) } else { Err(self.fail(key, "expected 1 to 1000")) }
     }
 
-    fn window(
+    /// The window at first, and what it may grow to.
+    fn receive_window(&self, mss: u64) -> Result<(u32, Option<u32>), ScenarioError> {
+        let default = lasthop_tcp::Config::default().window;
+        let (window, most) = (self.get(|tcp| tcp.window), self.own.window_max_over(self.all));
+        match (window, most) {
+            (Some(Text(ReceiveWindow::Auto)), most) => {
+                let most = most.map_or(LARGEST_AUTO_WINDOW, |Text(window)| window);
+                let most = self.octets("window-max", mss, most)?;
+                if most < default {
+                    return Err(self.fail("window-max", "expected at least \"65535 B\""));
+                }
+                Ok((default, Some(most)))
+            }
+            (_, Some(_)) => Err(self.fail("window-max", "expected it only with window = \"auto\"")),
+            (None, None) => Ok((default, None)),
+            (Some(Text(ReceiveWindow::Fixed(window))), None) => {
+                Ok((self.octets("window", mss, window)?, None))
+            }
+        }
+    }
+
+    fn send_window(&self, mss: u64) -> Result<Option<u32>, ScenarioError> {
+        match self.get(|tcp| tcp.send_window) {
+            None | Some(Text(Window::Unlimited)) => Ok(None),
+            Some(Text(window)) => self.octets("send-window", mss, window).map(Some),
+        }
+    }
+
+    /// A switch that needs `sack`.
+    fn with_sack(
         &self,
         key: &str,
-        mss: u64,
-        field: impl Fn(&TcpTable) -> Option<Text<Window>>,
-        default: u32,
-    ) -> Result<u32, ScenarioError> {
-        let octets = match self.get(field) {
-            None => return Ok(default),
-            Some(Text(Window::Octets(octets))) => octets,
-            Some(Text(Window::Segments(segments))) => segments.saturating_mul(mss),
-            Some(Text(Window::Unlimited)) => LARGEST_WINDOW,
+        sack: bool,
+        field: impl Fn(&TcpTable) -> Option<bool>,
+    ) -> Result<bool, ScenarioError> {
+        let is_on = self.get(field).unwrap_or(false);
+        if is_on && !sack { Err(self.fail(key, "expected sack = true beside it")) } else { Ok(is_on) }
+    }
+
+    fn octets(&self, key: &str, mss: u64, window: Window) -> Result<u32, ScenarioError> {
+        let octets = match window {
+            Window::Octets(octets) => octets,
+            Window::Segments(segments) => segments.saturating_mul(mss),
+            Window::Unlimited => LARGEST_WINDOW,
         };
         if (1..=LARGEST_WINDOW).contains(&octets) {
             return Ok(octets as u32);

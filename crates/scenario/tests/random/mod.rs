@@ -147,7 +147,12 @@ fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
             AckPolicy::EverySegment,
             AckPolicy::Delayed(Duration::from_millis(200)),
             AckPolicy::DynDelAck(Duration::from_millis(100)),
-        ][rng.below(3) as usize],
+            AckPolicy::Linux,
+        ][rng.below(4) as usize],
+        ack_compression: rng.below(2) == 0,
+        dsack: rng.below(2) == 0,
+        window_max: [None, Some(100_000)][rng.below(2) as usize],
+        send_window: [None, None, None, Some(5_000)][rng.below(4) as usize],
         ..Config::default()
     };
     FlowModel {

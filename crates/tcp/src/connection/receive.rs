@@ -210,7 +210,8 @@ impl ReceiveSide {
         self.note_duplicate(seq, fin_at);
         let is_urgent = self.would_hide_report(start, end);
         if end.after(start) {
-            self.reassembly.insert(start, arrival.payload.slice((start - seq) as usize, (end - seq) as usize));
+            self.reassembly
+                .insert(start, arrival.payload.slice((start - seq) as usize, (end - seq) as usize));
         }
         while self.fin != Some(self.next)
             && let Some(piece) = self.reassembly.take_next(self.next)

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, TcpFlags};
+use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, RtoConfig, SlowStart, State};
 use proptest::prelude::*;
 
@@ -36,6 +36,7 @@ fn config() -> impl Strategy<Value = Config> {
         Just(AckPolicy::Delayed(Duration::from_millis(40))),
         Just(AckPolicy::Delayed(Duration::from_millis(200))),
         Just(AckPolicy::DynDelAck(Duration::from_millis(100))),
+        Just(AckPolicy::Linux),
     ];
     let granularity = prop_oneof![Just(0u64), Just(1), Just(10), Just(500)];
     let flavour = (
@@ -44,18 +45,25 @@ fn config() -> impl Strategy<Value = Config> {
         any::<bool>(),
         prop::sample::select(&SlowStart::ALL[..]),
     );
-    (1u32..2000, window, any::<(bool, bool)>(), 1u32..12, ack_policy, granularity, flavour).prop_map(
-        |(mss, window, (timestamps, sack), initial_window, ack_policy, granularity, flavour)| Config {
+    let receiver = (ack_policy, any::<(bool, bool)>(), prop::option::of(1u32..1_000_000));
+    let send_window = prop::option::weighted(0.2, 1u32..20_000);
+    let sizes = (1u32..2000, window, send_window, 1u32..12);
+    (sizes, any::<(bool, bool)>(), receiver, granularity, flavour).prop_map(
+        |(sizes, (timestamps, sack), receiver, granularity, flavour)| Config {
             congestion: flavour.0,
             recovery: flavour.1,
             limited_transmit: flavour.2,
             slow_start: flavour.3,
-            mss: mss.max(88),
-            window,
+            mss: sizes.0.max(88),
+            window: sizes.1,
+            send_window: sizes.2,
+            initial_window: sizes.3,
             timestamps,
             sack,
-            initial_window,
-            ack_policy,
+            ack_policy: receiver.0,
+            dsack: receiver.1.0,
+            ack_compression: receiver.1.1,
+            window_max: receiver.2,
             rto: RtoConfig {
                 minimum: Duration::from_millis(100),
                 maximum: Duration::from_secs(4),
@@ -126,12 +134,12 @@ impl World {
                 Connection::established(b.config.clone(), &a.config, LOCAL[1], LOCAL[0], iss_b, iss_a),
             ]
         };
-        let shift = |config: &Config| (0..14).find(|shift| config.window >> shift <= 65_535);
+        let shift = |config: &Config| (0..14).find(|shift| config.largest_window() >> shift <= 65_535);
         let shift = if handshake { [None; 2] } else { [shift(&a.config), shift(&b.config)] };
         // What a field cannot tell is not promised.
         let told = |end: usize| {
             let shift = shift[end].unwrap_or(0);
-            (sides[end].config.window >> shift) << shift
+            (sides[end].config.window >> shift).max(1) << shift
         };
         let edge = if handshake { [None; 2] } else { [Some(iss_b + 1 + told(0)), Some(iss_a + 1 + told(1))] };
         Self {
@@ -235,7 +243,7 @@ impl World {
             self.received[end] += u64::from(len);
             unread += u64::from(len);
         }
-        let window = u64::from(self.sides[end].config.window);
+        let window = u64::from(self.sides[end].config.largest_window());
         prop_assert!(unread <= window + 64, "{unread} octets were held in a buffer of {window}");
         Ok(())
     }
@@ -283,6 +291,7 @@ impl World {
             let segment_end = tcp.seq + packet.segment_len();
             prop_assert!(!segment_end.after(edge + 1), "{tcp:?} goes beyond {edge}\n{}", self.describe());
         }
+        self.check_reports(end, tcp)?;
         if tcp.flags.has(TcpFlags::ACK) {
             let scaled = if self.shift[1 - end].is_some() { self.shift[end].unwrap_or(0) } else { 0 };
             let shift = if syn { 0 } else { scaled };
@@ -292,6 +301,23 @@ impl World {
             }
             self.edge[end] = Some(edge);
         }
+        Ok(())
+    }
+
+    /// Nothing is acknowledged or reported that was not sent, and no more is outstanding than the
+    /// sender's own limit allows.
+    fn check_reports(&self, end: usize, tcp: &Tcp) -> Result<(), TestCaseError> {
+        let sent = self.ends[1 - end].flight().max;
+        if tcp.flags.has(TcpFlags::ACK) {
+            prop_assert!(!tcp.ack.after(sent), "{tcp:?} acknowledges more than {sent}");
+        }
+        for (left, right) in tcp.options.sack.as_slice() {
+            prop_assert!(left.before(*right) && !right.after(sent), "{tcp:?} reports more than {sent}");
+        }
+        // A SYN or FIN takes a number.
+        let limit = self.sides[end].config.send_window.map_or(u32::MAX, |octets| octets + 1);
+        let outstanding = self.ends[end].flight().outstanding();
+        prop_assert!(outstanding <= limit, "{outstanding} octets are outstanding, not {limit}");
         Ok(())
     }
 

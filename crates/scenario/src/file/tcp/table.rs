@@ -6,7 +6,7 @@ use lasthop_tcp::{Congestion, RackConfig, Recovery, RtoRule, SlowStart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::quantity::{Octets, Text, Window};
+use crate::file::quantity::{Octets, ReceiveWindow, Text, Window};
 
 /// TCP's settings, for both ends of a flow.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -17,8 +17,15 @@ pub(in crate::file) struct TcpTable {
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
     pub(super) segment: Option<Text<Octets>>,
     /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
-    /// B". Above that the window scale option is used.
-    pub(super) window: Option<Text<Window>>,
+    /// B". Above that the window scale option is used. "auto": from 65,535 octets it grows with
+    /// what a round trip brings, up to `window-max`, as in Linux 6.18.
+    pub(super) window: Option<Text<ReceiveWindow>>,
+    /// With `window = "auto"`: what it grows to at most, "65535 B" to "1 GiB"; default "3 MiB", as
+    /// of 6 MiB in the kernel's `tcp_rmem`, half of which it keeps for what is not payload.
+    pub(super) window_max: Option<Text<Window>>,
+    /// The most that a sender has outstanding, as with a send buffer of this size, "1 B" to "1
+    /// GiB"; default "unlimited": as much as the windows of congestion control and receiver allow.
+    pub(super) send_window: Option<Text<Window>>,
     /// Initial congestion window in segments, 1 to 1,000; default 1.
     pub(super) initial_window: Option<u32>,
     /// Initial slow start threshold; default "65535 B".
@@ -28,10 +35,15 @@ pub(in crate::file) struct TcpTable {
     /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms", and "100 ms" with
     /// "dyndelack".
     pub(super) ack_delay: Option<Text<Duration>>,
+    /// Let ACKs behind a gap that the sender has heard of three times become one for up to 1 ms, as
+    /// in Linux 6.18; needs `sack`; default false.
+    pub(super) ack_compression: Option<bool>,
     /// Offer timestamps; default false.
     pub(super) timestamps: Option<bool>,
     /// Offer selective acknowledgments; default false, and true with `recovery = "sack"`.
     pub(super) sack: Option<bool>,
+    /// Report duplicates (D-SACK, RFC 2883); needs `sack`; default false.
+    pub(super) dsack: Option<bool>,
     /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
     pub(super) rto_min: Option<Text<Duration>>,
     /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default
@@ -78,12 +90,16 @@ impl TcpTable {
             preset: self.preset.or(below.preset),
             segment: self.segment.or(below.segment),
             window: self.window.or(below.window),
+            window_max: self.window_max_over(below),
+            send_window: self.send_window.or(below.send_window),
             initial_window: self.initial_window.or(below.initial_window),
             initial_ssthresh: self.initial_ssthresh.or(below.initial_ssthresh),
             acks: self.acks.or(below.acks),
             ack_delay: self.ack_delay.or(below.ack_delay),
+            ack_compression: self.ack_compression.or(below.ack_compression),
             timestamps: self.timestamps.or(below.timestamps),
             sack: self.sack.or(below.sack),
+            dsack: self.dsack.or(below.dsack),
             rto_min: self.rto_min.or(below.rto_min),
             rto_initial: self.rto_initial.or(below.rto_initial),
             rto_max: self.rto_max.or(below.rto_max),
@@ -101,6 +117,12 @@ impl TcpTable {
             rto_rule: self.rto_rule.or(below.rto_rule),
             limited_transmit: self.limited_transmit.or(below.limited_transmit),
         }
+    }
+
+    /// `window-max`; that of a window below which ours replaces is gone with it.
+    pub(super) fn window_max_over(&self, below: &Self) -> Option<Text<Window>> {
+        let is_fixed = matches!(self.window, Some(Text(ReceiveWindow::Fixed(_))));
+        self.window_max.or(below.window_max.filter(|_| !is_fixed))
     }
 
     /// What these settings are called: by the congestion control, or else by the recovery.
@@ -150,6 +172,9 @@ pub(super) enum Acks {
     /// `ack-delay` (Altman and Jimenez 2003).
     #[serde(rename = "dyndelack")]
     DynDelAck,
+    /// As Linux 6.18: each of the first segments, then more than one full segment, or after 40 to
+    /// 200 ms.
+    Linux,
 }
 
 /// How the congestion window grows and shrinks.

@@ -115,6 +115,32 @@ fn every_flavour_of_tcp_has_a_name() {
 }
 
 #[test]
+fn a_receiver_is_that_of_linux_key_by_key() {
+    let tcp = |all: &str, own: &str| {
+        let all = GOOD.replace("window = \"64 KiB\"", all);
+        let flow = good(&format!("{all}\n[flows.download.tcp]\n{own}\n")).flows.remove(0);
+        flow.tcp().expect("the default").receiver.clone()
+    };
+    let windows = |all, own| {
+        let tcp = tcp(all, own);
+        (tcp.window, tcp.window_max, tcp.send_window)
+    };
+    let auto = "window = \"auto\"";
+    assert_eq!(windows(auto, ""), (65_535, Some(3 << 20), None));
+    assert_eq!(windows(auto, "window-max = \"1 MiB\""), (65_535, Some(1 << 20), None));
+    assert_eq!(windows("window = \"auto\"\nwindow-max = \"1 MiB\"", auto), (65_535, Some(1 << 20), None));
+    let replaced = windows("window = \"auto\"\nwindow-max = \"1 MiB\"", "window = \"8 KiB\"");
+    assert_eq!(replaced, (8192, None, None), "its window-max goes with a window that is replaced");
+    assert_eq!(windows("", "send-window = \"2 segments\""), (65_535, None, Some(2920)));
+    assert_eq!(windows("send-window = \"8 KiB\"", "send-window = \"unlimited\""), (65_535, None, None));
+    let receiver = tcp("sack = true", "acks = \"linux\"\ndsack = true\nack-compression = true");
+    assert_eq!(receiver.ack_policy, AckPolicy::Linux);
+    assert!(receiver.dsack && receiver.ack_compression);
+    let receiver = tcp("", "");
+    assert!(!receiver.dsack && !receiver.ack_compression && receiver.window_max.is_none());
+}
+
+#[test]
 fn rows_are_labelled_and_compared_with_the_one_that_is_named() {
     let scenario = good(&GOOD.replace("seeds = 2", "seeds = [7, 3]\nbaseline = \"s\""));
     let labels: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.label.as_str()).collect();

@@ -167,7 +167,8 @@ impl ReceiveSide {
     /// The timer of an ACK that waits has expired.
     pub(in crate::connection) fn on_ack_timer(&mut self, rto: Duration) {
         self.ack_now = true;
-        let is_compressed = self.compression.as_ref().is_some_and(|compression| compression.is_holding_back());
+        let is_compressed =
+            self.compression.as_ref().is_some_and(|compression| compression.is_holding_back());
         if let Some(linux) = self.linux.as_mut().filter(|_| !is_compressed) {
             linux.on_timer(rto);
         }

@@ -77,10 +77,6 @@ impl LinuxAcks {
         self.full_segment = mss.min(window / 2).min(DEFAULT_SEGMENT).max(SMALLEST_SEGMENT);
     }
 
-    pub(super) const fn full_segment(&self) -> u32 {
-        self.full_segment
-    }
-
     /// Data in order arrived while `window` octets were offered.
     pub(super) fn on_data(&mut self, arrival: &Arrival<'_>, window: u32) {
         self.on_segment(arrival);
