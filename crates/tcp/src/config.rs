@@ -91,7 +91,7 @@ impl Config {
     /// What a host has that runs Linux 6.18 with nothing set, as far as it is modelled.
     pub fn linux() -> Self {
         Self {
-            window: 65_536,
+            window: 65_535,
             window_max: Some(6 << 20),
             timestamps: true,
             sack: true,

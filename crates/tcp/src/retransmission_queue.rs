@@ -136,7 +136,7 @@ impl RetransmissionQueue {
         let Self { segments, again, .. } = self;
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
             if !segment.is_sacked && !segment.is_again {
-                *again += segment.len();
+                *again += segment.octets();
                 segment.is_again = true;
             }
             segment.was_sent_again = true;
@@ -199,10 +199,10 @@ impl RetransmissionQueue {
             if !segment.is_sacked {
                 self.note_reordering(&segment);
                 self.note_delivery(&segment, now);
-                self.delivery.sacked += segment.len();
-                self.sacked += segment.len();
-                self.lost -= if segment.is_lost { segment.len() } else { 0 };
-                self.again -= if segment.is_again { segment.len() } else { 0 };
+                self.delivery.sacked += segment.octets();
+                self.sacked += segment.octets();
+                self.lost -= if segment.is_lost { segment.octets() } else { 0 };
+                self.again -= if segment.is_again { segment.octets() } else { 0 };
                 if let Some(segment) = self.segments.get_mut(at) {
                     (segment.is_sacked, segment.is_lost, segment.is_again) = (true, false, false);
                 }
@@ -224,15 +224,15 @@ impl RetransmissionQueue {
             }
             let Some(segment) = self.segments.pop_front() else { break };
             if segment.is_sacked {
-                self.sacked -= segment.len();
+                self.sacked -= segment.octets();
             } else {
                 if self.highest_sacked.is_some() {
                     self.note_reordering(&segment);
                 }
                 self.note_delivery(&segment, now);
-                self.delivery.acked += segment.len();
-                self.lost -= if segment.is_lost { segment.len() } else { 0 };
-                self.again -= if segment.is_again { segment.len() } else { 0 };
+                self.delivery.acked += segment.octets();
+                self.lost -= if segment.is_lost { segment.octets() } else { 0 };
+                self.again -= if segment.is_again { segment.octets() } else { 0 };
             }
         }
         self.highest_sacked = self.highest_sacked.filter(|highest| highest.after(ack));
@@ -281,7 +281,7 @@ impl RetransmissionQueue {
                 ControlFlow::Continue(false) => continue,
                 ControlFlow::Break(()) => break,
             }
-            let len = segment.len();
+            let len = segment.octets();
             newly += len;
             if segment.is_again {
                 self.again -= len;
@@ -320,7 +320,7 @@ impl RetransmissionQueue {
         }
         let is_due = |segment: &Outstanding| segment.is_lost && !segment.is_again;
         let first = self.segments.iter().find(|segment| is_due(segment))?;
-        Some((first.seq, first.len().min(room)))
+        Some((first.seq, first.octets().min(room)))
     }
 
     /// The last outstanding segment that is not reported.

@@ -4,7 +4,7 @@ mod table;
 
 use std::time::Duration;
 
-use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig};
+use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig, SlowStart};
 
 use super::error::ScenarioError;
 use super::quantity::{Octets, ReceiveWindow, Text, Window};
@@ -53,17 +53,21 @@ impl Layers<'_> {
         let initial_window =
             self.count("initial-window", |tcp| tcp.initial_window, default.initial_window)?;
         let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
-        let congestion =
-            self.get(|tcp| tcp.congestion).map_or(default.congestion, CongestionName::congestion);
-        let slow_start = self.get(|tcp| tcp.slow_start).map_or(default.slow_start, SlowStartName::slow_start);
+        let congestion = self.congestion(default.congestion);
+        let slow_start = self.slow_start(congestion);
         let recovery = self.recovery(default.recovery)?;
         let goes_by_reports = recovery.goes_by_reports();
         let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
         if goes_by_reports && !sack {
             return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\" or \"rack\""));
         }
-        let dsack = self.with_sack("dsack", sack, |tcp| tcp.dsack)?;
-        let ack_compression = self.with_sack("ack-compression", sack, |tcp| tcp.ack_compression)?;
+        let dsack = self.with_sack("dsack", sack, |tcp| tcp.dsack, default.dsack)?;
+        let ack_compression = self.with_sack(
+            "ack-compression",
+            sack,
+            |tcp| tcp.ack_compression,
+            default.ack_compression,
+        )?;
         Ok(lasthop_tcp::Config {
             mss: mss as u32,
             window,
@@ -93,6 +97,20 @@ impl Layers<'_> {
             None => lasthop_tcp::Config::default(),
             Some(Preset::Linux) => lasthop_tcp::Config::linux(),
         }
+    }
+
+    fn congestion(&self, default: Congestion) -> Congestion {
+        let congestion = self.get(|tcp| tcp.congestion).map_or(default, CongestionName::congestion);
+        // Linux's Reno counts octets.
+        let is_linux = self.get(|tcp| tcp.preset).is_some();
+        if is_linux && congestion == Congestion::Reno { Congestion::RenoAbc } else { congestion }
+    }
+
+    /// How slow start ends. In Linux, `HyStart` is a part of CUBIC.
+    fn slow_start(&self, congestion: Congestion) -> SlowStart {
+        let is_of_cubic = congestion == Congestion::Cubic;
+        let default = if is_of_cubic { self.default().slow_start } else { SlowStart::Standard };
+        self.get(|tcp| tcp.slow_start).map_or(default, SlowStartName::slow_start)
     }
 
     /// Loss recovery, with what belongs to it.
@@ -154,7 +172,8 @@ impl Layers<'_> {
                 Err(self.fail("ack-delay", "expected it only with acks = \"delayed\" or \"dyndelack\""))
             }
             Some(Acks::Linux) => Ok(AckPolicy::Linux),
-            Some(Acks::EverySegment) | None => Ok(AckPolicy::EverySegment),
+            Some(Acks::EverySegment) => Ok(AckPolicy::EverySegment),
+            None => Ok(self.default().ack_policy),
         }
     }
 
@@ -206,19 +225,23 @@ impl Layers<'_> {
 
     /// The window at first, and what it may grow to.
     fn receive_window(&self, mss: u64) -> Result<(u32, Option<u32>), ScenarioError> {
-        let default = lasthop_tcp::Config::default().window;
+        let default = self.default();
+        let least = lasthop_tcp::Config::default().window;
         let (window, most) = (self.get(|tcp| tcp.window), self.own.window_max_over(self.all));
         match (window, most) {
             (Some(Text(ReceiveWindow::Auto)), most) => {
                 let most = most.map_or(LARGEST_AUTO_WINDOW, |Text(window)| window);
                 let most = self.octets("window-max", mss, most)?;
-                if most < default {
+                if most < least {
                     return Err(self.fail("window-max", "expected at least \"65535 B\""));
                 }
-                Ok((default, Some(most)))
+                Ok((least, Some(most)))
+            }
+            (None, Some(Text(most))) if default.window_max.is_some() => {
+                Ok((least, Some(self.octets("window-max", mss, most)?)))
             }
             (_, Some(_)) => Err(self.fail("window-max", "expected it only with window = \"auto\"")),
-            (None, None) => Ok((default, None)),
+            (None, None) => Ok((default.window, default.window_max)),
             (Some(Text(ReceiveWindow::Fixed(window))), None) => {
                 Ok((self.octets("window", mss, window)?, None))
             }
@@ -238,9 +261,13 @@ impl Layers<'_> {
         key: &str,
         sack: bool,
         field: impl Fn(&TcpTable) -> Option<bool>,
+        default: bool,
     ) -> Result<bool, ScenarioError> {
-        let is_on = self.get(field).unwrap_or(false);
-        if is_on && !sack { Err(self.fail(key, "expected sack = true beside it")) } else { Ok(is_on) }
+        match self.get(field) {
+            None => Ok(default && sack),
+            Some(true) if !sack => Err(self.fail(key, "expected sack = true beside it")),
+            Some(is_on) => Ok(is_on),
+        }
     }
 
     fn octets(&self, key: &str, mss: u64, window: Window) -> Result<u32, ScenarioError> {

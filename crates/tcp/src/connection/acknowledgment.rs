@@ -112,8 +112,7 @@ impl Connection {
             AfterAck::Open if self.is_window_used(&sample) => {
                 self.congestion.on_ack(&sample, &mut self.flight);
             }
-            AfterAck::Open => self.congestion.on_other_ack(&sample, &self.flight),
-            AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
+            AfterAck::Open | AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
             AfterAck::Recover => {
                 self.stats.fast_retransmits += 1;
                 self.congestion.on_other_ack(&sample, &self.flight);

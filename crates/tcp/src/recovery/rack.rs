@@ -392,7 +392,7 @@ impl LossRecovery for Rack {
 
     fn next(&mut self, sender: &Sender<'_>, chance: Chance) -> Next {
         if self.probe.is_due() {
-            return self.probe.next(sender, chance);
+            return TailLossProbe::next(sender, chance);
         }
         //= RFC 6675, section 5, step C: while cwnd - pipe is a segment or more. With nothing in the network, always: nothing
         //= else would bring an ACK.

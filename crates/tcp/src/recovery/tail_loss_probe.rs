@@ -78,14 +78,16 @@ impl TailLossProbe {
         true
     }
 
+    /// What is sent as a probe.
+    ///
     //= RFC 8985, section 7.3: TLP_send_probe (): new data if there is some, whatever cwnd says, or else the last segment.
-    pub(super) fn next(&self, sender: &Sender<'_>, chance: Chance) -> Next {
+    pub(super) fn next(sender: &Sender<'_>, chance: Chance) -> Next {
         if chance.is_new_data {
             return Next::New;
         }
         sender.queue.last_missing().map_or(Next::Nothing, |last| {
-            let len = last.len().min(chance.room);
-            Next::Again(last.seq + (last.len() - len), len)
+            let len = last.octets().min(chance.room);
+            Next::Again(last.seq + (last.octets() - len), len)
         })
     }
 

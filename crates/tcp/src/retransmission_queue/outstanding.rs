@@ -38,9 +38,9 @@ impl Outstanding {
         }
     }
 
-    /// Its octets; SYN and FIN count for one each.
+    /// How many octets it has; SYN and FIN count for one each.
     #[inline]
-    pub fn len(&self) -> u32 {
+    pub fn octets(&self) -> u32 {
         self.end - self.seq
     }
 

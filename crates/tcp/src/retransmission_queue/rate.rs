@@ -80,7 +80,7 @@ impl Meter {
     /// A segment is delivered.
     #[inline]
     pub(super) fn note(&mut self, segment: &Outstanding, now: Instant) {
-        self.delivered += u64::from(segment.len());
+        self.delivered += u64::from(segment.octets());
         self.delivered_at = now;
         let is_newer = self.newest.is_none_or(|(stamp, sent)| {
             (segment.stamp.delivered, segment.sent) >= (stamp.delivered, sent)

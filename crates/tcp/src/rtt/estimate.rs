@@ -97,16 +97,14 @@ impl Linux {
         self.srtt = (self.srtt * 7 + rtt) / 8;
         let quarter = self.deviation / 4;
         self.deviation = if is_shorter && error > quarter {
-            self.deviation + (error - quarter) / 8
+            self.deviation + error.saturating_sub(quarter) / 8
         } else {
-            self.deviation - quarter + error
+            self.deviation.saturating_sub(quarter) + error
         };
         self.largest = self.largest.max(self.deviation);
         self.variation = self.variation.max(self.largest);
         if flight.una.after(self.round_end) {
-            if self.largest < self.variation {
-                self.variation -= (self.variation - self.largest) / 4;
-            }
+            self.variation -= self.variation.saturating_sub(self.largest) / 4;
             (self.round_end, self.largest) = (flight.max, minimum);
         }
     }

@@ -56,7 +56,8 @@ pub(in crate::file) struct TcpTable {
     pub(super) clock_granularity: Option<Text<Duration>>,
     /// Time-outs in a row after which the connection is given up, 1 to 1,000; default 15.
     pub(super) max_timeouts: Option<u32>,
-    /// Congestion control: how the congestion window grows and shrinks; default "reno".
+    /// Congestion control: how the congestion window grows and shrinks; default "reno", and "cubic"
+    /// with `preset = "linux"`, where "reno" is "reno-abc".
     pub(super) congestion: Option<CongestionName>,
     /// How the first slow start ends where no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
