@@ -96,7 +96,7 @@ impl Config {
             timestamps: true,
             sack: true,
             dsack: true,
-            congestion: Congestion::Cubic,
+            congestion: Congestion::CubicLinux,
             slow_start: SlowStart::Hystart,
             slow_start_limit: Some(u32::MAX),
             window_validation: true,

@@ -3,6 +3,7 @@
 mod abc;
 mod control;
 mod cubic;
+mod cubic_linux;
 mod hystart;
 mod hystart_plus_plus;
 mod reno;
@@ -12,6 +13,7 @@ mod westwood;
 pub use abc::RenoAbc;
 pub use control::{AckSample, CongestionControl, Reduction, SentSegment};
 pub use cubic::Cubic;
+pub use cubic_linux::CubicLinux;
 pub use hystart::Hystart;
 pub use hystart_plus_plus::HystartPlusPlus;
 pub use reno::Reno;
@@ -32,11 +34,32 @@ pub enum Congestion {
     Westwood,
     /// [`Cubic`]: a cubic function of the time since the last loss.
     Cubic,
+    /// [`CubicLinux`]: the same as Linux has it.
+    CubicLinux,
 }
 
 impl Congestion {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Reno, Self::RenoAbc, Self::Vegas, Self::Westwood, Self::Cubic];
+    pub const ALL: [Self; 6] =
+        [Self::Reno, Self::RenoAbc, Self::Vegas, Self::Westwood, Self::Cubic, Self::CubicLinux];
+
+    /// What a Linux host has under this name: its Reno counts octets, and its CUBIC is its own.
+    #[must_use]
+    pub const fn as_in_linux(self) -> Self {
+        match self {
+            Self::Reno => Self::RenoAbc,
+            Self::Cubic => Self::CubicLinux,
+            other => other,
+        }
+    }
+
+    /// How slow start ends in a Linux host: `HyStart` is a part of its CUBIC.
+    pub const fn slow_start_in_linux(self) -> SlowStart {
+        match self {
+            Self::Cubic | Self::CubicLinux => SlowStart::Hystart,
+            _ => SlowStart::Standard,
+        }
+    }
 
     /// Whether slow start opens the window by octets acknowledged, so that it has a limit to that.
     pub const fn counts_octets(self) -> bool {
@@ -51,6 +74,7 @@ impl Congestion {
             Self::RenoAbc => Box::new(RenoAbc::new(slow_start_limit)),
             Self::Vegas => Box::new(Vegas::default()),
             Self::Westwood => Box::new(Westwood::default()),
+            Self::CubicLinux => Box::<CubicLinux>::default(),
             Self::Cubic => Box::new(Cubic::new(slow_start_limit)),
         }
     }

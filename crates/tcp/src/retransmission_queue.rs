@@ -354,8 +354,8 @@ impl RetransmissionQueue {
 //= RFC 2883, section 4: a first block before the acknowledgment number, or covered by the second block, is a D-SACK.
 fn duplicate(ack: Seq, blocks: &[(Seq, Seq)]) -> Option<(Seq, Seq)> {
     let &(left, right) = blocks.first()?;
-    let is_known = !right.after(ack)
-        || blocks.get(1).is_some_and(|(from, to)| !left.before(*from) && !right.after(*to));
+    let is_known =
+        !right.after(ack) || blocks.get(1).is_some_and(|(from, to)| !left.before(*from) && !right.after(*to));
     (is_known && left.before(right)).then_some((left, right))
 }
 

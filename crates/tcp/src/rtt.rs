@@ -203,7 +203,11 @@ mod tests {
         let mut rtt = estimator(1, 0);
         rtt.time_segment(Seq(1), Instant::ZERO);
         rtt.time_segment(Seq(9), Instant::from_millis(5));
-        assert_eq!(rtt.on_ack(Seq(1), Instant::from_millis(8), &flight()), None, "only an ACK beyond it counts");
+        assert_eq!(
+            rtt.on_ack(Seq(1), Instant::from_millis(8), &flight()),
+            None,
+            "only an ACK beyond it counts"
+        );
         assert_eq!(rtt.on_ack(Seq(2), Instant::from_millis(9), &flight()), Some(Duration::from_millis(9)));
         rtt.time_segment(Seq(10), Instant::from_millis(20));
         rtt.stop_timing();
@@ -217,7 +221,10 @@ mod tests {
             rtt.sample(Instant::from_millis(499), Instant::from_millis(501), &flight()),
             Duration::from_millis(500)
         );
-        assert_eq!(rtt.sample(Instant::from_millis(501), Instant::from_millis(999), &flight()), Duration::ZERO);
+        assert_eq!(
+            rtt.sample(Instant::from_millis(501), Instant::from_millis(999), &flight()),
+            Duration::ZERO
+        );
         assert_eq!(rtt.expiry(Instant::from_millis(1)).as_millis() % 500, 0);
     }
 }

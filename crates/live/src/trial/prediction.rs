@@ -6,7 +6,7 @@ mod tests;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::{BuildError, Scenario, TcpModel, TransportModel};
-use lasthop_tcp::Congestion;
+use lasthop_tcp::{Congestion, SlowStart};
 
 use super::plan::Case;
 
@@ -27,6 +27,9 @@ pub fn goodput_bps(scenario: &Scenario, case: &Case) -> Result<Option<f64>, Buil
         let mut tcp: TcpModel = scheme.tcp_of(index, own).clone();
         if index == flow {
             tcp.sender.congestion = congestion;
+            if tcp.sender.slow_start == SlowStart::Hystart {
+                tcp.sender.slow_start = congestion.slow_start_in_linux();
+            }
         }
         Some(tcp)
     });
@@ -48,12 +51,11 @@ pub fn goodput_bps(scenario: &Scenario, case: &Case) -> Result<Option<f64>, Buil
     Ok(Some(octets as f64 * 8.0 / end.since(settled).as_secs_f64()))
 }
 
-/// The simulator's congestion control that is the kernel's of this name, as far as it goes. Linux's
-/// Reno counts what is acknowledged.
+/// The simulator's congestion control that is the kernel's of this name.
 fn congestion(name: &str) -> Option<Congestion> {
     match name {
-        "cubic" => Some(Congestion::Cubic),
-        "reno" => Some(Congestion::RenoAbc),
+        "cubic" => Some(Congestion::Cubic.as_in_linux()),
+        "reno" => Some(Congestion::Reno.as_in_linux()),
         _ => None,
     }
 }

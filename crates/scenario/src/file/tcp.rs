@@ -62,12 +62,8 @@ impl Layers<'_> {
             return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\" or \"rack\""));
         }
         let dsack = self.with_sack("dsack", sack, |tcp| tcp.dsack, default.dsack)?;
-        let ack_compression = self.with_sack(
-            "ack-compression",
-            sack,
-            |tcp| tcp.ack_compression,
-            default.ack_compression,
-        )?;
+        let ack_compression =
+            self.with_sack("ack-compression", sack, |tcp| tcp.ack_compression, default.ack_compression)?;
         Ok(lasthop_tcp::Config {
             mss: mss as u32,
             window,
@@ -101,15 +97,17 @@ impl Layers<'_> {
 
     fn congestion(&self, default: Congestion) -> Congestion {
         let congestion = self.get(|tcp| tcp.congestion).map_or(default, CongestionName::congestion);
-        // Linux's Reno counts octets.
-        let is_linux = self.get(|tcp| tcp.preset).is_some();
-        if is_linux && congestion == Congestion::Reno { Congestion::RenoAbc } else { congestion }
+        match (self.get(|tcp| tcp.preset), congestion) {
+            (None, _) => congestion,
+            (Some(Preset::Linux), congestion) => congestion.as_in_linux(),
+        }
     }
 
-    /// How slow start ends. In Linux, `HyStart` is a part of CUBIC.
     fn slow_start(&self, congestion: Congestion) -> SlowStart {
-        let is_of_cubic = congestion == Congestion::Cubic;
-        let default = if is_of_cubic { self.default().slow_start } else { SlowStart::Standard };
+        let default = match self.get(|tcp| tcp.preset) {
+            None => SlowStart::Standard,
+            Some(Preset::Linux) => congestion.slow_start_in_linux(),
+        };
         self.get(|tcp| tcp.slow_start).map_or(default, SlowStartName::slow_start)
     }
 

@@ -163,10 +163,11 @@ fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
         dsack: rng.below(2) == 0,
         window_max: [None, Some(100_000)][rng.below(2) as usize],
         send_window: [None, None, None, Some(5_000)][rng.below(4) as usize],
-        congestion: Congestion::ALL[rng.below(5) as usize],
-        recovery: Recovery::ALL[rng.below(4) as usize],
+        congestion: Congestion::ALL[rng.below(Congestion::ALL.len() as u64) as usize],
+        recovery: Recovery::ALL[rng.below(Recovery::ALL.len() as u64) as usize],
         limited_transmit: rng.below(2) == 0,
-        slow_start: SlowStart::ALL[rng.below(2) as usize],
+        window_validation: rng.below(2) == 0,
+        slow_start: SlowStart::ALL[rng.below(SlowStart::ALL.len() as u64) as usize],
         rto: RtoConfig { minimum: Duration::from_millis(200 + rng.below(800)), ..RtoConfig::default() },
         ..Config::default()
     };

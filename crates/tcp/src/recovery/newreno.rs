@@ -15,7 +15,9 @@
 
 use lasthop_packet::Seq;
 
-use super::loss_recovery::{AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender};
+use super::loss_recovery::{
+    AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,
+};
 use crate::flight::Flight;
 
 /// Retransmits on the third duplicate ACK as Reno does, stays in recovery until everything is

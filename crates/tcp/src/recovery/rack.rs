@@ -329,9 +329,7 @@ impl Rack {
         }
         let (una, now) = (sender.flight.una, sender.now);
         let round_trip = self.newest.map_or(Duration::ZERO, |newest| newest.rtt);
-        sender
-            .queue
-            .mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
+        sender.queue.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
     }
 
     fn schedule_probe(&mut self, sender: &Sender<'_>) {
@@ -381,7 +379,9 @@ impl LossRecovery for Rack {
         if let Phase::Recovery { reduction: Some(reduction), .. } = &mut self.phase {
             reduction.on_sent(segment.end - segment.seq);
         }
-        if segment.is_retransmission && let Some(undo) = &mut self.undo {
+        if segment.is_retransmission
+            && let Some(undo) = &mut self.undo
+        {
             undo.on_retransmission(segment.now);
         }
         if !self.probe.on_sent(segment, sender.flight.max) {
@@ -415,8 +415,14 @@ impl LossRecovery for Rack {
 
     /// What is in the network says what may leave: nothing is inflated.
     fn enter_without_reduction(&mut self, _cwnd: u32, sender: &mut Sender<'_>) {
-        if matches!(self.phase, Phase::Open) {
-            self.enter(None, sender.flight.cwnd, sender);
+        if !matches!(self.phase, Phase::Open) {
+            return;
+        }
+        self.enter(None, sender.flight.cwnd, sender);
+        // The oldest segment goes again, whoever sends it: it is not lost until that has had time.
+        if let Some((seq, end)) = sender.queue.first().map(|first| (first.seq, first.end)) {
+            sender.queue.on_sent(seq, end, sender.now);
+            self.is_disordered = true;
         }
     }
 

@@ -1,6 +1,8 @@
 //! Reno's fast retransmit and fast recovery (RFC 2001, sections 3 and 4).
 
-use super::loss_recovery::{AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender};
+use super::loss_recovery::{
+    AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,
+};
 use crate::flight::Flight;
 
 /// Retransmits on the third duplicate ACK, inflates cwnd by one segment for each further one, and

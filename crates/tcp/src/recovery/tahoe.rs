@@ -5,7 +5,9 @@
 //! there, nothing remembers how far the sender had got: three duplicate ACKs for needless
 //! retransmissions count as a loss.
 
-use super::loss_recovery::{AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender};
+use super::loss_recovery::{
+    AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,
+};
 use crate::flight::Flight;
 
 /// Takes the third duplicate ACK for a time-out that came early: slow start from one segment, from

@@ -44,8 +44,6 @@ impl Undo {
     ///
     //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
     pub(super) fn is_delayed_original(&self, echo: Option<Instant>) -> bool {
-        self.first_retransmission
-            .zip(echo)
-            .is_some_and(|(again, echo)| echo.as_millis() < again.as_millis())
+        self.first_retransmission.zip(echo).is_some_and(|(again, echo)| echo.as_millis() < again.as_millis())
     }
 }

@@ -82,9 +82,9 @@ impl Meter {
     pub(super) fn note(&mut self, segment: &Outstanding, now: Instant) {
         self.delivered += u64::from(segment.octets());
         self.delivered_at = now;
-        let is_newer = self.newest.is_none_or(|(stamp, sent)| {
-            (segment.stamp.delivered, segment.sent) >= (stamp.delivered, sent)
-        });
+        let is_newer = self
+            .newest
+            .is_none_or(|(stamp, sent)| (segment.stamp.delivered, segment.sent) >= (stamp.delivered, sent));
         if is_newer {
             self.newest = Some((segment.stamp, segment.sent));
             self.first_sent = segment.sent;

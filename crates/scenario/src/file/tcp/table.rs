@@ -56,8 +56,9 @@ pub(in crate::file) struct TcpTable {
     pub(super) clock_granularity: Option<Text<Duration>>,
     /// Time-outs in a row after which the connection is given up, 1 to 1,000; default 15.
     pub(super) max_timeouts: Option<u32>,
-    /// Congestion control: how the congestion window grows and shrinks; default "reno", and "cubic"
-    /// with `preset = "linux"`, where "reno" is "reno-abc".
+    /// Congestion control: how the congestion window grows and shrinks; default "reno". With
+    /// `preset = "linux"` the default is "cubic-linux", "cubic" means that too, and "reno" means
+    /// "reno-abc".
     pub(super) congestion: Option<CongestionName>,
     /// How the first slow start ends where no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
@@ -193,6 +194,8 @@ pub(super) enum CongestionName {
     /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al.
     /// 2001).
     Westwood,
+    /// The same as Linux has it.
+    CubicLinux,
     /// A cubic function of the time since the last loss (RFC 9438); with `slow-start =
     /// "hystart++"` as the RFC recommends it.
     Cubic,
@@ -230,6 +233,7 @@ impl CongestionName {
             Self::Vegas => Congestion::Vegas,
             Self::Westwood => Congestion::Westwood,
             Self::Cubic => Congestion::Cubic,
+            Self::CubicLinux => Congestion::CubicLinux,
         }
     }
 
@@ -240,6 +244,7 @@ impl CongestionName {
             Self::Vegas => "vegas",
             Self::Westwood => "westwood",
             Self::Cubic => "cubic",
+            Self::CubicLinux => "cubic-linux",
         }
     }
 }

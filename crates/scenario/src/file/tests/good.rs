@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::{Capacity, Feedback, Opening, QueueLimit};
-use lasthop_tcp::{AckPolicy, Congestion, Recovery, SlowStart};
+use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoRule, SlowStart};
 
 use super::{GOOD, read};
 use crate::model::{Link, Measure};
@@ -97,18 +97,29 @@ fn every_flavour_of_tcp_has_a_name() {
         let tcp = flow.tcp().expect("the default");
         (tcp.sender.clone(), tcp.receiver.clone())
     };
-    let names = ["reno", "reno-abc", "vegas", "westwood", "cubic"];
+    let names = ["reno", "reno-abc", "vegas", "westwood", "cubic", "cubic-linux"];
     for (name, congestion) in names.into_iter().zip(Congestion::ALL) {
         assert_eq!(tcp(&format!("congestion = \"{name}\"")).0.congestion, congestion);
     }
-    for (name, recovery) in ["tahoe", "reno", "newreno", "sack"].into_iter().zip(Recovery::ALL) {
+    for (name, recovery) in ["tahoe", "reno", "newreno", "sack", "rack"].into_iter().zip(Recovery::ALL) {
         let (sender, receiver) = tcp(&format!("recovery = \"{name}\""));
-        assert_eq!((sender.recovery, sender.sack), (recovery, name == "sack"));
+        assert_eq!((sender.recovery, sender.sack), (recovery, name.ends_with("ack")));
         assert_eq!(receiver.sack, sender.sack, "a receiver reports where the sender goes by it");
     }
-    for (name, slow_start) in ["standard", "hystart++"].into_iter().zip(SlowStart::ALL) {
+    for (name, slow_start) in ["standard", "hystart", "hystart++"].into_iter().zip(SlowStart::ALL) {
         assert_eq!(tcp(&format!("slow-start = \"{name}\"")).0.slow_start, slow_start);
     }
+    let (linux, _) = tcp("preset = \"linux\"");
+    assert_eq!(linux, Config { window: linux.window, window_max: None, ..Config::linux() });
+    let (linux_reno, _) = tcp("preset = \"linux\"\ncongestion = \"reno\"");
+    let reno = (Congestion::RenoAbc, SlowStart::Standard, linux.recovery);
+    assert_eq!((linux_reno.congestion, linux_reno.slow_start, linux_reno.recovery), reno);
+    let parts = "recovery = \"rack\"\nf-rto = false\nundo = false";
+    let rack = RackConfig { f_rto: false, undo: false, ..RackConfig::ALL };
+    assert_eq!(tcp(parts).0.recovery, Recovery::Rack(rack));
+    let limited = "congestion = \"cubic\"\nslow-start-limit = \"2 segments\"";
+    assert_eq!(tcp(limited).0.slow_start_limit, Some(2));
+    assert_eq!(tcp("rto-rule = \"linux\"").0.rto.rule, RtoRule::Linux);
     let dynamic = |millis| AckPolicy::DynDelAck(Duration::from_millis(millis));
     assert_eq!(tcp("acks = \"dyndelack\"").1.ack_policy, dynamic(100));
     assert_eq!(tcp("acks = \"dyndelack\"\nack-delay = \"40 ms\"").1.ack_policy, dynamic(40));
