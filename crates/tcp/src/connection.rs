@@ -4,8 +4,10 @@ mod acknowledgment;
 mod expiry;
 mod handshake;
 mod input;
+mod modelling;
 mod open;
 mod output;
+mod pacing;
 mod receive;
 mod recovering;
 mod resend;
@@ -30,6 +32,7 @@ use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
+use pacing::Pacer;
 pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;
@@ -69,6 +72,9 @@ pub struct Connection {
     /// Kept if recovery or congestion control goes by single segments.
     queue: RetransmissionQueue,
     goes_by_segments: bool,
+    /// Congestion control goes by a model of the path.
+    goes_by_model: bool,
+    pacer: Option<Pacer>,
     validation: Option<Validation>,
     sender_extension: Option<Box<dyn SenderExtension>>,
     /// Segments to send again ahead of everything else.
@@ -129,6 +135,7 @@ impl Connection {
     /// Appends data to what is to be sent. Ignored once [`Self::close`] was called.
     pub fn write(&mut self, payload: Payload) {
         if !self.close_requested {
+            self.note_application_limit();
             self.buffer.push(payload);
         }
     }
@@ -136,6 +143,7 @@ impl Connection {
     /// Appends `len` octets of simulated stream `stream` from `offset` on, however many.
     pub fn write_stream(&mut self, stream: u32, offset: u64, len: u64) {
         if !self.close_requested {
+            self.note_application_limit();
             self.buffer.push_stream(stream, offset, len);
         }
     }

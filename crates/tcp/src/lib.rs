@@ -28,8 +28,8 @@ pub mod retransmission_queue;
 pub mod rtt;
 pub mod send_buffer;
 
-pub use config::{AckPolicy, Config, RtoConfig, RtoRule};
-pub use congestion::{Congestion, CongestionControl, SlowStart};
+pub use config::{AckPolicy, Config, PacingRule, RtoConfig, RtoRule};
+pub use congestion::{Congestion, CongestionControl, PathModel, SlowStart};
 pub use connection::{Connection, State, Stats};
 pub use extension::{
     DuplicateAckResponse, IcmpNotice, OutgoingAck, ReceiverControl, ReceiverExtension, SenderControl,

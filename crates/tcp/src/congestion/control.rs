@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
+use super::pacing::Pacing;
+use super::path_model::PathModel;
 use crate::flight::Flight;
 use crate::retransmission_queue::RateSample;
 
@@ -16,10 +18,22 @@ pub trait CongestionControl: Send {
         false
     }
 
-    /// Whether it sets the window in loss recovery too: [`Self::on_ack`] is called there as well,
-    /// and [`Reduction`] is ignored.
+    /// Whether it sets the window in loss recovery too: it goes by a [`PathModel`], whose
+    /// [`update`](PathModel::update) is called with each ACK in the place of [`Self::on_ack`] and
+    /// [`Self::on_other_ack`]. A recovery that honours it sets no window, and ignores
+    /// [`Reduction`].
     fn rules_recovery(&self) -> bool {
         false
+    }
+
+    /// The same control as a model of the path, if it [rules recovery](Self::rules_recovery).
+    fn as_path_model(&mut self) -> Option<&mut dyn PathModel> {
+        None
+    }
+
+    /// How fast segments may leave; None: as fast as the window allows.
+    fn pacing(&self) -> Option<Pacing> {
+        None
     }
 
     /// A segment with data or FIN leaves, for the first time or again.

@@ -106,10 +106,6 @@ impl CongestionControl for Hystart {
         true
     }
 
-    fn rules_recovery(&self) -> bool {
-        self.control.rules_recovery()
-    }
-
     fn on_sent(&mut self, segment: &SentSegment) {
         self.control.on_sent(segment);
     }

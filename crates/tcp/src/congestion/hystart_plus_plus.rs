@@ -125,10 +125,6 @@ impl CongestionControl for HystartPlusPlus {
         true
     }
 
-    fn rules_recovery(&self) -> bool {
-        self.control.rules_recovery()
-    }
-
     fn on_sent(&mut self, segment: &SentSegment) {
         self.control.on_sent(segment);
     }

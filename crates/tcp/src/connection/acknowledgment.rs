@@ -16,6 +16,7 @@ impl Connection {
     pub(super) fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let ack = tcp.ack;
         let window = u32::from(tcp.window) << self.negotiated.peer_shift;
+        let before = self.goes_by_model.then(|| self.before_ack());
         if self.goes_by_segments {
             self.update_queue(tcp, now);
         }
@@ -58,6 +59,9 @@ impl Connection {
         if self.timers.persist.is_some() {
             self.on_answer_to_probe();
         }
+        if let Some(before) = before {
+            self.update_model(before, now);
+        }
     }
 
     fn take_window(&mut self, window: u32, seq: Seq) {
@@ -92,7 +96,8 @@ impl Connection {
         }
 
         let rtt = self.measure(tcp, now);
-        let rate = if self.goes_by_segments { self.queue.rate_sample(now) } else { None };
+        let is_rate_wanted = self.goes_by_segments && !self.goes_by_model;
+        let rate = if is_rate_wanted { self.queue.rate_sample(now) } else { None };
         // What was reported before it was acknowledged counts once.
         let delivered = if self.goes_by_segments { self.queue.delivery().octets() } else { acked };
         let srtt = self.rtt.srtt();

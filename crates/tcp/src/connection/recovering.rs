@@ -43,6 +43,12 @@ impl Connection {
     #[inline]
     pub(super) fn announce(&mut self, segment: &SentSegment) {
         self.congestion.on_sent(segment);
+        if self.goes_by_model {
+            self.note_restart(segment.now);
+        }
+        if self.pacer.is_some() {
+            self.pace(segment);
+        }
         if self.goes_by_segments {
             self.queue.on_sent(segment.seq, segment.end, segment.now);
             if self.timers.retransmit.is_none() {
