@@ -66,17 +66,12 @@ impl Connection {
 
     /// What to send now.
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
-        let is_held_back = self.pacer.is_some() && self.is_held_back(now);
         let segment = match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent => return self.transmit_syn(now),
             State::SynReceived => self.transmit_syn(now),
-            _ if is_held_back => None,
-            _ => match self.transmit_retransmission(now) {
-                None if self.retransmission_goes_alone => None,
-                None => self.transmit_more(now),
-                retransmission => retransmission,
-            },
+            _ if self.pacer.is_none() => self.next_data(now),
+            _ => self.next_paced(now),
         };
         if segment.is_none() && self.receive.ack_now {
             // The number is behind all that was sent, not SND.NXT: after a time-out that lies where
@@ -85,6 +80,22 @@ impl Connection {
         }
         self.retransmission_goes_alone &= segment.is_some();
         segment
+    }
+
+    /// What carries data or FIN, if something does.
+    #[inline]
+    fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        match self.transmit_retransmission(now) {
+            None if self.retransmission_goes_alone => None,
+            None => self.transmit_more(now),
+            retransmission => retransmission,
+        }
+    }
+
+    /// The same, not before its time.
+    #[inline(never)]
+    fn next_paced(&mut self, now: Instant) -> Option<Segment> {
+        if self.is_held_back(now) { None } else { self.next_data(now) }
     }
 
     #[inline]
