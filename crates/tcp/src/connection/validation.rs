@@ -27,7 +27,7 @@ impl Connection {
 
     /// A segment leaves: if nothing did for longer than RTO, cwnd halves for each RTO that has
     /// passed, down to the initial window, and ssthresh keeps three quarters of it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn validate_window(&mut self, seq: Seq, now: Instant) {
         let Some(validation) = &mut self.validation else { return };
         let last_sent = validation.last_sent.replace(now);

@@ -194,11 +194,11 @@ pub(super) enum CongestionName {
     /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al.
     /// 2001).
     Westwood,
-    /// The same as Linux has it.
-    CubicLinux,
     /// A cubic function of the time since the last loss (RFC 9438); with `slow-start =
     /// "hystart++"` as the RFC recommends it.
     Cubic,
+    /// The same as Linux has it.
+    CubicLinux,
 }
 
 /// How the first slow start ends.
