@@ -51,7 +51,7 @@ use crate::gateway::packet_loop::LoopReport;
 use crate::gateway::plan::AgentMaker;
 use latency::RoundTrips;
 use plan::{Case, CaseFlow};
-use prediction::Predicted;
+use prediction::{Predicted, share_of};
 use sample::Sample;
 use site::{Site, device_name, edge, ends};
 use stations::StationUse;
@@ -204,13 +204,10 @@ pub fn run_with(
     let because = verdict::doubts(&summary, report.as_ref());
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     let predicted = prediction::predict(scenario, case, options.sample_every).map_err(unsuitable)?;
-    let total: f64 = transferred.iter().map(|flow| flow.goodput_bps).sum();
-    let predicted_total: Option<f64> =
-        predicted.as_ref().map(|flows| flows.iter().map(|flow| flow.goodput_bps).sum());
+    let goodputs: Vec<f64> = transferred.iter().map(|flow| flow.goodput_bps).collect();
     let mut predicted = predicted.into_iter().flatten();
     let flows = case.flows.iter().zip(transferred).map(|(flow, transferred)| {
         let predicted = predicted.next();
-        let predicted_goodput_bps = predicted.as_ref().map(|flow| flow.goodput_bps);
         Outcome {
             flow: flow.name.clone(),
             congestion: flow.congestion.clone(),
@@ -218,9 +215,9 @@ pub fn run_with(
             seed: case.seed,
             beside: others(case, flow),
             goodput_bps: transferred.goodput_bps,
-            predicted_goodput_bps,
-            share: part(transferred.goodput_bps, total),
-            predicted_share: predicted_goodput_bps.zip(predicted_total).map(|(own, total)| part(own, total)),
+            predicted_goodput_bps: predicted.as_ref().map(|flow| flow.goodput_bps),
+            share: share_of(transferred.goodput_bps, &goodputs),
+            predicted_share: predicted.as_ref().map(|flow| flow.share),
             octets: transferred.octets,
             completion_s: transferred.completion.map(|time| time.as_secs_f64()),
             retransmits: transferred.retransmits,
@@ -302,11 +299,6 @@ fn transfer_all(
 
 fn others(case: &Case, flow: &CaseFlow) -> Vec<String> {
     case.flows.iter().filter(|other| *other != flow).map(|other| other.name.clone()).collect()
-}
-
-/// A part of a whole; of nothing, nothing.
-fn part(own: f64, all: f64) -> f64 {
-    if all > 0.0 { own / all } else { 0.0 }
 }
 
 /// Lets what is simulated, or starts earlier, go first.

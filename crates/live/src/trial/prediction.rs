@@ -20,6 +20,8 @@ use super::sample::Sample;
 pub struct Predicted {
     /// Its goodput, counted as the trial counts it, in bits a second.
     pub goodput_bps: f64,
+    /// Its part of the goodput of all flows of the run.
+    pub share: f64,
     /// Its sender over time, if asked for.
     pub series: Vec<Sample>,
 }
@@ -87,6 +89,12 @@ struct Followed {
     size: Option<u64>,
 }
 
+/// A part of a sum; of nothing, nothing.
+pub(super) fn share_of(own: f64, all: &[f64]) -> f64 {
+    let sum: f64 = all.iter().sum();
+    if sum > 0.0 { own / sum } else { 0.0 }
+}
+
 fn run(
     world: &mut World,
     flows: &[Followed],
@@ -118,8 +126,13 @@ fn run(
             None => (outcome.octets - before) as f64 * 8.0 / end.since(settled).as_secs_f64(),
         }
     };
-    let goodputs = flows.iter().zip(before).map(|(flow, before)| goodput(flow, before));
-    goodputs.zip(series).map(|(goodput_bps, series)| Predicted { goodput_bps, series }).collect()
+    let goodputs: Vec<f64> = flows.iter().zip(before).map(|(flow, before)| goodput(flow, before)).collect();
+    let predicted = goodputs.iter().zip(series).map(|(goodput_bps, series)| Predicted {
+        goodput_bps: *goodput_bps,
+        share: share_of(*goodput_bps, &goodputs),
+        series,
+    });
+    predicted.collect()
 }
 
 /// Adds a sample of each flow that has started.
