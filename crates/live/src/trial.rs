@@ -4,6 +4,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`site`] | hosts: namespaces with addresses and routes |
+//! | `flows` | the flows of a run, each from its start on |
 //! | [`transfer`] | a TCP transfer, checked octet by octet |
 //! | [`sample`] | its sender over time |
 //! | [`latency`] | what a small packet feels beside it |
@@ -18,6 +19,7 @@
 
 mod congestion;
 mod error;
+mod flows;
 mod gateway;
 pub mod latency;
 pub mod plan;
@@ -30,18 +32,13 @@ pub mod verdict;
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
-use lasthop_packet::Instant;
-use lasthop_scenario::{BuildError, FlowModel, RealHosts, Scenario};
-use lasthop_schemes::Role;
+use lasthop_scenario::{BuildError, RealHosts, Scenario};
 use lasthop_sim::NodeId;
-use rustix::thread::nanosleep;
-use rustix::time::Timespec;
 use serde::Serialize;
 
 use crate::clock;
@@ -49,20 +46,14 @@ use crate::emulator::{self, Device, Emulator};
 use crate::gateway::Gateway;
 use crate::gateway::packet_loop::LoopReport;
 use crate::gateway::plan::AgentMaker;
-use latency::RoundTrips;
 use plan::{Case, CaseFlow};
 use prediction::{Predicted, share_of};
 use sample::Sample;
 use site::{Site, device_name, edge, ends};
 use stations::StationUse;
-use transfer::{Transfer, Transferred};
 
 pub use error::TrialError;
-
-/// Where the host that does not open the first flow's connection listens; the others' follow.
-const PORT: u16 = 5001;
-/// Between two looks at what the user wants.
-const LOOK: Duration = Duration::from_millis(50);
+pub use flows::Options;
 
 /// What one run brought for one of its flows.
 #[derive(Clone, Debug, Serialize)]
@@ -124,15 +115,6 @@ pub struct Outcome {
     pub predicted_series: Vec<Sample>,
 }
 
-/// How to run a case.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    /// How often to look at each sender; never if `None`.
-    pub sample_every: Option<Duration>,
-    /// Set when the user wants it to end early.
-    pub stop: &'a AtomicBool,
-}
-
 /// Runs one case: builds the hosts, runs its flows, and takes everything down. One outcome for each
 /// flow, in order.
 pub fn run(scenario: &Scenario, case: &Case, options: Options<'_>) -> Result<Vec<Outcome>, TrialError> {
@@ -184,9 +166,9 @@ pub fn run_with(
 
     let zero = clock::now();
     let times = case.times(scenario);
-    wait_until(zero + times.first, options.stop);
+    flows::wait_until(zero + times.first, options.stop);
     let began = clock::now();
-    let (transferred, round_trips) = transfer_all(scenario, case, &site, zero, options)?;
+    let (transferred, round_trips) = flows::transfer_all(scenario, case, &site, zero, options)?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(TrialError::Interrupted);
     }
@@ -239,79 +221,6 @@ pub fn run_with(
     Ok(flows.collect())
 }
 
-/// The flows of a run, each from its start on; and what a small packet feels beside the first.
-fn transfer_all(
-    scenario: &Scenario,
-    case: &Case,
-    site: &Site,
-    zero: Instant,
-    options: Options<'_>,
-) -> Result<(Vec<Transferred>, RoundTrips), TrialError> {
-    let times = case.times(scenario);
-    let host = |node: usize| (&site.hosts[node], site.address(node));
-    let transfer_of = |(place, flow): (usize, &CaseFlow)| {
-        let model = &scenario.flows[flow.index];
-        let transfer = Transfer {
-            from: host(model.from),
-            to: host(model.to),
-            receiver_opens: opens_at_the_receiver(scenario, model),
-            // A plan has few flows.
-            port: PORT + place as u16,
-            congestion: flow.congestion.clone(),
-            size: model.size(),
-            settled: zero + times.settled,
-            end: zero + times.end,
-            sample_every: options.sample_every,
-            stop: options.stop,
-        };
-        (zero + model.start, transfer)
-    };
-    let transfers: Vec<(Instant, Transfer<'_>)> = case.flows.iter().enumerate().map(transfer_of).collect();
-    let failed = |flow: &CaseFlow, error| TrialError::Transfer { what: format!("flow {:?}", flow.name), error };
-    let first = &scenario.flows[case.flows[0].index];
-    // From the wired side to the wireless: through the same queue as a download.
-    let (near, far) = if opens_at_the_receiver(scenario, first) {
-        (first.from, first.to)
-    } else {
-        (first.to, first.from)
-    };
-    let all = || {
-        thread::scope(|scope| {
-            let threads = transfers.iter().map(|(start, transfer)| {
-                scope.spawn(|| {
-                    wait_until(*start, options.stop);
-                    transfer.run()
-                })
-            });
-            let threads: Vec<_> = threads.collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, io::Result<Transferred>>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            threads.into_iter().map(join).collect::<Vec<_>>()
-        })
-    };
-    let (transferred, round_trips) = latency::beside(&site.hosts[near], host(far), all)
-        .map_err(|error| TrialError::Transfer { what: "the latency probe".to_owned(), error })?;
-    let of_flows = case.flows.iter().zip(transferred);
-    let transferred = of_flows.map(|(flow, result)| result.map_err(|error| failed(flow, error)));
-    Ok((transferred.collect::<Result<_, _>>()?, round_trips))
-}
-
 fn others(case: &Case, flow: &CaseFlow) -> Vec<String> {
     case.flows.iter().filter(|other| *other != flow).map(|other| other.name.clone()).collect()
-}
-
-/// Lets what is simulated, or starts earlier, go first.
-fn wait_until(begin: Instant, stop: &AtomicBool) {
-    while clock::now() < begin && !stop.load(Ordering::Relaxed) {
-        let left = begin.since(clock::now()).min(LOOK);
-        let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
-        // A signal that cuts it short does no harm.
-        let _ = nanosleep(&left);
-    }
-}
-
-/// A host behind a wireless hop opens its connections itself: what it receives is a download.
-fn opens_at_the_receiver(scenario: &Scenario, flow: &FlowModel) -> bool {
-    scenario.role(flow.to) == Role::MobileHost && scenario.role(flow.from) != Role::MobileHost
 }

@@ -185,7 +185,8 @@ fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
     let text = format!("schemes = [{scheme}]\n{CELL}");
     let scenario = file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     plan::check(&scenario).expect("it can be tried");
-    let case = plan::cases(&scenario).into_iter().find(|case| case.flows[0].name == flow).expect("it is there");
+    let case =
+        plan::cases(&scenario).into_iter().find(|case| case.flows[0].name == flow).expect("it is there");
     let outcome = run_case(&scenario, &case, agent).expect("it runs");
     assert!(outcome.intact && outcome.completion_s.is_some(), "{outcome:?}");
     assert_eq!(
@@ -284,7 +285,10 @@ fn flows_together_share_a_run_and_each_sender_is_seen_over_time() {
     let text = SCENARIO
         .replace("flows.download = { from = \"server\", to = \"client\", size = \"2 MB\" }", TWO_FLOWS)
         .replace("loss = \"12%\"", "loss = \"0%\"")
-        .replace("congestion = [\"cubic\"], duration = \"60 s\"", "flows = \"together\", duration = \"3 s\", settle = \"1 s\"");
+        .replace(
+            "congestion = [\"cubic\"], duration = \"60 s\"",
+            "flows = \"together\", duration = \"3 s\", settle = \"1 s\"",
+        );
     let scenario = file::parse(&text, "two.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     plan::check(&scenario).expect("it can be tried");
     let cases = plan::cases(&scenario);
@@ -292,7 +296,10 @@ fn flows_together_share_a_run_and_each_sender_is_seen_over_time() {
     let outcomes = trial::run(&scenario, &cases[0], options).expect("it runs");
     let [first, second] = &outcomes[..] else { panic!("two flows: {outcomes:?}") };
     assert_eq!([&*first.congestion, &*second.congestion], ["reno", "cubic"]);
-    assert_eq!((&first.beside[..], &second.beside[..]), (&["second".to_owned()][..], &["first".to_owned()][..]));
+    assert_eq!(
+        (&first.beside[..], &second.beside[..]),
+        (&["second".to_owned()][..], &["first".to_owned()][..])
+    );
     for flow in &outcomes {
         assert!(flow.intact && flow.octets > 0 && flow.predicted_goodput_bps.is_some(), "{flow:?}");
         assert!(!flow.series.is_empty() && !flow.predicted_series.is_empty());

@@ -53,13 +53,14 @@ pub(super) struct Times {
 /// congestion control, the schemes in turn, each with every seed. Flows that run together: the
 /// schemes, each with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
-    if scenario.trial.together {
-        let schemes = scenario.schemes.iter().enumerate();
-        return schemes
-            .flat_map(|(index, scheme)| with_each_seed(scenario, &together(scenario, scheme), index))
-            .collect();
-    }
     let mut cases = Vec::new();
+    if scenario.trial.together {
+        for (index, scheme) in scenario.schemes.iter().enumerate() {
+            let flows = together(scenario, scheme);
+            cases.extend(with_each_seed(scenario, &flows, index).filter(|case| !case.flows.is_empty()));
+        }
+        return cases;
+    }
     for index in real_flows(scenario) {
         for congestion in &scenario.trial.congestion {
             let name = scenario.flows[index].name.clone();
@@ -89,10 +90,18 @@ fn together(scenario: &Scenario, scheme: &SchemeChoice) -> Vec<CaseFlow> {
     flows.collect()
 }
 
-fn with_each_seed(scenario: &Scenario, flows: &[CaseFlow], scheme_index: usize) -> Vec<Case> {
+fn with_each_seed(
+    scenario: &Scenario,
+    flows: &[CaseFlow],
+    scheme_index: usize,
+) -> impl Iterator<Item = Case> {
     let scheme = &scenario.schemes[scheme_index].label;
-    let case = |seed: &u64| Case { flows: flows.to_vec(), scheme: scheme.clone(), seed: *seed, scheme_index };
-    scenario.seeds.iter().map(case).collect()
+    scenario.seeds.iter().map(move |&seed| Case {
+        flows: flows.to_vec(),
+        scheme: scheme.clone(),
+        seed,
+        scheme_index,
+    })
 }
 
 /// Indices of the flows between real hosts.

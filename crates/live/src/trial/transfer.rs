@@ -9,6 +9,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
+use rustix::thread::nanosleep;
 
 use super::sample::{Sample, retransmits};
 use crate::clock::now;
@@ -90,7 +91,7 @@ impl Transfer<'_> {
             let received = self.receive(receiver, begin);
             let retransmits = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             is_over.store(true, Ordering::Relaxed);
-            let series = watching.map(|watching| watching.join());
+            let series = watching.map(thread::ScopedJoinHandle::join);
             let series = series.transpose().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok(Transferred { retransmits: retransmits?, series: series.unwrap_or_default(), ..received? })
         })
@@ -202,9 +203,16 @@ fn watch(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() ->
         let Ok(sample) = Sample::of_real(stream, now().since(begin)) else { break };
         series.push(sample);
         next += every;
-        thread::sleep(next.since(now()));
+        pause(next.since(now()));
     }
     series
+}
+
+/// Waits for so long, or until a signal comes.
+pub(super) fn pause(time: Duration) {
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    // What is cut short is looked at again.
+    let _ = nanosleep(&time);
 }
 
 /// Opens a connection. A lost SYN is the kernel's to send again.

@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicBool;
 
 use lasthop_lab::stats::{Estimate, median};
 use lasthop_lab::table;
+use lasthop_live::trial::TrialError;
 use lasthop_live::trial::plan::{self, Case};
 use lasthop_live::trial::prediction::{Predicted, predict};
 use lasthop_live::trial::sample::Sample;
-use lasthop_live::trial::TrialError;
 use lasthop_scenario::Scenario;
 use lasthop_scenario::results::ResultFile;
 use serde::Serialize;

@@ -50,10 +50,7 @@ pub(super) fn of_outcome(outcome: &Outcome) -> [Series<'_>; 2] {
 }
 
 /// Writes all of them, a row for each sample. What a sender does not know yet is empty.
-pub(super) fn write<'a>(
-    file: ResultFile,
-    all: impl IntoIterator<Item = Series<'a>>,
-) -> Result<(), Failure> {
+pub(super) fn write<'a>(file: ResultFile, all: impl IntoIterator<Item = Series<'a>>) -> Result<(), Failure> {
     let mut out = csv::Writer::from_writer(file);
     let failed = |error: csv::Error| Failure::Run(error.into());
     out.write_record(HEADER).map_err(failed)?;

@@ -21,7 +21,8 @@ try = { flows = "together", duration = "10 s", settle = "2 s" }
 "#;
 
 fn scenario(congestion: &[&str]) -> Scenario {
-    let mut scenario = file::parse(TOGETHER, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    let mut scenario =
+        file::parse(TOGETHER, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     scenario.trial.congestion = congestion.iter().map(ToString::to_string).collect();
     scenario
 }
