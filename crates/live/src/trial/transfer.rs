@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
+use rustix::io::Errno;
+use rustix::net::sockopt::{set_tcp_congestion, socket_error, tcp_congestion};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::thread::nanosleep;
 
 use super::sample::{Sample, retransmits};
@@ -71,11 +73,8 @@ impl Transfer<'_> {
         let begin = now();
         let (sender, receiver) = thread::scope(|scope| {
             let accepted = scope.spawn(|| self.accept(&listener));
-            let opened = opening.0.enter(|| {
-                let stream = connect(SocketAddr::new(listening.1, self.port), self.end)?;
-                set_tcp_congestion(&stream, &self.congestion)?;
-                Ok::<_, io::Error>(stream)
-            })??;
+            let address = SocketAddr::new(listening.1, self.port);
+            let opened = opening.0.enter(|| connect(address, &self.congestion, self.end))??;
             let accepted = accepted.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             Ok::<_, io::Error>(if self.receiver_opens { (accepted, opened) } else { (opened, accepted) })
         })?;
@@ -109,8 +108,7 @@ impl Transfer<'_> {
                     return Ok(stream);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let patience = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
-                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&patience))?;
+                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timespec(PATIENCE)))?;
                 }
                 Err(error) => return Err(error),
             }
@@ -210,14 +208,35 @@ fn watch(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() ->
 
 /// Waits for so long, or until a signal comes.
 pub(super) fn pause(time: Duration) {
-    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     // What is cut short is looked at again.
-    let _ = nanosleep(&time);
+    let _ = nanosleep(&timespec(time));
 }
 
 /// Opens a connection. A lost SYN is the kernel's to send again.
-fn connect(to: SocketAddr, end: Instant) -> io::Result<TcpStream> {
-    TcpStream::connect_timeout(&to, end.since(now()).max(PATIENCE))
+///
+/// It has its congestion control before it is there: one that replaces another later inherits what
+/// the other has set. After BBR, where that is the kernel's default, CUBIC and Reno would pace.
+fn connect(to: SocketAddr, congestion: &str, end: Instant) -> io::Result<TcpStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    set_tcp_congestion(&socket, congestion)?;
+    match rustix::net::connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let patience = timespec(end.since(now()).max(PATIENCE));
+    if poll(&mut [PollFd::new(&socket, PollFlags::OUT)], Some(&patience))? == 0 {
+        return Err(io::Error::new(ErrorKind::TimedOut, "the connection was not established in time"));
+    }
+    socket_error(&socket)??;
+    let stream = TcpStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
 }
 
 /// Octets that are written or read at once.
