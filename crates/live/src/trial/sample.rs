@@ -9,6 +9,9 @@ use lasthop_tcp::Connection;
 
 /// Linux's value of a slow start threshold that no loss has set (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// The largest window that TCP can advertise (RFC 7323, section 2.3): a threshold that the simulator
+/// never reaches.
+const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// What a sender's TCP goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +37,7 @@ impl Sample {
         Self {
             at,
             cwnd: flight.cwnd.into(),
-            ssthresh: (flight.ssthresh < INFINITE_SSTHRESH).then(|| flight.ssthresh.into()),
+            ssthresh: (flight.ssthresh < LARGEST_WINDOW).then(|| flight.ssthresh.into()),
             srtt: rtt.srtt(),
             rto: rtt.rto(),
             retransmits: sender.stats().retransmits,

@@ -90,7 +90,7 @@ links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "10
 links.air = { kind = "wireless", between = ["gateway", "client"], rate = "10 Mbit/s", delay = "1 ms", queue = "32 kB" }
 flows.first = { from = "server", to = "client" }
 flows.second = { from = "server", to = "client", start = "3 s", tcp = { congestion = "cubic" } }
-tcp = { window = "1 MiB", recovery = "sack", acks = "delayed", congestion = "reno-abc" }
+tcp = { window = "1 MiB", recovery = "sack", acks = "delayed", congestion = "reno-abc", initial-ssthresh = "unlimited" }
 try = { flows = "together", duration = "10 s", settle = "2 s" }
 "#;
 
@@ -117,6 +117,8 @@ fn looking_at_the_senders_changes_nothing_and_starts_with_each_flow() {
         assert!(unseen.series.is_empty());
         assert!(seen.series.windows(2).all(|pair| pair[0].at < pair[1].at));
         assert!(seen.series.iter().any(|sample| sample.cwnd > 10_000 && sample.srtt.is_some()));
+        assert_eq!(seen.series[0].ssthresh, None, "no loss has set it yet");
+        assert!(seen.series.last().is_some_and(|sample| sample.ssthresh.is_some()));
     }
     assert!(seen[0].series.len() > seen[1].series.len() + 200, "it started 3 s earlier");
     assert!(seen[1].series[0].at <= every);
