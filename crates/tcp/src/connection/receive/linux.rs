@@ -74,7 +74,7 @@ impl LinuxAcks {
     /// The largest segment and the window that is offered are known.
     pub(super) fn begin(&mut self, mss: u32, window: u32) {
         self.mss = mss;
-        self.full_segment = mss.min(window / 2).min(DEFAULT_SEGMENT).max(SMALLEST_SEGMENT);
+        self.full_segment = mss.min(window / 2).clamp(SMALLEST_SEGMENT, DEFAULT_SEGMENT);
     }
 
     /// Data in order arrived while `window` octets were offered.
