@@ -77,10 +77,11 @@ impl ReceiveSide {
     /// With a buffer of `buffer` octets, which a window field can tell.
     pub(super) fn new(buffer: u32, config: &Config) -> Self {
         let linux = config.ack_policy == AckPolicy::Linux;
-        let (is_compressing, tuned) = (config.ack_compression, config.window_max);
+        let is_compressing = config.ack_compression;
+        let tuning = config.window_max.map(|most| Box::new(Tuning::new(buffer, most.max(buffer))));
         Self {
             next: Seq(0),
-            buffer,
+            buffer: tuning.as_ref().map_or(buffer, |tuning| tuning.buffer()),
             largest_window: buffer,
             window_limit: u32::MAX,
             mss: 1,
@@ -99,11 +100,11 @@ impl ReceiveSide {
             reports_gaps: config.sack,
             reports_duplicates: config.dsack,
             duplicate: None,
-            is_adaptive: linux || is_compressing || tuned.is_some(),
+            is_adaptive: linux || is_compressing || tuning.is_some(),
             linux: linux.then(|| Box::new(LinuxAcks::new(config.rto.minimum))),
             compression: is_compressing.then(|| Box::new(Compression::new())),
-            tuning: tuned.map(|largest| Box::new(Tuning::new(buffer, largest.max(buffer)))),
-            round_trip: (is_compressing || tuned.is_some()).then(Box::default),
+            round_trip: (is_compressing || tuning.is_some()).then(Box::default),
+            tuning,
         }
     }
 

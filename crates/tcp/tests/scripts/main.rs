@@ -1,11 +1,13 @@
 //! Segment scripts, in the manner of packetdrill; a file a rule. `script.rs` has the notation.
 
 mod acceptable_ack;
+mod ack_compression;
 mod advertised_window;
 mod byte_counting;
 mod close;
 mod congestion_avoidance;
 mod delayed_ack;
+mod dsack;
 mod dyndelack;
 mod fast_retransmit;
 mod handshake_active;
@@ -13,6 +15,7 @@ mod handshake_passive;
 mod icmp;
 mod karn;
 mod limited_transmit;
+mod linux_acks;
 mod newreno;
 mod reassembly;
 mod receive_window;
@@ -25,6 +28,7 @@ mod sack;
 mod sack_recovery;
 mod script;
 mod segment;
+mod send_window;
 mod sender_extension;
 mod silly_window;
 mod slow_start;
@@ -32,4 +36,5 @@ mod tahoe;
 mod timeout;
 mod timestamps;
 mod vegas;
+mod window_tuning;
 mod zero_window;

@@ -20,8 +20,8 @@ pub(in crate::file) struct TcpTable {
     /// B". Above that the window scale option is used. "auto": from 65,535 octets it grows with
     /// what a round trip brings, up to `window-max`, as in Linux 6.18.
     pub(super) window: Option<Text<ReceiveWindow>>,
-    /// With `window = "auto"`: what it grows to at most, "65535 B" to "1 GiB"; default "3 MiB", as
-    /// of 6 MiB in the kernel's `tcp_rmem`, half of which it keeps for what is not payload.
+    /// With `window = "auto"`: what it grows to at most, "65535 B" to "1 GiB"; default
+    /// "3840 KiB": five eighths of the 6 MiB in the kernel's `tcp_rmem`, as the rest is not payload.
     pub(super) window_max: Option<Text<Window>>,
     /// The most that a sender has outstanding, as with a send buffer of this size, "1 B" to "1
     /// GiB"; default "unlimited": as much as the windows of congestion control and receiver allow.

@@ -137,7 +137,7 @@ fn a_receiver_is_that_of_linux_key_by_key() {
         (tcp.window, tcp.window_max, tcp.send_window)
     };
     let auto = "window = \"auto\"";
-    assert_eq!(windows(auto, ""), (65_535, Some(3 << 20), None));
+    assert_eq!(windows(auto, ""), (65_535, Some(3840 << 10), None));
     assert_eq!(windows(auto, "window-max = \"1 MiB\""), (65_535, Some(1 << 20), None));
     assert_eq!(windows("window = \"auto\"\nwindow-max = \"1 MiB\"", auto), (65_535, Some(1 << 20), None));
     let replaced = windows("window = \"auto\"\nwindow-max = \"1 MiB\"", "window = \"8 KiB\"");

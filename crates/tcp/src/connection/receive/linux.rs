@@ -137,9 +137,10 @@ impl LinuxAcks {
         self.timeout = Some(SHORTEST);
     }
 
-    /// The window opened: the sender is to hear of it.
-    pub(super) fn on_window_opened(&mut self) {
-        self.quick = self.quick.max(1);
+    /// The window opened: the sender is to hear of it. One quick ACK more, but not a second one
+    /// more.
+    pub(super) const fn on_window_opened(&mut self) {
+        self.quick |= 1;
     }
 
     /// Less than half of the buffer is free: quick ACKs would only fill it sooner.
