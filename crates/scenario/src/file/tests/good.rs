@@ -26,7 +26,7 @@ fn what_is_left_out_has_its_default() {
     let tcp = flow.tcp().expect("the default");
     assert_eq!((flow.size(), tcp.opening), (None, Opening::Handshake));
     assert_eq!(tcp.sender.window, 65_536);
-    assert_eq!(lasthop_tcp::Config { window: 65_535, ..tcp.sender.clone() }, lasthop_tcp::Config::default());
+    assert_eq!(Config { window: 65_535, ..tcp.sender.clone() }, Config::default());
     let Link::Wired(wire) = &scenario.links[0].link else { panic!("the first link is wired") };
     assert_eq!(wire.forward.queue, QueueLimit::Packets(100));
 }
