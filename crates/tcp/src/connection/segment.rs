@@ -20,10 +20,7 @@ impl Connection {
     pub(super) fn segment(&mut self, segment: Segment, now: Instant) -> Packet {
         let Segment { seq, flags, payload, reserved_bits } = segment;
         let tcp = self.header(seq, flags, now);
-        self.receive.on_reported();
-        if !payload.is_empty() {
-            self.receive.on_data_sent(now);
-        }
+        self.receive.on_sent(payload.is_empty(), now);
         let mut packet = self.packet(self.remote, tcp, payload);
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);
