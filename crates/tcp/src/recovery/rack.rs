@@ -73,7 +73,7 @@ pub struct Rack {
     /// `RACK.segment`: of all that was delivered, what was sent last.
     newest: Option<Newest>,
     window: ReorderingWindow,
-    /// When a segment that was overtaken counts as lost.
+    /// When all segments that were overtaken so far count as lost.
     overdue_at: Option<Instant>,
     probe: TailLossProbe,
     undo: Option<Undo>,
@@ -89,7 +89,7 @@ enum Phase {
     /// No loss is being repaired.
     Open,
     /// Losses are being repaired until all before `end` is acknowledged.
-    Recovery { end: Seq, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32 },
+    Recovery { end: Seq, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32, is_first_due: bool },
     /// The same after a time-out: the window grows as in slow start.
     Loss { end: Seq, f_rto: FRto },
 }
@@ -219,7 +219,7 @@ impl Rack {
             return 0;
         }
         let patience = newest.rtt + self.patience(sender);
-        let (now, mut earliest) = (sender.now, None::<Instant>);
+        let (now, mut latest) = (sender.now, None::<Instant>);
         let lost = sender.queue.mark_lost(|segment| {
             if !newest.is_after(segment.sent, segment.end) {
                 // What lies behind a segment that was sent once left after it, the last time too.
@@ -227,11 +227,12 @@ impl Rack {
             }
             let overdue_at = segment.sent + patience;
             if overdue_at > now {
-                earliest = Some(earliest.map_or(overdue_at, |at| at.min(overdue_at)));
+                //= RFC 8985, section 6.2, step 5: "timeout = max(remaining, timeout)".
+                latest = latest.max(Some(overdue_at));
             }
             Continue(overdue_at <= now)
         });
-        self.overdue_at = earliest;
+        self.overdue_at = latest;
         lost
     }
 
@@ -259,12 +260,18 @@ impl Rack {
                 sender.flight.cwnd = reduction.cwnd;
             }
         }
-        self.enter(proportional, reduction.cwnd, sender);
+        self.enter(proportional, reduction.cwnd, true, sender);
     }
 
-    fn enter(&mut self, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32, sender: &Sender<'_>) {
+    fn enter(
+        &mut self,
+        reduction: Option<ProportionalReduction>,
+        cwnd_afterwards: u32,
+        is_first_due: bool,
+        sender: &Sender<'_>,
+    ) {
         self.probe.cancel();
-        self.phase = Phase::Recovery { end: sender.flight.max, reduction, cwnd_afterwards };
+        self.phase = Phase::Recovery { end: sender.flight.max, reduction, cwnd_afterwards, is_first_due };
     }
 
     fn end_recovery(&mut self, sender: &mut Sender<'_>) {
@@ -376,8 +383,11 @@ impl LossRecovery for Rack {
     }
 
     fn on_sent(&mut self, segment: &SentSegment, sender: &mut Sender<'_>) {
-        if let Phase::Recovery { reduction: Some(reduction), .. } = &mut self.phase {
-            reduction.on_sent(segment.end - segment.seq);
+        if let Phase::Recovery { reduction, is_first_due, .. } = &mut self.phase {
+            *is_first_due &= !segment.is_retransmission;
+            if let Some(reduction) = reduction {
+                reduction.on_sent(segment.end - segment.seq);
+            }
         }
         if segment.is_retransmission
             && let Some(undo) = &mut self.undo
@@ -398,7 +408,9 @@ impl LossRecovery for Rack {
         //= else would bring an ACK.
         let (in_network, lost) = (sender.queue.in_network(), sender.queue.next_lost(chance.room));
         let segment = lost.map_or(sender.flight.mss, |(_, len)| len);
-        if in_network > 0 && sender.flight.cwnd < in_network.saturating_add(segment) {
+        //= RFC 6675, section 5, step 4.3: the first retransmission of a recovery leaves whatever cwnd says.
+        let is_forced = lost.is_some() && matches!(self.phase, Phase::Recovery { is_first_due: true, .. });
+        if in_network > 0 && !is_forced && sender.flight.cwnd < in_network.saturating_add(segment) {
             return Next::Nothing;
         }
         if let Phase::Loss { end, f_rto } = &mut self.phase
@@ -418,7 +430,7 @@ impl LossRecovery for Rack {
         if !matches!(self.phase, Phase::Open) {
             return;
         }
-        self.enter(None, sender.flight.cwnd, sender);
+        self.enter(None, sender.flight.cwnd, false, sender);
         // The oldest segment goes again, whoever sends it: it is not lost until that has had time.
         if let Some((seq, end)) = sender.queue.first().map(|first| (first.seq, first.end)) {
             sender.queue.on_sent(seq, end, sender.now);

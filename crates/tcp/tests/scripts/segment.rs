@@ -3,6 +3,7 @@
 use lasthop_packet::{SackBlocks, Seq, TcpFlags, TcpOptions, Timestamps};
 
 /// A segment as a line describes it.
+#[derive(Clone)]
 pub struct Wanted {
     pub flags: String,
     pub range: Option<(u32, u32)>,
