@@ -65,6 +65,9 @@ impl Connection {
         if self.sender_extension.is_some() || self.receiver_extension.is_some() {
             self.show_to_extensions(packet, now);
         }
+        if self.ecn.is_some() {
+            self.read_marks(packet, tcp, now);
+        }
         self.on_ack(tcp, segment_len == 0, now);
         if segment_len > 0 && self.state != State::Closed {
             self.on_data(packet, tcp, now);

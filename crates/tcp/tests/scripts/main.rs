@@ -10,6 +10,7 @@ mod delayed_ack;
 mod dsack;
 mod dyndelack;
 mod f_rto;
+mod ecn;
 mod fast_retransmit;
 mod handshake_active;
 mod handshake_passive;
