@@ -166,8 +166,7 @@ pub enum AfterDeadline {
     Nothing,
     /// A loss was found: [`LossRecovery::next`] says what leaves.
     Recover,
-    /// A probe leaves, by [`LossRecovery::next`], and the retransmission timer runs from when the
-    /// oldest outstanding segment left.
+    /// A probe leaves, by [`LossRecovery::next`], and the retransmission timer starts anew.
     Probe,
 }
 

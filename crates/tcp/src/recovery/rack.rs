@@ -19,6 +19,8 @@
 //! - A retransmission that is lost after a time-out begins a recovery with a reduction of its own.
 //! - A time-out counts as lost what has been in the network for a round trip, and the oldest
 //!   segment; cwnd becomes one segment above what is left.
+//! - A D-SACK widens the reordering window only where reordering was seen, and not if it is for a
+//!   tail loss probe.
 //! - A time-out in recovery, or a second one for the same segment, reduces ssthresh no further.
 
 use std::ops::ControlFlow::{Break, Continue};
@@ -142,12 +144,10 @@ impl Rack {
     fn note_delivery(&mut self, sender: &Sender<'_>) {
         let delivery = sender.queue.delivery();
         //= RFC 8985, section 6.2, step 2: RACK.segment is the latest sent of all that was delivered.
-        if let Some(newest) = delivery.newest
-            && self.newest.is_none_or(|known| newest.is_after(known.sent, known.end))
-        {
-            self.newest = Some(newest);
+        if let Some(newest) = delivery.newest {
+            self.newest = Some(self.newest.map_or(newest, |known| known.followed_by(newest)));
         }
-        self.window.on_delivery(delivery, sender.flight);
+        self.window.on_delivery(delivery, self.probe.was_duplicate(delivery), sender.flight);
         if let (Some(undo), Some((_, right))) = (&mut self.undo, delivery.duplicate) {
             undo.on_duplicate(right);
         }
@@ -275,7 +275,7 @@ impl Rack {
         is_first_due: bool,
         sender: &Sender<'_>,
     ) {
-        self.probe.cancel();
+        self.probe.on_recovery_begins();
         self.phase = Phase::Recovery { end: sender.flight.max, reduction, cwnd_afterwards, is_first_due };
     }
 
@@ -468,7 +468,7 @@ impl LossRecovery for Rack {
         self.phase = Phase::Loss { end: sender.flight.max, f_rto };
         self.timeouts += 1;
         self.overdue_at = None;
-        self.probe.cancel();
+        self.probe.on_recovery_begins();
         self.is_disordered = true;
         AfterTimeout::Recover
     }

@@ -1,5 +1,7 @@
 //! Loss detection by time (RACK, RFC 8985, sections 6 and 3.3).
 
+use lasthop_tcp::RackConfig;
+
 use crate::script::{ALONE, Script, rack};
 
 /// Ten segments have left at 0; the path takes 100 ms.
@@ -145,6 +147,46 @@ fn an_early_ack_of_a_retransmission_makes_nothing_lost() {
         +0    lost 0 again 0 in_network 6000
         +15ms < . ack 10001
         +0    retransmits 1
+        ",
+    );
+}
+
+//= RFC 8985, section 6.2, step 2: "If ACK.ts_option.echo_reply < Segment.xmit_ts: Continue".
+#[test]
+fn an_ack_that_echoes_the_original_makes_nothing_lost_however_late_it_comes() {
+    let config = lasthop_tcp::Config { timestamps: true, mss: 1012, ..rack(ALONE) };
+    Script::established(config).run(
+        "
+        +0    write 10000
+        +0    >> 1:10001(10000)
+        +100ms < . ack 1 <TS 1 1, sack 1001:4001>
+        +0    > 1:1001(1000)
+        +110ms < . ack 1001 <TS 2 1, sack 1001:4001>
+        +0    lost 0 again 0
+        +10ms < . ack 10001 <TS 3 1>
+        +0    retransmits 1
+        ",
+    );
+}
+
+//= RFC 8985, section 6.2, step 2: "RACK.rtt = rtt" with each segment delivered, whether it was sent last or not.
+#[test]
+fn the_round_trip_time_is_that_of_what_was_delivered_last() {
+    // The retransmission took 120 ms, the fourth segment 220: the last may take as long.
+    Script::established(rack(RackConfig { proportional_reduction: true, ..ALONE })).run(
+        "
+        +0    write 10000
+        +0    >> 1:10001(10000)
+        +100ms < . ack 1 <sack 1001:2001>
+        +0    < . ack 1 <sack 1001:3001>
+        +0    < . ack 1 <sack 1001:3001, sack 8001:9001>
+        +0    > 1:1001(1000)
+        +0    lost 6000
+        +120ms < . ack 4001 <sack 8001:9001>
+        +0    >> 4001:7001(3000)
+        +0    lost 4000 reason reordering-window timer 25ms
+        +25ms > 7001:8001(1000)
+        +0    lost 5000
         ",
     );
 }
