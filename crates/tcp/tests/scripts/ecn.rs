@@ -138,11 +138,11 @@ fn with_proportional_reduction_the_window_shrinks_over_a_round_trip() {
         +0    ssthresh 4000 echoes 1
         +0    < E. ack 2001
         +0    < E. ack 3001
-        +0    < E. ack 4001
         +0    > 9001:10001(1000)           # then one for two
+        +0    < E. ack 4001
         +0    < E. ack 5001
-        +0    < E. ack 6001
         +0    > 10001:11001(1000)
+        +0    < E. ack 6001
         +0    retransmits 0 undone 0
         ",
     );
