@@ -13,7 +13,7 @@ pub struct Config {
     /// Receive buffer, and so the largest window advertised, in octets; 1 to 2^30. Above 65,535 the
     /// window scale option (RFC 7323) is used.
     pub window: u32,
-    /// The buffer begins with `window` and grows with what a round trip brings, up to so many
+    /// The window begins with `window` and grows with what a round trip brings, up to so many
     /// octets, as in Linux 6.18 (`tcp_rcvbuf_grow`); at most 2^30. None: it stays as it is.
     pub window_max: Option<u32>,
     /// A sender has no more octets outstanding, as with a send buffer of this size; at least 1.
@@ -26,6 +26,8 @@ pub struct Config {
     pub sack: bool,
     /// Report duplicates in the first SACK block (D-SACK, RFC 2883); needs `sack`.
     pub dsack: bool,
+    /// Offer explicit congestion notification (RFC 3168).
+    pub ecn: bool,
     /// How cwnd grows and shrinks.
     pub congestion: Congestion,
     /// How the first slow start ends.
@@ -72,6 +74,7 @@ impl Default for Config {
             timestamps: false,
             sack: false,
             dsack: false,
+            ecn: false,
             congestion: Congestion::Reno,
             slow_start: SlowStart::Standard,
             slow_start_limit: None,

@@ -1,6 +1,7 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
 mod acknowledgment;
+mod ecn;
 mod expiry;
 mod handshake;
 mod input;
@@ -32,6 +33,7 @@ use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
+use ecn::Ecn;
 use pacing::Pacer;
 pub(crate) use receive::ReceiveSide;
 pub use state::State;
@@ -76,6 +78,8 @@ pub struct Connection {
     goes_by_model: bool,
     pacer: Option<Pacer>,
     validation: Option<Validation>,
+    /// Where the peers agreed on ECN.
+    ecn: Option<Ecn>,
     sender_extension: Option<Box<dyn SenderExtension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,

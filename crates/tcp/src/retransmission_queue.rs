@@ -278,11 +278,18 @@ impl RetransmissionQueue {
         if !segment.was_sent_again {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.delivery.note_original(segment);
-        } else if self.min_rtt.is_some_and(|least| rtt < least) {
-            //= RFC 8985, section 6.2, step 2: an ACK that comes sooner than the path allows is for the original.
+        } else if self.is_for_original(segment, rtt) {
             return;
         }
         self.delivery.note_newest(segment, rtt);
+    }
+
+    /// Whether the ACK of a segment that was sent again, `rtt` ago, is for what was sent before.
+    ///
+    //= RFC 8985, section 6.2, step 2: it echoes a timestamp from before the retransmission, or comes sooner than min_RTT after it.
+    fn is_for_original(&self, segment: &Outstanding, rtt: Duration) -> bool {
+        self.delivery.echo.is_some_and(|echo| echo.as_millis() < segment.sent.as_millis())
+            || self.min_rtt.is_some_and(|least| rtt < least)
     }
 
     //= RFC 8985, section 6.2, step 3: a segment that was sent once is delivered below what was delivered before: reordering.

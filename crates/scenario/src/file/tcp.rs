@@ -16,8 +16,8 @@ pub(super) use table::TcpTable;
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
 
-/// Half of the 6 MiB in the kernel's `tcp_rmem`.
-const LARGEST_AUTO_WINDOW: Window = Window::Octets(3 << 20);
+/// Five eighths of the 6 MiB in the kernel's `tcp_rmem`: the rest is not payload.
+const LARGEST_AUTO_WINDOW: Window = Window::Octets(3840 << 10);
 
 /// The configuration of both ends of a flow.
 pub(super) fn read(
@@ -72,6 +72,7 @@ impl Layers<'_> {
             timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
             sack,
             dsack,
+            ecn: self.get(|tcp| tcp.ecn).unwrap_or(default.ecn),
             congestion,
             slow_start,
             slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,

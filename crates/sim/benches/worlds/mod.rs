@@ -15,10 +15,19 @@ use lasthop_tcp::{Config, RtoConfig};
 /// Octets of data in a full segment of the wired case.
 pub const MSS: u32 = 1460;
 
+/// Its window: 64 segments.
+const WINDOW: u32 = 64 * MSS;
+
 /// One Reno flow without end through 100 Mbit/s 20 ms and 10 Mbit/s 5 ms, queues of 50 packets, a
 /// window of 64 segments, one ACK a segment. Nothing is lost: the second link's queue holds what
 /// the path does not.
 pub fn wired() -> (World, FlowId) {
+    wired_with(&Config { initial_ssthresh: WINDOW, ..Config::default() })
+}
+
+/// The same with another TCP at both ends, but for its segments and its window.
+pub fn wired_with(tcp: &Config) -> (World, FlowId) {
+    let tcp = Config { mss: MSS, window: WINDOW, window_max: None, ..tcp.clone() };
     let mut world = World::new(1);
     let [source, router, sink] = nodes(&mut world);
     for (ends, name, mbps, delay_ms) in [((source, router), "fast", 100, 20), ((router, sink), "slow", 10, 5)]
@@ -26,7 +35,6 @@ pub fn wired() -> (World, FlowId) {
         let direction = direction(mbps, QueueLimit::Packets(50));
         world.add_wired_link(ends.0, ends.1, &wired_link(name, &direction, delay_ms, Duration::ZERO));
     }
-    let tcp = Config { mss: MSS, window: 64 * MSS, initial_ssthresh: 64 * MSS, ..Config::default() };
     let flow = flow(&mut world, (source, sink), None, &tcp);
     (world, flow)
 }

@@ -21,10 +21,9 @@ const BETA: u32 = 717;
 const CURVE: u64 = 410;
 /// Units of the curve's time in a second.
 const UNIT: u64 = 1024;
-/// ACKed segments after which Reno's window is a segment larger, as a multiple of the window: in
-/// eighths.
+/// Eighths of the window that have to be acknowledged before Reno's grows by a segment.
 const RENO_EIGHTHS: u32 = 15;
-const LEAST_PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 32);
+const LEAST_PERIOD: Duration = Duration::from_micros(31_250);
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// CUBIC in whole segments.
@@ -108,8 +107,8 @@ impl CubicLinux {
         if self.last_max == 0 {
             segments = segments.min(20);
         }
-        if ahead > 0 {
-            segments = segments.min(cwnd / ahead);
+        if let Some(most) = cwnd.checked_div(ahead) {
+            segments = segments.min(most);
         }
         self.segments_a_step = segments.max(2);
     }

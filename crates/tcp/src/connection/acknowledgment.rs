@@ -106,7 +106,7 @@ impl Connection {
         // and 5.3).
         self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
         let after = if self.goes_by_segments {
-            self.ask_recovery(now, |recovery, sender| recovery.on_new_ack(acked, sender))
+            self.advance_by_segments(acked, now)
         } else {
             let (recovery, mut sender) = self.recovery_and_sender(now);
             let after = recovery.on_new_ack(acked, &mut sender);
@@ -114,7 +114,7 @@ impl Connection {
             after
         };
         match after {
-            AfterAck::Open if self.is_window_used(&sample) => {
+            AfterAck::Open if self.may_grow(&sample) => {
                 self.congestion.on_ack(&sample, &mut self.flight);
             }
             AfterAck::Open | AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
@@ -163,6 +163,7 @@ impl Connection {
 
     /// The same where each segment is timed: RTO goes by the first one that the ACK covers, which
     /// has waited longest for it, and by the echo of a timestamp where all were sent again.
+    #[inline(never)]
     fn measure_segments(&mut self, now: Instant) -> Option<Duration> {
         let delivery = self.queue.delivery();
         if let Some(sent) = delivery.first_sent.or(delivery.echo) {

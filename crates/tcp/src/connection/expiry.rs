@@ -55,8 +55,8 @@ impl Connection {
             AfterDeadline::Recover => self.stats.fast_retransmits += 1,
             AfterDeadline::Probe => {
                 self.stats.tail_loss_probes += 1;
-                // It is set when the probe has left.
-                self.timers.retransmit = None;
+                //= RFC 8985, section 7.3: "regardless of whether a loss probe was sent, the sender MUST re-arm the RTO timer".
+                self.timers.retransmit = Some(self.rtt.expiry(now));
             }
         }
     }

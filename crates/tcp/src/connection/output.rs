@@ -1,6 +1,6 @@
 //! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
 
-use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Ecn, Instant, Packet, Payload, Seq, Tcp, TcpFlags};
 
 use super::segment::Segment;
 use super::{Connection, State};
@@ -66,12 +66,17 @@ impl Connection {
 
     /// What to send now.
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        let waits = self.pacer.is_some() && self.is_held_back(now);
         let segment = match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent => return self.transmit_syn(now),
             State::SynReceived => self.transmit_syn(now),
-            _ if self.pacer.is_none() => self.next_data(now),
-            _ => self.next_paced(now),
+            _ if waits => None,
+            _ => match self.transmit_retransmission(now) {
+                None if self.retransmission_goes_alone => None,
+                None => self.transmit_more(now),
+                retransmission => retransmission,
+            },
         };
         if segment.is_none() && self.receive.ack_now {
             // The number is behind all that was sent, not SND.NXT: after a time-out that lies where
@@ -80,22 +85,6 @@ impl Connection {
         }
         self.retransmission_goes_alone &= segment.is_some();
         segment
-    }
-
-    /// What carries data or FIN, if something does.
-    #[inline]
-    fn next_data(&mut self, now: Instant) -> Option<Segment> {
-        match self.transmit_retransmission(now) {
-            None if self.retransmission_goes_alone => None,
-            None => self.transmit_more(now),
-            retransmission => retransmission,
-        }
-    }
-
-    /// The same, not before its time.
-    #[inline(never)]
-    fn next_paced(&mut self, now: Instant) -> Option<Segment> {
-        if self.is_held_back(now) { None } else { self.next_data(now) }
     }
 
     #[inline]
@@ -110,7 +99,7 @@ impl Connection {
             flags,
             ..Tcp::default()
         };
-        Some(self.packet(reset.to, tcp, Payload::EMPTY))
+        Some(self.packet(reset.to, Ecn::NotEct, tcp, Payload::EMPTY))
     }
 
     #[cold]
@@ -122,6 +111,7 @@ impl Connection {
             State::SynReceived => TcpFlags::SYN.with(TcpFlags::ACK),
             _ => TcpFlags::SYN,
         };
+        let flags = flags.with(self.ecn_of_syn());
         if self.flight.max == self.iss {
             self.rtt.time_segment(self.iss, now);
         } else {
@@ -132,7 +122,7 @@ impl Connection {
         self.flight.max = self.iss + 1;
         self.timers.retransmit = Some(self.rtt.expiry(now));
         self.receive.ack_now = false;
-        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0 })
+        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0, is_new_data: false })
     }
 
     /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`],
@@ -183,8 +173,9 @@ impl Connection {
         let seq = self.flight.nxt;
         let payload = self.buffer.slice(u64::from(in_flight), len);
         self.flight.nxt += len;
+        let is_new_data = seq == self.flight.max;
         self.account_for(seq, now);
-        Some(self.data_segment(seq, payload))
+        Some(Segment { is_new_data, ..self.data_segment(seq, payload) })
     }
 
     /// What may be outstanding, in octets.
@@ -295,7 +286,7 @@ impl Connection {
     fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload) -> Segment {
         self.receive.acknowledged();
         self.timers.delayed_ack = None;
-        Segment { seq, flags, payload, reserved_bits: 0 }
+        Segment { seq, flags, payload, reserved_bits: 0, is_new_data: false }
     }
 
     /// Whether our FIN has a sequence number.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::Connection;
+use super::{Connection, State};
 use crate::congestion::{Pacing, SentSegment};
 
 /// So many segments leave unpaced when the connection begins.
@@ -77,8 +77,10 @@ impl Pacer {
 
 impl Connection {
     /// Whether what could leave has to wait for its time.
+    #[inline(never)]
     pub(super) fn is_held_back(&mut self, now: Instant) -> bool {
-        let Some(mut pacer) = self.pacer else { return false };
+        let carries_data = !matches!(self.state, State::Closed | State::Listen) && !self.is_handshaking();
+        let Some(mut pacer) = self.pacer.filter(|_| carries_data) else { return false };
         let holds = pacer.holds(now, || self.burst());
         self.timers.pacing = (holds && self.has_more()).then_some(pacer.next);
         self.pacer = Some(pacer);

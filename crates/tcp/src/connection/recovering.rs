@@ -4,7 +4,7 @@ use lasthop_packet::{Instant, Tcp};
 
 use super::Connection;
 use crate::congestion::SentSegment;
-use crate::recovery::{LossRecovery, Sender};
+use crate::recovery::{AfterAck, LossRecovery, Sender};
 
 impl Connection {
     /// Calls loss recovery, and notes what it has become.
@@ -50,16 +50,28 @@ impl Connection {
             self.pace(segment);
         }
         if self.goes_by_segments {
-            self.queue.on_sent(segment.seq, segment.end, segment.now);
-            if self.timers.retransmit.is_none() {
-                let oldest = self.queue.first().map_or(segment.now, |first| first.sent);
-                self.timers.retransmit = Some(self.rtt.expiry(oldest).max(segment.now));
-            }
-            self.ask_recovery(segment.now, |recovery, sender| recovery.on_sent(segment, sender));
+            self.take_in_queue(segment);
         }
     }
 
+    #[inline(never)]
+    fn take_in_queue(&mut self, segment: &SentSegment) {
+        self.queue.on_sent(segment.seq, segment.end, segment.now);
+        if self.timers.retransmit.is_none() {
+            let oldest = self.queue.first().map_or(segment.now, |first| first.sent);
+            self.timers.retransmit = Some(self.rtt.expiry(oldest).max(segment.now));
+        }
+        self.ask_recovery(segment.now, |recovery, sender| recovery.on_sent(segment, sender));
+    }
+
+    /// New data was acknowledged.
+    #[inline(never)]
+    pub(super) fn advance_by_segments(&mut self, acked: u32, now: Instant) -> AfterAck {
+        self.ask_recovery(now, |recovery, sender| recovery.on_new_ack(acked, sender))
+    }
+
     /// Tells the retransmission queue what an ACK says.
+    #[inline(never)]
     pub(super) fn update_queue(&mut self, tcp: &Tcp, now: Instant) {
         let echo = self.echo(tcp, now);
         self.queue.begin_ack(echo);

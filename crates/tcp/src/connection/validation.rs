@@ -14,10 +14,18 @@ pub(crate) struct Validation {
 }
 
 impl Connection {
+    /// Whether congestion control is to open the window with this ACK.
+    ///
+    //= RFC 3168, section 6.1.2: not with an ACK that echoes a mark.
+    #[inline]
+    pub(super) fn may_grow(&self, ack: &AckSample) -> bool {
+        self.is_window_used(ack) && self.ecn.is_none_or(|ecn| !ecn.is_echoed)
+    }
+
     /// Whether the window was in use before this ACK: in slow start half of it is enough. Without
     /// validation it always counts as used.
     #[inline]
-    pub(super) fn is_window_used(&self, ack: &AckSample) -> bool {
+    fn is_window_used(&self, ack: &AckSample) -> bool {
         let flight = &self.flight;
         self.validation.is_none()
             || self.congestion.rules_recovery()
@@ -27,7 +35,7 @@ impl Connection {
 
     /// A segment leaves: if nothing did for longer than RTO, cwnd halves for each RTO that has
     /// passed, down to the initial window, and ssthresh keeps three quarters of it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn validate_window(&mut self, seq: Seq, now: Instant) {
         let Some(validation) = &mut self.validation else { return };
         let last_sent = validation.last_sent.replace(now);

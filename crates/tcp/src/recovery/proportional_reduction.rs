@@ -29,8 +29,9 @@ impl ProportionalReduction {
     pub(super) fn on_ack(&mut self, delivered: u32, is_safe: bool, in_network: u32, mss: u32) -> u32 {
         self.delivered += u64::from(delivered);
         let to_send = if in_network > self.ssthresh {
+            // In whole segments, as the examples of RFC 6937, section 4, and Linux have it.
             let share = (self.delivered * u64::from(self.ssthresh)).div_ceil(self.recover_fs);
-            share.saturating_sub(self.sent)
+            share.next_multiple_of(u64::from(mss)).saturating_sub(self.sent)
         } else {
             let growth = self.delivered.saturating_sub(self.sent).max(u64::from(delivered))
                 + if is_safe { u64::from(mss) } else { 0 };

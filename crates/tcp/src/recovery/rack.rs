@@ -19,6 +19,8 @@
 //! - A retransmission that is lost after a time-out begins a recovery with a reduction of its own.
 //! - A time-out counts as lost what has been in the network for a round trip, and the oldest
 //!   segment; cwnd becomes one segment above what is left.
+//! - A D-SACK widens the reordering window only where reordering was seen, and not if it is for a
+//!   tail loss probe.
 //! - A time-out in recovery, or a second one for the same segment, reduces ssthresh no further.
 
 use std::ops::ControlFlow::{Break, Continue};
@@ -73,7 +75,7 @@ pub struct Rack {
     /// `RACK.segment`: of all that was delivered, what was sent last.
     newest: Option<Newest>,
     window: ReorderingWindow,
-    /// When a segment that was overtaken counts as lost.
+    /// When all segments that were overtaken so far count as lost.
     overdue_at: Option<Instant>,
     probe: TailLossProbe,
     undo: Option<Undo>,
@@ -89,7 +91,7 @@ enum Phase {
     /// No loss is being repaired.
     Open,
     /// Losses are being repaired until all before `end` is acknowledged.
-    Recovery { end: Seq, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32 },
+    Recovery { end: Seq, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32, is_first_due: bool },
     /// The same after a time-out: the window grows as in slow start.
     Loss { end: Seq, f_rto: FRto },
 }
@@ -142,12 +144,10 @@ impl Rack {
     fn note_delivery(&mut self, sender: &Sender<'_>) {
         let delivery = sender.queue.delivery();
         //= RFC 8985, section 6.2, step 2: RACK.segment is the latest sent of all that was delivered.
-        if let Some(newest) = delivery.newest
-            && self.newest.is_none_or(|known| newest.is_after(known.sent, known.end))
-        {
-            self.newest = Some(newest);
+        if let Some(newest) = delivery.newest {
+            self.newest = Some(self.newest.map_or(newest, |known| known.followed_by(newest)));
         }
-        self.window.on_delivery(delivery, sender.flight);
+        self.window.on_delivery(delivery, self.probe.was_duplicate(delivery), sender.flight);
         if let (Some(undo), Some((_, right))) = (&mut self.undo, delivery.duplicate) {
             undo.on_duplicate(right);
         }
@@ -219,7 +219,7 @@ impl Rack {
             return 0;
         }
         let patience = newest.rtt + self.patience(sender);
-        let (now, mut earliest) = (sender.now, None::<Instant>);
+        let (now, mut latest) = (sender.now, None::<Instant>);
         let lost = sender.mark_lost(|segment| {
             if !newest.is_after(segment.sent, segment.end) {
                 // What lies behind a segment that was sent once left after it, the last time too.
@@ -227,11 +227,12 @@ impl Rack {
             }
             let overdue_at = segment.sent + patience;
             if overdue_at > now {
-                earliest = Some(earliest.map_or(overdue_at, |at| at.min(overdue_at)));
+                //= RFC 8985, section 6.2, step 5: "timeout = max(remaining, timeout)".
+                latest = latest.max(Some(overdue_at));
             }
             Continue(overdue_at <= now)
         });
-        self.overdue_at = earliest;
+        self.overdue_at = latest;
         lost
     }
 
@@ -243,9 +244,14 @@ impl Rack {
 
     /// A loss was found: goes into recovery.
     fn begin(&mut self, sender: &mut Sender<'_>) {
-        let (cwnd, ssthresh) = (sender.flight.cwnd, sender.flight.ssthresh);
+        let flight = &*sender.flight;
+        self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una));
+        self.shrink(sender);
+    }
+
+    /// Has the window shrink, and goes into recovery.
+    fn shrink(&mut self, sender: &mut Sender<'_>) {
         let reduction = sender.congestion.on_loss(sender.flight);
-        self.undo = Some(Undo::new(cwnd, ssthresh, sender.flight.una));
         //= RFC 9937, section 6: RecoverFS is what was in the network before this ACK.
         let in_network = sender.queue.in_network() + sender.queue.lost() - sender.queue.again();
         let recover_fs = in_network + sender.queue.delivery().octets();
@@ -258,12 +264,18 @@ impl Rack {
                 sender.flight.cwnd = reduction.cwnd;
             }
         }
-        self.enter(proportional, reduction.cwnd, sender);
+        self.enter(proportional, reduction.cwnd, true, sender);
     }
 
-    fn enter(&mut self, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32, sender: &Sender<'_>) {
-        self.probe.cancel();
-        self.phase = Phase::Recovery { end: sender.flight.max, reduction, cwnd_afterwards };
+    fn enter(
+        &mut self,
+        reduction: Option<ProportionalReduction>,
+        cwnd_afterwards: u32,
+        is_first_due: bool,
+        sender: &Sender<'_>,
+    ) {
+        self.probe.on_recovery_begins();
+        self.phase = Phase::Recovery { end: sender.flight.max, reduction, cwnd_afterwards, is_first_due };
     }
 
     fn end_recovery(&mut self, sender: &mut Sender<'_>) {
@@ -377,8 +389,11 @@ impl LossRecovery for Rack {
     }
 
     fn on_sent(&mut self, segment: &SentSegment, sender: &mut Sender<'_>) {
-        if let Phase::Recovery { reduction: Some(reduction), .. } = &mut self.phase {
-            reduction.on_sent(segment.end - segment.seq);
+        if let Phase::Recovery { reduction, is_first_due, .. } = &mut self.phase {
+            *is_first_due &= !segment.is_retransmission;
+            if let Some(reduction) = reduction {
+                reduction.on_sent(segment.end - segment.seq);
+            }
         }
         if segment.is_retransmission
             && let Some(undo) = &mut self.undo
@@ -399,7 +414,9 @@ impl LossRecovery for Rack {
         //= else would bring an ACK.
         let (in_network, lost) = (sender.queue.in_network(), sender.queue.next_lost(chance.room));
         let segment = lost.map_or(sender.flight.mss, |(_, len)| len);
-        if in_network > 0 && sender.flight.cwnd < in_network.saturating_add(segment) {
+        //= RFC 6675, section 5, step 4.3: the first retransmission of a recovery leaves whatever cwnd says.
+        let is_forced = lost.is_some() && matches!(self.phase, Phase::Recovery { is_first_due: true, .. });
+        if in_network > 0 && !is_forced && sender.flight.cwnd < in_network.saturating_add(segment) {
             return Next::Nothing;
         }
         if let Phase::Loss { end, f_rto } = &mut self.phase
@@ -414,12 +431,20 @@ impl LossRecovery for Rack {
         }
     }
 
+    /// No loss, but a reduction as after one, which nothing takes back.
+    fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
+        if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
+            self.undo = None;
+            self.shrink(sender);
+        }
+    }
+
     /// What is in the network says what may leave: nothing is inflated.
     fn enter_without_reduction(&mut self, _cwnd: u32, sender: &mut Sender<'_>) {
         if !matches!(self.phase, Phase::Open) {
             return;
         }
-        self.enter(None, sender.flight.cwnd, sender);
+        self.enter(None, sender.flight.cwnd, false, sender);
         // The oldest segment goes again, whoever sends it: it is not lost until that has had time.
         if let Some((seq, end)) = sender.queue.first().map(|first| (first.seq, first.end)) {
             sender.queue.on_sent(seq, end, sender.now);
@@ -447,7 +472,7 @@ impl LossRecovery for Rack {
         self.phase = Phase::Loss { end: sender.flight.max, f_rto };
         self.timeouts += 1;
         self.overdue_at = None;
-        self.probe.cancel();
+        self.probe.on_recovery_begins();
         self.is_disordered = true;
         AfterTimeout::Recover
     }

@@ -32,12 +32,14 @@ impl Default for ReorderingWindow {
 }
 
 impl ReorderingWindow {
-    /// An ACK delivered this.
-    pub(super) fn on_delivery(&mut self, delivery: &Delivery, flight: &Flight) {
+    /// An ACK delivered this; `is_probe` if what the receiver got twice was a tail loss probe.
+    pub(super) fn on_delivery(&mut self, delivery: &Delivery, is_probe: bool, flight: &Flight) {
         self.is_reordering_seen |= delivery.is_reordered;
         self.round_end = self.round_end.filter(|end| flight.una.before(*end));
         //= RFC 8985, section 6.2, step 4: once a round trip, a D-SACK shows that the window was too small.
-        if delivery.duplicate.is_some() && self.round_end.is_none() {
+        // Where the order was kept, and for a probe, the window has no part in what was sent twice.
+        let is_too_small = delivery.duplicate.is_some() && self.is_reordering_seen && !is_probe;
+        if is_too_small && self.round_end.is_none() {
             self.round_end = Some(flight.max);
             self.multiplier = (self.multiplier + 1).min(LARGEST_MULTIPLIER);
             self.persists = RECOVERIES_KEPT;

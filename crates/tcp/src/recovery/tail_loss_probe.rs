@@ -48,6 +48,17 @@ impl TailLossProbe {
         self.is_due = false;
     }
 
+    //= RFC 8985, section 7.1: "Reset TLP.is_retrans and TLP.end_seq when initiating [...] fast recovery, or RTO recovery."
+    pub(super) const fn on_recovery_begins(&mut self) {
+        self.cancel();
+        self.under_way = None;
+    }
+
+    /// Whether the receiver reports what was probed with as received twice.
+    pub(super) fn was_duplicate(&self, delivery: &Delivery) -> bool {
+        self.under_way.zip(delivery.duplicate).is_some_and(|((end, _), (_, right))| right == end)
+    }
+
     /// The timer begins anew.
     ///
     //= RFC 8985, section 7.2: TLP_calc_PTO ().
@@ -111,8 +122,8 @@ impl TailLossProbe {
         if una.before(end) {
             return AfterProbe::Nothing;
         }
-        let is_plain_duplicate = !advanced && delivery.sacked == 0;
-        if !is_retransmission || delivery.duplicate.is_some() || is_plain_duplicate {
+        let is_plain_duplicate = !advanced && delivery.sacked == 0 && delivery.duplicate.is_none();
+        if !is_retransmission || self.was_duplicate(delivery) || is_plain_duplicate {
             // The probe was needless: it and what it was for have arrived.
             self.under_way = None;
         } else if una.after(end) {

@@ -37,7 +37,8 @@ pub struct Newest {
     pub sent: Instant,
     /// Behind its last octet.
     pub end: Seq,
-    /// The time from then to the ACK.
+    /// The time from sending to the ACK of what was delivered last, be it this segment or an older
+    /// one (`RACK.rtt`).
     pub rtt: Duration,
 }
 
@@ -47,6 +48,15 @@ impl Newest {
     #[inline]
     pub fn is_after(&self, sent: Instant, end: Seq) -> bool {
         self.sent > sent || (self.sent == sent && self.end.after(end))
+    }
+
+    /// What it becomes with what is delivered next.
+    ///
+    //= RFC 8985, section 6.2, step 2: RACK.rtt is updated with each segment delivered, the rest if it was sent after RACK.segment.
+    #[inline]
+    #[must_use]
+    pub fn followed_by(self, next: Self) -> Self {
+        if self.is_after(next.sent, next.end) { Self { rtt: next.rtt, ..self } } else { next }
     }
 }
 
@@ -59,9 +69,8 @@ impl Delivery {
 
     #[inline]
     pub(super) fn note_newest(&mut self, segment: &Outstanding, rtt: Duration) {
-        if self.newest.is_none_or(|newest| !newest.is_after(segment.sent, segment.end)) {
-            self.newest = Some(Newest { sent: segment.sent, end: segment.end, rtt });
-        }
+        let newest = Newest { sent: segment.sent, end: segment.end, rtt };
+        self.newest = Some(self.newest.map_or(newest, |known| known.followed_by(newest)));
     }
 
     #[inline]

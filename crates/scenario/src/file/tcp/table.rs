@@ -20,8 +20,8 @@ pub(in crate::file) struct TcpTable {
     /// B". Above that the window scale option is used. "auto": from 65,535 octets it grows with
     /// what a round trip brings, up to `window-max`, as in Linux 6.18.
     pub(super) window: Option<Text<ReceiveWindow>>,
-    /// With `window = "auto"`: what it grows to at most, "65535 B" to "1 GiB"; default "3 MiB", as
-    /// of 6 MiB in the kernel's `tcp_rmem`, half of which it keeps for what is not payload.
+    /// With `window = "auto"`: what it grows to at most, "65535 B" to "1 GiB"; default
+    /// "3840 KiB": five eighths of the 6 MiB in the kernel's `tcp_rmem`, as the rest is not payload.
     pub(super) window_max: Option<Text<Window>>,
     /// The most that a sender has outstanding, as with a send buffer of this size, "1 B" to "1
     /// GiB"; default "unlimited": as much as the windows of congestion control and receiver allow.
@@ -44,6 +44,9 @@ pub(in crate::file) struct TcpTable {
     pub(super) sack: Option<bool>,
     /// Report duplicates (D-SACK, RFC 2883); needs `sack`; default false.
     pub(super) dsack: Option<bool>,
+    /// Offer explicit congestion notification (RFC 3168), so that queues that manage themselves mark
+    /// data in place of dropping it; default false.
+    pub(super) ecn: Option<bool>,
     /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
     pub(super) rto_min: Option<Text<Duration>>,
     /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default
@@ -102,6 +105,7 @@ impl TcpTable {
             timestamps: self.timestamps.or(below.timestamps),
             sack: self.sack.or(below.sack),
             dsack: self.dsack.or(below.dsack),
+            ecn: self.ecn.or(below.ecn),
             rto_min: self.rto_min.or(below.rto_min),
             rto_initial: self.rto_initial.or(below.rto_initial),
             rto_max: self.rto_max.or(below.rto_max),
@@ -194,11 +198,11 @@ pub(super) enum CongestionName {
     /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al.
     /// 2001).
     Westwood,
-    /// The same as Linux has it.
-    CubicLinux,
     /// A cubic function of the time since the last loss (RFC 9438); with `slow-start =
     /// "hystart++"` as the RFC recommends it.
     Cubic,
+    /// The same as Linux has it.
+    CubicLinux,
 }
 
 /// How the first slow start ends.

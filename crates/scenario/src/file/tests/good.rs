@@ -26,7 +26,7 @@ fn what_is_left_out_has_its_default() {
     let tcp = flow.tcp().expect("the default");
     assert_eq!((flow.size(), tcp.opening), (None, Opening::Handshake));
     assert_eq!(tcp.sender.window, 65_536);
-    assert_eq!(lasthop_tcp::Config { window: 65_535, ..tcp.sender.clone() }, lasthop_tcp::Config::default());
+    assert_eq!(Config { window: 65_535, ..tcp.sender.clone() }, Config::default());
     let Link::Wired(wire) = &scenario.links[0].link else { panic!("the first link is wired") };
     assert_eq!(wire.forward.queue, QueueLimit::Packets(100));
 }
@@ -137,7 +137,7 @@ fn a_receiver_is_that_of_linux_key_by_key() {
         (tcp.window, tcp.window_max, tcp.send_window)
     };
     let auto = "window = \"auto\"";
-    assert_eq!(windows(auto, ""), (65_535, Some(3 << 20), None));
+    assert_eq!(windows(auto, ""), (65_535, Some(3840 << 10), None));
     assert_eq!(windows(auto, "window-max = \"1 MiB\""), (65_535, Some(1 << 20), None));
     assert_eq!(windows("window = \"auto\"\nwindow-max = \"1 MiB\"", auto), (65_535, Some(1 << 20), None));
     let replaced = windows("window = \"auto\"\nwindow-max = \"1 MiB\"", "window = \"8 KiB\"");

@@ -74,7 +74,7 @@ impl LinuxAcks {
     /// The largest segment and the window that is offered are known.
     pub(super) fn begin(&mut self, mss: u32, window: u32) {
         self.mss = mss;
-        self.full_segment = mss.min(window / 2).min(DEFAULT_SEGMENT).max(SMALLEST_SEGMENT);
+        self.full_segment = mss.min(window / 2).clamp(SMALLEST_SEGMENT, DEFAULT_SEGMENT);
     }
 
     /// Data in order arrived while `window` octets were offered.
@@ -137,9 +137,10 @@ impl LinuxAcks {
         self.timeout = Some(SHORTEST);
     }
 
-    /// The window opened: the sender is to hear of it.
-    pub(super) fn on_window_opened(&mut self) {
-        self.quick = self.quick.max(1);
+    /// The window opened: the sender is to hear of it. One quick ACK more, but not a second one
+    /// more.
+    pub(super) const fn on_window_opened(&mut self) {
+        self.quick |= 1;
     }
 
     /// Less than half of the buffer is free: quick ACKs would only fill it sooner.

@@ -37,9 +37,9 @@ fn config() -> impl Strategy<Value = Config> {
         |(window, window_max, ack_policy, [ack_compression, dsack])| Config {
             window,
             window_max,
+            dsack,
             ack_policy,
             ack_compression,
-            dsack,
             ..Config::default()
         },
     )

@@ -7,7 +7,7 @@ use super::ReceiveSide;
 impl ReceiveSide {
     /// The window of a SYN, which is never scaled (RFC 7323, section 2.2).
     pub(in crate::connection) fn window_in_syn(&self) -> u16 {
-        self.buffer.min(u32::from(u16::MAX)) as u16
+        self.largest_window.min(u32::from(u16::MAX)) as u16
     }
 
     /// Windows are not scaled on this connection: more buffer than a field can tell is of no use.
