@@ -81,6 +81,12 @@ impl Congestion {
         }
     }
 
+    /// Whether it goes by a model of the path ([`PathModel`]): made for
+    /// [`Recovery::Rack`](crate::Recovery::Rack).
+    pub const fn goes_by_model(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr3)
+    }
+
     /// Whether slow start opens the window by octets acknowledged, so that it has a limit to that.
     pub const fn counts_octets(self) -> bool {
         matches!(self, Self::RenoAbc | Self::Cubic)

@@ -9,7 +9,7 @@ use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig, SlowSt
 use super::error::ScenarioError;
 use super::quantity::{Octets, ReceiveWindow, Text, Window};
 use super::reader::{Key, Reader};
-use table::{Acks, CongestionName, Preset, RecoveryName, RtoRuleName, SlowStartName};
+use table::{Acks, CongestionName, PacingName, Preset, RecoveryName, RtoRuleName, SlowStartName};
 
 pub(super) use table::TcpTable;
 
@@ -56,6 +56,9 @@ impl Layers<'_> {
         let congestion = self.congestion(default.congestion);
         let slow_start = self.slow_start(congestion);
         let recovery = self.recovery(default.recovery)?;
+        if congestion.goes_by_model() && !matches!(recovery, Recovery::Rack(_)) {
+            return Err(self.fail("recovery", "expected \"rack\" with congestion = \"bbr\" or \"bbr3\""));
+        }
         let goes_by_reports = recovery.goes_by_reports();
         let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
         if goes_by_reports && !sack {
@@ -76,6 +79,7 @@ impl Layers<'_> {
             congestion,
             slow_start,
             slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,
+            pacing: self.get(|tcp| tcp.pacing).map_or(default.pacing, PacingName::rule),
             window_validation: self.get(|tcp| tcp.window_validation).unwrap_or(default.window_validation),
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
