@@ -39,6 +39,11 @@ impl Window {
         cwnd.max(self.prior)
     }
 
+    #[cfg(test)]
+    pub(super) const fn is_saved(&self, cwnd: u32) -> bool {
+        self.prior == cwnd
+    }
+
     pub(super) const fn end_conservation(&mut self) {
         self.is_conserving = false;
     }
