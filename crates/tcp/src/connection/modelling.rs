@@ -2,7 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use super::Connection;
+use super::{Connection, Pacer};
 use crate::congestion::{AckSample, PathSample};
 
 /// What was known before an ACK came.
@@ -72,7 +72,7 @@ impl Connection {
             is_delayed: !is_reported
                 && acked < self.flight.mss
                 && rate.is_some_and(|rate| rate.delivered == u64::from(acked)),
-            next_departure: self.pacer.as_ref().map_or(now, |pacer| pacer.next_departure()),
+            next_departure: self.pacer.as_ref().map_or(now, Pacer::next_departure),
             flight: &mut self.flight,
             queue: &mut self.queue,
         };

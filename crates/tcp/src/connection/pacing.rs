@@ -71,7 +71,7 @@ impl Pacer {
         // Time lost since the last burst is made up for, by half of what this one takes.
         let made_up = self.credit.min(takes / 2);
         self.credit -= made_up;
-        self.next += takes - made_up;
+        self.next += takes.saturating_sub(made_up);
     }
 }
 

@@ -28,14 +28,14 @@ use lasthop_packet::Instant;
 use self::extra_acked::ExtraAcked;
 use self::gain::Gain;
 use self::gain_cycle::GainCycle;
-use self::long_term::{LongTerm, Policing};
+use self::long_term::LongTerm;
 use self::min_rtt::MinRtt;
 use self::window::Window;
 use super::dice::Dice;
 use super::full_pipe::FullPipe;
 use super::pacing_rate::PacingRate;
 use super::probe_rtt_hold::ProbeRttHold;
-use super::rate::per_second;
+use super::rate::{octets_in, per_second};
 use super::rounds::Rounds;
 use super::windowed_max::WindowedMax;
 use crate::congestion::{AckSample, CongestionControl, Pacing, PathModel, PathSample, Reduction};
@@ -104,18 +104,21 @@ impl Bbr {
         }
     }
 
+    /// `bbr_lt_bw_sampling`.
     fn sample_long_term(
         &mut self,
         has_loss: bool,
         is_application_limited: bool,
         queue: &RetransmissionQueue,
     ) {
-        let is_probing = self.mode == Mode::ProbeBandwidth;
-        match self.long_term.sample(has_loss, is_application_limited, self.rounds.is_start, is_probing, queue)
-        {
-            Policing::Unchanged => {}
-            Policing::Found => self.pacing_gain = Gain::UNIT,
-            Policing::Over => self.probe_bandwidth(queue.delivered_at()),
+        let is_start = self.rounds.is_start;
+        if self.long_term.rate().is_some() {
+            let counts = self.mode == Mode::ProbeBandwidth && is_start;
+            if counts && self.long_term.is_over() {
+                self.probe_bandwidth(queue.delivered_at());
+            }
+        } else if self.long_term.finds_policer(has_loss, is_application_limited, is_start, queue) {
+            self.pacing_gain = Gain::UNIT;
         }
     }
 
@@ -148,7 +151,7 @@ impl Bbr {
     fn in_network_at_departure(&self, now_in_network: u32, path: &PathSample<'_>) -> u64 {
         let burst = self.pacing.burst(path.flight.mss) * u64::from(path.flight.mss);
         let leaving = if self.pacing_gain > Gain::UNIT { burst } else { 0 };
-        let delivered = super::rate::octets_in(self.bandwidth(), path.next_departure.since(path.now()));
+        let delivered = octets_in(self.bandwidth(), path.next_departure.since(path.now()));
         (u64::from(now_in_network) + leaving).saturating_sub(delivered)
     }
 

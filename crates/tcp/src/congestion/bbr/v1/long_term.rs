@@ -19,17 +19,6 @@ const SAME: u64 = 4000 / 8;
 /// After so many round trips the rate is given up (`bbr_lt_bw_max_rtts`).
 const KEPT_ROUNDS: u32 = 48;
 
-/// What was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Policing {
-    /// Nothing new.
-    Unchanged,
-    /// There is a policer.
-    Found,
-    /// Its rate was kept for long enough.
-    Over,
-}
-
 /// Looks for a policer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LongTerm {
@@ -60,48 +49,43 @@ impl LongTerm {
         *self = Self::default();
     }
 
-    /// An ACK came with a rate sample.
-    pub(super) fn sample(
+    /// A round trip with the policer's rate is over. Returns whether it was kept for long enough, and
+    /// is given up.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.rounds += 1;
+        let is_over = self.rounds >= KEPT_ROUNDS;
+        if is_over {
+            self.reset();
+        }
+        is_over
+    }
+
+    /// An ACK came with a rate sample, and no policer is known. Returns whether there is one.
+    pub(super) fn finds_policer(
         &mut self,
         has_loss: bool,
         is_application_limited: bool,
         is_round_start: bool,
-        is_probing_bandwidth: bool,
         queue: &RetransmissionQueue,
-    ) -> Policing {
-        if self.is_policed {
-            return self.count_round(is_probing_bandwidth && is_round_start);
-        }
+    ) -> bool {
         if self.interval.is_none() {
             // Before the first loss the bucket is not empty.
             if !has_loss {
-                return Policing::Unchanged;
+                return false;
             }
             self.begin_interval(queue);
         }
         if is_application_limited {
             self.reset();
-            return Policing::Unchanged;
+            return false;
         }
         self.rounds += u32::from(is_round_start);
-        if self.rounds < LEAST_ROUNDS {
-            return Policing::Unchanged;
-        }
         if self.rounds > 4 * LEAST_ROUNDS {
             self.reset();
-            return Policing::Unchanged;
+            return false;
         }
         // An interval ends with a loss: then the bucket is empty again.
-        if has_loss { self.end_interval(queue) } else { Policing::Unchanged }
-    }
-
-    fn count_round(&mut self, counts: bool) -> Policing {
-        self.rounds += u32::from(counts);
-        if !counts || self.rounds < KEPT_ROUNDS {
-            return Policing::Unchanged;
-        }
-        self.reset();
-        Policing::Over
+        self.rounds >= LEAST_ROUNDS && has_loss && self.end_interval(queue)
     }
 
     fn begin_interval(&mut self, queue: &RetransmissionQueue) {
@@ -113,22 +97,22 @@ impl LongTerm {
         });
     }
 
-    fn end_interval(&mut self, queue: &RetransmissionQueue) -> Policing {
-        let Some(interval) = self.interval else { return Policing::Unchanged };
+    fn end_interval(&mut self, queue: &RetransmissionQueue) -> bool {
+        let Some(interval) = self.interval else { return false };
         let lost = queue.lost_in_all() - interval.lost;
         let delivered = queue.delivered() - interval.delivered;
         let lasted = queue.delivered_at().since(interval.start);
         if delivered == 0 || lost * 256 < LOSSY * delivered || lasted.as_millis() == 0 {
-            return Policing::Unchanged;
+            return false;
         }
         let (rate, before) = (per_second(delivered, lasted), self.rate);
         let difference = rate.abs_diff(before);
         if before > 0 && (difference * SAME_PART <= before || difference <= SAME) {
             (self.rate, self.is_policed, self.rounds) = (rate.midpoint(before), true, 0);
-            return Policing::Found;
+            return true;
         }
         self.rate = rate;
         self.begin_interval(queue);
-        Policing::Unchanged
+        false
     }
 }

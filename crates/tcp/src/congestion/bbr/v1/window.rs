@@ -35,7 +35,7 @@ impl Window {
     }
 
     /// What the window is after it was reduced for a while.
-    pub(super) fn restored(&self, cwnd: u32) -> u32 {
+    pub(super) fn restored(self, cwnd: u32) -> u32 {
         cwnd.max(self.prior)
     }
 
