@@ -14,9 +14,16 @@ impl Connection {
     /// carried nothing else.
     #[inline]
     pub(super) fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
+        if self.goes_by_model {
+            self.on_ack_with_model(tcp, is_bare, now);
+        } else {
+            self.take_ack(tcp, is_bare, now);
+        }
+    }
+
+    pub(super) fn take_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let ack = tcp.ack;
         let window = u32::from(tcp.window) << self.negotiated.peer_shift;
-        let before = self.goes_by_model.then(|| self.before_ack());
         if self.goes_by_segments {
             self.update_queue(tcp, now);
         }
@@ -58,9 +65,6 @@ impl Connection {
         }
         if self.timers.persist.is_some() {
             self.on_answer_to_probe();
-        }
-        if let Some(before) = before {
-            self.update_model(before, now);
         }
     }
 

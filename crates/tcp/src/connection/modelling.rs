@@ -1,13 +1,13 @@
 //! What the connection tells a congestion control that goes by a model of the path.
 
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, Tcp};
 
 use super::{Connection, Pacer};
 use crate::congestion::{AckSample, PathSample};
 
 /// What was known before an ACK came.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+struct Before {
     in_network: u32,
     outstanding: u32,
     lost: u64,
@@ -28,8 +28,14 @@ impl Connection {
     //= again.
     #[inline]
     pub(super) fn note_application_limit(&mut self) {
-        if self.goes_by_model
-            && self.unsent() < u64::from(self.flight.mss)
+        if self.goes_by_model {
+            self.note_application_limit_of_model();
+        }
+    }
+
+    #[inline(never)]
+    fn note_application_limit_of_model(&mut self) {
+        if self.unsent() < u64::from(self.flight.mss)
             && self.queue.in_network() < self.flight.cwnd
             && self.queue.lost() <= self.queue.again()
         {
@@ -41,7 +47,15 @@ impl Connection {
         self.buffer.len().saturating_sub(u64::from(self.flight.outstanding()))
     }
 
-    pub(super) fn before_ack(&mut self) -> Before {
+    /// Takes in an acknowledgment, and tells the model.
+    #[inline(never)]
+    pub(super) fn on_ack_with_model(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
+        let before = self.before_ack();
+        self.take_ack(tcp, is_bare, now);
+        self.update_model(before, now);
+    }
+
+    fn before_ack(&mut self) -> Before {
         self.note_application_limit();
         Before {
             in_network: self.queue.in_network(),
@@ -51,7 +65,7 @@ impl Connection {
     }
 
     /// An ACK was taken in, and loss recovery has done its work.
-    pub(super) fn update_model(&mut self, before: Before, now: Instant) {
+    fn update_model(&mut self, before: Before, now: Instant) {
         let delivery = self.queue.delivery();
         let (acked, duplicate_free) = (delivery.octets(), delivery.duplicate.is_none());
         // Of a retransmission, only the timestamp can tell: that counts whole milliseconds.

@@ -88,7 +88,11 @@ impl Connection {
     }
 
     /// A segment leaves: the next one waits for it.
+    #[inline(never)]
     pub(super) fn pace(&mut self, segment: &SentSegment) {
+        if self.goes_by_model {
+            self.note_restart(segment.now);
+        }
         if let Some(pacing) = self.pacing()
             && let Some(pacer) = &mut self.pacer
         {

@@ -43,9 +43,6 @@ impl Connection {
     #[inline]
     pub(super) fn announce(&mut self, segment: &SentSegment) {
         self.congestion.on_sent(segment);
-        if self.goes_by_model {
-            self.note_restart(segment.now);
-        }
         if self.pacer.is_some() {
             self.pace(segment);
         }

@@ -40,7 +40,7 @@ impl Window {
     }
 
     #[cfg(test)]
-    pub(super) const fn is_saved(&self, cwnd: u32) -> bool {
+    pub(super) const fn is_saved(self, cwnd: u32) -> bool {
         self.prior == cwnd
     }
 
