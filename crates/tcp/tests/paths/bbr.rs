@@ -8,7 +8,7 @@ use lasthop_tcp::{Config, Congestion, PacingRule};
 use crate::path::{Hop, Path};
 
 /// What the bottleneck carries of data, in octets a second.
-const RATE: f64 = 2_500_000.0 * 1448.0 / 1500.0;
+const RATE: f64 = 2_500_000.0 * 1448.0 / 1488.0;
 /// Segments that fill the path.
 const PRODUCT: usize = 83;
 
