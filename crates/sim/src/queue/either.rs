@@ -68,6 +68,14 @@ impl Queue {
         }
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Plain(_, fifo) => fifo.is_empty(),
+            Self::Managed(managed) => managed.is_empty(),
+        }
+    }
+
     /// As [`Managed::push`].
     #[inline]
     pub(crate) fn push(

@@ -102,6 +102,9 @@ impl Managed {
     }
 
     /// Packets and octets that wait.
+    // As with `push`.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn size(&self) -> (usize, u64) {
         match &self.kind {
             Kind::Red(_, fifo) => fifo.size(),
@@ -120,6 +123,9 @@ impl Managed {
     }
 
     /// Queues a packet. What need not wait needs no room.
+    // Not the way of a plain queue: what calls it is laid out for that.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn push(
         &mut self,
         key: ParcelKey,
@@ -162,6 +168,9 @@ impl Managed {
 
     /// The next packet to send, if one waits. Packets may have been dropped before it
     /// ([`Self::next_dropped`]), but never all.
+    // As with `push`.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn pop(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Waiting> {
         let can_mark = |key: ParcelKey| parcels[key].packet().ip().ecn().is_capable();
         let all_dropped = &mut self.dropped;

@@ -35,6 +35,11 @@ impl Fifo {
         Some(waiting)
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     /// Packets and octets.
     #[inline]
     pub(crate) fn size(&self) -> (usize, u64) {

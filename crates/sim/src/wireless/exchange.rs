@@ -201,15 +201,24 @@ impl WirelessLinks {
             return None;
         }
         self.steps.push_front(Step::Transmit(hop));
-        let Hop { from, pace, queue, .. } = &mut self.hops[hop.index()];
+        let Hop { from, pace, queue, .. } = &self.hops[hop.index()];
         let time = pace.exact_time(len as usize);
         let departs = Output::Departs { at: *from, to: Addressee::Peer, key, time };
-        let Some(managed) = queue.managed_mut() else { return Some(departs) };
-        // What the queue dropped before this frame comes first.
+        if queue.managed().is_some() {
+            self.put_dropped(hop, departs);
+            return None;
+        }
+        Some(departs)
+    }
+
+    /// What a hop's queue has dropped comes before its next frame.
+    #[cold]
+    fn put_dropped(&mut self, id: HopId, departs: Output) {
         self.steps.push_front(Step::Put(departs));
+        let Hop { from, queue, .. } = &mut self.hops[id.index()];
+        let Some(managed) = queue.managed_mut() else { return };
         while let Some((key, cause)) = managed.last_dropped() {
             self.steps.push_front(Step::Put(Output::Dropped { node: from.0, key, cause }));
         }
-        None
     }
 }

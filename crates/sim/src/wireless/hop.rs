@@ -115,6 +115,7 @@ impl Hop {
     }
 
     /// When a frame arrives whose transmission ends at `finish`: not before what is in the air.
+    #[inline]
     pub(crate) fn arrival(&mut self, finish: Instant) -> Instant {
         let delay = match self.jitter {
             Jitter::None => self.delay,
@@ -126,11 +127,12 @@ impl Hop {
 
     /// Whether there is something to transmit.
     pub(crate) fn has_frame(&self) -> bool {
-        self.sending.is_some() || self.queue.size().0 > 0
+        self.sending.is_some() || !self.queue.is_empty()
     }
 
     /// The frame to transmit now: the one to be repeated, or the first in the queue under a new
     /// number.
+    #[inline]
     pub(crate) fn next_frame(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Sending> {
         if self.sending.is_none() {
             let Waiting { key, len, since } = self.queue.pop(now, parcels)?;
