@@ -178,7 +178,6 @@ impl Technology for Cells {
     }
 
     #[inline]
-    #[inline]
     fn poll(&mut self, transit: &mut Transit) -> Option<Output> {
         let id = self.current?;
         if self.rest.is_some() || self.all[id.index()].wlan.has_output() {
