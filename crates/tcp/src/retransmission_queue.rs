@@ -330,6 +330,17 @@ impl RetransmissionQueue {
         Some((first.seq, first.octets().min(room)))
     }
 
+    /// Segments of which a retransmission is in the network.
+    pub fn retransmissions_under_way(&self) -> u32 {
+        self.segments.iter().filter(|segment| segment.is_again).count() as u32
+    }
+
+    /// Whether what ends at `end` may have been sent more than once: what is acknowledged may.
+    pub fn may_be_sent_again(&self, end: Seq) -> bool {
+        let last = self.position(end).checked_sub(1).and_then(|at| self.segments.get(at));
+        last.is_none_or(|segment| segment.was_sent_again)
+    }
+
     /// The last outstanding segment that is not reported.
     pub fn last_missing(&self) -> Option<&Outstanding> {
         self.segments.iter().rev().find(|segment| !segment.is_sacked)

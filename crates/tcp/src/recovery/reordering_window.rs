@@ -46,6 +46,12 @@ impl ReorderingWindow {
         }
     }
 
+    /// What counted as lost was only late.
+    pub(super) const fn on_late_original(&mut self) {
+        self.is_reordering_seen = true;
+    }
+
+    //= RFC 8985, section 6.2, step 4: "exiting Fast or RTO recovery": "RACK.reo_wnd_persist -= 1".
     pub(super) const fn on_recovery_over(&mut self) {
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {

@@ -141,6 +141,29 @@ fn the_first_retransmission_leaves_whatever_the_reduction_says() {
     );
 }
 
+//= RFC 9937, section 6: RecoverFS is what was in the network; where the reordering timer begins recovery, no ACK delivers anything.
+#[test]
+fn where_the_reordering_timer_begins_recovery_what_is_reported_does_not_count() {
+    Script::established(prr()).run(
+        "
+        +0    write 10000
+        +0    >> 1:10001(10000)
+        +100ms < . ack 1 <sack 1001:3001>
+        +0    write 20000
+        +0    >> 10001:12001(2000)
+        +25ms > 1:1001(1000)                   # RecoverFS: 10; ssthresh: 5
+        +0    in_network 10000 cwnd 10000
+        +0    < . ack 1 <sack 1001:4001>
+        +0    cwnd 9000
+        +0    < . ack 1 <sack 1001:5001>
+        +0    cwnd 8000
+        +0    < . ack 1 <sack 1001:6001>       # three of ten, times five: two; one has left
+        +0    > 12001:13001(1000)
+        +0    cwnd 8000
+        ",
+    );
+}
+
 //= RFC 9937, section 6: "PRR ends [...] cwnd = ssthresh".
 #[test]
 fn at_the_end_of_recovery_the_window_is_ssthresh() {
