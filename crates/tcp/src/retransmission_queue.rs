@@ -215,6 +215,8 @@ impl RetransmissionQueue {
     /// All before `ack` is acknowledged.
     #[inline]
     pub fn on_cumulative_ack(&mut self, ack: Seq, now: Instant) {
+        let timed = (self.delivery.first_sent, self.delivery.last_sent);
+        let mut is_again = false;
         while let Some(first) = self.segments.front() {
             if !first.seq.before(ack) {
                 break;
@@ -223,6 +225,7 @@ impl RetransmissionQueue {
                 self.split_at(ack);
             }
             let Some(segment) = self.segments.pop_front() else { break };
+            is_again |= segment.was_sent_again;
             if segment.is_sacked {
                 self.sacked -= segment.octets();
             } else {
@@ -234,6 +237,11 @@ impl RetransmissionQueue {
                 self.lost -= if segment.is_lost { segment.octets() } else { 0 };
                 self.again -= if segment.is_again { segment.octets() } else { 0 };
             }
+        }
+        //= RFC 6298, section 3: an ACK that covers what was sent again is no measurement: the rest has waited for it. What the ACK
+        //= reports newly is one.
+        if is_again {
+            (self.delivery.first_sent, self.delivery.last_sent) = timed;
         }
         self.highest_sacked = self.highest_sacked.filter(|highest| highest.after(ack));
     }

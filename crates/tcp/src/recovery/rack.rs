@@ -257,7 +257,8 @@ impl Rack {
     fn begin(&mut self, sender: &mut Sender<'_>) {
         let (cwnd, ssthresh) = (sender.flight.cwnd, sender.flight.ssthresh);
         let reduction = sender.congestion.on_loss(sender.flight);
-        self.undo = Some(Undo::new(cwnd, ssthresh, sender.flight.una, self.retransmissions_under_way(sender)));
+        self.undo =
+            Some(Undo::new(cwnd, ssthresh, sender.flight.una, self.retransmissions_under_way(sender)));
         //= RFC 9937, section 6: RecoverFS is what was in the network before this ACK.
         let in_network = sender.queue.in_network() + sender.queue.lost() - sender.queue.again();
         let recover_fs = in_network + sender.queue.delivery().octets();
