@@ -20,6 +20,10 @@ pub use rate::RateSample;
 
 use rate::Meter;
 
+/// Pieces up to which reports of parts split segments: a receiver that reports octet by octet is to
+/// take no more memory.
+const MOST_PIECES: usize = 1 << 16;
+
 /// The segments between SND.UNA and SND.MAX in sequence order, without gaps.
 #[derive(Clone, Debug, Default)]
 pub struct RetransmissionQueue {
@@ -190,11 +194,13 @@ impl RetransmissionQueue {
     }
 
     fn mark_sacked(&mut self, left: Seq, right: Seq, now: Instant) {
-        self.split_at(left);
-        self.split_at(right);
+        if self.segments.len() < MOST_PIECES {
+            self.split_at(left);
+            self.split_at(right);
+        }
         let mut at = self.position(left);
         while let Some(segment) = self.segments.get(at).copied()
-            && segment.seq.before(right)
+            && !segment.end.after(right)
         {
             if !segment.is_sacked {
                 self.note_reordering(&segment);
@@ -209,7 +215,12 @@ impl RetransmissionQueue {
             }
             at += 1;
         }
-        self.highest_sacked = Some(self.highest_sacked.map_or(right, |highest| highest.later(right)));
+        // With nothing split, the last segment that is reported whole.
+        let last = at.checked_sub(1).and_then(|last| self.segments.get(last));
+        if let Some(last) = last.filter(|last| last.is_sacked) {
+            let right = last.end;
+            self.highest_sacked = Some(self.highest_sacked.map_or(right, |highest| highest.later(right)));
+        }
     }
 
     /// All before `ack` is acknowledged.
@@ -243,7 +254,10 @@ impl RetransmissionQueue {
         if is_again {
             (self.delivery.first_sent, self.delivery.last_sent) = timed;
         }
-        self.highest_sacked = self.highest_sacked.filter(|highest| highest.after(ack));
+        if self.highest_sacked.is_some_and(|highest| !highest.after(ack)) {
+            self.highest_sacked = None;
+            self.reported = [None; 4];
+        }
     }
 
     /// The segment was delivered now.
