@@ -65,7 +65,7 @@ impl Connection {
             return;
         }
         flight.ssthresh = flight.ssthresh.max(flight.cwnd / 4 * 3);
-        let least = self.config.initial_window.saturating_mul(flight.mss).min(flight.cwnd);
+        let least = self.config.initial_window.max(1).saturating_mul(flight.mss).min(flight.cwnd);
         while idle > rto && flight.cwnd > least {
             flight.cwnd /= 2;
             idle -= rto;

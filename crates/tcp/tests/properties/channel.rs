@@ -127,8 +127,11 @@ impl World {
     fn new(mut sides: [Side; 2], handshake: bool, closes_at_once: bool, channel: Channel, seed: u64) -> Self {
         let [a, b] = &mut sides;
         // A window of an octet moves an octet a round trip: not for ever.
-        a.octets = a.octets.min(u64::from(b.config.window) * 100);
-        b.octets = b.octets.min(u64::from(a.config.window) * 100);
+        let window = |here: &Side, there: &Side| {
+            u64::from(here.config.send_window.unwrap_or(u32::MAX).min(there.config.window))
+        };
+        a.octets = a.octets.min(window(a, b) * 100);
+        b.octets = b.octets.min(window(b, a) * 100);
         let [a, b] = &sides;
         let (iss_a, iss_b) = (Seq(a.iss), Seq(b.iss));
         let ends = if handshake {
