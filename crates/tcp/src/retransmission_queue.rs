@@ -36,6 +36,9 @@ pub struct RetransmissionQueue {
     again: u32,
     /// Behind the highest octet that is reported.
     highest_sacked: Option<Seq>,
+    /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
+    /// each look from the beginning; None: not known.
+    due_from: Option<Seq>,
     /// The blocks of the last report: what they covered is known.
     reported: [Option<(Seq, Seq)>; 4],
     meter: Meter,
@@ -136,6 +139,10 @@ impl RetransmissionQueue {
         self.split_at(seq);
         self.split_at(end);
         let from = self.position(seq);
+        let due = self.first_due().map(|first| first.seq);
+        if due.is_some_and(|due| !due.before(seq) && due.before(end)) {
+            self.due_from = Some(end);
+        }
         let stamp = self.meter.stamp(false, now);
         let Self { segments, again, .. } = self;
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
@@ -258,6 +265,9 @@ impl RetransmissionQueue {
             self.highest_sacked = None;
             self.reported = [None; 4];
         }
+        if self.lost == 0 {
+            self.due_from = None;
+        }
     }
 
     /// The segment was delivered now.
@@ -299,7 +309,7 @@ impl RetransmissionQueue {
     /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, and
     /// marks those as lost that are. Returns their octets.
     pub fn mark_lost(&mut self, mut is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>) -> u32 {
-        let mut newly = 0;
+        let (mut newly, mut first_newly) = (0, None);
         for segment in &mut self.segments {
             let is_under_way = !segment.is_sacked && (!segment.is_lost || segment.is_again);
             if !is_under_way {
@@ -312,6 +322,7 @@ impl RetransmissionQueue {
             }
             let len = segment.octets();
             newly += len;
+            first_newly.get_or_insert(segment.seq);
             if segment.is_again {
                 self.again -= len;
             }
@@ -319,6 +330,9 @@ impl RetransmissionQueue {
                 self.lost += len;
             }
             (segment.is_lost, segment.is_again) = (true, false);
+        }
+        if let Some((due_from, first)) = self.due_from.zip(first_newly) {
+            self.due_from = Some(due_from.earlier(first));
         }
         newly
     }
@@ -344,12 +358,15 @@ impl RetransmissionQueue {
     /// The first segment that is lost and not sent again since, with what follows it and is so too:
     /// where it begins, and at most `room` octets.
     pub fn next_lost(&self, room: u32) -> Option<(Seq, u32)> {
+        self.first_due().map(|first| (first.seq, first.octets().min(room)))
+    }
+
+    fn first_due(&self) -> Option<&Outstanding> {
         if self.lost == 0 {
             return None;
         }
-        let is_due = |segment: &Outstanding| segment.is_lost && !segment.is_again;
-        let first = self.segments.iter().find(|segment| is_due(segment))?;
-        Some((first.seq, first.octets().min(room)))
+        let from = self.due_from.map_or(0, |seq| self.position(seq));
+        self.segments.range(from..).find(|segment| segment.is_lost && !segment.is_again)
     }
 
     /// Segments of which a retransmission is in the network.

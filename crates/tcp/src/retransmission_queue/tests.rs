@@ -357,7 +357,7 @@ proptest! {
                     for (from, to) in blocks {
                         let (Ok(from), Ok(to)) = (usize::try_from(from), usize::try_from(to)) else { continue };
                         if from < to && una + to <= max {
-                            for octet in model.octets[una + from..una + to].iter_mut() {
+                            for octet in &mut model.octets[una + from..una + to] {
                                 new += u32::from(!octet.is_sacked);
                                 (octet.is_sacked, octet.is_lost, octet.is_again) = (true, false, false);
                             }

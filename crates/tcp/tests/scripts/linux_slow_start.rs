@@ -1,4 +1,4 @@
-//! Slow start as Linux has it: HyStart in CUBIC (`hystart_update`), and what follows a time-out.
+//! Slow start as Linux has it: `HyStart` in CUBIC (`hystart_update`), and what follows a time-out.
 
 use lasthop_tcp::{Config, Congestion, RackConfig, SlowStart};
 
@@ -71,28 +71,22 @@ fn a_round_trip_that_gets_shorter_does_not() {
 // they left, and the twenty that follow them after 120.
 #[test]
 fn a_round_does_not_begin_where_the_window_reaches_sixteen_segments() {
-    let mut text = String::from("+0 write 60000\n+0 >> 1:10001(10000)\n");
+    let mut text = vec![String::from("+0 write 60000\n+0 >> 1:10001(10000)\n")];
     for at in 0..10 {
         let (wait, ack, next) = (if at == 0 { 100 } else { 3 }, (at + 1) * 1000 + 1, 10_001 + at * 2000);
-        text += &format!("+{wait}ms < . ack {ack}\n+0 >> {next}:{}(2000)\n", next + 2000);
+        text.push(format!("+{wait}ms < . ack {ack}\n+0 >> {next}:{}(2000)\n", next + 2000));
     }
-    text += "+0 cwnd 20000\n";
+    text.push("+0 cwnd 20000".into());
     for at in 0..9 {
         let (wait, ack, next) = (if at == 0 { 93 } else { 3 }, 12_001 + at * 2000, 30_001 + at * 4000);
-        text += &format!("+{wait}ms < . ack {ack}\n");
-        let len = if at < 7 {
-            4000
-        } else if at == 7 {
-            2000
-        } else {
-            0
-        };
+        text.push(format!("+{wait}ms < . ack {ack}\n"));
+        let len = [4000, 4000, 4000, 4000, 4000, 4000, 4000, 2000, 0][at as usize];
         if len > 0 {
-            text += &format!("+0 >> {next}:{}({len})\n", next + len);
+            text.push(format!("+0 >> {next}:{}({len})\n", next + len));
         }
     }
-    text += "+0 ssthresh 36000 cwnd 36000\n";
-    run(&text);
+    text.push("+0 ssthresh 36000 cwnd 36000".into());
+    run(&text.join("\n"));
 }
 
 // The kernel's test `cubic-rto-ss-ca-cwnd-bump`: after a time-out slow start goes to seven tenths of the window, and then the window
@@ -101,7 +95,7 @@ fn a_round_does_not_begin_where_the_window_reaches_sixteen_segments() {
 fn after_a_time_out_the_window_grows_to_ssthresh_and_then_slowly() {
     let config = rack(RackConfig { tail_loss_probe: false, ..RackConfig::ALL });
     let config = Config { congestion: Congestion::CubicLinux, slow_start: SlowStart::Hystart, ..config };
-    let mut text = String::from(
+    let mut text = vec![String::from(
         "
         +0    write 1000
         +0    > 1:1001(1000)
@@ -122,15 +116,15 @@ fn after_a_time_out_the_window_grows_to_ssthresh_and_then_slowly() {
         +0    >> 11001:13001(2000)
         +0    cwnd 7000
         ",
-    );
+    )];
     // Sixteen ACKs of one segment, seven a round trip: Reno would have a segment more after fourteen, and Linux looks with the next
     // ACK that comes 32 ms or more after the last look.
     for at in 0..16 {
         let (ack, next) = (7001 + at * 1000, 13_001 + at * 1000);
         let wait = if at % 7 == 1 { 98 } else { 2 };
         let leaves = if at == 15 { 2000 } else { 1000 };
-        text += &format!("+{wait}ms < . ack {ack}\n+0 >> {next}:{}({leaves})\n", next + leaves);
+        text.push(format!("+{wait}ms < . ack {ack}\n+0 >> {next}:{}({leaves})\n", next + leaves));
     }
-    text += "+0 cwnd 8000\n";
-    Script::established(config).run(&text);
+    text.push("+0 cwnd 8000".into());
+    Script::established(config).run(&text.join("\n"));
 }

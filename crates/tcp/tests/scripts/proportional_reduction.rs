@@ -16,11 +16,11 @@ fn cubic() -> Config {
 /// Twenty segments have left, and of these so many at the beginning are lost. For each of the ACKs that follow: cwnd, what is in the
 /// network before anything leaves, and what leaves: a retransmission (R), new data (N), or nothing.
 fn twenty(lost: u32, rows: &[(u32, u32, char)]) {
-    let mut text = String::from("+0 write 100000\n+0 >> 1:20001(20000)\n+100ms una 1\n");
+    let mut text = vec![String::from("+0 write 100000\n+0 >> 1:20001(20000)\n+100ms una 1\n")];
     let (mut again, mut new) = (1, 20_001);
     for (at, (cwnd, in_network, leaves)) in rows.iter().enumerate() {
         let (left, right) = (lost * 1000 + 1, (lost + 1 + at as u32) * 1000 + 1);
-        text += &format!("+0 < . ack 1 <sack {left}:{right}>\n");
+        text.push(format!("+0 < . ack 1 <sack {left}:{right}>\n"));
         let next = match leaves {
             'R' => Some(&mut again),
             'N' => Some(&mut new),
@@ -28,13 +28,13 @@ fn twenty(lost: u32, rows: &[(u32, u32, char)]) {
         };
         let is_sent = next.is_some();
         if let Some(next) = next {
-            text += &format!("+0 > {next}:{}(1000)\n", *next + 1000);
+            text.push(format!("+0 > {next}:{}(1000)\n", *next + 1000));
             *next += 1000;
         }
         let in_network = (in_network + u32::from(is_sent)) * 1000;
-        text += &format!("+0 cwnd {} in_network {in_network}\n", cwnd * 1000);
+        text.push(format!("+0 cwnd {} in_network {in_network}\n", cwnd * 1000));
     }
-    Script::established(Config { initial_window: 20, ..prr() }).run(&text);
+    Script::established(Config { initial_window: 20, ..prr() }).run(&text.join("\n"));
 }
 
 //= RFC 6937, section 4, the example of one loss, line PRR: cwnd and pipe go down by one with every second ACK, to ssthresh: from there
