@@ -172,6 +172,20 @@ fn with_timestamps_its_echo_is_one() {
     );
 }
 
+// `tcp_clean_rtx_queue`, `sack_rtt_us`: what is reported newly, and was sent once, is a sample too.
+#[test]
+fn a_report_is_a_sample() {
+    run("
+        +0    write 5000
+        +0    >> 1:5001(5000)
+        +100ms < . ack 1001
+        +20ms < . ack 1001 <sack 2001:3001>
+        +0    srtt 102.5ms
+        +20ms < . ack 1001 <sack 2001:3001>
+        +0    srtt 102.5ms
+        ");
+}
+
 //= RFC 6298, section 5.3: "When an ACK is received that acknowledges new data, restart the retransmission timer".
 #[test]
 fn an_ack_of_new_data_restarts_the_timer_and_a_duplicate_does_not() {
