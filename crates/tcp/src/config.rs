@@ -26,6 +26,8 @@ pub struct Config {
     pub sack: bool,
     /// Report duplicates in the first SACK block (D-SACK, RFC 2883); needs `sack`.
     pub dsack: bool,
+    /// Offer explicit congestion notification (RFC 3168).
+    pub ecn: bool,
     /// How cwnd grows and shrinks.
     pub congestion: Congestion,
     /// How the first slow start ends.
@@ -70,6 +72,7 @@ impl Default for Config {
             timestamps: false,
             sack: false,
             dsack: false,
+            ecn: false,
             congestion: Congestion::Reno,
             slow_start: SlowStart::Standard,
             slow_start_limit: None,

@@ -1,6 +1,7 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
 mod acknowledgment;
+mod ecn;
 mod expiry;
 mod handshake;
 mod input;
@@ -30,6 +31,7 @@ use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
+use ecn::Ecn;
 pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;
@@ -70,6 +72,8 @@ pub struct Connection {
     queue: RetransmissionQueue,
     goes_by_segments: bool,
     validation: Option<Validation>,
+    /// Where the peers agreed on ECN.
+    ecn: Option<Ecn>,
     sender_extension: Option<Box<dyn SenderExtension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,

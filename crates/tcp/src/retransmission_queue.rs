@@ -274,7 +274,7 @@ impl RetransmissionQueue {
     #[inline]
     fn note_delivery(&mut self, segment: &Outstanding, now: Instant) {
         let rtt = now.since(segment.sent);
-        self.meter.note(segment, now);
+        self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
         if !segment.was_sent_again {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.delivery.note_original(segment);

@@ -72,6 +72,7 @@ impl Layers<'_> {
             timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
             sack,
             dsack,
+            ecn: self.get(|tcp| tcp.ecn).unwrap_or(default.ecn),
             congestion,
             slow_start,
             slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,

@@ -161,6 +161,7 @@ fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
         ][rng.below(4) as usize],
         ack_compression: rng.below(2) == 0,
         dsack: rng.below(2) == 0,
+        ecn: rng.below(2) == 0,
         window_max: [None, Some(100_000)][rng.below(2) as usize],
         send_window: [None, None, None, Some(5_000)][rng.below(4) as usize],
         congestion: Congestion::ALL[rng.below(Congestion::ALL.len() as u64) as usize],

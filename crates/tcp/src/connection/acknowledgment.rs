@@ -109,7 +109,7 @@ impl Connection {
             after
         };
         match after {
-            AfterAck::Open if self.is_window_used() => {
+            AfterAck::Open if self.may_grow() => {
                 self.congestion.on_ack(&sample, &mut self.flight);
             }
             AfterAck::Open | AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),

@@ -3,6 +3,7 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
+use super::ecn::Ecn;
 use super::window_scale::window_shift;
 use super::{Connection, Negotiated, Reset, State};
 
@@ -68,6 +69,7 @@ impl Connection {
             timestamps: self.config.timestamps && options.timestamps.is_some(),
             sack: self.config.sack && options.sack_permitted,
         };
+        self.ecn = self.agrees_on_ecn(tcp).then(Ecn::default);
         if let Some(timestamps) = options.timestamps {
             self.receive.note_timestamp(timestamps.value, tcp.seq);
         }

@@ -65,6 +65,9 @@ impl Connection {
         if self.sender_extension.is_some() || self.receiver_extension.is_some() {
             self.show_to_extensions(packet, now);
         }
+        if self.ecn.is_some() {
+            self.read_marks(packet, tcp, now);
+        }
         self.on_ack(tcp, segment_len == 0, now);
         if segment_len > 0 && self.state != State::Closed {
             self.on_data(packet, tcp, now);
@@ -131,16 +134,12 @@ impl Connection {
     fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         let before = self.receive.next();
         let had_closed = self.receive.fin_received();
-        let echo = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
-        let arrival = Arrival {
-            tcp,
-            payload: packet.payload(),
-            now,
-            echo: echo.map(|timestamps| Echo::new(timestamps.echo_reply, timestamp(now))),
-            ack_due: self.timers.delayed_ack,
-            rtt: &self.rtt,
+        let due = if self.receive.is_plain(tcp.seq, packet.payload(), tcp.flags.has(TcpFlags::FIN)) {
+            self.receive.take_plain(packet.payload(), now)
+        } else {
+            self.take(packet, tcp, now)
         };
-        if let Some(due) = self.receive.take(&arrival) {
+        if let Some(due) = due {
             self.timers.delayed_ack = Some(self.timers.delayed_ack.map_or(due, |before| before.min(due)));
         }
         self.stats.octets_received += u64::from(self.receive.next() - before);
@@ -153,6 +152,20 @@ impl Connection {
                 other => other,
             };
         }
+    }
+
+    /// Takes in what is more than plain data in order, or is learned from.
+    #[inline(never)]
+    fn take(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Option<Instant> {
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
+        self.receive.take(&Arrival {
+            tcp,
+            payload: packet.payload(),
+            now,
+            echo: timestamps.map(|timestamps| Echo::new(timestamps.echo_reply, timestamp(now))),
+            ack_due: self.timers.delayed_ack,
+            rtt: &self.rtt,
+        })
     }
 
     pub(super) fn enter_time_wait(&mut self, now: Instant) -> State {

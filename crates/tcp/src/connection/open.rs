@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use lasthop_packet::Seq;
 
+use super::ecn::Ecn;
 use super::window_scale::{tellable, window_shift};
 use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers, Validation};
 use crate::config::Config;
@@ -48,11 +49,13 @@ impl Connection {
             timestamps: config.timestamps && peer.timestamps,
             sack: config.sack && peer.sack,
         };
+        let is_ecn = config.ecn && peer.ecn;
         let mss = config.mss.min(peer.mss);
         let (peer_window, window) = (tellable(peer.window, peer_shift), tellable(config.window, our_shift));
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::Established;
         connection.negotiated = negotiated;
+        connection.ecn = is_ecn.then(Ecn::default);
         connection.receive.synchronize(irs, window);
         connection.window_told_at = irs + 1;
         connection.flight.una = iss + 1;
@@ -94,6 +97,7 @@ impl Connection {
             is_recovering: false,
             queue: RetransmissionQueue::default(),
             goes_by_segments: false,
+            ecn: None,
             validation: config.window_validation.then(Validation::default),
             sender_extension: None,
             retransmit: Vec::new(),

@@ -1,6 +1,6 @@
 //! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
 
-use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Ecn, Instant, Packet, Payload, Seq, Tcp, TcpFlags};
 
 use super::segment::Segment;
 use super::{Connection, State};
@@ -97,7 +97,7 @@ impl Connection {
             flags,
             ..Tcp::default()
         };
-        Some(self.packet(reset.to, tcp, Payload::EMPTY))
+        Some(self.packet(reset.to, Ecn::NotEct, tcp, Payload::EMPTY))
     }
 
     #[cold]
@@ -109,6 +109,7 @@ impl Connection {
             State::SynReceived => TcpFlags::SYN.with(TcpFlags::ACK),
             _ => TcpFlags::SYN,
         };
+        let flags = flags.with(self.ecn_of_syn());
         if self.flight.max == self.iss {
             self.rtt.time_segment(self.iss, now);
         } else {
@@ -119,7 +120,7 @@ impl Connection {
         self.flight.max = self.iss + 1;
         self.timers.retransmit = Some(self.rtt.expiry(now));
         self.receive.ack_now = false;
-        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0 })
+        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0, is_new_data: false })
     }
 
     /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`],
@@ -170,8 +171,9 @@ impl Connection {
         let seq = self.flight.nxt;
         let payload = self.buffer.slice(u64::from(in_flight), len);
         self.flight.nxt += len;
+        let is_new_data = seq == self.flight.max;
         self.account_for(seq, now);
-        Some(self.data_segment(seq, payload))
+        Some(Segment { is_new_data, ..self.data_segment(seq, payload) })
     }
 
     /// What may be outstanding, in octets.
@@ -285,7 +287,7 @@ impl Connection {
     fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload) -> Segment {
         self.receive.acknowledged();
         self.timers.delayed_ack = None;
-        Segment { seq, flags, payload, reserved_bits: 0 }
+        Segment { seq, flags, payload, reserved_bits: 0, is_new_data: false }
     }
 
     /// Whether our FIN has a sequence number.

@@ -64,7 +64,7 @@ pub(crate) struct ReceiveSide {
     reports_duplicates: bool,
     /// One that is to be reported with the next ACK.
     duplicate: Option<(Seq, Seq)>,
-    /// Any of what follows is in use.
+    /// Any of what follows is in use, or the field before: so that nothing else asks for them.
     is_adaptive: bool,
     linux: Option<Box<LinuxAcks>>,
     compression: Option<Box<Compression>>,
@@ -100,7 +100,7 @@ impl ReceiveSide {
             reports_gaps: config.sack,
             reports_duplicates: config.dsack,
             duplicate: None,
-            is_adaptive: linux || is_compressing || tuning.is_some(),
+            is_adaptive: linux || is_compressing || config.dsack || tuning.is_some(),
             linux: linux.then(|| Box::new(LinuxAcks::new(config.rto.minimum))),
             compression: is_compressing.then(|| Box::new(Compression::new())),
             round_trip: (is_compressing || tuning.is_some()).then(Box::default),
@@ -174,22 +174,35 @@ impl ReceiveSide {
         !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len.cast_signed()
     }
 
-    /// Takes in data, and FIN behind it. Returns when the ACK leaves at the latest, if it may wait.
+    /// Whether this is plain data in order, of which no more is to be learned.
     #[inline]
+    pub(super) fn is_plain(&self, seq: Seq, payload: &Payload, is_fin: bool) -> bool {
+        !self.is_adaptive && self.is_next(seq, payload, is_fin)
+    }
+
+    /// Takes in plain data in order. Returns when the ACK leaves at the latest, if it may wait.
+    #[inline]
+    pub(super) fn take_plain(&mut self, payload: &Payload, now: Instant) -> Option<Instant> {
+        self.deliver(payload.clone());
+        self.owe_ack(now)
+    }
+
+    /// Takes in data, and FIN behind it. Returns when the ACK leaves at the latest, if it may wait.
     pub(super) fn take(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
-        if arrival.seq() == self.next
-            && !arrival.is_fin()
-            && self.fin.is_none()
-            && self.reassembly.is_empty()
-            && arrival.len() <= self.window()
-        {
+        if self.is_next(arrival.seq(), arrival.payload, arrival.is_fin()) {
             self.deliver(arrival.payload.clone());
-            if self.is_adaptive {
-                return self.owe_ack_adaptively(arrival);
-            }
-            return self.owe_ack(arrival.now);
+            return self.owe_ack_adaptively(arrival);
         }
         self.take_out_of_order(arrival)
+    }
+
+    #[inline]
+    fn is_next(&self, seq: Seq, payload: &Payload, is_fin: bool) -> bool {
+        seq == self.next
+            && !is_fin
+            && self.fin.is_none()
+            && self.reassembly.is_empty()
+            && payload.len() as u32 <= self.window()
     }
 
     /// Everything but plain data in order is acknowledged at once (RFC 5681, section 4.2), or with

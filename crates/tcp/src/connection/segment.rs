@@ -1,6 +1,6 @@
 //! A segment, from what is decided about it to the packet that leaves.
 
-use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
+use lasthop_packet::{Ecn, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
 use super::window_scale::window_shift;
 use super::{Connection, Endpoint, State};
@@ -12,19 +12,19 @@ pub(super) struct Segment {
     pub(super) payload: Payload,
     /// The reserved bits of its header.
     pub(super) reserved_bits: u8,
+    /// It has data, none of which was sent before, and is no window probe.
+    pub(super) is_new_data: bool,
 }
 
 impl Connection {
     /// A segment with our addresses, ports, acknowledgment and window.
     #[inline]
-    pub(super) fn segment(&mut self, segment: Segment, now: Instant) -> Packet {
-        let Segment { seq, flags, payload, reserved_bits } = segment;
+    pub(super) fn segment(&mut self, mut segment: Segment, now: Instant) -> Packet {
+        let ecn = if self.ecn.is_some() { self.write_marks(&mut segment) } else { Ecn::NotEct };
+        let Segment { seq, flags, payload, reserved_bits, .. } = segment;
         let tcp = self.header(seq, flags, now);
-        self.receive.on_reported();
-        if !payload.is_empty() {
-            self.receive.on_data_sent(now);
-        }
-        let mut packet = self.packet(self.remote, tcp, payload);
+        self.receive.on_sent(payload.is_empty(), now);
+        let mut packet = self.packet(self.remote, ecn, tcp, payload);
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);
         }
@@ -51,8 +51,9 @@ impl Connection {
     }
 
     #[inline]
-    pub(super) fn packet(&mut self, to: Endpoint, tcp: Tcp, payload: Payload) -> Packet {
-        let ip = self.ip(to);
+    pub(super) fn packet(&mut self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
+        let mut ip = self.ip(to);
+        ip.set_ecn(ecn);
         self.identification = self.identification.wrapping_add(1);
         self.stats.segments_sent += 1;
         Packet::tcp_segment(ip, tcp, payload)

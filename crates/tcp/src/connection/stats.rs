@@ -19,6 +19,8 @@ pub struct Stats {
     pub tail_loss_probes: u64,
     /// Reductions of the window taken back: what was sent again had arrived.
     pub undone: u64,
+    /// Reductions of the window because the receiver echoed congestion marks (RFC 3168).
+    pub congestion_echoes: u64,
     /// Retransmissions that a scheme asked for on a control message.
     pub scheme_retransmits: u64,
     /// Duplicate ACKs received.

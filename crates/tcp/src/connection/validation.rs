@@ -18,10 +18,18 @@ pub(crate) struct Validation {
 }
 
 impl Connection {
+    /// Whether congestion control is to open the window with this ACK.
+    ///
+    //= RFC 3168, section 6.1.2: not with an ACK that echoes a mark.
+    #[inline]
+    pub(super) fn may_grow(&self) -> bool {
+        self.is_window_used() && self.ecn.is_none_or(|ecn| !ecn.is_echoed)
+    }
+
     /// Whether the window was in use in the last round trip: in slow start half of it is enough.
     /// Without validation it always counts as used.
     #[inline]
-    pub(super) fn is_window_used(&self) -> bool {
+    fn is_window_used(&self) -> bool {
         let flight = &self.flight;
         self.validation.is_none_or(|validation| {
             validation.was_full || (flight.cwnd < flight.ssthresh && flight.cwnd / 2 < validation.most)

@@ -56,6 +56,15 @@ pub trait LossRecovery: Send {
         Missing { from: flight.nxt, to: flight.max, left: 0 }
     }
 
+    /// The receiver echoes a congestion mark, the first for this window of data (RFC 3168, section
+    /// 6.1.2): the window shrinks as after a loss, unless it is shrinking already.
+    fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
+        if !self.is_recovering() {
+            let reduction = sender.congestion.on_loss(sender.flight);
+            (sender.flight.ssthresh, sender.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
+        }
+    }
+
     /// Goes into recovery on the word of a scheme that knows the loss was no congestion: cwnd
     /// becomes `cwnd` for its time and what it is now after it, ssthresh stays. The first
     /// outstanding segment is sent again now, or was by the scheme. A recovery that does not

@@ -255,10 +255,14 @@ impl Rack {
 
     /// A loss was found: goes into recovery.
     fn begin(&mut self, sender: &mut Sender<'_>) {
-        let (cwnd, ssthresh) = (sender.flight.cwnd, sender.flight.ssthresh);
+        let (flight, under_way) = (&*sender.flight, self.retransmissions_under_way(sender));
+        self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
+        self.shrink(sender);
+    }
+
+    /// Has the window shrink, and goes into recovery.
+    fn shrink(&mut self, sender: &mut Sender<'_>) {
         let reduction = sender.congestion.on_loss(sender.flight);
-        self.undo =
-            Some(Undo::new(cwnd, ssthresh, sender.flight.una, self.retransmissions_under_way(sender)));
         //= RFC 9937, section 6: RecoverFS is what was in the network before this ACK.
         let in_network = sender.queue.in_network() + sender.queue.lost() - sender.queue.again();
         let recover_fs = in_network + sender.queue.delivery().octets();
@@ -434,6 +438,14 @@ impl LossRecovery for Rack {
             Some((seq, len)) => Next::Again(seq, len),
             None if chance.is_new_data => Next::New,
             None => Next::Nothing,
+        }
+    }
+
+    /// No loss, but a reduction as after one, which nothing takes back.
+    fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
+        if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
+            self.undo = None;
+            self.shrink(sender);
         }
     }
 

@@ -9,6 +9,7 @@ mod congestion_avoidance;
 mod delayed_ack;
 mod dsack;
 mod dyndelack;
+mod ecn;
 mod f_rto;
 mod fast_retransmit;
 mod handshake_active;

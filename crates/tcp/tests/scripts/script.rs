@@ -12,8 +12,8 @@
 //! +0    cwnd 2000 ssthresh 65535 state Established
 //! ```
 //!
-//! Sequence numbers count from the initial ones. Flags are `S F R P .`; without flags an ACK is
-//! meant. What a `>` line does not name is not compared (PSH never is); a `<` line continues behind
+//! Sequence numbers count from the initial ones. Flags are `S F R P E W .` (E is ECE, W is CWR);
+//! without flags an ACK is meant. `ect0`, `ce` and `not-ect` are the ECN field of the IP header. What a `>` line does not name is not compared (PSH never is); a `<` line continues behind
 //! the data injected last, with the last ACK and window. The application reads at once unless it is
 //! stalled. Every script runs again with initial numbers just below 2^32.
 
@@ -235,6 +235,7 @@ impl Runner {
             && wanted.range.is_none_or(|(from, to)| from == seq && to == seq + len)
             && wanted.ack.is_none_or(|ack| ack == tcp.ack - self.irs)
             && wanted.window.is_none_or(|window| window == tcp.window)
+            && wanted.ecn.is_none_or(|ecn| ecn == packet.ip().ecn())
             && wanted.bits.is_none_or(|bits| bits == packet.tcp_reserved_bits())
             && wanted.options.as_ref().is_none_or(|options| *options == show_options(&tcp.options, self.irs))
             && (len == 0 || *packet.payload() == stream);
@@ -254,7 +255,7 @@ impl Runner {
     fn inject(&mut self, what: &Wanted) {
         let (from, to) = what.range.unwrap_or((self.peer.0, self.peer.0));
         let has = |flag| what.flags.contains(flag);
-        let flags = [('F', 1), ('S', 2), ('R', 4), ('P', 8), ('.', 16)];
+        let flags = [('F', 1), ('S', 2), ('R', 4), ('P', 8), ('.', 16), ('E', 64), ('W', 128)];
         let control = u32::from(has('S')) + u32::from(has('F'));
         self.peer.0 = self.peer.0.max(to.wrapping_add(control));
         self.peer.1 = what.ack.unwrap_or(self.peer.1);
@@ -274,7 +275,9 @@ impl Runner {
             offset: u64::from(from.wrapping_sub(1)),
             len: to.wrapping_sub(from),
         };
-        let mut packet = Packet::tcp_segment(Ip::new(REMOTE.0, LOCAL.0), tcp, payload);
+        let mut ip = Ip::new(REMOTE.0, LOCAL.0);
+        ip.set_ecn(what.ecn.unwrap_or_default());
+        let mut packet = Packet::tcp_segment(ip, tcp, payload);
         packet.set_tcp_reserved_bits(what.bits.unwrap_or_default());
         self.connection.on_segment(&packet, self.now);
     }
@@ -323,6 +326,7 @@ impl Runner {
                 "retransmits" => stats.retransmits.to_string(),
                 "fast_retransmits" => stats.fast_retransmits.to_string(),
                 "duplicates" => stats.duplicate_acks.to_string(),
+                "echoes" => stats.congestion_echoes.to_string(),
                 "icmp_accepted" => stats.icmp_accepted.to_string(),
                 "tail_loss_probes" => stats.tail_loss_probes.to_string(),
                 "undone" => stats.undone.to_string(),

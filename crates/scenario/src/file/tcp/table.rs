@@ -44,6 +44,9 @@ pub(in crate::file) struct TcpTable {
     pub(super) sack: Option<bool>,
     /// Report duplicates (D-SACK, RFC 2883); needs `sack`; default false.
     pub(super) dsack: Option<bool>,
+    /// Offer explicit congestion notification (RFC 3168), so that queues that manage themselves mark
+    /// data in place of dropping it; default false.
+    pub(super) ecn: Option<bool>,
     /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
     pub(super) rto_min: Option<Text<Duration>>,
     /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default
@@ -102,6 +105,7 @@ impl TcpTable {
             timestamps: self.timestamps.or(below.timestamps),
             sack: self.sack.or(below.sack),
             dsack: self.dsack.or(below.dsack),
+            ecn: self.ecn.or(below.ecn),
             rto_min: self.rto_min.or(below.rto_min),
             rto_initial: self.rto_initial.or(below.rto_initial),
             rto_max: self.rto_max.or(below.rto_max),

@@ -27,7 +27,6 @@ impl ReceiveSide {
     }
 
     /// The same where more is to be learned from what has arrived in order.
-    #[cold]
     pub(super) fn owe_ack_adaptively(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
         self.learn(arrival);
         if self.linux.is_none() {
@@ -174,49 +173,30 @@ impl ReceiveSide {
         }
     }
 
-    /// Data of our own leaves.
-    #[inline]
-    pub(in crate::connection) fn on_data_sent(&mut self, now: Instant) {
-        if let Some(linux) = &mut self.linux {
-            linux.on_data_sent(now);
-        }
-    }
-
     /// An ACK leaves: nothing more is owed.
     #[inline]
-    pub(in crate::connection) fn acknowledged(&mut self) {
+    pub(in crate::connection) const fn acknowledged(&mut self) {
         self.ack_now = false;
         self.unacknowledged_segments = 0;
         self.last_ack_sent = self.next;
-        if self.is_adaptive {
-            self.adapt_to_ack();
-        }
     }
 
-    #[cold]
-    fn adapt_to_ack(&mut self) {
-        if let Some(linux) = &mut self.linux {
-            linux.on_ack_sent();
-        }
-        if let Some(compression) = &mut self.compression {
-            compression.on_ack_sent();
-        }
-    }
-
-    /// A duplicate first, if there is one to report, and then at most so many blocks that the
-    /// option holds `limit` of them.
+    /// At most `limit` SACK blocks.
+    #[inline]
     pub(in crate::connection) fn sack_blocks(&self, limit: usize) -> SackBlocks {
-        match self.duplicate {
-            None => self.reassembly.sack_blocks(limit),
-            Some((left, right)) => {
-                let mut blocks = SackBlocks::NONE;
-                blocks.push(left, right);
-                for &(left, right) in self.reassembly.sack_blocks(limit - 1).as_slice() {
-                    blocks.push(left, right);
-                }
-                blocks
-            }
+        if self.has_report() { self.report(limit) } else { SackBlocks::NONE }
+    }
+
+    /// A duplicate first, if there is one to report, and then what lies behind a gap.
+    #[cold]
+    fn report(&self, limit: usize) -> SackBlocks {
+        let Some((left, right)) = self.duplicate else { return self.reassembly.sack_blocks(limit) };
+        let mut blocks = SackBlocks::NONE;
+        blocks.push(left, right);
+        for &(left, right) in self.reassembly.sack_blocks(limit - 1).as_slice() {
+            blocks.push(left, right);
         }
+        blocks
     }
 
     /// Whether there are SACK blocks to tell.
@@ -225,11 +205,26 @@ impl ReceiveSide {
         self.has_gap() || self.duplicate.is_some()
     }
 
-    /// The report has left.
-    ///
-    //= RFC 2883, section 4: a duplicate is reported once.
+    /// A segment leaves, with an ACK and a report, and perhaps with data of our own.
     #[inline]
-    pub(in crate::connection) const fn on_reported(&mut self) {
+    pub(in crate::connection) fn on_sent(&mut self, is_bare: bool, now: Instant) {
+        if self.is_adaptive {
+            self.adapt_to_sent(is_bare, now);
+        }
+    }
+
+    //= RFC 2883, section 4: a duplicate is reported once.
+    #[inline(never)]
+    fn adapt_to_sent(&mut self, is_bare: bool, now: Instant) {
         self.duplicate = None;
+        if let Some(compression) = &mut self.compression {
+            compression.on_ack_sent();
+        }
+        if let Some(linux) = &mut self.linux {
+            if !is_bare {
+                linux.on_data_sent(now);
+            }
+            linux.on_ack_sent();
+        }
     }
 }
