@@ -3,8 +3,8 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::window_scale::window_shift;
 use super::ecn::Ecn;
+use super::window_scale::window_shift;
 use super::{Connection, Negotiated, Reset, State};
 
 impl Connection {

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::Outstanding;
-
 /// What is remembered of the connection when a segment leaves (`P`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
@@ -77,17 +75,17 @@ impl Meter {
         }
     }
 
-    /// A segment is delivered.
+    /// So many octets with this stamp, which left then, are delivered.
     #[inline]
-    pub(super) fn note(&mut self, segment: &Outstanding, now: Instant) {
-        self.delivered += u64::from(segment.octets());
+    pub(super) fn note(&mut self, stamp: Stamp, sent: Instant, octets: u32, now: Instant) {
+        self.delivered += u64::from(octets);
         self.delivered_at = now;
         let is_newer = self
             .newest
-            .is_none_or(|(stamp, sent)| (segment.stamp.delivered, segment.sent) >= (stamp.delivered, sent));
+            .is_none_or(|(known, known_sent)| (stamp.delivered, sent) >= (known.delivered, known_sent));
         if is_newer {
-            self.newest = Some((segment.stamp, segment.sent));
-            self.first_sent = segment.sent;
+            self.newest = Some((stamp, sent));
+            self.first_sent = sent;
         }
     }
 

@@ -32,22 +32,19 @@ fn three_segments_reported_mean_a_loss_at_once_where_no_reordering_was_seen() {
 //= RFC 8985, section 6.2, step 5: "remaining = Segment.xmit_ts + RACK.rtt + RACK.reo_wnd - Now()", with min_RTT / 4 for RACK.reo_wnd.
 #[test]
 fn a_segment_that_comes_within_a_quarter_of_the_round_trip_was_not_lost() {
-    run(
-        "
+    run("
         +0    write 2000
         +0    >> 1:2001(2000)
         +100ms < . ack 1 <sack 1001:2001>
         +24ms < . ack 2001
         +1s   retransmits 0 fast_retransmits 0 cwnd 11000 timer none
-        ",
-    );
+        ");
 }
 
 //= RFC 8985, section 6.2, step 5: "For timely loss detection, it is RECOMMENDED that the sender install a reordering timer."
 #[test]
 fn a_segment_that_does_not_is_found_lost_by_the_reordering_timer() {
-    run(
-        "
+    run("
         +0    write 2000
         +0    >> 1:2001(2000)
         +100ms < . ack 1 <sack 1001:2001>
@@ -56,15 +53,13 @@ fn a_segment_that_does_not_is_found_lost_by_the_reordering_timer() {
         +0    fast_retransmits 1 timeouts 0 cwnd 5000
         +100ms < . ack 2001
         +0    lost 0 again 0 sacked 0 cwnd 5000
-        ",
-    );
+        ");
 }
 
 //= RFC 8985, section 6.2, step 5: "timeout = max(remaining, timeout)": the timer is for the last segment that was overtaken.
 #[test]
 fn the_reordering_timer_waits_for_all_that_was_overtaken() {
-    run(
-        "
+    run("
         +0    write 1000
         +0    > 1:1001(1000)
         +10ms write 2000
@@ -73,16 +68,14 @@ fn the_reordering_timer_waits_for_all_that_was_overtaken() {
         +0    reason reordering-window timer 25ms
         +25ms >> 1:2001(2000)
         +0    lost 2000 fast_retransmits 1
-        ",
-    );
+        ");
 }
 
 //= RFC 8985, section 6.2: "Otherwise, if some reordering has been observed, then RACK does not trigger fast recovery based on
 //= DupThresh."
 #[test]
 fn where_reordering_was_seen_three_segments_reported_are_no_loss() {
-    run(
-        "
+    run("
         +0    write 2000
         +0    >> 1:2001(2000)
         +100ms < . ack 1 <sack 1001:2001>
@@ -92,8 +85,7 @@ fn where_reordering_was_seen_three_segments_reported_are_no_loss() {
         +100ms < . ack 2001 <sack 3001:8001>
         +0    sacked 5000 lost 0 reason reordering-window timer 25ms
         +25ms > 2001:3001(1000)
-        ",
-    );
+        ");
 }
 
 //= RFC 8985, section 6.2, step 3: "Else if Segment.end_seq < RACK.fack AND Segment.retransmitted is FALSE: RACK.reordering_seen = TRUE".
@@ -208,8 +200,7 @@ fn what_lies_above_the_newest_segment_delivered_was_not_overtaken() {
 //= RFC 8985, section 6.2, step 4: "RACK.reo_wnd_mult += 1" with a D-SACK, once in a round trip: the window is two quarters then.
 #[test]
 fn a_duplicate_reported_widens_the_window_by_a_quarter_once_in_a_round_trip() {
-    run(
-        "
+    run("
         +0    write 2000
         +0    >> 1:2001(2000)
         +100ms < . ack 1 <sack 1001:2001>
@@ -227,15 +218,13 @@ fn a_duplicate_reported_widens_the_window_by_a_quarter_once_in_a_round_trip() {
         +100ms < . ack 6001 <sack 7001:8001>
         +0    reason reordering-window timer 50ms
         +50ms > 6001:7001(1000)
-        ",
-    );
+        ");
 }
 
 //= RFC 8985, section 6.3: on a time-out what was sent longer ago than RACK.rtt, and the first segment, are lost; the rest is not.
 #[test]
 fn a_time_out_takes_for_lost_what_had_a_round_trip_to_arrive() {
-    run(
-        "
+    run("
         +0    write 1000
         +0    > 1:1001(1000)
         +100ms < . ack 1001
@@ -247,6 +236,41 @@ fn a_time_out_takes_for_lost_what_had_a_round_trip_to_arrive() {
         +0    lost 3000 again 1000 in_network 3000 cwnd 3000 timeouts 1
         +60ms < . ack 1001 <sack 4001:6001>
         +0    >> 2001:4001(2000)
+        ");
+}
+
+//= RFC 8985, section 6.3 and 6.2, step 5: after a time-out, too, what was overtaken by what was delivered is lost.
+#[test]
+fn after_a_time_out_the_retransmission_shows_what_is_lost() {
+    run("
+        +0    write 1000
+        +0    > 1:1001(1000)
+        +100ms < . ack 1001
+        +0    write 1000
+        +0    > 1001:2001(1000)
+        +950ms write 1000
+        +0    > 2001:3001(1000)
+        +50ms > 1001:2001(1000)
+        +0    lost 1000 in_network 2000
+        +100ms < . ack 2001
+        +0    > 2001:3001(1000)
+        +0    timeouts 1
+        ");
+}
+
+//= RFC 8985, section 6.2, step 5: the retransmission has overtaken what left before it, reported or not: a loss at the tail needs no
+//= time-out.
+#[test]
+fn the_retransmission_shows_a_loss_behind_all_that_was_reported() {
+    ten(
+        10_000,
+        "
+        +100ms < . ack 1 <sack 1001:9001>
+        +0    > 1:1001(1000)
+        +0    lost 1000
+        +100ms < . ack 9001
+        +0    > 9001:10001(1000)
+        +0    timeouts 0 fast_retransmits 1
         ",
     );
 }
