@@ -73,7 +73,7 @@ mod tests {
             let mut queues = [0_u32; 64];
             for port in 0..6400 {
                 let hash = flow_hash(&packet([10, 0, 0, 1], tcp(port), 1000), perturbation);
-                queues[(u128::from(hash) * 64 >> 64) as usize] += 1;
+                queues[((u128::from(hash) * 64) >> 64) as usize] += 1;
             }
             // 100 in each, with a deviation of 10.
             assert!(queues.iter().all(|flows| (50..=150).contains(flows)), "{queues:?}");

@@ -83,7 +83,7 @@ impl FqCoDel {
     /// A packet joins the queue of its flow.
     pub(super) fn push(&mut self, waiting: Waiting, packet: &Packet) {
         let hash = flow_hash(packet, self.perturbation);
-        let index = (u128::from(hash) * self.flows.len() as u128 >> 64) as usize;
+        let index = ((u128::from(hash) * self.flows.len() as u128) >> 64) as usize;
         let flow = &mut self.flows[index];
         self.largest = self.largest.max(waiting.len);
         self.pool.push(&mut flow.list, waiting, packet.buffer_octets() as u32);

@@ -36,7 +36,6 @@ pub(crate) struct Managed {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one a direction of a link")]
 enum Kind {
     Red(Red, Fifo),
     CoDel(CoDelFifo),

@@ -105,7 +105,9 @@ fn over_the_limit_the_longest_flow_loses_half_from_its_head_and_64_packets_at_mo
         for number in 0..longest {
             site.push(1, 1000, Ecn::NotEct, ms(number));
         }
-        (0..10).for_each(|_| assert_eq!(put(&mut site, 2, 1000), Pushed::Waits));
+        for _ in 0..10 {
+            assert_eq!(put(&mut site, 2, 1000), Pushed::Waits);
+        }
         assert_eq!(put(&mut site, 3, 1000), Pushed::Displaces);
         site
     };

@@ -82,7 +82,9 @@ fn the_gaps_between_drops_are_uniform() {
     // Half way between 5 and 15: one in a hundred.
     assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&1), Some(&99)));
     let mut parts = [0_u32; 11];
-    gaps.iter().for_each(|gap| parts[(*gap as usize - 1) / 9] += 1);
+    for gap in &gaps {
+        parts[(*gap as usize - 1) / 9] += 1;
+    }
     let expected = gaps.len() as f64 / 11.0;
     let chi: f64 = parts.iter().map(|part| (f64::from(*part) - expected).powi(2) / expected).sum();
     // 10 degrees of freedom: above 29.6 in one of a thousand cases.
