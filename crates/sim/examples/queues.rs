@@ -23,7 +23,7 @@ fn main() {
     let queue = |limit| QueueConfig { limit, discipline };
     let ((mut world, flow), mss) = match link.as_str() {
         "wireless" => (worlds::wireless_with(queue(QueueLimit::Unlimited)), 1024),
-        _ => (worlds::wired_with(queue(QueueLimit::Packets(50))), worlds::MSS),
+        _ => (worlds::wired_with(&worlds::reno(), queue(QueueLimit::Packets(50))), worlds::MSS),
     };
     world.run(Instant::from_secs(seconds.parse().unwrap_or(1000)), false);
     let outcome = world.outcome(flow);

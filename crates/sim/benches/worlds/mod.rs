@@ -23,8 +23,12 @@ const WINDOW: u32 = 64 * MSS;
 /// window of 64 segments, one ACK a segment. Nothing is lost: the second link's queue holds what
 /// the path does not.
 pub fn wired() -> (World, FlowId) {
-    let reno = Config { initial_ssthresh: WINDOW, ..Config::default() };
-    wired_with(&reno, QueueLimit::Packets(50).into())
+    wired_with(&reno(), QueueLimit::Packets(50).into())
+}
+
+/// TCP of the wired case.
+pub fn reno() -> Config {
+    Config { initial_ssthresh: WINDOW, ..Config::default() }
 }
 
 /// The same with another TCP at both ends, but for its segments and its window, and with such queues

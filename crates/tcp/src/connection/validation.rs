@@ -5,18 +5,6 @@ use lasthop_packet::{Instant, Seq};
 
 use super::Connection;
 
-/// What is remembered of the use of the window.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Validation {
-    /// When a segment left last.
-    last_sent: Option<Instant>,
-    /// The window was full in the round trip that ends at `round_end`, or so many octets were
-    /// outstanding at most.
-    was_full: bool,
-    most: u32,
-    round_end: Seq,
-}
-
 impl Connection {
     /// Whether congestion control is to open the window with this ACK.
     ///
