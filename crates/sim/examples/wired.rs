@@ -8,6 +8,7 @@
 mod worlds;
 
 use lasthop_packet::Instant;
+use lasthop_sim::QueueLimit;
 use lasthop_tcp::{Config, Congestion};
 
 fn main() {
@@ -17,7 +18,9 @@ fn main() {
     let of_linux = controls.into_iter().find(|(name, _)| arguments.next_if_eq(*name).is_some());
     let seconds = arguments.next().and_then(|seconds| seconds.parse().ok()).unwrap_or(1000);
     let (mut world, flow) = match of_linux {
-        Some((_, congestion)) => worlds::wired_with(&Config { congestion, ..Config::linux() }),
+        Some((_, congestion)) => {
+            worlds::wired_with(&Config { congestion, ..Config::linux() }, QueueLimit::Packets(50).into())
+        }
         None => worlds::wired(),
     };
     world.run(Instant::from_secs(seconds), false);

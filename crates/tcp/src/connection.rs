@@ -5,6 +5,7 @@ mod ecn;
 mod expiry;
 mod handshake;
 mod input;
+mod marks;
 mod modelling;
 mod open;
 mod output;
@@ -18,6 +19,7 @@ mod stats;
 mod timers;
 mod validation;
 mod window_scale;
+mod window_use;
 
 use std::net::IpAddr;
 
@@ -39,7 +41,7 @@ pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;
 pub(crate) use timers::Timers;
-use validation::Validation;
+use window_use::Validation;
 
 /// An address and a port.
 pub type Endpoint = (IpAddr, u16);

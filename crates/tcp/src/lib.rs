@@ -28,7 +28,7 @@ pub mod retransmission_queue;
 pub mod rtt;
 pub mod send_buffer;
 
-pub use config::{AckPolicy, Config, PacingRule, RtoConfig, RtoRule};
+pub use config::{AckPolicy, Config, PacingRule};
 pub use congestion::{Congestion, CongestionControl, PathModel, SlowStart};
 pub use connection::{Connection, State, Stats};
 pub use extension::{
@@ -38,4 +38,4 @@ pub use extension::{
 pub use flight::Flight;
 pub use recovery::{LossRecovery, RackConfig, Recovery};
 pub use retransmission_queue::RetransmissionQueue;
-pub use rtt::RttEstimator;
+pub use rtt::{RtoConfig, RtoRule, RttEstimator};

@@ -20,6 +20,10 @@ pub use rate::{LostSegment, RateSample};
 
 use rate::Meter;
 
+/// Pieces up to which reports of parts split segments: a receiver that reports octet by octet is to
+/// take no more memory.
+const MOST_PIECES: usize = 1 << 16;
+
 /// The segments between SND.UNA and SND.MAX in sequence order, without gaps.
 #[derive(Clone, Debug, Default)]
 pub struct RetransmissionQueue {
@@ -32,6 +36,9 @@ pub struct RetransmissionQueue {
     again: u32,
     /// Behind the highest octet that is reported.
     highest_sacked: Option<Seq>,
+    /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
+    /// each look from the beginning; None: not known.
+    due_from: Option<Seq>,
     /// The blocks of the last report: what they covered is known.
     reported: [Option<(Seq, Seq)>; 4],
     meter: Meter,
@@ -163,6 +170,10 @@ impl RetransmissionQueue {
         self.split_at(seq);
         self.split_at(end);
         let from = self.position(seq);
+        let due = self.first_due().map(|first| first.seq);
+        if due.is_some_and(|due| !due.before(seq) && due.before(end)) {
+            self.due_from = Some(end);
+        }
         let in_network = self.in_network_with(end - seq);
         let stamp = self.meter.stamp(false, in_network, now);
         let Self { segments, again, .. } = self;
@@ -222,11 +233,13 @@ impl RetransmissionQueue {
     }
 
     fn mark_sacked(&mut self, left: Seq, right: Seq, now: Instant) {
-        self.split_at(left);
-        self.split_at(right);
+        if self.segments.len() < MOST_PIECES {
+            self.split_at(left);
+            self.split_at(right);
+        }
         let mut at = self.position(left);
         while let Some(segment) = self.segments.get(at).copied()
-            && segment.seq.before(right)
+            && !segment.end.after(right)
         {
             if !segment.is_sacked {
                 self.note_reordering(&segment);
@@ -241,12 +254,19 @@ impl RetransmissionQueue {
             }
             at += 1;
         }
-        self.highest_sacked = Some(self.highest_sacked.map_or(right, |highest| highest.later(right)));
+        // With nothing split, the last segment that is reported whole.
+        let last = at.checked_sub(1).and_then(|last| self.segments.get(last));
+        if let Some(last) = last.filter(|last| last.is_sacked) {
+            let right = last.end;
+            self.highest_sacked = Some(self.highest_sacked.map_or(right, |highest| highest.later(right)));
+        }
     }
 
     /// All before `ack` is acknowledged.
     #[inline]
     pub fn on_cumulative_ack(&mut self, ack: Seq, now: Instant) {
+        let timed = (self.delivery.first_sent, self.delivery.last_sent);
+        let mut is_again = false;
         while let Some(first) = self.segments.front() {
             if !first.seq.before(ack) {
                 break;
@@ -255,6 +275,7 @@ impl RetransmissionQueue {
                 self.split_at(ack);
             }
             let Some(segment) = self.segments.pop_front() else { break };
+            is_again |= segment.was_sent_again;
             if segment.is_sacked {
                 self.sacked -= segment.octets();
             } else {
@@ -267,14 +288,25 @@ impl RetransmissionQueue {
                 self.again -= if segment.is_again { segment.octets() } else { 0 };
             }
         }
-        self.highest_sacked = self.highest_sacked.filter(|highest| highest.after(ack));
+        //= RFC 6298, section 3: an ACK that covers what was sent again is no measurement: the rest has waited for it. What the ACK
+        //= reports newly is one.
+        if is_again {
+            (self.delivery.first_sent, self.delivery.last_sent) = timed;
+        }
+        if self.highest_sacked.is_some_and(|highest| !highest.after(ack)) {
+            self.highest_sacked = None;
+            self.reported = [None; 4];
+        }
+        if self.lost == 0 {
+            self.due_from = None;
+        }
     }
 
     /// The segment was delivered now.
     #[inline]
     fn note_delivery(&mut self, segment: &Outstanding, now: Instant) {
         let rtt = now.since(segment.sent);
-        self.meter.note(segment, now);
+        self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
         if !segment.was_sent_again {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.delivery.note_original(segment);
@@ -313,7 +345,7 @@ impl RetransmissionQueue {
         mut is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>,
         mut on_lost: impl FnMut(&LostSegment),
     ) -> u32 {
-        let mut newly = 0;
+        let (mut newly, mut first_newly) = (0, None);
         for segment in &mut self.segments {
             let is_under_way = !segment.is_sacked && (!segment.is_lost || segment.is_again);
             if !is_under_way {
@@ -326,6 +358,7 @@ impl RetransmissionQueue {
             }
             let len = segment.octets();
             newly += len;
+            first_newly.get_or_insert(segment.seq);
             if segment.is_again {
                 self.again -= len;
             }
@@ -333,7 +366,10 @@ impl RetransmissionQueue {
                 self.lost += len;
             }
             (segment.is_lost, segment.is_again) = (true, false);
-            on_lost(&self.meter.note_lost(segment));
+            on_lost(&self.meter.note_lost(segment.seq, segment.end, &segment.stamp));
+        }
+        if let Some((due_from, first)) = self.due_from.zip(first_newly) {
+            self.due_from = Some(due_from.earlier(first));
         }
         newly
     }
@@ -359,12 +395,26 @@ impl RetransmissionQueue {
     /// The first segment that is lost and not sent again since, with what follows it and is so too:
     /// where it begins, and at most `room` octets.
     pub fn next_lost(&self, room: u32) -> Option<(Seq, u32)> {
+        self.first_due().map(|first| (first.seq, first.octets().min(room)))
+    }
+
+    fn first_due(&self) -> Option<&Outstanding> {
         if self.lost == 0 {
             return None;
         }
-        let is_due = |segment: &Outstanding| segment.is_lost && !segment.is_again;
-        let first = self.segments.iter().find(|segment| is_due(segment))?;
-        Some((first.seq, first.octets().min(room)))
+        let from = self.due_from.map_or(0, |seq| self.position(seq));
+        self.segments.range(from..).find(|segment| segment.is_lost && !segment.is_again)
+    }
+
+    /// Segments of which a retransmission is in the network.
+    pub fn retransmissions_under_way(&self) -> u32 {
+        self.segments.iter().filter(|segment| segment.is_again).count() as u32
+    }
+
+    /// Whether what ends at `end` may have been sent more than once: what is acknowledged may.
+    pub fn may_be_sent_again(&self, end: Seq) -> bool {
+        let last = self.position(end).checked_sub(1).and_then(|at| self.segments.get(at));
+        last.is_none_or(|segment| segment.was_sent_again)
     }
 
     /// The last outstanding segment that is not reported.

@@ -1,13 +1,14 @@
 //! Round-trip time and retransmission time-out.
 
+mod config;
 mod estimate;
 
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use crate::config::RtoConfig;
 use crate::flight::Flight;
+pub use config::{RtoConfig, RtoRule};
 use estimate::Estimate;
 
 /// Estimates the round-trip time and derives RTO (RFC 6298), with Karn's rule and exponential

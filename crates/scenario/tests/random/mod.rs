@@ -64,7 +64,7 @@ fn direction(rng: &mut Rng) -> Direction {
     };
     let rate = Bitrate::from_bps(300_000 + rng.below(5_000_000)).expect("above zero");
     let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability");
-    Direction { capacity: Capacity::Fixed(rate), queue, loss }
+    Direction { capacity: Capacity::Fixed(rate), queue: queue.into(), loss }
 }
 
 fn wired(rng: &mut Rng) -> WiredConfig {

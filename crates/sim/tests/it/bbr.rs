@@ -17,7 +17,7 @@ fn shared(queue: f64, loss: f64, controls: &[Congestion]) -> (World, Vec<FlowId>
     let [router, client] = [("router", NodeKind::Router), ("client", NodeKind::Host)]
         .map(|(name, kind)| node(&mut world, name, kind));
     let mut bottleneck = direction(10_000);
-    bottleneck.queue = QueueLimit::Packets((queue * PRODUCT) as u64);
+    bottleneck.queue = QueueLimit::Packets((queue * PRODUCT) as u64).into();
     let mut bottleneck = wired("bottleneck", &bottleneck, 10);
     bottleneck.forward.loss = percent(loss);
     world.add_wired_link(router, client, &bottleneck);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::{AckSample, CongestionControl, Reduction};
+use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
 use crate::flight::Flight;
 
 /// Beta, in 1/1024.
@@ -40,6 +40,9 @@ pub struct CubicLinux {
     segments_a_step: u32,
     /// Segments acknowledged since it grew (`snd_cwnd_cnt`).
     acked: u32,
+    /// When a segment left last (`lsndtime`), and that nothing is outstanding since.
+    last_sent: Option<Instant>,
+    is_idle: bool,
 }
 
 /// A stage of congestion avoidance.
@@ -128,6 +131,16 @@ impl CongestionControl for CubicLinux {
         true
     }
 
+    /// A pause is no time of the curve (`CA_EVENT_TX_START`).
+    fn on_sent(&mut self, segment: &SentSegment) {
+        let last_sent = self.last_sent.replace(segment.now);
+        if std::mem::take(&mut self.is_idle)
+            && let (Some(epoch), Some(last_sent)) = (&mut self.epoch, last_sent)
+        {
+            epoch.start = (epoch.start + segment.now.since(last_sent)).min(segment.now);
+        }
+    }
+
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
         self.on_other_ack(ack, flight);
         let mut acked = ack.acked.div_ceil(flight.mss);
@@ -142,7 +155,8 @@ impl CongestionControl for CubicLinux {
         flight.cwnd = cwnd.min((1 << 30) / flight.mss) * flight.mss;
     }
 
-    fn on_other_ack(&mut self, ack: &AckSample, _flight: &Flight) {
+    fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
+        self.is_idle = flight.outstanding() == 0;
         // Right after a recovery round trips are not the path's.
         let is_settled = self.epoch.is_none_or(|epoch| ack.now.since(epoch.start) >= SETTLED);
         if let Some(rtt) = ack.rtt.filter(|_| is_settled) {
@@ -157,7 +171,7 @@ impl CongestionControl for CubicLinux {
     fn on_timeout(&mut self, flight: &mut Flight) {
         flight.ssthresh = self.reduce(flight);
         flight.cwnd = flight.mss;
-        *self = Self::default();
+        *self = Self { last_sent: self.last_sent, ..Self::default() };
     }
 }
 

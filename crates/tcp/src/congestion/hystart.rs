@@ -65,6 +65,11 @@ impl Hystart {
         let (start, end) = (ack.now, flight.max);
         let fresh = Round { end, start, last_ack: start, least: None, samples: 0 };
         let mut round = self.round.filter(|round| !flight.una.after(round.end)).unwrap_or(fresh);
+        // Below it, too, rounds begin and end.
+        if flight.cwnd < LOW_WINDOW * flight.mss {
+            self.round = Some(round);
+            return false;
+        }
         let is_train_long = round.is_train_long(ack.now, min_rtt, longest_aggregate(ack, flight));
         let is_growing = round.is_growing(rtt, min_rtt);
         self.round = Some(round);
@@ -114,11 +119,7 @@ impl CongestionControl for Hystart {
         if let Some(rtt) = ack.rtt {
             let min_rtt = self.note_rtt(rtt);
             let is_slow_start = flight.cwnd < flight.ssthresh;
-            if is_slow_start
-                && !self.is_over
-                && flight.cwnd >= LOW_WINDOW * flight.mss
-                && self.is_enough(ack, rtt, min_rtt, flight)
-            {
+            if is_slow_start && !self.is_over && self.is_enough(ack, rtt, min_rtt, flight) {
                 self.is_over = true;
                 flight.ssthresh = flight.cwnd;
             }

@@ -118,7 +118,7 @@ impl Connection {
             after
         };
         match after {
-            AfterAck::Open if self.may_grow(&sample) => {
+            AfterAck::Open if self.may_grow() => {
                 self.congestion.on_ack(&sample, &mut self.flight);
             }
             AfterAck::Open | AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
@@ -176,10 +176,22 @@ impl Connection {
         delivery.last_sent.map(|sent| now.since(sent))
     }
 
+    /// What an ACK reports newly is timed as what it acknowledges (`sack_rtt_us` in Linux): RTO
+    /// goes on following the path in recovery, and a back-off ends.
+    fn measure_report(&mut self, now: Instant) {
+        let delivery = self.queue.delivery();
+        if let Some(sent) = delivery.first_sent.filter(|_| delivery.acked == 0) {
+            self.rtt.sample(sent, now, &self.flight);
+        }
+    }
+
     #[cold]
     fn on_duplicate_ack(&mut self, now: Instant) {
         self.stats.duplicate_acks += 1;
         self.duplicate_acks += 1;
+        if self.goes_by_segments {
+            self.measure_report(now);
+        }
         let count = self.duplicate_acks;
         let outstanding = self.flight.outstanding();
         let srtt = self.rtt.srtt();

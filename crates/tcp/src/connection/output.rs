@@ -259,6 +259,9 @@ impl Connection {
             self.stats.retransmits += 1;
         }
         self.announce(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
+        if self.validation.is_some() {
+            self.note_use();
+        }
         if self.timers.retransmit.is_none() {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }

@@ -64,7 +64,8 @@ pub(crate) struct ReceiveSide {
     reports_duplicates: bool,
     /// One that is to be reported with the next ACK.
     duplicate: Option<(Seq, Seq)>,
-    /// Any of what follows is in use, or the field before: so that nothing else asks for them.
+    /// Duplicates are reported, or any of what follows is in use: where this is not set, nothing
+    /// asks for them.
     is_adaptive: bool,
     linux: Option<Box<LinuxAcks>>,
     compression: Option<Box<Compression>>,

@@ -4,33 +4,39 @@
 use lasthop_packet::{Instant, Seq};
 
 use super::Connection;
-use crate::congestion::AckSample;
-
-/// What is remembered of the use of the window.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Validation {
-    /// When a segment left last.
-    last_sent: Option<Instant>,
-}
 
 impl Connection {
     /// Whether congestion control is to open the window with this ACK.
     ///
     //= RFC 3168, section 6.1.2: not with an ACK that echoes a mark.
     #[inline]
-    pub(super) fn may_grow(&self, ack: &AckSample) -> bool {
-        self.is_window_used(ack) && self.ecn.is_none_or(|ecn| !ecn.is_echoed)
+    pub(super) fn may_grow(&self) -> bool {
+        self.is_window_used() && self.ecn.is_none_or(|ecn| !ecn.is_echoed)
     }
 
-    /// Whether the window was in use before this ACK: in slow start half of it is enough. Without
-    /// validation it always counts as used.
+    /// Whether the window was in use in the last round trip: in slow start half of it is enough.
+    /// Without validation it always counts as used.
     #[inline]
-    fn is_window_used(&self, ack: &AckSample) -> bool {
+    fn is_window_used(&self) -> bool {
         let flight = &self.flight;
-        self.validation.is_none()
-            || self.congestion.rules_recovery()
-            || ack.is_cwnd_limited(flight)
-            || (flight.cwnd < flight.ssthresh && flight.cwnd / 2 < ack.outstanding)
+        self.validation.is_none_or(|validation| {
+            validation.was_full || (flight.cwnd < flight.ssthresh && flight.cwnd / 2 < validation.most)
+        }) || self.congestion.rules_recovery()
+    }
+
+    /// A segment has left: notes how much of the window is in use (`tcp_cwnd_validate`).
+    #[inline(never)]
+    pub(super) fn note_use(&mut self) {
+        let Some(validation) = &mut self.validation else { return };
+        let flight = &self.flight;
+        let outstanding = flight.outstanding();
+        let in_network = if self.goes_by_segments { self.queue.in_network() } else { outstanding };
+        let is_full = in_network.saturating_add(flight.mss) > flight.cwnd;
+        let is_most = !validation.was_full && outstanding > validation.most;
+        if is_full || is_most || !flight.una.before(validation.round_end) {
+            (validation.was_full, validation.most) = (is_full, outstanding);
+            validation.round_end = flight.max;
+        }
     }
 
     /// A segment leaves: if nothing did for longer than RTO, cwnd halves for each RTO that has
@@ -55,7 +61,7 @@ impl Connection {
             return;
         }
         flight.ssthresh = flight.ssthresh.max(flight.cwnd / 4 * 3);
-        let least = self.config.initial_window.saturating_mul(flight.mss).min(flight.cwnd);
+        let least = self.config.initial_window.max(1).saturating_mul(flight.mss).min(flight.cwnd);
         while idle > rto && flight.cwnd > least {
             flight.cwnd /= 2;
             idle -= rto;

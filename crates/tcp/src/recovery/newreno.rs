@@ -139,9 +139,9 @@ mod tests {
     use lasthop_packet::Instant;
 
     use super::*;
-    use crate::config::RtoConfig;
     use crate::congestion::Congestion;
     use crate::retransmission_queue::RetransmissionQueue;
+    use crate::rtt::RtoConfig;
     use crate::rtt::RttEstimator;
 
     #[test]

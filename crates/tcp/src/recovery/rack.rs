@@ -148,7 +148,10 @@ impl Rack {
             self.newest = Some(self.newest.map_or(newest, |known| known.followed_by(newest)));
         }
         self.window.on_delivery(delivery, self.probe.was_duplicate(delivery), sender.flight);
-        if let (Some(undo), Some((_, right))) = (&mut self.undo, delivery.duplicate) {
+        // The network may have doubled what was sent once.
+        if let (Some(undo), Some((_, right))) = (&mut self.undo, delivery.duplicate)
+            && sender.queue.may_be_sent_again(right)
+        {
             undo.on_duplicate(right);
         }
     }
@@ -175,6 +178,7 @@ impl Rack {
         if advanced && self.was_original(sender) {
             // The first partial ACK is for an original: nothing was lost. What was sent again
             // meanwhile is waited for first.
+            self.window.on_late_original();
             if sender.queue.again() == 0 {
                 self.take_back(sender);
             }
@@ -198,6 +202,9 @@ impl Rack {
             || (f_rto.shows_original(end, sender) && self.config.undo && self.take_back(sender));
         if is_undone || is_over {
             self.phase = Phase::Open;
+            if !is_undone {
+                self.window.on_recovery_over();
+            }
             return self.on_ack_in_order(sender);
         }
         let end = f_rto.on_ack(end, advanced, sender);
@@ -215,7 +222,7 @@ impl Rack {
     fn detect_losses(&mut self, sender: &mut Sender<'_>) -> u32 {
         self.overdue_at = None;
         let Some(newest) = self.newest else { return 0 };
-        if sender.queue.is_in_order() {
+        if matches!(self.phase, Phase::Open) && sender.queue.is_in_order() {
             return 0;
         }
         let patience = newest.rtt + self.patience(sender);
@@ -242,10 +249,14 @@ impl Rack {
         self.window.duration(is_obvious, sender.queue.min_rtt(), sender.rtt.srtt())
     }
 
+    fn retransmissions_under_way(&self, sender: &Sender<'_>) -> u32 {
+        sender.queue.retransmissions_under_way().max(u32::from(self.probe.is_retransmission_under_way()))
+    }
+
     /// A loss was found: goes into recovery.
     fn begin(&mut self, sender: &mut Sender<'_>) {
-        let flight = &*sender.flight;
-        self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una));
+        let (flight, under_way) = (&*sender.flight, self.retransmissions_under_way(sender));
+        self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
         self.shrink(sender);
     }
 
@@ -456,12 +467,13 @@ impl LossRecovery for Rack {
         let was_in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let was_lost = matches!(self.phase, Phase::Loss { .. });
         let is_first = self.timeouts == 0;
+        self.mark_lost_by_timeout(sender);
         if is_first && !was_in_recovery {
+            let under_way = self.retransmissions_under_way(sender);
             let flight = &mut *sender.flight;
-            self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una));
+            self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
             sender.congestion.on_timeout(flight);
         }
-        self.mark_lost_by_timeout(sender);
         sender.flight.cwnd = sender.queue.in_network() + sender.flight.mss;
         if let Some(model) = sender.congestion.as_path_model() {
             model.on_loss_state(sender.now, sender.queue);
@@ -509,6 +521,8 @@ impl LossRecovery for Rack {
         if self.probe.on_deadline(sender.now) {
             return AfterDeadline::Probe;
         }
+        // Nothing is delivered now.
+        sender.queue.begin_ack(None);
         if self.overdue_at.is_none_or(|at| at > sender.now) || self.detect_losses(sender) == 0 {
             return AfterDeadline::Nothing;
         }

@@ -54,6 +54,11 @@ impl TailLossProbe {
         self.under_way = None;
     }
 
+    /// Whether a segment is under way that was sent before.
+    pub(super) const fn is_retransmission_under_way(&self) -> bool {
+        matches!(self.under_way, Some((_, true)))
+    }
+
     /// Whether the receiver reports what was probed with as received twice.
     pub(super) fn was_duplicate(&self, delivery: &Delivery) -> bool {
         self.under_way.zip(delivery.duplicate).is_some_and(|((end, _), (_, right))| right == end)

@@ -18,8 +18,10 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    pub(super) const fn new(cwnd: u32, ssthresh: u32, una: Seq) -> Self {
-        Self { cwnd, ssthresh, una, first_retransmission: None, unreported: 0 }
+    /// `under_way`: segments that were sent again before and are in the network: a duplicate may be
+    /// of these.
+    pub(super) const fn new(cwnd: u32, ssthresh: u32, una: Seq, under_way: u32) -> Self {
+        Self { cwnd, ssthresh, una, first_retransmission: None, unreported: under_way }
     }
 
     pub(super) fn on_retransmission(&mut self, now: Instant) {

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::Outstanding;
-
 /// What is remembered of the connection when a segment leaves (`P`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
@@ -99,16 +97,16 @@ impl Meter {
         self.application_limited_until > 0
     }
 
-    /// A segment is lost.
-    pub(super) fn note_lost(&mut self, segment: &Outstanding) -> LostSegment {
-        self.lost += u64::from(segment.octets());
+    /// The segment from `seq` to `end`, which left with `stamp`, is lost.
+    pub(super) fn note_lost(&mut self, seq: Seq, end: Seq, stamp: &Stamp) -> LostSegment {
+        self.lost += u64::from(end - seq);
         LostSegment {
-            seq: segment.seq,
-            end: segment.end,
-            in_network: segment.stamp.in_network,
-            lost: self.lost - segment.stamp.lost,
+            seq,
+            end,
+            in_network: stamp.in_network,
+            lost: self.lost - stamp.lost,
             delivered: self.delivered,
-            is_application_limited: segment.stamp.is_application_limited,
+            is_application_limited: stamp.is_application_limited,
         }
     }
 
@@ -133,17 +131,17 @@ impl Meter {
         }
     }
 
-    /// A segment is delivered.
+    /// So many octets with this stamp, which left then, are delivered.
     #[inline]
-    pub(super) fn note(&mut self, segment: &Outstanding, now: Instant) {
-        self.delivered += u64::from(segment.octets());
+    pub(super) fn note(&mut self, stamp: Stamp, sent: Instant, octets: u32, now: Instant) {
+        self.delivered += u64::from(octets);
         self.delivered_at = now;
         let is_newer = self
             .newest
-            .is_none_or(|(stamp, sent)| (segment.stamp.delivered, segment.sent) >= (stamp.delivered, sent));
+            .is_none_or(|(known, known_sent)| (stamp.delivered, sent) >= (known.delivered, known_sent));
         if is_newer {
-            self.newest = Some((segment.stamp, segment.sent));
-            self.first_sent = segment.sent;
+            self.newest = Some((stamp, sent));
+            self.first_sent = sent;
         }
     }
 

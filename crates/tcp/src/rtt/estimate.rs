@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Seq;
 
-use crate::config::{RtoConfig, RtoRule};
+use super::config::{RtoConfig, RtoRule};
 use crate::flight::Flight;
 
 /// The estimate after at least one sample.

@@ -3,4 +3,5 @@
 mod bbr;
 mod controls;
 mod fall_floyd;
+mod linux_receiver;
 mod path;

@@ -7,7 +7,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
-use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, RtoConfig, SlowStart, State};
+use lasthop_tcp::{
+    AckPolicy, Config, Congestion, Connection, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart, State,
+};
 use proptest::prelude::*;
 
 /// What the channel does to a packet.
@@ -39,11 +41,15 @@ fn config() -> impl Strategy<Value = Config> {
         Just(AckPolicy::Linux),
     ];
     let granularity = prop_oneof![Just(0u64), Just(1), Just(10), Just(500)];
+    let parts = any::<[bool; 4]>().prop_map(|[tail_loss_probe, proportional_reduction, f_rto, undo]| {
+        Recovery::Rack(RackConfig { tail_loss_probe, proportional_reduction, f_rto, undo })
+    });
     let flavour = (
         prop::sample::select(&Congestion::ALL[..]),
-        prop::sample::select(&Recovery::ALL[..]),
-        any::<bool>(),
+        prop_oneof![3 => prop::sample::select(&Recovery::ALL[..]), 2 => parts],
+        any::<(bool, bool)>(),
         prop::sample::select(&SlowStart::ALL[..]),
+        prop_oneof![Just(RtoRule::Standard), Just(RtoRule::Linux)],
     );
     let receiver = (ack_policy, any::<(bool, bool)>(), prop::option::of(1u32..1_000_000));
     let send_window = prop::option::weighted(0.2, 1u32..20_000);
@@ -52,7 +58,8 @@ fn config() -> impl Strategy<Value = Config> {
         |(sizes, (timestamps, sack), receiver, granularity, flavour)| Config {
             congestion: flavour.0,
             recovery: flavour.1,
-            limited_transmit: flavour.2,
+            limited_transmit: flavour.2.0,
+            window_validation: flavour.2.1,
             slow_start: flavour.3,
             mss: sizes.0.max(88),
             window: sizes.1,
@@ -65,6 +72,7 @@ fn config() -> impl Strategy<Value = Config> {
             ack_compression: receiver.1.1,
             window_max: receiver.2,
             rto: RtoConfig {
+                rule: flavour.4,
                 minimum: Duration::from_millis(100),
                 maximum: Duration::from_secs(4),
                 granularity: Duration::from_millis(granularity),
@@ -119,8 +127,11 @@ impl World {
     fn new(mut sides: [Side; 2], handshake: bool, closes_at_once: bool, channel: Channel, seed: u64) -> Self {
         let [a, b] = &mut sides;
         // A window of an octet moves an octet a round trip: not for ever.
-        a.octets = a.octets.min(u64::from(b.config.window) * 100);
-        b.octets = b.octets.min(u64::from(a.config.window) * 100);
+        let window = |here: &Side, there: &Side| {
+            u64::from(here.config.send_window.unwrap_or(u32::MAX).min(there.config.window))
+        };
+        a.octets = a.octets.min(window(a, b) * 100);
+        b.octets = b.octets.min(window(b, a) * 100);
         let [a, b] = &sides;
         let (iss_a, iss_b) = (Seq(a.iss), Seq(b.iss));
         let ends = if handshake {
@@ -267,6 +278,26 @@ impl World {
         let flight = self.ends[end].flight();
         prop_assert!(flight.cwnd >= flight.mss, "{}", self.describe());
         prop_assert!(!flight.nxt.before(flight.una) && !flight.max.before(flight.nxt));
+        self.check_queue(end)
+    }
+
+    /// What is kept segment by segment is what is outstanding, without gaps, and each octet counts
+    /// once.
+    fn check_queue(&self, end: usize) -> Result<(), TestCaseError> {
+        let (queue, flight) = (self.ends[end].queue(), self.ends[end].flight());
+        let Some(first) = queue.first() else { return Ok(()) };
+        prop_assert!(first.seq == flight.una, "{}", self.describe());
+        let mut next = first.seq;
+        let [mut sacked, mut lost, mut again] = [0; 3];
+        for segment in queue.iter() {
+            prop_assert!(segment.seq == next && segment.octets() > 0);
+            next = segment.end;
+            sacked += if segment.is_sacked { segment.octets() } else { 0 };
+            lost += if segment.is_lost { segment.octets() } else { 0 };
+            again += if segment.is_again { segment.octets() } else { 0 };
+        }
+        prop_assert!(next == flight.max, "{}", self.describe());
+        prop_assert_eq!((queue.sacked(), queue.lost(), queue.again()), (sacked, lost, again));
         Ok(())
     }
 

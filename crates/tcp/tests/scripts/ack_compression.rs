@@ -28,8 +28,8 @@ fn after_three_reports_of_a_gap_one_ack_a_millisecond_is_enough() {
         +0    < 5001:6001(1000) ack 1 <TS 1 961>
         +300us < 6001:7001(1000) ack 1 <TS 1 961>
         +300us < 7001:8001(1000) ack 1 <TS 1 961>
-        +0    timer 400µs
-        +400us > . ack 1001 <TS 1002 1, sack 2001:8001>
+        +0    timer 500µs
+        +500us > . ack 1001 <TS 1002 1, sack 2001:8001>
         +0    timer none
         "
     ));
@@ -49,7 +49,7 @@ fn what_fills_the_gap_is_acknowledged_at_once() {
         +0    < 8001:9001(1000) ack 1 <TS 1 961>
         +0    > . ack 5001
         +0    < 9001:10001(1000) ack 1 <TS 1 961>
-        +0    timer 1ms
+        +0    timer 1.1ms
         +0    < 5001:6001(1000) ack 1 <TS 1 961>
         +0    > . ack 10001 <TS 1001 1>
         +0    timer none
@@ -92,7 +92,7 @@ fn a_third_block_does_not_wait_behind_two_that_were_not_reported() {
     compressing(AckPolicy::EverySegment, true).run(&format!(
         "{REPORTED}
         +0    < 6001:7001(1000) ack 1 <TS 1 961>    # the second block
-        +0    timer 1ms
+        +0    timer 1.1ms
         +0    < 8001:9001(1000) ack 1 <TS 1 961>
         +0    > . ack 1001 <TS 1001 1, sack 8001:9001, sack 6001:7001, sack 2001:5001>
         "

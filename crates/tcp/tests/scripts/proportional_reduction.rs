@@ -16,11 +16,11 @@ fn cubic() -> Config {
 /// Twenty segments have left, and of these so many at the beginning are lost. For each of the ACKs that follow: cwnd, what is in the
 /// network before anything leaves, and what leaves: a retransmission (R), new data (N), or nothing.
 fn twenty(lost: u32, rows: &[(u32, u32, char)]) {
-    let mut text = String::from("+0 write 100000\n+0 >> 1:20001(20000)\n+100ms una 1\n");
+    let mut text = vec![String::from("+0 write 100000\n+0 >> 1:20001(20000)\n+100ms una 1\n")];
     let (mut again, mut new) = (1, 20_001);
     for (at, (cwnd, in_network, leaves)) in rows.iter().enumerate() {
         let (left, right) = (lost * 1000 + 1, (lost + 1 + at as u32) * 1000 + 1);
-        text += &format!("+0 < . ack 1 <sack {left}:{right}>\n");
+        text.push(format!("+0 < . ack 1 <sack {left}:{right}>\n"));
         let next = match leaves {
             'R' => Some(&mut again),
             'N' => Some(&mut new),
@@ -28,13 +28,13 @@ fn twenty(lost: u32, rows: &[(u32, u32, char)]) {
         };
         let is_sent = next.is_some();
         if let Some(next) = next {
-            text += &format!("+0 > {next}:{}(1000)\n", *next + 1000);
+            text.push(format!("+0 > {next}:{}(1000)\n", *next + 1000));
             *next += 1000;
         }
         let in_network = (in_network + u32::from(is_sent)) * 1000;
-        text += &format!("+0 cwnd {} in_network {in_network}\n", cwnd * 1000);
+        text.push(format!("+0 cwnd {} in_network {in_network}\n", cwnd * 1000));
     }
-    Script::established(Config { initial_window: 20, ..prr() }).run(&text);
+    Script::established(Config { initial_window: 20, ..prr() }).run(&text.join("\n"));
 }
 
 //= RFC 6937, section 4, the example of one loss, line PRR: cwnd and pipe go down by one with every second ACK, to ssthresh: from there
@@ -137,6 +137,29 @@ fn the_first_retransmission_leaves_whatever_the_reduction_says() {
         +100ms < . ack 1 <sack 1001:1101>
         +25ms > 1:1001(1000)
         +0    fast_retransmits 1 ssthresh 5000
+        ",
+    );
+}
+
+//= RFC 9937, section 6: RecoverFS is what was in the network; where the reordering timer begins recovery, no ACK delivers anything.
+#[test]
+fn where_the_reordering_timer_begins_recovery_what_is_reported_does_not_count() {
+    Script::established(prr()).run(
+        "
+        +0    write 10000
+        +0    >> 1:10001(10000)
+        +100ms < . ack 1 <sack 1001:3001>
+        +0    write 20000
+        +0    >> 10001:12001(2000)
+        +25ms > 1:1001(1000)                   # RecoverFS: 10; ssthresh: 5
+        +0    in_network 10000 cwnd 10000
+        +0    < . ack 1 <sack 1001:4001>
+        +0    cwnd 9000
+        +0    < . ack 1 <sack 1001:5001>
+        +0    cwnd 8000
+        +0    < . ack 1 <sack 1001:6001>       # three of ten, times five: two; one has left
+        +0    > 12001:13001(1000)
+        +0    cwnd 8000
         ",
     );
 }

@@ -239,6 +239,42 @@ fn a_time_out_takes_for_lost_what_had_a_round_trip_to_arrive() {
         ");
 }
 
+//= RFC 8985, section 6.3 and 6.2, step 5: after a time-out, too, what was overtaken by what was delivered is lost.
+#[test]
+fn after_a_time_out_the_retransmission_shows_what_is_lost() {
+    run("
+        +0    write 1000
+        +0    > 1:1001(1000)
+        +100ms < . ack 1001
+        +0    write 1000
+        +0    > 1001:2001(1000)
+        +950ms write 1000
+        +0    > 2001:3001(1000)
+        +50ms > 1001:2001(1000)
+        +0    lost 1000 in_network 2000
+        +100ms < . ack 2001
+        +0    > 2001:3001(1000)
+        +0    timeouts 1
+        ");
+}
+
+//= RFC 8985, section 6.2, step 5: the retransmission has overtaken what left before it, reported or not: a loss at the tail needs no
+//= time-out.
+#[test]
+fn the_retransmission_shows_a_loss_behind_all_that_was_reported() {
+    ten(
+        10_000,
+        "
+        +100ms < . ack 1 <sack 1001:9001>
+        +0    > 1:1001(1000)
+        +0    lost 1000
+        +100ms < . ack 9001
+        +0    > 9001:10001(1000)
+        +0    timeouts 0 fast_retransmits 1
+        ",
+    );
+}
+
 //= RFC 2018, section 8: after a time-out, what was reported is not relied on if the oldest segment is among it.
 #[test]
 fn a_receiver_that_has_dropped_what_it_reported_gets_all_of_it_again() {

@@ -28,7 +28,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(tcp.sender.window, 65_536);
     assert_eq!(Config { window: 65_535, ..tcp.sender.clone() }, Config::default());
     let Link::Wired(wire) = &scenario.links[0].link else { panic!("the first link is wired") };
-    assert_eq!(wire.forward.queue, QueueLimit::Packets(100));
+    assert_eq!(wire.forward.queue, QueueLimit::Packets(100).into());
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn a_direction_has_its_own_settings_or_else_those_of_the_link() {
     };
     assert_eq!(rate(&config.forward.capacity), Bitrate::mbps(2));
     assert_eq!(rate(&config.backward.capacity), Bitrate::mbps(1));
-    assert_eq!(config.forward.queue, QueueLimit::Packets(9));
-    assert_eq!(config.backward.queue, QueueLimit::Unlimited);
+    assert_eq!(config.forward.queue, QueueLimit::Packets(9).into());
+    assert_eq!(config.backward.queue, QueueLimit::Unlimited.into());
     assert_eq!((config.forward.loss.value(), config.backward.loss.value()), (0.02, 0.01));
 }
 

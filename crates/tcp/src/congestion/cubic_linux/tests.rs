@@ -113,3 +113,55 @@ fn a_time_out_forgets_the_plateau() {
     assert_eq!((run.window(), run.flight.ssthresh), (1, 49 * MSS));
     assert_eq!(run.control.last_max, 0);
 }
+
+/// What Linux has: `bictcp_update`, `cubictcp_cong_avoid` and `tcp_cong_avoid_ai`, calculated with integers and a clock of 1 ms (a few
+/// lines of Python), as the ACKs of a window come in evenly over each round trip.
+#[test]
+fn windows_are_those_of_the_kernels_formulas() {
+    // Windows before the losses, losses one after another, round trip in ms, rounds from a row to the next, and the windows.
+    let table: [(u32, u32, u64, u32, &[u32]); 5] = [
+        (100, 1, 100, 10, &[70, 87, 97, 100, 100, 100, 102, 109, 122, 144, 177, 224, 288]),
+        (200, 1, 40, 25, &[140, 169, 186, 196, 200, 206, 219, 232, 246, 259, 272, 286, 319]),
+        (40, 2, 100, 10, &[19, 24, 29, 34, 40, 45, 50, 69, 102, 150, 215, 299, 404]),
+        (20, 0, 20, 5, &[20, 25, 32, 41, 52, 66, 85, 108, 138]),
+        (30, 1, 10, 50, &[21, 46, 72, 98, 125, 152, 177, 205, 231, 257, 285, 311, 337]),
+    ];
+    for (window, losses, rtt, rounds, wanted) in table {
+        let mut run = Run::new(window, 1);
+        (0..losses).for_each(|_| run.lose());
+        let mut got = vec![run.window()];
+        while got.len() < wanted.len() {
+            (0..rounds).for_each(|_| run.round(rtt));
+            got.push(run.window());
+        }
+        let is_near = got.iter().zip(wanted).all(|(got, wanted)| got.abs_diff(*wanted) <= 1);
+        assert!(is_near, "{window} segments, {losses} losses, {rtt} ms\n   {got:?}\nnot {wanted:?}");
+    }
+}
+
+#[test]
+fn a_pause_is_no_time_of_the_curve() {
+    let windows = |pause: Duration| {
+        let mut run = Run::new(100, 1);
+        run.lose();
+        (0..10).for_each(|_| run.round(100));
+        let Run { control, flight, now } = &mut run;
+        let segment =
+            |now: Instant| SentSegment { now, seq: Seq(0), end: Seq(MSS), is_retransmission: false };
+        control.on_sent(&segment(*now));
+        flight.una = flight.max;
+        let ack = AckSample { now: *now, acked: 0, outstanding: MSS, rtt: None, srtt: None, rate: None };
+        control.on_other_ack(&ack, flight);
+        *now += pause;
+        control.on_sent(&segment(*now));
+        (0..10)
+            .map(|_| {
+                run.round(100);
+                run.window()
+            })
+            .collect::<Vec<_>>()
+    };
+    // It is calculated anew behind the pause, and a few ACKs later without one.
+    let (with, without) = (windows(Duration::from_secs(600)), windows(Duration::ZERO));
+    assert!(with.iter().zip(&without).all(|(a, b)| a.abs_diff(*b) <= 1), "{with:?} {without:?}");
+}

@@ -17,6 +17,10 @@ const LONGEST: Duration = Duration::from_millis(1);
 /// Nor longer than this part of a round trip.
 const PART_OF_ROUND_TRIP: u32 = 20;
 
+/// But the kernel's timer may expire so much later (`tcp_comp_sack_slack_ns`), and does where
+/// nothing else wakes the processor.
+const SLACK: Duration = Duration::from_micros(100);
+
 /// ACKs that are held back.
 #[derive(Debug)]
 pub(super) struct Compression {
@@ -48,7 +52,7 @@ impl Compression {
             return None;
         }
         self.held_back += 1;
-        Some(delay)
+        Some(delay + SLACK)
     }
 
     /// Whether an ACK waits.
@@ -76,12 +80,12 @@ mod tests {
                 compression.on_ack_sent();
             }
             for _ in 0..MOST {
-                assert_eq!(compression.hold_back(gap, RTT), Some(LONGEST));
+                assert_eq!(compression.hold_back(gap, RTT), Some(LONGEST + SLACK));
             }
             assert_eq!(compression.hold_back(gap, RTT), None);
             compression.on_ack_sent();
             assert!(!compression.is_holding_back());
-            assert_eq!(compression.hold_back(gap, RTT), Some(LONGEST));
+            assert_eq!(compression.hold_back(gap, RTT), Some(LONGEST + SLACK));
             compression.on_ack_sent();
         }
     }
@@ -90,7 +94,7 @@ mod tests {
     fn an_ack_waits_for_a_twentieth_of_a_round_trip_at_most() {
         let mut compression = Compression::new();
         (compression.gap, compression.told) = (Seq(1), AT_ONCE);
-        assert_eq!(compression.hold_back(Seq(1), Duration::from_millis(4)), Some(Duration::from_micros(200)));
+        assert_eq!(compression.hold_back(Seq(1), Duration::from_millis(4)), Some(Duration::from_micros(300)));
         assert_eq!(compression.hold_back(Seq(1), Duration::ZERO), None);
     }
 }

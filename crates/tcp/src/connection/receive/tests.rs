@@ -6,8 +6,9 @@ use lasthop_packet::{Instant, Payload, Seq, Tcp, TcpFlags};
 use proptest::prelude::*;
 
 use super::{Arrival, Echo, ReceiveSide};
-use crate::config::{AckPolicy, Config, RtoConfig};
+use crate::config::{AckPolicy, Config};
 use crate::connection::window_scale::{tellable, window_shift};
+use crate::rtt::RtoConfig;
 use crate::rtt::RttEstimator;
 
 #[derive(Clone, Copy, Debug)]
