@@ -10,12 +10,13 @@ mod hystart_plus_plus;
 mod pacing;
 mod path_model;
 mod reno;
+mod sample;
 mod vegas;
 mod westwood;
 
 pub use abc::RenoAbc;
 pub use bbr::{Bbr, Bbr3};
-pub use control::{AckSample, CongestionControl, Reduction, SentSegment};
+pub use control::{CongestionControl, Reduction};
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use hystart::Hystart;
@@ -23,6 +24,7 @@ pub use hystart_plus_plus::HystartPlusPlus;
 pub use pacing::Pacing;
 pub use path_model::{PathModel, PathSample, Stage};
 pub use reno::Reno;
+pub use sample::{AckSample, SentSegment};
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 

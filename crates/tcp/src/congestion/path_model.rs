@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::AckSample;
+use super::sample::AckSample;
 use crate::flight::Flight;
 use crate::retransmission_queue::{LostSegment, RetransmissionQueue};
 
