@@ -94,12 +94,16 @@ impl Default for Config {
     }
 }
 
+/// How far a receive window grows in Linux with nothing set: five eighths of the 6 MiB in `tcp_rmem`,
+/// as the rest is not payload.
+pub const LINUX_WINDOW_MAX: u32 = 3840 << 10;
+
 impl Config {
     /// What a host has that runs Linux 6.18 with nothing set, as far as it is modelled.
     pub fn linux() -> Self {
         Self {
             window: 65_535,
-            window_max: Some(6 << 20),
+            window_max: Some(LINUX_WINDOW_MAX),
             timestamps: true,
             sack: true,
             dsack: true,

@@ -4,7 +4,7 @@ mod table;
 
 use std::time::Duration;
 
-use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig, SlowStart};
+use lasthop_tcp::{AckPolicy, Congestion, LINUX_WINDOW_MAX, RackConfig, Recovery, RtoConfig, SlowStart};
 
 use super::error::ScenarioError;
 use super::quantity::{Octets, ReceiveWindow, Text, Window};
@@ -15,9 +15,6 @@ pub(super) use table::TcpTable;
 
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
-
-/// Five eighths of the 6 MiB in the kernel's `tcp_rmem`: the rest is not payload.
-const LARGEST_AUTO_WINDOW: Window = Window::Octets(3840 << 10);
 
 /// The configuration of both ends of a flow.
 pub(super) fn read(
@@ -233,7 +230,7 @@ impl Layers<'_> {
         let (window, most) = (self.get(|tcp| tcp.window), self.own.window_max_over(self.all));
         match (window, most) {
             (Some(Text(ReceiveWindow::Auto)), most) => {
-                let most = most.map_or(LARGEST_AUTO_WINDOW, |Text(window)| window);
+                let most = most.map_or(Window::Octets(LINUX_WINDOW_MAX.into()), |Text(window)| window);
                 let most = self.octets("window-max", mss, most)?;
                 if most < least {
                     return Err(self.fail("window-max", "expected at least \"65535 B\""));
