@@ -9,6 +9,7 @@ mod marks;
 mod modelling;
 mod open;
 mod output;
+mod pacer;
 mod pacing;
 mod receive;
 mod recovering;
@@ -36,7 +37,7 @@ use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
 use ecn::Ecn;
-use pacing::Pacer;
+use pacer::Pacer;
 pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;

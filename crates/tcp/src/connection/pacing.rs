@@ -1,6 +1,5 @@
-//! Pacing, as the internal pacing of Linux 6.18 has it (`tcp_pacing_check`,
-//! `tcp_update_skb_after_send`): a burst of segments leaves at once, and the next one when the rate
-//! allows it.
+//! Pacing, as the internal pacing of Linux 6.18 has it: the rate, and how many segments leave at once
+//! (`pacer` says when).
 //!
 //! A simulated host has no queue below TCP but that of its link, and that takes packets at once:
 //! there is nothing for TCP small queues to limit.
@@ -12,8 +11,6 @@ use lasthop_packet::Instant;
 use super::{Connection, State};
 use crate::congestion::{Pacing, SentSegment};
 
-/// So many segments leave unpaced when the connection begins.
-const UNPACED: u32 = 10;
 /// The largest burst, in octets: what segmentation offload takes.
 const LARGEST_BURST: u64 = 65_215;
 /// A burst is what the rate sends in this part of a second.
@@ -25,56 +22,6 @@ const RTT_STEP: Duration = Duration::from_micros(512);
 const IN_SLOW_START: u64 = 200;
 const AFTER_SLOW_START: u64 = 120;
 
-/// When the next segment leaves.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pacer {
-    /// The earliest time for the next burst.
-    next: Instant,
-    /// When the current burst left, how many more segments it may have, and by how much it was
-    /// late.
-    began: Option<Instant>,
-    left: u32,
-    credit: Duration,
-    /// Segments sent so far, up to [`UNPACED`].
-    sent: u32,
-}
-
-impl Pacer {
-    pub(super) const fn next_departure(&self) -> Instant {
-        self.next
-    }
-
-    /// Whether a segment has to wait; if it has not, and no burst is leaving, one of `segments()`
-    /// begins.
-    fn holds(&mut self, now: Instant, segments: impl FnOnce() -> u32) -> bool {
-        if self.began == Some(now) && self.left > 0 {
-            return false;
-        }
-        if self.next > now {
-            return true;
-        }
-        self.credit = now.since(self.next);
-        (self.began, self.left) = (Some(now), segments());
-        false
-    }
-
-    /// A segment of so many octets leaves.
-    fn on_sent(&mut self, octets: u32, now: Instant, rate: u64) {
-        self.next = self.next.max(now);
-        self.left = self.left.saturating_sub(1);
-        self.sent = (self.sent + 1).min(UNPACED);
-        if self.sent < UNPACED {
-            self.credit = Duration::ZERO;
-            return;
-        }
-        let takes = Duration::from_nanos(u64::from(octets) * 1_000_000_000 / rate.max(1));
-        // Time lost since the last burst is made up for, by half of what this one takes.
-        let made_up = self.credit.min(takes / 2);
-        self.credit -= made_up;
-        self.next += takes.saturating_sub(made_up);
-    }
-}
-
 impl Connection {
     /// Whether what could leave has to wait for its time.
     #[inline(never)]
@@ -82,7 +29,7 @@ impl Connection {
         let carries_data = !matches!(self.state, State::Closed | State::Listen) && !self.is_handshaking();
         let Some(mut pacer) = self.pacer.filter(|_| carries_data) else { return false };
         let holds = pacer.holds(now, || self.burst());
-        self.timers.pacing = (holds && self.has_more()).then_some(pacer.next);
+        self.timers.pacing = (holds && self.has_more()).then_some(pacer.next_departure());
         self.pacer = Some(pacer);
         holds
     }
@@ -133,6 +80,3 @@ impl Connection {
         segments.max(pacing.least_burst).min((self.flight.cwnd / self.flight.mss / 2).max(1))
     }
 }
-
-#[cfg(test)]
-mod tests;

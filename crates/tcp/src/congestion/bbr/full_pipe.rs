@@ -7,7 +7,7 @@ const ROUNDS: u32 = 3;
 /// Looks for a plateau of the bandwidth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// It is full since the last [`Self::reset`] (`BBR.full_bw_now`).
+    /// It is full since the last [`Self::reset_to`] (`BBR.full_bw_now`).
     pub(super) is_full: bool,
     /// It was full at some time (`BBR.full_bw_reached`).
     pub(super) was_reached: bool,

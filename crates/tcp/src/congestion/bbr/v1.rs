@@ -2,239 +2,53 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `model` | [`Bbr`]: what it does, and what it remembers |
+//! | `bandwidth` | how fast the path is |
+//! | `modes` | when one mode ends and another begins, and the gains of each |
+//! | `probe_rtt` | the mode that measures the round-trip time |
+//! | `cwnd` | what the window becomes with an ACK |
+//!
+//! The parts of the model, which know nothing of it:
+//!
+//! | file | what |
+//! |---|---|
 //! | `gain` | multiples of the bandwidth |
 //! | `gain_cycle` | faster and slower in turns, to find more bandwidth and to share it |
 //! | `min_rtt` | the least round-trip time of ten seconds |
 //! | `long_term` | the rate that a policer lets through |
 //! | `extra_acked` | room for what ACKs bring at once |
-//! | `window` | cwnd, in recovery and out of it |
+//! | `window` | cwnd before it was reduced, and in recovery |
 //!
 //! What differs from Linux:
 //! - Octets are counted, not packets; where Linux rounds to packets, so do we.
 //! - Counters do not overflow: an interval is not given up because it is too long to count.
 //! - Chance comes from the connection's first sequence number.
 
+mod bandwidth;
+mod cwnd;
 mod extra_acked;
 mod gain;
 mod gain_cycle;
 mod long_term;
 mod min_rtt;
+mod model;
+mod modes;
+mod probe_rtt;
 mod window;
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use self::extra_acked::ExtraAcked;
+pub use self::model::Bbr;
+
 use self::gain::Gain;
-use self::gain_cycle::GainCycle;
-use self::long_term::LongTerm;
 use self::min_rtt::MinRtt;
-use self::window::Window;
+use self::model::Mode;
 use super::dice::Dice;
-use super::full_pipe::FullPipe;
-use super::pacing_rate::PacingRate;
-use super::probe_rtt_hold::ProbeRttHold;
-use super::rate::{octets_in, per_second};
-use super::rounds::Rounds;
-use super::windowed_max::WindowedMax;
 use crate::congestion::{AckSample, CongestionControl, Pacing, PathModel, PathSample, Reduction};
 use crate::flight::Flight;
 use crate::retransmission_queue::RetransmissionQueue;
-
-/// Round trips for which a bandwidth counts (`bbr_bw_rtts`).
-const BANDWIDTH_ROUNDS: u64 = 10;
-/// The window while the round-trip time is probed, and the least one else, in segments
-/// (`bbr_cwnd_min_target`).
-const LEAST_WINDOW: u32 = 4;
-
-/// What it does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
-    /// Doubles its rate each round trip.
-    #[default]
-    Startup,
-    /// Drains the queue that came of it.
-    Drain,
-    /// Keeps to the bandwidth, and probes for more.
-    ProbeBandwidth,
-    /// Keeps almost nothing in the network, to measure the round-trip time.
-    ProbeRtt,
-}
-
-/// BBR version 1.
-#[derive(Clone, Debug, Default)]
-pub struct Bbr {
-    mode: Mode,
-    rounds: Rounds,
-    bandwidth: WindowedMax,
-    full_pipe: FullPipe,
-    min_rtt: MinRtt,
-    cycle: GainCycle,
-    long_term: LongTerm,
-    extra_acked: ExtraAcked,
-    hold: ProbeRttHold,
-    window: Window,
-    pacing: PacingRate,
-    pacing_gain: Gain,
-    cwnd_gain: Gain,
-    /// It sends after a pause, and nothing was delivered since.
-    is_restarting: bool,
-    dice: Dice,
-}
-
-impl Bbr {
-    /// The bandwidth that it keeps to (`bbr_bw`).
-    fn bandwidth(&self) -> u64 {
-        self.long_term.rate().unwrap_or_else(|| self.bandwidth.get())
-    }
-
-    /// `bbr_update_bw`.
-    fn update_bandwidth(&mut self, path: &PathSample<'_>) {
-        self.rounds.is_start = false;
-        let Some(rate) = path.ack.rate else { return };
-        self.rounds.on_delivery(rate.prior_delivered, path.queue.delivered());
-        if self.rounds.is_start {
-            self.window.end_conservation();
-        }
-        self.sample_long_term(path.lost > 0, rate.is_application_limited, path.queue);
-        let bandwidth = per_second(rate.delivered, rate.interval);
-        if !rate.is_application_limited || bandwidth >= self.bandwidth.get() {
-            self.bandwidth.update(bandwidth, self.rounds.count, BANDWIDTH_ROUNDS);
-        }
-    }
-
-    /// `bbr_lt_bw_sampling`.
-    fn sample_long_term(
-        &mut self,
-        has_loss: bool,
-        is_application_limited: bool,
-        queue: &RetransmissionQueue,
-    ) {
-        let is_start = self.rounds.is_start;
-        if self.long_term.rate().is_some() {
-            let counts = self.mode == Mode::ProbeBandwidth && is_start;
-            if counts && self.long_term.is_over() {
-                self.probe_bandwidth(queue.delivered_at());
-            }
-        } else if self.long_term.finds_policer(has_loss, is_application_limited, is_start, queue) {
-            self.pacing_gain = Gain::UNIT;
-        }
-    }
-
-    /// `bbr_update_cycle_phase`.
-    fn update_cycle(&mut self, path: &PathSample<'_>) {
-        if self.mode != Mode::ProbeBandwidth {
-            return;
-        }
-        let delivered_at = path.queue.delivered_at();
-        let is_full_length =
-            delivered_at.since(self.cycle.start()) > self.min_rtt.get().unwrap_or(Duration::MAX);
-        let is_next = if self.pacing_gain == Gain::UNIT {
-            is_full_length
-        } else {
-            let in_network = self.in_network_at_departure(path.in_network_before, path);
-            let target = |gain| self.window_for(self.bandwidth.get(), gain, path.flight.mss);
-            if self.pacing_gain > Gain::UNIT {
-                is_full_length && (path.lost > 0 || in_network >= target(self.pacing_gain))
-            } else {
-                is_full_length || in_network <= target(Gain::UNIT)
-            }
-        };
-        if is_next {
-            self.cycle.advance(delivered_at);
-        }
-    }
-
-    /// What will be in the network when the next segment may leave, of what is now
-    /// (`bbr_packets_in_net_at_edt`).
-    fn in_network_at_departure(&self, now_in_network: u32, path: &PathSample<'_>) -> u64 {
-        let burst = self.pacing.burst(path.flight.mss) * u64::from(path.flight.mss);
-        let leaving = if self.pacing_gain > Gain::UNIT { burst } else { 0 };
-        let delivered = octets_in(self.bandwidth(), path.next_departure.since(path.now()));
-        (u64::from(now_in_network) + leaving).saturating_sub(delivered)
-    }
-
-    /// `bbr_check_full_bw_reached`.
-    fn check_full_pipe(&mut self, path: &PathSample<'_>) {
-        if !self.full_pipe.was_reached && self.rounds.is_start && !path.is_application_limited() {
-            self.full_pipe.on_round(self.bandwidth.get());
-        }
-    }
-
-    /// `bbr_check_drain`.
-    fn check_drain(&mut self, path: &mut PathSample<'_>) {
-        if !matches!(self.mode, Mode::Startup | Mode::Drain) {
-            return;
-        }
-        let drained = self.window_for(self.bandwidth.get(), Gain::UNIT, path.flight.mss);
-        if self.mode == Mode::Startup && self.full_pipe.was_reached {
-            self.mode = Mode::Drain;
-            path.flight.ssthresh = u32::try_from(drained).unwrap_or(u32::MAX);
-        }
-        let in_network = path.queue.in_network();
-        if self.mode == Mode::Drain && self.in_network_at_departure(in_network, path) <= drained {
-            self.probe_bandwidth(path.queue.delivered_at());
-        }
-    }
-
-    /// `bbr_reset_probe_bw_mode`.
-    fn probe_bandwidth(&mut self, now: Instant) {
-        self.mode = Mode::ProbeBandwidth;
-        self.cycle.begin(&mut self.dice, now);
-    }
-
-    /// `bbr_update_min_rtt`.
-    fn update_min_rtt(&mut self, path: &mut PathSample<'_>) {
-        let now = path.now();
-        let is_expired = self.min_rtt.update(path.ack.rtt, path.is_delayed, now);
-        if is_expired && !self.is_restarting && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.window.save(path.flight.cwnd, true);
-            self.hold = ProbeRttHold::default();
-        }
-        if self.mode == Mode::ProbeRtt {
-            path.queue.note_application_limited();
-            let is_drained = path.queue.in_network() <= LEAST_WINDOW * path.flight.mss;
-            if self.hold.on_ack(is_drained, &mut self.rounds, path.queue.delivered(), now) {
-                self.end_probe_rtt(now, path.flight);
-            }
-        }
-        if path.ack.acked > 0 {
-            self.is_restarting = false;
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done`.
-    fn end_probe_rtt(&mut self, now: Instant, flight: &mut Flight) {
-        if !self.hold.is_done(now) {
-            return;
-        }
-        self.min_rtt.keep_from(now);
-        flight.cwnd = self.window.restored(flight.cwnd);
-        if self.full_pipe.was_reached {
-            self.probe_bandwidth(now);
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
-    /// `bbr_update_gains`.
-    fn update_gains(&mut self) {
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (Gain::HIGH, Gain::HIGH),
-            Mode::Drain => (Gain::DRAIN, Gain::HIGH),
-            Mode::ProbeBandwidth if self.long_term.rate().is_some() => (Gain::UNIT, Gain::CWND),
-            Mode::ProbeBandwidth => (self.cycle.gain(), Gain::CWND),
-            Mode::ProbeRtt => (Gain::UNIT, Gain::UNIT),
-        };
-    }
-
-    fn set_pacing_rate(&mut self, path: &PathSample<'_>) {
-        self.pacing.note_rtt(path.flight.cwnd, path.ack.srtt, |rate| Gain::HIGH.of(rate));
-        self.pacing.set(self.pacing_gain.of(self.bandwidth()), self.full_pipe.was_reached);
-    }
-}
 
 impl PathModel for Bbr {
     fn begin(&mut self, flight: &Flight, rtt: Option<Duration>, _has_reports: bool) {

@@ -2,14 +2,26 @@
 //!
 //! | file | section | what |
 //! |---|---|---|
-//! | `state` | 5.6.1 | the states and their gains |
-//! | `startup` | 5.3.1, 5.3.2 | out of Startup because of losses, out of Drain |
+//! | `model` | 5.5 | [`Bbr3`]: what it remembers of the path, brought up to date with each ACK |
+//! | `startup` | 5.3.1, 5.3.2 | out of Startup, out of Drain |
 //! | `probe_bandwidth` | 5.3.3 | the cycle that probes for bandwidth |
+//! | `probe_rtt` | 5.3.4 | the state that measures the least round-trip time |
+//! | `losses` | 5.5.10.2 | what a lost segment says of how much the path takes |
+//! | `spurious` | 5.5.11 | takes back what a loss did that was none |
+//! | `cwnd` | 5.6.4 | what the window becomes with an ACK |
+//!
+//! The parts of the model, which know nothing of it:
+//!
+//! | file | section | what |
+//! |---|---|---|
+//! | `state` | 5.6.1 | the states and their gains |
+//! | `lost_ranges` | 5.3.1.3 | ranges that were lost in a round trip |
+//! | `cycle` | 5.3.3 | where it is in that cycle |
+//! | `min_rtt` | 5.3.4 | the least round-trip times |
 //! | `long_term` | 5.5.10 | how much the path takes while it is probed |
 //! | `short_term` | 5.5.10.3 | how much it takes in between |
-//! | `spurious` | 5.5.11 | what a loss did that was none |
-//! | `probe_rtt` | 5.3.4 | the least round-trip time |
-//! | `window` | 5.6.4 | cwnd |
+//! | `undo` | 5.5.11 | the limits before losses |
+//! | `window` | 5.6.4 | cwnd before it was reduced, and whether it is used |
 //!
 //! What the draft leaves open, and what we chose:
 //! - Startup ends because of losses where a round trip of recovery is over that lost more than 2%
@@ -19,137 +31,51 @@
 //! - An ACK whose interval is too short for a rate says nothing, not even of rounds, as in Linux.
 //! - Chance comes from the connection's first sequence number.
 
+mod cwnd;
+mod cycle;
 mod long_term;
+mod losses;
+mod lost_ranges;
+mod min_rtt;
+mod model;
 mod probe_bandwidth;
 mod probe_rtt;
 mod short_term;
 mod spurious;
 mod startup;
 mod state;
+mod undo;
 mod window;
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use self::long_term::LongTerm;
-use self::probe_bandwidth::Cycle;
-use self::probe_rtt::MinRtt;
-use self::short_term::ShortTerm;
-use self::spurious::Undo;
-use self::startup::LostRanges;
+pub use self::model::Bbr3;
+
+use self::min_rtt::MinRtt;
 use self::state::{Gain, State};
-use self::window::Window;
-use super::aggregation::Aggregation;
 use super::dice::Dice;
-use super::full_pipe::FullPipe;
-use super::pacing_rate::PacingRate;
-use super::probe_rtt_hold::ProbeRttHold;
-use super::rate::per_second;
-use super::rounds::Rounds;
-use super::two_slots::TwoSlots;
-use super::windowed_max::WindowedMax;
 use crate::congestion::{AckSample, CongestionControl, Pacing, PathModel, PathSample, Reduction, Stage};
 use crate::flight::Flight;
 use crate::retransmission_queue::{LostSegment, RetransmissionQueue};
 
-//= draft-ietf-ccwg-bbr, section 2.11: BBR.ExtraAckedFilterLen; in Startup one round.
-const AGGREGATION_ROUNDS: u64 = 10;
-/// `BBR.LossThresh`: more than a fiftieth.
-const LOSS_THRESHOLD: u64 = 50;
-
-/// BBR version 3.
-#[derive(Clone, Debug, Default)]
-pub struct Bbr3 {
-    state: State,
-    rounds: Rounds,
-    /// `BBR.max_bw_filter`: the slots are cycles.
-    max_bandwidth: TwoSlots,
-    /// `BBR.bw`.
-    bandwidth: u64,
-    full_pipe: FullPipe,
-    short_term: ShortTerm,
-    long_term: LongTerm,
-    cycle: Cycle,
-    lost_ranges: LostRanges,
-    /// `BBR.drain_start_round`.
-    drain_start: u64,
-    undo: Undo,
-    min_rtt: MinRtt,
-    hold: ProbeRttHold,
-    aggregation: Aggregation,
-    extra_acked: WindowedMax,
-    window: Window,
-    pacing: PacingRate,
-    /// It sends after a pause, and nothing was delivered since (`BBR.idle_restart`).
-    is_restarting: bool,
-    /// Whether the receiver reports what it has (`C.has_selective_acks`).
-    has_reports: bool,
-    dice: Dice,
-}
-
 impl Bbr3 {
-    /// `RS.delivery_rate`.
-    fn rate(path: &PathSample<'_>) -> u64 {
-        path.ack.rate.map_or(0, |rate| per_second(rate.delivered, rate.interval))
-    }
-
     /// `UpdateModelAndState ()`.
     fn update_model(&mut self, path: &mut PathSample<'_>) {
         let delivery_rate = Self::rate(path);
         self.short_term.note_delivery(path.ack.rate.as_ref(), delivery_rate, path.queue.delivered());
         self.update_max_bandwidth(path, delivery_rate);
-        self.adapt_short_term(path.flight.cwnd);
+        self.short_term.adapt(self.state.is_accelerating(), self.max_bandwidth.get(), path.flight.cwnd);
         self.update_aggregation(path);
         self.check_full_pipe(path, delivery_rate);
         self.check_startup_done(path);
         self.check_drain_done(path);
         self.update_cycle(path);
-        self.update_min_rtt(path);
+        self.min_rtt.update(path.ack.rtt, path.now());
         self.check_probe_rtt(path);
         self.short_term.begin_round(path.ack.rate.as_ref(), delivery_rate);
         self.bandwidth = self.short_term.bound(self.max_bandwidth.get());
-    }
-
-    /// `UpdateMaxBw ()`.
-    fn update_max_bandwidth(&mut self, path: &PathSample<'_>, delivery_rate: u64) {
-        self.rounds.is_start = false;
-        let Some(rate) = path.ack.rate else { return };
-        self.rounds.on_delivery(rate.prior_delivered, path.queue.delivered());
-        if self.rounds.is_start {
-            self.cycle.count_round();
-            self.window.begin_round();
-        }
-        if delivery_rate >= self.max_bandwidth.get() || !rate.is_application_limited {
-            self.max_bandwidth.update(delivery_rate);
-        }
-    }
-
-    //= draft-ietf-ccwg-bbr, section 5.5.9: UpdateACKAggregation ().
-    fn update_aggregation(&mut self, path: &PathSample<'_>) {
-        if path.ack.rate.is_none() {
-            return;
-        }
-        let excess = self.aggregation.excess(u64::from(path.ack.acked), self.bandwidth, path.now());
-        let window = if self.full_pipe.was_reached { AGGREGATION_ROUNDS } else { 1 };
-        self.extra_acked.update(excess.min(u64::from(path.flight.cwnd)), self.rounds.count, window);
-    }
-
-    //= draft-ietf-ccwg-bbr, section 5.3.1.2: CheckFullBWReached ().
-    fn check_full_pipe(&mut self, path: &PathSample<'_>, delivery_rate: u64) {
-        if self.rounds.is_start && !path.is_application_limited() {
-            self.full_pipe.on_round(delivery_rate);
-        }
-    }
-
-    /// The pacing rate of the current state.
-    fn set_pacing_rate(&mut self, gain: Gain) {
-        self.pacing.set(gain.of(self.bandwidth), self.full_pipe.was_reached);
-    }
-
-    /// `IsInflightTooHigh ()`: of what was in the network, too much was lost since.
-    fn is_too_much(&self, lost: u64, in_network: u32) -> bool {
-        lost * LOSS_THRESHOLD > u64::from(in_network) || (lost > 0 && !self.has_reports)
     }
 }
 

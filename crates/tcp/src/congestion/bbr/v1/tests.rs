@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use super::extra_acked::ExtraAcked;
+use super::window::LEAST_WINDOW;
 use super::*;
 use crate::congestion::Stage;
 use crate::congestion::bbr::testing::{MSS, Pipe};

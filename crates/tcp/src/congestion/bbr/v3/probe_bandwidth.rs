@@ -1,59 +1,13 @@
 //! The cycle that probes for bandwidth: down, cruise, refill, up (draft-ietf-ccwg-bbr, section
 //! 5.3.3).
 
-use std::time::Duration;
-
 use lasthop_packet::Instant;
 
-use super::Bbr3;
+use super::cycle::AckPhase;
+use super::model::Bbr3;
 use super::state::{Gain, State};
 use crate::congestion::PathSample;
 use crate::flight::Flight;
-
-/// `BBR.ack_phase`: what ACKs say of the probe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum AckPhase {
-    /// Nothing.
-    #[default]
-    Init,
-    /// They are for what left before it.
-    Refilling,
-    /// The same, but it has begun.
-    Starting,
-    /// They are for what left in it.
-    Feedback,
-    /// The same, and it is over.
-    Stopping,
-}
-
-//= draft-ietf-ccwg-bbr, section 5.3.3.5.3: no later than Reno would be back with a window of this many segments.
-const RENO_ROUNDS: u64 = 63;
-/// A cycle takes two to three seconds at most.
-const LEAST_WAIT: Duration = Duration::from_secs(2);
-const RANDOM_WAIT_MS: u64 = 1000;
-
-/// Where in the cycle it is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cycle {
-    pub(super) ack_phase: AckPhase,
-    /// `BBR.cycle_stamp` and `BBR.bw_probe_wait`.
-    start: Instant,
-    wait: Duration,
-    /// `BBR.rounds_since_probe_up`.
-    rounds: u64,
-    /// `BBR.is_bw_probe_sample`: what is delivered left while the path was probed.
-    pub(super) is_sampling: bool,
-    /// `BBR.prev_probe_too_high`: too much was lost.
-    pub(super) was_too_high: bool,
-    /// `BBR.prev_probe_precautionary`: the last probe stopped early.
-    was_precautionary: bool,
-}
-
-impl Cycle {
-    pub(super) const fn count_round(&mut self) {
-        self.rounds += 1;
-    }
-}
 
 impl Bbr3 {
     /// `UpdateProbeBWCyclePhase ()`.
@@ -116,15 +70,34 @@ impl Bbr3 {
         goes_on
     }
 
+    /// The volume is safe: lets it grow (the rest of `AdaptLongTermModel ()`).
+    fn raise_long_term(&mut self, path: &PathSample<'_>) {
+        let (Some(volume), Some(rate)) = (self.long_term.volume(), path.ack.rate) else { return };
+        if self.is_too_much(rate.lost, rate.in_network) {
+            return;
+        }
+        self.long_term.set(volume.max(u64::from(rate.in_network)));
+        if self.state == State::Up {
+            self.probe_upward(path);
+        }
+    }
+
+    /// `ProbeInflightLongtermUpward ()`.
+    fn probe_upward(&mut self, path: &PathSample<'_>) {
+        if !self.is_limited_by_long_term(path.flight) {
+            return;
+        }
+        self.long_term.grow(u64::from(path.ack.acked), path.flight.mss);
+        if self.rounds.is_start {
+            self.long_term.raise_slope(path.flight);
+        }
+    }
+
     /// `StartProbeBW_DOWN ()`.
     pub(super) fn start_down(&mut self, delivered: u64, now: Instant) {
         self.short_term.reset_signals();
         self.long_term.stop_growing();
-        //= draft-ietf-ccwg-bbr, section 5.3.3.5.3: PickProbeWait ().
-        self.cycle.rounds = self.dice.below(2);
-        self.cycle.wait = LEAST_WAIT + Duration::from_millis(self.dice.below(RANDOM_WAIT_MS + 1));
-        self.cycle.start = now;
-        self.cycle.ack_phase = AckPhase::Stopping;
+        self.cycle.begin(&mut self.dice, now);
         self.rounds.begin(delivered);
         self.state = State::Down;
     }
@@ -151,7 +124,7 @@ impl Bbr3 {
     /// `IsTimeToProbeBW ()`.
     fn is_time_to_probe(&self, flight: &Flight, now: Instant) -> bool {
         let reno_rounds = self.target_inflight(flight) / u64::from(flight.mss);
-        now > self.cycle.start + self.cycle.wait || self.cycle.rounds >= reno_rounds.min(RENO_ROUNDS)
+        self.cycle.is_time_to_probe(reno_rounds, now)
     }
 
     /// `IsTimeToCruise ()`.
@@ -163,9 +136,7 @@ impl Bbr3 {
 
     /// `IsTimeToGoDown ()`.
     fn is_time_to_go_down(&mut self, path: &PathSample<'_>) -> bool {
-        let in_network = u64::from(path.queue.in_network());
-        let is_at_limit = self.long_term.volume().is_some_and(|volume| in_network >= volume);
-        if self.cycle.was_too_high && is_at_limit {
+        if self.cycle.was_too_high && self.long_term.limits(path.queue.in_network()) {
             self.cycle.was_precautionary = true;
             return true;
         }
@@ -174,6 +145,11 @@ impl Bbr3 {
             return false;
         }
         self.full_pipe.is_full
+    }
+
+    /// Whether cwnd is used, and is no less than the volume.
+    fn is_limited_by_long_term(&self, flight: &Flight) -> bool {
+        self.window.is_used() && self.long_term.limits(flight.cwnd)
     }
 
     /// What is to be in the network, unless congestion has cut cwnd (`TargetInflight ()`).

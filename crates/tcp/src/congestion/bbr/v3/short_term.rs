@@ -1,7 +1,6 @@
 //! How much the path takes while it is not probed: after a round trip with losses, no more than it
 //! delivered in that (draft-ietf-ccwg-bbr, section 5.5.10.3).
 
-use super::Bbr3;
 use crate::retransmission_queue::RateSample;
 
 /// `BBR.Beta`: seven tenths.
@@ -33,6 +32,13 @@ impl ShortTerm {
     /// Octets delivered in the last round trip.
     pub(super) const fn volume_latest(&self) -> u64 {
         self.volume_latest
+    }
+
+    /// The limits are at least these, or infinite.
+    pub(super) fn raise_to(&mut self, bandwidth: Option<u64>, volume: Option<u64>) {
+        let larger = |now: Option<u64>, before: Option<u64>| now.zip(before).map(|(a, b)| a.max(b));
+        self.bandwidth = larger(self.bandwidth, bandwidth);
+        self.volume = larger(self.volume, volume);
     }
 
     /// Forgets the limits (`ResetShortTermModel ()`).
@@ -85,22 +91,20 @@ impl ShortTerm {
         self.volume = Some(self.volume_latest.max(beta(volume)));
     }
 
+    /// The rest of `UpdateCongestionSignals ()`.
+    pub(super) fn adapt(&mut self, is_accelerating: bool, max_bandwidth: u64, cwnd: u32) {
+        if !self.is_round_start {
+            return;
+        }
+        if self.has_loss && !is_accelerating {
+            self.reduce(max_bandwidth, cwnd);
+        }
+        self.has_loss = false;
+    }
+
     /// `BoundBWForModel ()`.
     pub(super) fn bound(&self, max_bandwidth: u64) -> u64 {
         self.bandwidth.map_or(max_bandwidth, |bandwidth| bandwidth.min(max_bandwidth))
-    }
-}
-
-impl Bbr3 {
-    /// The rest of `UpdateCongestionSignals ()`.
-    pub(super) fn adapt_short_term(&mut self, cwnd: u32) {
-        if !self.short_term.is_round_start {
-            return;
-        }
-        if self.short_term.has_loss && !self.state.is_accelerating() {
-            self.short_term.reduce(self.max_bandwidth.get(), cwnd);
-        }
-        self.short_term.has_loss = false;
     }
 }
 

@@ -1,37 +1,22 @@
-//! Out of Startup because of losses, and out of Drain (draft-ietf-ccwg-bbr, sections 5.3.1.3 and
-//! 5.3.2).
+//! Out of Startup, and out of Drain (draft-ietf-ccwg-bbr, sections 5.3.1 and 5.3.2).
 
-use lasthop_packet::Seq;
-
-use super::Bbr3;
-use super::spurious::Return;
+use super::lost_ranges::LostRanges;
+use super::model::Bbr3;
 use super::state::{Gain, State};
+use super::undo::Return;
 use crate::congestion::{PathSample, Stage};
-use crate::retransmission_queue::LostSegment;
 
-//= draft-ietf-ccwg-bbr, section 5.3.1.3: BBRStartupFullLossCnt.
-const RANGES: u32 = 6;
 /// Drain ends after so many round trips at the latest.
 const LONGEST_DRAIN: u64 = 3;
 
-/// Ranges of sequence numbers that were lost in this round trip.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LostRanges {
-    count: u32,
-    /// Behind the last one.
-    end: Option<Seq>,
-}
-
-impl LostRanges {
-    pub(super) fn note(&mut self, lost: &LostSegment) {
-        if self.end != Some(lost.seq) {
-            self.count = self.count.saturating_add(1);
-        }
-        self.end = Some(lost.end);
-    }
-}
-
 impl Bbr3 {
+    //= draft-ietf-ccwg-bbr, section 5.3.1.2: CheckFullBWReached ().
+    pub(super) fn check_full_pipe(&mut self, path: &PathSample<'_>, delivery_rate: u64) {
+        if self.rounds.is_start && !path.is_application_limited() {
+            self.full_pipe.on_round(delivery_rate);
+        }
+    }
+
     //= draft-ietf-ccwg-bbr, section 5.3.1.1: CheckStartupDone ().
     pub(super) fn check_startup_done(&mut self, path: &PathSample<'_>) {
         if self.state == State::Startup && self.is_loss_high(path) {
@@ -58,7 +43,7 @@ impl Bbr3 {
             return true;
         }
         self.short_term.is_round_start()
-            && self.lost_ranges.count >= RANGES
+            && self.lost_ranges.are_many()
             && path.ack.rate.is_some_and(|rate| self.is_too_much(rate.lost, rate.in_network))
     }
 

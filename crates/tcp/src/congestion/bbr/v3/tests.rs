@@ -223,7 +223,7 @@ fn a_needless_recovery_gives_back_what_it_took() {
 fn a_needless_end_of_startup_leads_back_to_it() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.loss = 100;
-    pipe.run_until(|pipe| pipe.model.undo.state == Some(spurious::Return::Startup));
+    pipe.run_until(|pipe| pipe.model.undo.state == Some(undo::Return::Startup));
     assert!(pipe.model.full_pipe.was_reached && pipe.model.state == State::Drain);
     pipe.loss = 0;
     pipe.undo();
