@@ -142,7 +142,7 @@ fn an_ack_of_new_data_starts_the_timer_again() {
         ");
 }
 
-//= RFC 8985, section 7.4.2, case 1: a D-SACK for the probe: "the original and the probe arrived": no loss.
+//= RFC 8985, section 7.4.2, case 1: a D-SACK shows that "both the original segment and TLP retransmission arrived at the receiver".
 #[test]
 fn a_probe_that_the_receiver_had_already_costs_nothing() {
     run("
@@ -158,7 +158,7 @@ fn a_probe_that_the_receiver_had_already_costs_nothing() {
         ");
 }
 
-//= RFC 8985, section 7.4.2, case 2: "an ACK that is a DUPACK without any SACK option".
+//= RFC 8985, section 7.4.2, case 2: "Else If ACK is a DupAck without any SACK option".
 #[test]
 fn a_bare_duplicate_ack_of_a_probe_costs_nothing() {
     run("
@@ -174,7 +174,7 @@ fn a_bare_duplicate_ack_of_a_probe_costs_nothing() {
         ");
 }
 
-//= RFC 8985, section 7.4.2: "Else If SEG.ACK > TLP.end_seq: Repaired the single loss": congestion control hears of it.
+//= RFC 8985, section 7.4.2: "Else If ACK's ack. number > TLP.end_seq": "Repaired the single loss": congestion control hears of it.
 #[test]
 fn a_loss_that_a_probe_repaired_reduces_the_window_once() {
     run("
