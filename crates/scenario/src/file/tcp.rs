@@ -77,6 +77,7 @@ impl Layers<'_> {
             slow_start,
             slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,
             pacing: self.get(|tcp| tcp.pacing).map_or(default.pacing, PacingName::rule),
+            segmentation_offload: self.segmentation_offload(recovery, default.segmentation_offload)?,
             window_validation: self.get(|tcp| tcp.window_validation).unwrap_or(default.window_validation),
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
@@ -94,6 +95,18 @@ impl Layers<'_> {
         match self.get(|tcp| tcp.preset) {
             None => lasthop_tcp::Config::default(),
             Some(Preset::Linux) => lasthop_tcp::Config::linux(),
+        }
+    }
+
+    /// Of classic recoveries none knows when the oldest segment left.
+    fn segmentation_offload(&self, recovery: Recovery, default: bool) -> Result<bool, ScenarioError> {
+        let is_rack = matches!(recovery, Recovery::Rack(_));
+        match self.get(|tcp| tcp.segmentation_offload) {
+            Some(true) if !is_rack => {
+                Err(self
+                    .fail("segmentation-offload", "expected false, or no value, without recovery = \"rack\""))
+            }
+            given => Ok(given.unwrap_or(default && is_rack)),
         }
     }
 

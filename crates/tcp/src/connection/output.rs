@@ -137,6 +137,9 @@ impl Connection {
                 (Next::Nothing, _) => return None,
             }
         } else if self.flight.nxt == self.flight.max {
+            if self.super_packet.is_some() && self.waits_for_more(now) {
+                return None;
+            }
             (self.window(), self.segment_room())
         } else {
             self.skip_what_is_reported()

@@ -71,6 +71,10 @@ pub(in crate::file) struct TcpTable {
     pub(super) slow_start_limit: Option<Text<Window>>,
     /// When the segments that the window allows leave; default "control".
     pub(super) pacing: Option<PacingName>,
+    /// Segments leave in super-packets, as with segmentation offload in Linux: as many at once as the
+    /// rate sends in a millisecond, two at least, and what is less may wait for the next ACK. With
+    /// `recovery = "rack"`, and for senders that are not paced; default false.
+    pub(super) segmentation_offload: Option<bool>,
     /// A window that is not in use does not grow, and shrinks while nothing is sent, as in Linux;
     /// default false.
     pub(super) window_validation: Option<bool>,
@@ -117,6 +121,7 @@ impl TcpTable {
             slow_start: self.slow_start.or(below.slow_start),
             slow_start_limit: self.slow_start_limit.or(below.slow_start_limit),
             pacing: self.pacing.or(below.pacing),
+            segmentation_offload: self.segmentation_offload.or(below.segmentation_offload),
             window_validation: self.window_validation.or(below.window_validation),
             recovery: self.recovery.or(below.recovery),
             tail_loss_probe: self.tail_loss_probe.or(below.tail_loss_probe),
