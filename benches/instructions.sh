@@ -10,7 +10,7 @@ if ! command -v valgrind > /dev/null; then
     printf 'needs valgrind\tinstructions\n' >> "${LASTHOP_SKIPPED:-/dev/null}"
     exit 0
 fi
-cargo build --release --quiet -p lasthop-sim --example wired --example cell
+cargo build --release --quiet -p lasthop-sim --example wired --example cell --example queues
 examples=${CARGO_TARGET_DIR:-target}/release/examples
 
 # Prints "instructions packets" of a run.
@@ -39,3 +39,10 @@ guard() {
 guard 3470 10 40 wired
 guard 9001 2 6 cell 1
 guard 8093 2 6 cell 20
+guard 8403 100 400 queues wireless drop-tail
+guard 5193 10 40 queues wired red
+guard 5140 10 40 queues wired codel
+guard 5626 10 40 queues wired fq-codel
+guard 9061 100 400 queues wireless red
+guard 9032 100 400 queues wireless codel
+guard 9502 100 400 queues wireless fq-codel

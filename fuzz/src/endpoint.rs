@@ -7,9 +7,9 @@ use std::time::Duration;
 use lasthop_packet::quote::error_about;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Timestamps};
 use lasthop_tcp::{
-    AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, IcmpNotice, OutgoingAck,
-    ReceiverControl, ReceiverExtension, Recovery, RtoConfig, SenderControl, SenderExtension, SlowStart,
-    State, TimeoutResponse,
+    AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, IcmpNotice, OutgoingAck, RackConfig,
+    ReceiverControl, ReceiverExtension, Recovery, RtoConfig, RtoRule, SenderControl, SenderExtension,
+    SlowStart, State, TimeoutResponse,
 };
 
 use crate::octets::Octets;
@@ -68,7 +68,7 @@ impl Bench {
                 connection: connection
                     .with_sender_extension(whim.map(|whim| Box::new(whim) as Box<dyn SenderExtension>))
                     .with_receiver_extension(whim.map(|whim| Box::new(whim) as Box<dyn ReceiverExtension>)),
-                window: configs[at].window,
+                window: configs[at].largest_window(),
                 stream: at as u32 + 1,
                 next: None,
                 read: 0,
@@ -311,7 +311,7 @@ fn near(number: Seq, octets: &mut Octets<'_>) -> Seq {
 fn config(octets: &mut Octets<'_>) -> Config {
     let delay = Duration::from_millis(100);
     let coarse = RtoConfig { granularity: Duration::from_millis(500), ..RtoConfig::default() };
-    Config {
+    let mut config = Config {
         mss: octets.pick(&[1460, 1460, 1460, 65_495, 100, 1]),
         window: octets.pick(&[65_535, 65_535, 1 << 20, 1 << 30, 5000, 1]),
         timestamps: octets.flag(),
@@ -325,12 +325,33 @@ fn config(octets: &mut Octets<'_>) -> Config {
             AckPolicy::EverySegment,
             AckPolicy::Delayed(delay),
             AckPolicy::DynDelAck(delay),
+            AckPolicy::Linux,
         ]),
         rto: octets.pick(&[RtoConfig::default(), coarse]),
         max_timeouts: octets.pick(&[15, 4]),
         slow_start: octets.pick(&SlowStart::ALL),
+        window_max: octets.pick(&[None, None, Some(1 << 30), Some(100_000)]),
+        send_window: octets.pick(&[None, None, None, Some(3000), Some(0)]),
+        ack_compression: octets.flag(),
         ..Config::default()
+    };
+    // The lowest bit is older than the others, which take no octet of their own: what follows in a file keeps its meaning.
+    let bits = octets.octet();
+    let is_on = |bit: u8| bits & (1 << bit) != 0;
+    config.dsack = is_on(0);
+    if let Recovery::Rack(parts) = &mut config.recovery {
+        *parts = RackConfig {
+            tail_loss_probe: !is_on(1),
+            proportional_reduction: !is_on(2),
+            f_rto: !is_on(3),
+            undo: !is_on(4),
+        };
     }
+    config.window_validation = is_on(5);
+    if is_on(6) {
+        config.rto.rule = RtoRule::Linux;
+    }
+    config
 }
 
 /// A scheme's part of a sender or of a receiver, without a reason: two bits for each answer.

@@ -46,8 +46,8 @@ pub enum LinkEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
-    /// A packet has joined the interface's queue, or left it for the air: what waits there now has
-    /// changed. A packet that goes on the air at once joins none. Needs [`LinkSenses::BACKLOG`].
+    /// A packet has joined the interface's queue, has left it for the air, or was dropped from it to
+    /// make room: what waits there now has changed. A packet that goes on the air at once joins none. Needs [`LinkSenses::BACKLOG`].
     Backlog {
         /// The packet that has joined or left.
         packet: &'a Packet,

@@ -329,11 +329,12 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
         ("agents_at_bound", of_agents(&AT_BOUND)),
     ];
     let aodv = world.aodv_counters();
+    let marked = world.packets_marked().map(|marked| ("packets_marked_ce", marked));
     let broadcasts = [("packets_broadcast", accounts.broadcast), ("broadcasts_heard", accounts.heard)];
     let counters = world.counters();
     let counted = counters.iter().chain(world.reported().iter());
     let counted = counted.chain(aodv.iter().flat_map(AodvCounters::iter));
-    let counted = counted.map(|(counter, count)| (counter.name, count)).chain(packets);
+    let counted = counted.map(|(counter, count)| (counter.name, count)).chain(packets).chain(marked);
     let counted = counted.chain(aodv.iter().flat_map(|_| broadcasts));
     let dropped = accounts
         .dropped

@@ -4,21 +4,27 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`site`] | hosts: namespaces with addresses and routes |
+//! | `flows` | the flows of a run, each from its start on |
 //! | [`transfer`] | a TCP transfer, checked octet by octet |
+//! | [`sample`] | its sender over time |
 //! | [`latency`] | what a small packet feels beside it |
 //! | [`plan`] | which runs there are |
 //! | [`stations`] | what the stations of 802.11 cells had of the air |
+//! | `congestion` | a congestion control, as the kernel and the simulator call it |
 //! | [`prediction`] | what the simulator has for the same run, with its own TCP |
 //! | [`verdict`] | whether a run can be believed |
 //!
 //! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they
 //! vanish.
 
+mod congestion;
 mod error;
+mod flows;
 mod gateway;
 pub mod latency;
 pub mod plan;
 pub mod prediction;
+pub mod sample;
 pub mod site;
 pub mod stations;
 pub mod transfer;
@@ -26,16 +32,13 @@ pub mod verdict;
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
-use lasthop_scenario::{BuildError, FlowModel, RealHosts, Scenario};
-use lasthop_schemes::Role;
+use lasthop_scenario::{BuildError, RealHosts, Scenario};
 use lasthop_sim::NodeId;
-use rustix::thread::nanosleep;
-use rustix::time::Timespec;
 use serde::Serialize;
 
 use crate::clock;
@@ -43,37 +46,45 @@ use crate::emulator::{self, Device, Emulator};
 use crate::gateway::Gateway;
 use crate::gateway::packet_loop::LoopReport;
 use crate::gateway::plan::AgentMaker;
-use plan::Case;
+use plan::{Case, CaseFlow};
+use prediction::{Predicted, share_of};
+use sample::Sample;
 use site::{Site, device_name, edge, ends};
 use stations::StationUse;
-use transfer::Transfer;
 
 pub use error::TrialError;
+pub use flows::Options;
 
-/// Where the host that does not open the connection listens.
-const PORT: u16 = 5001;
-/// Between two looks at what the user wants.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// What one run brought.
+/// What one run brought for one of its flows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// What was run.
-    #[serde(flatten)]
-    pub case: Case,
+    /// The flow.
+    pub flow: String,
+    /// The sender's congestion control.
+    pub congestion: String,
+    /// The scheme's label.
+    pub scheme: String,
+    /// The seed of the emulated links.
+    pub seed: u64,
+    /// The flows of the same run.
+    pub beside: Vec<String>,
     /// Octets a second times eight that the receiver got, without what was to settle.
     pub goodput_bps: f64,
     /// The same in the simulator, with its own TCP, same seed and time; `None` for congestion
     /// controls that it does not have.
     pub predicted_goodput_bps: Option<f64>,
+    /// Its part of the goodput of all flows of the run.
+    pub share: f64,
+    /// The same in the simulator.
+    pub predicted_share: Option<f64>,
     /// Octets that the receiver got.
     pub octets: u64,
     /// Of a flow with a size: from its opening to its last octet; `None` if time was up before.
     pub completion_s: Option<f64>,
     /// Segments that the sender's TCP sent again.
     pub retransmits: u64,
-    /// Round-trip time of a small packet beside the transfer, over the whole path: the median;
-    /// `None` if none came back.
+    /// Round-trip time of a small packet beside the transfer, over the whole path of the run's
+    /// first flow: the median; `None` if none came back.
     pub latency_median_ms: Option<f64>,
     /// The same: the 95th percentile.
     pub latency_p95_ms: Option<f64>,
@@ -96,11 +107,18 @@ pub struct Outcome {
     pub trusted: bool,
     /// Why not; each a sentence.
     pub because: Vec<String>,
+    /// The sender over time, if asked for.
+    #[serde(skip)]
+    pub series: Vec<Sample>,
+    /// The simulator's sender over time, if asked for and it has the congestion control.
+    #[serde(skip)]
+    pub predicted_series: Vec<Sample>,
 }
 
-/// Runs one case: builds the hosts, runs its flow, and takes everything down.
-pub fn run(scenario: &Scenario, case: &Case, stop: &AtomicBool) -> Result<Outcome, TrialError> {
-    run_with(scenario, case, None, stop)
+/// Runs one case: builds the hosts, runs its flows, and takes everything down. One outcome for each
+/// flow, in order.
+pub fn run(scenario: &Scenario, case: &Case, options: Options<'_>) -> Result<Vec<Outcome>, TrialError> {
+    run_with(scenario, case, None, options)
 }
 
 /// Runs one case with another agent in place of the scheme's own: a test of what reaches an agent.
@@ -109,10 +127,9 @@ pub fn run_with(
     scenario: &Scenario,
     case: &Case,
     agent: Option<AgentMaker>,
-    stop: &AtomicBool,
-) -> Result<Outcome, TrialError> {
+    options: Options<'_>,
+) -> Result<Vec<Outcome>, TrialError> {
     let edge = edge(scenario)?;
-    let flow = &scenario.flows[case.flow_index];
     let scheme = &scenario.schemes[case.scheme_index];
     let site = Site::new(scenario)?;
     let unsuitable = |error: BuildError| TrialError::Unsuitable(error.to_string());
@@ -143,31 +160,16 @@ pub fn run_with(
     if let Some(gateway) = gateway.as_ref().filter(|_| needs.contains(LinkSenses::FRAME_FATE)) {
         gateway::listen(gateway, &mut emulator, transmitters)?;
     }
-    let running = emulator.spawn(emulator::Options::default());
-    let running = running.map_err(|error| TrialError::Transfer { what: "the emulator".to_owned(), error })?;
+    let failed = |error| TrialError::Transfer { what: "the emulator".to_owned(), error };
+    let running = emulator.spawn(emulator::Options::default()).map_err(failed)?;
     let busy_before = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
 
-    let transfer = Transfer {
-        from: (&site.hosts[flow.from], site.address(flow.from)),
-        to: (&site.hosts[flow.to], site.address(flow.to)),
-        receiver_opens: opens_at_the_receiver(scenario, flow),
-        port: PORT,
-        congestion: &case.congestion,
-        size: flow.size(),
-        duration: scenario.trial.duration,
-        settle: scenario.trial.settle,
-        stop,
-    };
-    wait(flow.start, stop);
+    let zero = clock::now();
+    let times = case.times(scenario);
+    flows::wait_until(zero + times.first, options.stop);
     let began = clock::now();
-    // From the wired side to the wireless: through the same queue as a download.
-    let (near, far) = if transfer.receiver_opens { (flow.from, flow.to) } else { (flow.to, flow.from) };
-    let far = (&site.hosts[far], site.address(far));
-    let failed = |error| TrialError::Transfer { what: format!("flow {:?}", flow.name), error };
-    let (transferred, round_trips) =
-        latency::beside(&site.hosts[near], far, || transfer.run()).map_err(failed)?;
-    let transferred = transferred.map_err(failed)?;
-    if stop.load(Ordering::Relaxed) {
+    let (transferred, round_trips) = flows::transfer_all(scenario, case, &site, zero, options)?;
+    if options.stop.load(Ordering::Relaxed) {
         return Err(TrialError::Interrupted);
     }
     let took = clock::now().since(began).as_secs_f64();
@@ -180,41 +182,45 @@ pub fn run_with(
     // interface.
     let summary = running.stop().map_err(failed)?;
     drop(gateway);
+
     let because = verdict::doubts(&summary, report.as_ref());
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
-    Ok(Outcome {
-        case: case.clone(),
-        goodput_bps: transferred.goodput_bps,
-        predicted_goodput_bps: prediction::goodput_bps(scenario, case).map_err(unsuitable)?,
-        octets: transferred.octets,
-        completion_s: transferred.completion.map(|time| time.as_secs_f64()),
-        retransmits: transferred.retransmits,
-        latency_median_ms: round_trips.quantile(0.5).map(millis),
-        latency_p95_ms: round_trips.quantile(0.95).map(millis),
-        gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
-        gateway: report,
-        intact: transferred.intact,
-        stations,
-        acks_generated: reported.of(&ACKS_GENERATED),
-        acks_suppressed: reported.of(&ACKS_SUPPRESSED),
-        emulator: summary,
-        trusted: because.is_empty(),
-        because,
-    })
+    let predicted = prediction::predict(scenario, case, options.sample_every).map_err(unsuitable)?;
+    let goodputs: Vec<f64> = transferred.iter().map(|flow| flow.goodput_bps).collect();
+    let mut predicted = predicted.into_iter().flatten();
+    let flows = case.flows.iter().zip(transferred).map(|(flow, transferred)| {
+        let predicted = predicted.next();
+        Outcome {
+            flow: flow.name.clone(),
+            congestion: flow.congestion.clone(),
+            scheme: case.scheme.clone(),
+            seed: case.seed,
+            beside: others(case, flow),
+            goodput_bps: transferred.goodput_bps,
+            predicted_goodput_bps: predicted.as_ref().map(|flow| flow.goodput_bps),
+            share: share_of(transferred.goodput_bps, &goodputs),
+            predicted_share: predicted.as_ref().map(|flow| flow.share),
+            octets: transferred.octets,
+            completion_s: transferred.completion.map(|time| time.as_secs_f64()),
+            retransmits: transferred.retransmits,
+            latency_median_ms: round_trips.quantile(0.5).map(millis),
+            latency_p95_ms: round_trips.quantile(0.95).map(millis),
+            gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
+            gateway: report.clone(),
+            intact: transferred.intact,
+            stations: stations.clone(),
+            acks_generated: reported.of(&ACKS_GENERATED),
+            acks_suppressed: reported.of(&ACKS_SUPPRESSED),
+            emulator: summary.clone(),
+            trusted: because.is_empty(),
+            because: because.clone(),
+            series: transferred.series,
+            predicted_series: predicted.map(|flow: Predicted| flow.series).unwrap_or_default(),
+        }
+    });
+    Ok(flows.collect())
 }
 
-/// Lets what is simulated go first.
-fn wait(start: Duration, stop: &AtomicBool) {
-    let begin = clock::now() + start;
-    while clock::now() < begin && !stop.load(Ordering::Relaxed) {
-        let left = begin.since(clock::now()).min(LOOK);
-        let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
-        // A signal that cuts it short does no harm.
-        let _ = nanosleep(&left);
-    }
-}
-
-/// A host behind a wireless hop opens its connections itself: what it receives is a download.
-fn opens_at_the_receiver(scenario: &Scenario, flow: &FlowModel) -> bool {
-    scenario.role(flow.to) == Role::MobileHost && scenario.role(flow.from) != Role::MobileHost
+fn others(case: &Case, flow: &CaseFlow) -> Vec<String> {
+    case.flows.iter().filter(|other| *other != flow).map(|other| other.name.clone()).collect()
 }

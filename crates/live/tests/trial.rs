@@ -6,13 +6,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use lasthop_needs::{namespaces, tests};
 
 use bytes::Bytes;
 use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_live::gateway::plan::AgentMaker;
-use lasthop_live::trial::{self, Outcome, TrialError, plan};
+use lasthop_live::trial::plan::Case;
+use lasthop_live::trial::{self, Options, Outcome, TrialError, plan};
 use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
 use lasthop_scenario::{Overrides, Scenario, file};
@@ -27,7 +29,8 @@ fn main() -> ExitCode {
             a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them,
             a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air,
             an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client,
-            a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back;
+            a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back,
+            flows_together_share_a_run_and_each_sender_is_seen_over_time;
     })
 }
 
@@ -96,7 +99,15 @@ fn scenario(scheme: &str) -> Scenario {
 
 fn run(scenario: &Scenario, agent: Option<AgentMaker>) -> Result<Outcome, TrialError> {
     plan::check(scenario)?;
-    trial::run_with(scenario, &plan::cases(scenario)[0], agent, &AtomicBool::new(false))
+    run_case(scenario, &plan::cases(scenario)[0], agent)
+}
+
+/// A run of one flow.
+fn run_case(scenario: &Scenario, case: &Case, agent: Option<AgentMaker>) -> Result<Outcome, TrialError> {
+    let options = Options { sample_every: None, stop: &AtomicBool::new(false) };
+    let mut outcomes = trial::run_with(scenario, case, agent, options)?;
+    assert_eq!(outcomes.len(), 1);
+    Ok(outcomes.remove(0))
 }
 
 /// A run with an agent that writes down what it sees and hears.
@@ -174,8 +185,9 @@ fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
     let text = format!("schemes = [{scheme}]\n{CELL}");
     let scenario = file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     plan::check(&scenario).expect("it can be tried");
-    let case = plan::cases(&scenario).into_iter().find(|case| case.flow == flow).expect("it is there");
-    let outcome = trial::run_with(&scenario, &case, agent, &AtomicBool::new(false)).expect("it runs");
+    let case =
+        plan::cases(&scenario).into_iter().find(|case| case.flows[0].name == flow).expect("it is there");
+    let outcome = run_case(&scenario, &case, agent).expect("it runs");
     assert!(outcome.intact && outcome.completion_s.is_some(), "{outcome:?}");
     assert_eq!(
         outcome.gateway.as_ref().map_or(0, |gateway| gateway
@@ -268,3 +280,38 @@ fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
     assert!((100..1000).contains(&agents.reported.of(&ACKS_GENERATED)), "until it died: {agents:?}");
     assert!(frames > 500, "the client's own ACKs since: {frames}");
 }
+
+fn flows_together_share_a_run_and_each_sender_is_seen_over_time() {
+    let text = SCENARIO
+        .replace("flows.download = { from = \"server\", to = \"client\", size = \"2 MB\" }", TWO_FLOWS)
+        .replace("loss = \"12%\"", "loss = \"0%\"")
+        .replace(
+            "congestion = [\"cubic\"], duration = \"60 s\"",
+            "flows = \"together\", duration = \"3 s\", settle = \"1 s\"",
+        );
+    let scenario = file::parse(&text, "two.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    plan::check(&scenario).expect("it can be tried");
+    let cases = plan::cases(&scenario);
+    let options = Options { sample_every: Some(Duration::from_millis(20)), stop: &AtomicBool::new(false) };
+    let outcomes = trial::run(&scenario, &cases[0], options).expect("it runs");
+    let [first, second] = &outcomes[..] else { panic!("two flows: {outcomes:?}") };
+    assert_eq!([&*first.congestion, &*second.congestion], ["reno", "cubic"]);
+    assert_eq!(
+        (&first.beside[..], &second.beside[..]),
+        (&["second".to_owned()][..], &["first".to_owned()][..])
+    );
+    for flow in &outcomes {
+        assert!(flow.intact && flow.octets > 0 && flow.predicted_goodput_bps.is_some(), "{flow:?}");
+        assert!(!flow.series.is_empty() && !flow.predicted_series.is_empty());
+        assert!(flow.series.iter().all(|sample| sample.cwnd > 0));
+        assert!(flow.series.windows(2).all(|pair| pair[0].at < pair[1].at));
+    }
+    assert!((first.share + second.share - 1.0).abs() < 1e-9);
+    assert!(first.series[0].at < Duration::from_secs(1) && first.octets > second.octets, "it started first");
+}
+
+const TWO_FLOWS: &str = r#"
+flows.first = { from = "server", to = "client", tcp = { congestion = "reno-abc" } }
+flows.second = { from = "server", to = "client", start = "1 s", tcp = { congestion = "cubic" } }
+tcp = { window = "1 MiB", recovery = "sack" }
+"#;

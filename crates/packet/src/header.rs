@@ -1,11 +1,13 @@
 //! Headers as plain structs, after parsing and before emission. Field names are the RFCs'.
 
+mod ecn;
 mod options;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::seq::Seq;
 
+pub use ecn::Ecn;
 pub(crate) use options::Layout;
 pub use options::{SackBlocks, TcpOptions, Timestamps};
 
@@ -18,7 +20,7 @@ pub struct Ip {
     pub destination: IpAddr,
     /// Time to live, or hop limit.
     pub hop_limit: u8,
-    /// Differentiated services and ECN octet.
+    /// Differentiated services and ECN octet; the latter alone is [`Ip::ecn`].
     pub traffic_class: u8,
     /// IPv4 identification; 0 for IPv6.
     pub identification: u16,

@@ -19,6 +19,7 @@
 
 pub mod buffer;
 pub mod header;
+mod mark;
 pub mod packet;
 pub mod payload;
 pub mod pcapng;
@@ -30,7 +31,7 @@ pub mod time;
 pub mod units;
 pub mod wire;
 
-pub use header::{Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
+pub use header::{Ecn, Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
 pub use packet::{FlowKey, Packet, Transport};
 pub use payload::Payload;
 pub use quote::Quotation;

@@ -7,7 +7,8 @@ use std::num::NonZeroU16;
 use bytes::Bytes;
 
 use crate::buffer::buffer_of;
-use crate::header::{Icmp, Ip, Tcp, Udp};
+use crate::header::{Ecn, Icmp, Ip, Tcp, Udp};
+use crate::mark;
 use crate::payload::Payload;
 
 /// Octets of the largest frame that is no super-packet, rounded up to a buffer.
@@ -121,6 +122,22 @@ impl Packet {
     #[inline]
     pub const fn ip(&self) -> &Ip {
         &self.ip
+    }
+
+    /// Sets the ECN field. Octets that the packet came in stay as they are otherwise: an IPv4 header
+    /// checksum follows, and what was wrong stays wrong, as in a router.
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        if self.ip.ecn() == ecn {
+            return;
+        }
+        self.ip.set_ecn(ecn);
+        if let Some(original) = &self.original {
+            let octets = mark::with_traffic_class(original, self.ip.traffic_class);
+            // The payload ends the packet: nothing keeps the old octets.
+            self.payload = Payload::Bytes(octets.slice(octets.len() - self.payload.len()..));
+            self.original = Some(octets);
+            self.buffer = Buffer(0);
+        }
     }
 
     /// The transport header.

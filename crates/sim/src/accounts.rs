@@ -9,6 +9,8 @@ use lasthop_agent::DropReason;
 pub enum DropCause {
     /// A queue was full.
     QueueFull,
+    /// A queue's discipline (RED, CoDel) dropped it before the queue was full.
+    QueueManagement,
     /// A wired link lost it.
     WiredLoss,
     /// A wireless link without a link layer lost it, or the link layer gave up.
@@ -30,6 +32,7 @@ impl DropCause {
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue full",
+            Self::QueueManagement => "queue management",
             Self::WiredLoss => "wired loss",
             Self::WirelessLoss => "wireless loss",
             Self::NoRoute => "no route",

@@ -54,6 +54,17 @@ pub enum CapacityTraceError {
     Empty,
 }
 
+impl Capacity {
+    /// Seconds that an octet takes in the mean.
+    pub(crate) fn octet_time(&self) -> f64 {
+        let bps = match self {
+            Self::Fixed(rate) => rate.as_bps() as f64,
+            Self::Trace(trace) => trace.mean_bps(),
+        };
+        8.0 / bps
+    }
+}
+
 impl CapacityTrace {
     /// Reads a trace.
     pub fn parse(text: &str) -> Result<Self, CapacityTraceError> {

@@ -177,7 +177,8 @@ impl Technology for Cells {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every frame; measured")]
+    #[inline(always)]
     fn poll(&mut self, transit: &mut Transit) -> Option<Output> {
         let id = self.current?;
         if self.rest.is_some() || self.all[id.index()].wlan.has_output() {

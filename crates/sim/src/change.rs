@@ -6,7 +6,8 @@ use lasthop_packet::Probability;
 use thiserror::Error;
 
 use crate::capacity::Capacity;
-use crate::config::{Jitter, QueueLimit};
+use crate::config::Jitter;
+use crate::queue::QueueConfig;
 use crate::wireless::ChannelConfig;
 
 /// Which directions of a link a change is for.
@@ -30,8 +31,8 @@ pub enum Change {
     Delay(Duration, Jitter),
     /// Loss; on a wired link, of packets that are sent into it from now on.
     Loss(Probability),
-    /// How much may wait; what waits already stays.
-    Queue(QueueLimit),
+    /// How much may wait, and the settings of the queue's discipline; what waits already stays.
+    Queue(QueueConfig),
     /// The error process, from its good state on; always for both directions.
     Channel(ChannelConfig),
 }
@@ -45,6 +46,12 @@ pub enum ChangeError {
     /// An 802.11 cell has no such settings a link.
     #[error("a link of an 802.11 cell cannot be changed so")]
     Radio,
+    /// What waits would have to be sorted anew.
+    #[error(
+        "a queue keeps its discipline, and FQ-CoDel its number of flows, while the link is in use; \
+         its other settings can change"
+    )]
+    Discipline,
     /// The sender would not know how long to wait.
     #[error("a stop-and-wait link layer has no jitter, and a rate that is fixed")]
     StopAndWait,

@@ -9,6 +9,7 @@ use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::capacity::Capacity;
 use crate::id::{MediumId, NodeId};
+use crate::queue::QueueConfig;
 use crate::traffic::Application;
 use crate::wireless::{ChannelConfig, LinkLayer};
 
@@ -53,36 +54,13 @@ pub enum NodeKind {
     External,
 }
 
-/// How much may wait for transmission, the packet in transmission not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// Everything.
-    Unlimited,
-    /// So many packets.
-    Packets(u64),
-    /// So many octets.
-    Octets(u64),
-}
-
-impl QueueLimit {
-    /// Whether a packet of `len` octets fits behind so many packets and octets.
-    #[inline]
-    pub(crate) const fn has_room(self, packets: usize, octets: u64, len: usize) -> bool {
-        match self {
-            Self::Unlimited => true,
-            Self::Packets(limit) => (packets as u64) < limit,
-            Self::Octets(limit) => octets + len as u64 <= limit,
-        }
-    }
-}
-
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct Direction {
     /// How fast it is.
     pub capacity: Capacity,
-    /// How much may wait.
-    pub queue: QueueLimit,
+    /// How packets wait.
+    pub queue: QueueConfig,
     /// The probability that a packet (wired) or a transmission of a frame (wireless) is lost,
     /// independent of everything else.
     pub loss: Probability,

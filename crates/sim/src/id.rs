@@ -54,8 +54,12 @@ id!(
     StationId
 );
 id!(
-    /// One direction of a wired link.
+    /// One direction of a wired link with a plain queue.
     PipeId
+);
+id!(
+    /// One direction of a wired link with a managed queue.
+    ManagedPipeId
 );
 id!(
     /// One direction of a wireless link.

@@ -7,7 +7,8 @@
 //! | `network` | nodes, links, addresses, routes |
 //! | `transit` | what all parts work with: the time, `schedule`, `parcel`s, `telemetry` |
 //! | `technology` | what takes packets out of nodes: the trait; all of them: `links` |
-//! | `wired` | wired links: each direction a FIFO pipe |
+//! | `wired` | wired links: each direction a pipe, first in, first out or with a managed queue |
+//! | [`queue`] | plain queues, RED, CoDel, FQ-CoDel |
 //! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
 //! | `cells` | 802.11 cells between nodes |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
@@ -46,6 +47,7 @@ pub mod mobility;
 mod network;
 pub mod observe;
 mod parcel;
+pub mod queue;
 pub mod routing;
 mod schedule;
 mod seats;
@@ -61,14 +63,15 @@ pub mod world;
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
 pub use config::{
-    Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, QueueLimit, TcpConfig, TransportConfig,
-    WiredConfig, WirelessConfig,
+    Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, TcpConfig, TransportConfig, WiredConfig,
+    WirelessConfig,
 };
 pub use counters::Counters;
 pub use datagrams::{DelayOutcome, UdpOutcome};
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
 pub use observe::{Interest, Observer, TraceEvent};
+pub use queue::{Discipline, QueueConfig, QueueLimit};
 pub use traffic::Application;
 pub use wireless::{ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
 pub use world::World;

@@ -6,12 +6,13 @@ use crate::cells::Cells;
 use crate::parcel::ParcelKey;
 use crate::technology::{Addressee, Admission, Egress, Technology};
 use crate::transit::Transit;
-use crate::wired::WiredLinks;
+use crate::wired::{ManagedWiredLinks, WiredLinks};
 use crate::wireless::WirelessLinks;
 
 #[derive(Default)]
 pub(crate) struct Links {
     pub(crate) wired: WiredLinks,
+    pub(crate) managed_wired: ManagedWiredLinks,
     pub(crate) wireless: WirelessLinks,
     pub(crate) cells: Cells,
 }
@@ -21,6 +22,7 @@ impl Links {
     pub(crate) fn of(&self, egress: Egress) -> (&dyn Technology, usize) {
         match egress {
             Egress::Pipe(pipe) => (&self.wired, pipe.index()),
+            Egress::ManagedPipe(pipe) => (&self.managed_wired, pipe.index()),
             Egress::Hop(hop) => (&self.wireless, hop.index()),
             Egress::Radio(port) => (&self.cells, port.index()),
         }
@@ -30,6 +32,7 @@ impl Links {
     pub(crate) fn of_mut(&mut self, egress: Egress) -> (&mut dyn Technology, usize) {
         match egress {
             Egress::Pipe(pipe) => (&mut self.wired, pipe.index()),
+            Egress::ManagedPipe(pipe) => (&mut self.managed_wired, pipe.index()),
             Egress::Hop(hop) => (&mut self.wireless, hop.index()),
             Egress::Radio(port) => (&mut self.cells, port.index()),
         }
@@ -47,6 +50,7 @@ impl Links {
     ) -> Admission {
         match egress {
             Egress::Pipe(pipe) => self.wired.enqueue(pipe.index(), to, key, transit),
+            Egress::ManagedPipe(pipe) => self.managed_wired.enqueue(pipe.index(), to, key, transit),
             Egress::Hop(hop) => self.wireless.enqueue(hop.index(), to, key, transit),
             Egress::Radio(port) => self.cells.enqueue(port.index(), to, key, transit),
         }
@@ -59,12 +63,12 @@ impl Links {
     }
 
     /// Each technology.
-    pub(crate) fn all(&self) -> [&dyn Technology; 3] {
-        [&self.wired, &self.wireless, &self.cells]
+    pub(crate) fn all(&self) -> [&dyn Technology; 4] {
+        [&self.wired, &self.managed_wired, &self.wireless, &self.cells]
     }
 
     /// As [`Self::all`].
-    pub(crate) fn all_mut(&mut self) -> [&mut dyn Technology; 3] {
-        [&mut self.wired, &mut self.wireless, &mut self.cells]
+    pub(crate) fn all_mut(&mut self) -> [&mut dyn Technology; 4] {
+        [&mut self.wired, &mut self.managed_wired, &mut self.wireless, &mut self.cells]
     }
 }

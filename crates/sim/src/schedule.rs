@@ -2,13 +2,17 @@
 
 use lasthop_packet::Instant;
 
-use crate::id::{AgentId, ConnectionId, FlowId, HopId, MediumId, NodeId, PipeId, WlanId};
+use crate::id::{AgentId, ConnectionId, FlowId, HopId, ManagedPipeId, MediumId, NodeId, PipeId, WlanId};
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The first packet in a wired pipe reaches its end.
     PipeArrival(PipeId),
+    /// The transmitter of a wired pipe with a managed queue is free.
+    TransmitterFree(ManagedPipeId),
+    /// The first packet in a wired pipe with a managed queue reaches its end.
+    ManagedArrival(ManagedPipeId),
     /// The first packet in a node's processing is through.
     Processed(NodeId),
     /// The first frame in the air of a wireless hop reaches its receiver.

@@ -14,7 +14,7 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
-use crate::id::{HopId, LinkId, NodeId, PipeId, PortId};
+use crate::id::{HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId};
 use crate::observe::Interest;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -26,8 +26,10 @@ pub(crate) type At = (NodeId, usize);
 /// One direction of a link, at the node where it begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Egress {
-    /// Of a wired link.
+    /// Of a wired link with a plain queue.
     Pipe(PipeId),
+    /// Of a wired link with a managed queue.
+    ManagedPipe(ManagedPipeId),
     /// Of a wireless link of the 1997 thesis.
     Hop(HopId),
     /// Of a link in an 802.11 cell.
@@ -37,6 +39,12 @@ pub(crate) enum Egress {
 pub(crate) trait Technology {
     /// A parcel goes into a port's queue.
     fn enqueue(&mut self, port: usize, to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission;
+
+    /// A parcel that was dropped from a port's queue when [`Admission::Displaces`] was the answer,
+    /// and why; each is told once.
+    fn next_displaced(&mut self, _port: usize) -> Option<(ParcelKey, DropCause)> {
+        None
+    }
 
     /// A packet for which [`Admission::Starts`] was the answer goes on the air.
     fn start(&mut self, _port: usize, _transit: &mut Transit) {}
@@ -86,6 +94,11 @@ pub(crate) trait Technology {
         Counters::default()
     }
 
+    /// Packets that queues marked (RFC 3168); `None` without a queue that could.
+    fn marked(&self) -> Option<u64> {
+        None
+    }
+
     /// Parcels that are copies of a packet which is counted elsewhere.
     fn doubled(&self) -> usize {
         0
@@ -117,6 +130,9 @@ pub(crate) enum Admission {
     /// It has left the queue and goes on the air for this time: when the world has told those who
     /// want to know, it calls [`Technology::start`].
     Starts(Duration),
+    /// It waits, but there was too little room: [`Technology::next_displaced`] tells which packets
+    /// were dropped. It may be one of them.
+    Displaces,
     /// It does not go.
     Dropped(DropCause),
 }
@@ -141,6 +157,8 @@ pub(crate) enum Output {
     /// The frame that was given up is done with. What waits for the same neighbour could look for
     /// another way.
     LinkBroken { at: At },
+    /// A parcel is dropped from a queue in which it has waited.
+    Dropped { node: NodeId, key: ParcelKey, cause: DropCause },
     /// A parcel is lost.
     Lost { node: NodeId, key: ParcelKey, cause: DropCause },
 }

@@ -95,6 +95,11 @@ impl World {
         counted.fold(Counters { events, ..Counters::default() }, Counters::plus)
     }
 
+    /// Packets that queues marked with CE so far (RFC 3168); `None` without a managed queue.
+    pub fn packets_marked(&self) -> Option<u64> {
+        self.links.all().into_iter().filter_map(Technology::marked).reduce(|one, other| one + other)
+    }
+
     /// What agents reported so far.
     pub const fn reported(&self) -> &Tally {
         &self.transit.telemetry.reported

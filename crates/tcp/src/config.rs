@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::congestion::{Congestion, SlowStart};
-use crate::recovery::Recovery;
+use crate::recovery::{RackConfig, Recovery};
+use crate::rtt::{RtoConfig, RtoRule};
 
 /// Settings of one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,15 +14,32 @@ pub struct Config {
     /// Receive buffer, and so the largest window advertised, in octets; 1 to 2^30. Above 65,535 the
     /// window scale option (RFC 7323) is used.
     pub window: u32,
+    /// The window begins with `window` and grows with what a round trip brings, up to so many
+    /// octets, as in Linux 6.18 (`tcp_rcvbuf_grow`); at most 2^30. None: it stays as it is.
+    pub window_max: Option<u32>,
+    /// A sender has no more octets outstanding, as with a send buffer of this size; at least 1.
+    /// None: as many as the windows allow.
+    pub send_window: Option<u32>,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer selective acknowledgments (RFC 2018): the receiver reports blocks; whether the sender
     /// uses them is its recovery's business. [`Recovery::Sack`] needs it at both ends.
     pub sack: bool,
+    /// Report duplicates in the first SACK block (D-SACK, RFC 2883); needs `sack`.
+    pub dsack: bool,
+    /// Offer explicit congestion notification (RFC 3168).
+    pub ecn: bool,
     /// How cwnd grows and shrinks.
     pub congestion: Congestion,
     /// How the first slow start ends.
     pub slow_start: SlowStart,
+    /// Segments by which one ACK may open the window in slow start (L of RFC 3465), where the
+    /// congestion control counts octets: [`Congestion::RenoAbc`] (by itself 2, and 1 after a
+    /// time-out) and [`Congestion::Cubic`] (1).
+    pub slow_start_limit: Option<u32>,
+    /// A window that is not used does not grow, and shrinks while nothing is sent, as in Linux
+    /// (`tcp_is_cwnd_limited`, `tcp_cwnd_restart`).
+    pub window_validation: bool,
     /// What is lost, and what goes again.
     pub recovery: Recovery,
     /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042).
@@ -32,6 +50,10 @@ pub struct Config {
     pub initial_ssthresh: u32,
     /// When the receiver acknowledges.
     pub ack_policy: AckPolicy,
+    /// Behind a gap that the sender has heard of three times, let up to 44 ACKs become one, for 1
+    /// ms or a twentieth of a round trip, whichever is less, as in Linux 6.18
+    /// (`tcp_comp_sack_nr`); needs `sack`.
+    pub ack_compression: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// Time-outs in a row after which the connection is given up.
@@ -46,15 +68,22 @@ impl Default for Config {
         Self {
             mss: 1460,
             window: 65_535,
+            window_max: None,
+            send_window: None,
             timestamps: false,
             sack: false,
+            dsack: false,
+            ecn: false,
             congestion: Congestion::Reno,
             slow_start: SlowStart::Standard,
+            slow_start_limit: None,
+            window_validation: false,
             recovery: Recovery::Reno,
             limited_transmit: false,
             initial_window: 1,
             initial_ssthresh: 65_535,
             ack_policy: AckPolicy::EverySegment,
+            ack_compression: false,
             rto: RtoConfig::default(),
             max_timeouts: 15,
             time_wait: Duration::from_secs(60),
@@ -62,8 +91,43 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// What a host has that runs Linux 6.18 with nothing set, as far as it is modelled.
+    pub fn linux() -> Self {
+        Self {
+            window: 65_535,
+            window_max: Some(6 << 20),
+            timestamps: true,
+            sack: true,
+            dsack: true,
+            congestion: Congestion::CubicLinux,
+            slow_start: SlowStart::Hystart,
+            slow_start_limit: Some(u32::MAX),
+            window_validation: true,
+            recovery: Recovery::Rack(RackConfig::ALL),
+            initial_window: 10,
+            initial_ssthresh: 1 << 30,
+            ack_policy: AckPolicy::Linux,
+            ack_compression: true,
+            rto: RtoConfig {
+                rule: RtoRule::Linux,
+                minimum: Duration::from_millis(200),
+                maximum: Duration::from_secs(120),
+                granularity: Duration::ZERO,
+                ..RtoConfig::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    /// The largest window that this endpoint may ever advertise, in octets.
+    pub fn largest_window(&self) -> u32 {
+        self.window.max(self.window_max.unwrap_or(0))
+    }
+}
+
 /// When the receiver acknowledges data that arrives in order. Out of order, it always does so at
-/// once (RFC 5681, section 4.2).
+/// once (RFC 5681, section 4.2), or with [`Config::ack_compression`] almost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
     /// One ACK a segment.
@@ -76,6 +140,10 @@ pub enum AckPolicy {
     /// delayed ACK techniques for improving TCP performance in multihop wireless networks", PWC
     /// 2003).
     DynDelAck(Duration),
+    /// As Linux 6.18: each of the first segments; then more than one full segment, or after 40 to
+    /// 200 ms; what ends a message, when it is read. Window updates, too, are those of Linux: when
+    /// the window is twice what the peer knows.
+    Linux,
 }
 
 /// `DynDelAck`: the numbers of the segments, from 1 on, with which the delay coefficient, how many
@@ -96,7 +164,7 @@ impl AckPolicy {
     pub fn segments_an_ack(self, segment: u32) -> u32 {
         match self {
             Self::EverySegment => 1,
-            Self::Delayed(_) => 2,
+            Self::Delayed(_) | Self::Linux => 2,
             Self::DynDelAck(_) => {
                 1 + DELAY_COEFFICIENT_STEPS.iter().filter(|step| segment >= **step).count() as u32
             }
@@ -109,31 +177,7 @@ impl AckPolicy {
         match self {
             Self::EverySegment => None,
             Self::Delayed(delay) | Self::DynDelAck(delay) => Some(delay),
-        }
-    }
-}
-
-/// The retransmission timer (RFC 6298).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RtoConfig {
-    /// RTO before the first measurement.
-    pub initial: Duration,
-    /// Lower bound of RTO.
-    pub minimum: Duration,
-    /// Upper bound of RTO, backed off or not.
-    pub maximum: Duration,
-    /// Clock granularity G: round trips are counted in whole ticks and timers expire on a tick. 500
-    /// ms in 4.3BSD.
-    pub granularity: Duration,
-}
-
-impl Default for RtoConfig {
-    fn default() -> Self {
-        Self {
-            initial: Duration::from_secs(1),
-            minimum: Duration::from_secs(1),
-            maximum: Duration::from_secs(64),
-            granularity: Duration::from_millis(1),
+            Self::Linux => Some(Duration::from_millis(200)),
         }
     }
 }

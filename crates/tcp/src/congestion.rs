@@ -3,7 +3,9 @@
 mod abc;
 mod control;
 mod cubic;
+mod cubic_linux;
 mod hystart;
+mod hystart_plus_plus;
 mod reno;
 mod vegas;
 mod westwood;
@@ -11,7 +13,9 @@ mod westwood;
 pub use abc::RenoAbc;
 pub use control::{AckSample, CongestionControl, Reduction, SentSegment};
 pub use cubic::Cubic;
-pub use hystart::HystartPlusPlus;
+pub use cubic_linux::CubicLinux;
+pub use hystart::Hystart;
+pub use hystart_plus_plus::HystartPlusPlus;
 pub use reno::Reno;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
@@ -30,20 +34,48 @@ pub enum Congestion {
     Westwood,
     /// [`Cubic`]: a cubic function of the time since the last loss.
     Cubic,
+    /// [`CubicLinux`]: the same as Linux has it.
+    CubicLinux,
 }
 
 impl Congestion {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Reno, Self::RenoAbc, Self::Vegas, Self::Westwood, Self::Cubic];
+    pub const ALL: [Self; 6] =
+        [Self::Reno, Self::RenoAbc, Self::Vegas, Self::Westwood, Self::Cubic, Self::CubicLinux];
 
-    /// One for a new connection.
-    pub fn begin(self) -> Box<dyn CongestionControl> {
+    /// What a Linux host has under this name: its Reno counts octets, and its CUBIC is its own.
+    #[must_use]
+    pub const fn as_in_linux(self) -> Self {
+        match self {
+            Self::Reno => Self::RenoAbc,
+            Self::Cubic => Self::CubicLinux,
+            other => other,
+        }
+    }
+
+    /// How slow start ends in a Linux host: `HyStart` is a part of its CUBIC.
+    pub const fn slow_start_in_linux(self) -> SlowStart {
+        match self {
+            Self::Cubic | Self::CubicLinux => SlowStart::Hystart,
+            _ => SlowStart::Standard,
+        }
+    }
+
+    /// Whether slow start opens the window by octets acknowledged, so that it has a limit to that.
+    pub const fn counts_octets(self) -> bool {
+        matches!(self, Self::RenoAbc | Self::Cubic)
+    }
+
+    /// One for a new connection. In slow start an ACK opens its window by `slow_start_limit`
+    /// segments at most (L of RFC 3465), if it counts octets; None: by as many as its RFC says.
+    pub fn begin(self, slow_start_limit: Option<u32>) -> Box<dyn CongestionControl> {
         match self {
             Self::Reno => Box::new(Reno),
-            Self::RenoAbc => Box::new(RenoAbc::default()),
+            Self::RenoAbc => Box::new(RenoAbc::new(slow_start_limit)),
             Self::Vegas => Box::new(Vegas::default()),
             Self::Westwood => Box::new(Westwood::default()),
-            Self::Cubic => Box::new(Cubic::default()),
+            Self::CubicLinux => Box::<CubicLinux>::default(),
+            Self::Cubic => Box::new(Cubic::new(slow_start_limit)),
         }
     }
 }
@@ -54,18 +86,21 @@ pub enum SlowStart {
     /// At ssthresh.
     #[default]
     Standard,
+    /// [`Hystart`]: when a round's ACKs come in for long, or round-trip times grow.
+    Hystart,
     /// [`HystartPlusPlus`]: when round-trip times grow.
     HystartPlusPlus,
 }
 
 impl SlowStart {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Standard, Self::HystartPlusPlus];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Standard, Self::Hystart, Self::HystartPlusPlus];
 
     /// This slow start in front of a congestion control.
     pub fn before(self, control: Box<dyn CongestionControl>) -> Box<dyn CongestionControl> {
         match self {
             Self::Standard => control,
+            Self::Hystart => Box::new(Hystart::new(control)),
             Self::HystartPlusPlus => Box::new(HystartPlusPlus::new(control)),
         }
     }

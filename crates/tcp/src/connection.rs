@@ -1,18 +1,23 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
 mod acknowledgment;
+mod ecn;
 mod expiry;
 mod handshake;
 mod input;
+mod marks;
 mod open;
 mod output;
 mod receive;
+mod recovering;
 mod resend;
 mod segment;
 mod state;
 mod stats;
 mod timers;
+mod validation;
 mod window_scale;
+mod window_use;
 
 use std::net::IpAddr;
 
@@ -24,13 +29,16 @@ use crate::congestion::CongestionControl;
 use crate::extension::{ReceiverExtension, SenderExtension};
 use crate::flight::Flight;
 use crate::recovery::LossRecovery;
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
+use ecn::Ecn;
 pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;
 pub(crate) use timers::Timers;
+use window_use::Validation;
 
 /// An address and a port.
 pub type Endpoint = (IpAddr, u16);
@@ -62,6 +70,12 @@ pub struct Connection {
     recovery: Box<dyn LossRecovery>,
     /// What recovery said last of whether it goes on: asked for with every packet, changed by few.
     is_recovering: bool,
+    /// Kept if recovery or congestion control goes by single segments.
+    queue: RetransmissionQueue,
+    goes_by_segments: bool,
+    validation: Option<Validation>,
+    /// Where the peers agreed on ECN.
+    ecn: Option<Ecn>,
     sender_extension: Option<Box<dyn SenderExtension>>,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
@@ -204,6 +218,12 @@ impl Connection {
     /// The round-trip time estimate.
     pub const fn rtt(&self) -> &RttEstimator {
         &self.rtt
+    }
+
+    /// What is outstanding, segment by segment; empty if neither recovery nor congestion control
+    /// goes by it.
+    pub const fn queue(&self) -> &RetransmissionQueue {
+        &self.queue
     }
 
     /// What was done so far.

@@ -49,6 +49,12 @@ impl Flight {
         self.cwnd = self.cwnd.saturating_add(octets).min(1 << 30);
     }
 
+    /// Octets by which slow start may open cwnd: up to ssthresh, and a segment in any case.
+    #[inline]
+    pub fn below_ssthresh(&self) -> u32 {
+        self.ssthresh.saturating_sub(self.cwnd).max(self.mss)
+    }
+
     /// Octets sent and not acknowledged, whatever is being sent again: `FlightSize` of RFC 5681,
     /// section 2.
     #[inline]

@@ -8,6 +8,7 @@
 //! | [`flight`] | [`Flight`]: the send variables, with cwnd and ssthresh |
 //! | [`congestion`] | [`CongestionControl`]: how cwnd grows and shrinks; a file a flavour, [`Congestion`] to choose one |
 //! | [`recovery`] | [`LossRecovery`]: what is lost, and what goes again; a file a flavour, [`Recovery`] to choose one |
+//! | [`retransmission_queue`] | [`RetransmissionQueue`]: what is outstanding, segment by segment, for what goes by it |
 //! | [`rtt`] | round-trip time and RTO |
 //! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
 //! | [`extension`] | [`SenderExtension`], [`ReceiverExtension`]: what a scheme changes in the sender and in the receiver |
@@ -23,10 +24,11 @@ pub mod extension;
 pub mod flight;
 pub mod reassembly;
 pub mod recovery;
+pub mod retransmission_queue;
 pub mod rtt;
 pub mod send_buffer;
 
-pub use config::{AckPolicy, Config, RtoConfig};
+pub use config::{AckPolicy, Config};
 pub use congestion::{Congestion, CongestionControl, SlowStart};
 pub use connection::{Connection, State, Stats};
 pub use extension::{
@@ -34,5 +36,6 @@ pub use extension::{
     SenderExtension, TimeoutResponse,
 };
 pub use flight::Flight;
-pub use recovery::{LossRecovery, Recovery};
-pub use rtt::RttEstimator;
+pub use recovery::{LossRecovery, RackConfig, Recovery};
+pub use retransmission_queue::RetransmissionQueue;
+pub use rtt::{RtoConfig, RtoRule, RttEstimator};

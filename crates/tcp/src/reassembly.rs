@@ -85,6 +85,27 @@ impl Reassembly {
         blocks
     }
 
+    /// Behind the last octet held.
+    pub fn end(&self) -> Option<Seq> {
+        self.segments.back().map(|(start, payload)| *start + payload.len() as u32)
+    }
+
+    /// The first run of octets from `left` to `right` that are held.
+    pub fn first_known(&self, left: Seq, right: Seq) -> Option<(Seq, Seq)> {
+        self.blocks
+            .iter()
+            .filter(|block| block.0.before(right) && left.before(block.1))
+            .map(|block| (block.0.later(left), block.1.earlier(right)))
+            .min_by_key(|block| block.0 - left)
+    }
+
+    /// Whether at least `count` blocks are held, and none of the latest `count` touches octets from
+    /// `left` to `right`.
+    pub fn would_be_new_behind(&self, left: Seq, right: Seq, count: usize) -> bool {
+        let is_apart = |block: &(Seq, Seq)| block.1.before(left) || block.0.after(right);
+        self.blocks.len() >= count && self.blocks.iter().take(count).all(is_apart)
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.segments.clear();

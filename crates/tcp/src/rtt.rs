@@ -1,10 +1,15 @@
 //! Round-trip time and retransmission time-out.
 
+mod config;
+mod estimate;
+
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use crate::config::RtoConfig;
+use crate::flight::Flight;
+pub use config::{RtoConfig, RtoRule};
+use estimate::Estimate;
 
 /// Estimates the round-trip time and derives RTO (RFC 6298), with Karn's rule and exponential
 /// back-off.
@@ -23,12 +28,6 @@ pub struct RttEstimator {
     /// What follows from `config`, `estimate` and `timeouts_in_a_row`: asked for at every ACK,
     /// changed by few.
     rto: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Estimate {
-    srtt: Duration,
-    rttvar: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,9 +70,9 @@ impl RttEstimator {
 
     /// Takes a sample if `ack` covers the segment that is being timed. Returns the exact time.
     #[inline]
-    pub fn on_ack(&mut self, ack: Seq, now: Instant) -> Option<Duration> {
+    pub fn on_ack(&mut self, ack: Seq, now: Instant, flight: &Flight) -> Option<Duration> {
         let sent = self.take_timed(ack)?;
-        self.sample(sent, now);
+        self.sample(sent, now, flight);
         Some(now.since(sent))
     }
 
@@ -87,21 +86,17 @@ impl RttEstimator {
     }
 
     /// Takes a sample of the time from `sent` to `now`, in whole ticks of the clock. Returns it.
-    pub fn sample(&mut self, sent: Instant, now: Instant) -> Duration {
+    pub fn sample(&mut self, sent: Instant, now: Instant, flight: &Flight) -> Duration {
         let tick = self.config.granularity.as_nanos() as u64;
         let ticks = |at: Instant| at.as_nanos().checked_div(tick);
         let rtt = match (ticks(now), ticks(sent)) {
             (Some(now), Some(sent)) => Duration::from_nanos(now.saturating_sub(sent) * tick),
             _ => now.since(sent),
         };
-        self.estimate = Some(match self.estimate {
-            //= RFC 6298, section 2.2: first measurement.
-            None => Estimate { srtt: rtt, rttvar: rtt / 2 },
-            //= RFC 6298, section 2.3: alpha = 1/8, beta = 1/4.
-            Some(Estimate { srtt, rttvar }) => {
-                Estimate { srtt: (srtt * 7 + rtt) / 8, rttvar: (rttvar * 3 + srtt.abs_diff(rtt)) / 4 }
-            }
-        });
+        match &mut self.estimate {
+            None => self.estimate = Some(Estimate::first(rtt, &self.config, flight)),
+            Some(estimate) => estimate.update(rtt, &self.config, flight),
+        }
         self.latest = Some(rtt);
         self.total += rtt;
         self.samples += 1;
@@ -135,11 +130,7 @@ impl RttEstimator {
     }
 
     fn update_rto(&mut self) {
-        let rto = match self.estimate {
-            None => self.config.initial,
-            //= RFC 6298, section 2.3: RTO <- SRTT + max (G, K*RTTVAR), K = 4.
-            Some(Estimate { srtt, rttvar }) => srtt + self.config.granularity.max(rttvar * 4),
-        };
+        let rto = self.estimate.map_or(self.config.initial, |estimate| estimate.rto(&self.config));
         let rto = rto.max(self.config.minimum);
         let factor = 1u32 << self.timeouts_in_a_row.min(20);
         self.rto = rto.saturating_mul(factor).min(self.config.maximum);
@@ -153,7 +144,7 @@ impl RttEstimator {
 
     /// The smoothed round-trip time.
     pub fn srtt(&self) -> Option<Duration> {
-        self.estimate.map(|estimate| estimate.srtt)
+        self.estimate.map(|estimate| estimate.srtt())
     }
 
     /// The mean of all samples.
@@ -171,6 +162,11 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
+    fn flight() -> Flight {
+        let (una, peer_window, mss) = (Seq(0), 65_535, 1000);
+        Flight { una, nxt: una, max: una, peer_window, mss, cwnd: mss, ssthresh: peer_window }
+    }
+
     fn estimator(granularity_ms: u64, minimum_ms: u64) -> RttEstimator {
         RttEstimator::new(RtoConfig {
             granularity: Duration::from_millis(granularity_ms),
@@ -183,9 +179,9 @@ mod tests {
     fn rto_follows_rfc_6298() {
         let mut rtt = estimator(1, 0);
         assert_eq!(rtt.rto(), Duration::from_secs(1));
-        rtt.sample(Instant::ZERO, Instant::from_millis(100));
+        rtt.sample(Instant::ZERO, Instant::from_millis(100), &flight());
         assert_eq!(rtt.rto(), Duration::from_millis(100 + 4 * 50));
-        rtt.sample(Instant::ZERO, Instant::from_millis(180));
+        rtt.sample(Instant::ZERO, Instant::from_millis(180), &flight());
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(110)));
         assert_eq!(rtt.rto(), Duration::from_millis(110 + 4 * 115 / 2));
     }
@@ -193,13 +189,13 @@ mod tests {
     #[test]
     fn rto_keeps_its_minimum_and_doubles_up_to_its_maximum_until_a_sample_comes() {
         let mut rtt = estimator(1, 1000);
-        rtt.sample(Instant::ZERO, Instant::from_millis(10));
+        rtt.sample(Instant::ZERO, Instant::from_millis(10), &flight());
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         for expected in [2, 4, 8, 16, 32, 64, 64, 64] {
             rtt.back_off();
             assert_eq!(rtt.rto(), Duration::from_secs(expected));
         }
-        rtt.sample(Instant::ZERO, Instant::from_millis(10));
+        rtt.sample(Instant::ZERO, Instant::from_millis(10), &flight());
         assert_eq!(rtt.rto(), Duration::from_secs(1));
     }
 
@@ -208,21 +204,28 @@ mod tests {
         let mut rtt = estimator(1, 0);
         rtt.time_segment(Seq(1), Instant::ZERO);
         rtt.time_segment(Seq(9), Instant::from_millis(5));
-        assert_eq!(rtt.on_ack(Seq(1), Instant::from_millis(8)), None, "only an ACK beyond it counts");
-        assert_eq!(rtt.on_ack(Seq(2), Instant::from_millis(9)), Some(Duration::from_millis(9)));
+        assert_eq!(
+            rtt.on_ack(Seq(1), Instant::from_millis(8), &flight()),
+            None,
+            "only an ACK beyond it counts"
+        );
+        assert_eq!(rtt.on_ack(Seq(2), Instant::from_millis(9), &flight()), Some(Duration::from_millis(9)));
         rtt.time_segment(Seq(10), Instant::from_millis(20));
         rtt.stop_timing();
-        assert_eq!(rtt.on_ack(Seq(20), Instant::from_millis(30)), None);
+        assert_eq!(rtt.on_ack(Seq(20), Instant::from_millis(30), &flight()), None);
     }
 
     #[test]
     fn a_coarse_clock_counts_ticks_and_expires_on_one() {
         let mut rtt = estimator(500, 1000);
         assert_eq!(
-            rtt.sample(Instant::from_millis(499), Instant::from_millis(501)),
+            rtt.sample(Instant::from_millis(499), Instant::from_millis(501), &flight()),
             Duration::from_millis(500)
         );
-        assert_eq!(rtt.sample(Instant::from_millis(501), Instant::from_millis(999)), Duration::ZERO);
+        assert_eq!(
+            rtt.sample(Instant::from_millis(501), Instant::from_millis(999), &flight()),
+            Duration::ZERO
+        );
         assert_eq!(rtt.expiry(Instant::from_millis(1)).as_millis() % 500, 0);
     }
 }

@@ -39,7 +39,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
     };
     let direction = |bps| Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(bps)),
-        queue: QueueLimit::Unlimited,
+        queue: QueueLimit::Unlimited.into(),
         loss: Probability::ZERO,
     };
     let tcp = Config {

@@ -31,6 +31,10 @@ pub struct Summary {
     pub packets_handed_out: u64,
     /// Packets that the model dropped, those of its own stations included, by cause.
     pub dropped: BTreeMap<&'static str, u64>,
+    /// Packets that the model's queues marked with CE (RFC 3168); left out without a queue that
+    /// could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked_ce: Option<u64>,
     /// Frames from real hosts that were no IP: dropped.
     pub frames_not_ip: u64,
     /// Packets from real hosts that were no whole IP packet: dropped.
@@ -68,6 +72,7 @@ impl Summary {
             packets_taken: packets.taken,
             packets_handed_out: lateness.count,
             dropped: world.accounts().dropped.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
+            marked_ce: world.packets_marked(),
             frames_not_ip: packets.not_ip,
             packets_malformed: packets.malformed,
             packets_refused: packets.refused,
@@ -114,9 +119,12 @@ impl fmt::Display for Summary {
         let LatenessSummary { median_us, p99_us, max_us, .. } = self.lateness;
         write!(
             f,
-            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model; late by {median_us:.0} us in the median, \
+            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; late by {median_us:.0} us in the median, \
              {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
-            self.duration_s, self.packets_taken, self.packets_handed_out,
+            self.duration_s,
+            self.packets_taken,
+            self.packets_handed_out,
+            self.marked_ce.map_or_else(String::new, |marked| format!(", {marked} marked")),
         )?;
         match self.because.as_slice() {
             [] => write!(f, "trusted"),

@@ -1,81 +1,179 @@
 //! Which runs a trial consists of.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::io;
+use std::time::Duration;
 
-use lasthop_scenario::Scenario;
+use lasthop_scenario::{Scenario, SchemeChoice};
 use lasthop_sim::Application;
-use serde::Serialize;
 
+use super::congestion::of_the_kernel;
 use super::error::TrialError;
 
-/// One run: a flow by itself, under one scheme, with one congestion control and one seed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// More flows than this together are two threads each on a machine that has to keep time.
+const MOST_FLOWS_TOGETHER: usize = 16;
+
+/// One run: a flow by itself or several together, under one scheme, with one seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// The flow.
-    pub flow: String,
-    /// The sender's congestion control.
-    pub congestion: String,
+    /// The flows; at least one.
+    pub flows: Vec<CaseFlow>,
     /// The scheme's label.
     pub scheme: String,
     /// The seed of the emulated links.
     pub seed: u64,
-    #[serde(skip)]
-    pub(super) flow_index: usize,
-    #[serde(skip)]
     pub(super) scheme_index: usize,
 }
 
-/// Every run of a scenario: for each flow between real hosts and congestion control, the schemes in
-/// turn, each with every seed.
+/// A flow of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseFlow {
+    /// Its name.
+    pub name: String,
+    /// The sender's congestion control, by the kernel's name.
+    pub congestion: String,
+    pub(super) index: usize,
+}
+
+/// When what happens in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Times {
+    /// The first flow starts.
+    pub(super) first: Duration,
+    /// What flows without a size have delivered counts from here: `try.settle` after the last start.
+    pub(super) settled: Duration,
+    /// Every flow ends: `try.duration` after the last start.
+    pub(super) end: Duration,
+}
+
+/// Every run of a scenario. Flows that run one at a time: for each flow between real hosts and each
+/// congestion control, the schemes in turn, each with every seed. Flows that run together: the
+/// schemes, each with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
-    let flows = scenario.flows.iter().enumerate();
-    for (flow_index, flow) in flows.filter(|(_, flow)| !scenario.is_background(flow)) {
+    if scenario.trial.together {
+        for (index, scheme) in scenario.schemes.iter().enumerate() {
+            let flows = together(scenario, scheme);
+            cases.extend(with_each_seed(scenario, &flows, index).filter(|case| !case.flows.is_empty()));
+        }
+        return cases;
+    }
+    for index in real_flows(scenario) {
         for congestion in &scenario.trial.congestion {
-            for (scheme_index, scheme) in scenario.schemes.iter().enumerate() {
-                cases.extend(scenario.seeds.iter().map(|&seed| Case {
-                    flow: flow.name.clone(),
-                    congestion: congestion.clone(),
-                    scheme: scheme.label.clone(),
-                    seed,
-                    flow_index,
-                    scheme_index,
-                }));
+            let name = scenario.flows[index].name.clone();
+            let flow = CaseFlow { name, congestion: congestion.clone(), index };
+            for scheme in 0..scenario.schemes.len() {
+                cases.extend(with_each_seed(scenario, std::slice::from_ref(&flow), scheme));
             }
         }
     }
     cases
 }
 
+/// All flows, each with its own congestion control: from `try.congestion`, which has one for all or
+/// one for each, or else from its table `tcp`.
+fn together(scenario: &Scenario, scheme: &SchemeChoice) -> Vec<CaseFlow> {
+    let given = &scenario.trial.congestion;
+    let flows = real_flows(scenario).enumerate().map(|(place, index)| {
+        let flow = &scenario.flows[index];
+        let own = || flow.tcp().map(|own| scheme.tcp_of(index, own).sender.congestion).unwrap_or_default();
+        let congestion = given.get(if given.len() == 1 { 0 } else { place });
+        CaseFlow {
+            name: flow.name.clone(),
+            congestion: congestion.map_or_else(|| of_the_kernel(own()), Clone::clone),
+            index,
+        }
+    });
+    flows.collect()
+}
+
+fn with_each_seed(
+    scenario: &Scenario,
+    flows: &[CaseFlow],
+    scheme_index: usize,
+) -> impl Iterator<Item = Case> {
+    let scheme = &scenario.schemes[scheme_index].label;
+    scenario.seeds.iter().map(move |&seed| Case {
+        flows: flows.to_vec(),
+        scheme: scheme.clone(),
+        seed,
+        scheme_index,
+    })
+}
+
+/// Indices of the flows between real hosts.
+fn real_flows(scenario: &Scenario) -> impl Iterator<Item = usize> + '_ {
+    (0..scenario.flows.len()).filter(|index| !scenario.is_background(&scenario.flows[*index]))
+}
+
+impl Case {
+    pub(super) fn times(&self, scenario: &Scenario) -> Times {
+        let starts = || self.flows.iter().map(|flow| scenario.flows[flow.index].start);
+        let last = starts().max().unwrap_or_default();
+        Times {
+            first: starts().min().unwrap_or_default(),
+            settled: last + scenario.trial.settle,
+            end: last + scenario.trial.duration,
+        }
+    }
+}
+
 /// Checks what can be known before the first run.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     super::site::check(scenario)?;
     super::site::edge(scenario)?;
+    check_flows(scenario)?;
     for node in &scenario.nodes {
         if node.buffer.is_some() || !node.processing_delay.is_zero() {
-            let problem = format!(
+            return Err(TrialError::Unsuitable(format!(
                 "node {:?} has a buffer or a processing delay; a real host has its own, so leave them to the links",
                 node.name
-            );
-            return Err(TrialError::Unsuitable(problem));
+            )));
         }
     }
-    for flow in &scenario.flows {
-        if flow.tcp().is_none() || !matches!(flow.application, Application::Bulk(_)) {
-            let problem = format!(
-                "flow {:?} is no bulk transfer over TCP, and nothing else runs between real hosts; leave it out, or choose others \
-                 with --flows",
-                flow.name
-            );
-            return Err(TrialError::Unsuitable(problem));
-        }
-    }
+    Ok(())
+}
+
+/// Checks that the hosts' kernel has every congestion control.
+pub fn check_kernel(scenario: &Scenario) -> Result<(), TrialError> {
     let available = available_congestion_controls().map_err(TrialError::Namespace)?;
-    match scenario.trial.congestion.iter().find(|name| !available.contains(name)) {
+    let cases = cases(scenario);
+    let mut wanted = cases.iter().flat_map(|case| &case.flows).map(|flow| &flow.congestion);
+    match wanted.find(|name| !available.contains(name)) {
         None => Ok(()),
         Some(missing) => Err(TrialError::Congestion(missing.clone())),
     }
+}
+
+fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
+    for flow in &scenario.flows {
+        if flow.tcp().is_none() || !matches!(flow.application, Application::Bulk(_)) {
+            return Err(TrialError::Unsuitable(format!(
+                "flow {:?} is no bulk transfer over TCP, and nothing else runs between real hosts; leave it out, or choose others \
+                 with --flows",
+                flow.name
+            )));
+        }
+    }
+    if !scenario.trial.together {
+        return Ok(());
+    }
+    let (flows, controls) = (real_flows(scenario).count(), scenario.trial.congestion.len());
+    if flows > MOST_FLOWS_TOGETHER {
+        return Err(TrialError::Unsuitable(format!(
+            "{flows} flows run together, and at most {MOST_FLOWS_TOGETHER} can; choose some with --flows"
+        )));
+    }
+    if controls > 1 && controls != flows {
+        return Err(TrialError::Unsuitable(format!(
+            "{controls} congestion controls for {flows} flows that run together; expected one for all, one for each in the order of the \
+             flows, or none: then each has that of its own table tcp"
+        )));
+    }
+    Ok(())
 }
 
 fn available_congestion_controls() -> io::Result<Vec<String>> {

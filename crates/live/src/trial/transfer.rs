@@ -2,15 +2,18 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
+use rustix::io::Errno;
+use rustix::net::sockopt::{set_tcp_congestion, socket_error, tcp_congestion};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use rustix::thread::nanosleep;
 
+use super::sample::{Sample, retransmits};
 use crate::clock::now;
 use crate::namespace::Namespace;
 
@@ -28,13 +31,15 @@ pub struct Transfer<'a> {
     /// The port of the host that does not.
     pub port: u16,
     /// The sender's congestion control.
-    pub congestion: &'a str,
+    pub congestion: String,
     /// Octets to transfer; as many as there is time for if `None`.
     pub size: Option<u64>,
-    /// How long it may take.
-    pub duration: Duration,
-    /// How much of the start does not count towards the goodput; only without a size.
-    pub settle: Duration,
+    /// From when on what arrives counts towards the goodput; only without a size.
+    pub settled: Instant,
+    /// When it ends, whole or not.
+    pub end: Instant,
+    /// How often to look at the sender; never if `None`.
+    pub sample_every: Option<Duration>,
     /// Set by whoever wants it to end early.
     pub stop: &'a AtomicBool,
 }
@@ -52,6 +57,8 @@ pub struct Transferred {
     pub retransmits: u64,
     /// Every octet was the one that was sent there.
     pub intact: bool,
+    /// The sender over time, if asked for.
+    pub series: Vec<Sample>,
 }
 
 impl Transfer<'_> {
@@ -61,43 +68,47 @@ impl Transfer<'_> {
             if self.receiver_opens { (self.from, self.to) } else { (self.to, self.from) };
         let listener = listening.0.enter(|| TcpListener::bind((listening.1, self.port)))??;
         // An accepted connection has the congestion control of the socket that listens.
-        set_tcp_congestion(&listener, self.congestion)?;
+        set_tcp_congestion(&listener, &self.congestion)?;
         listener.set_nonblocking(true)?;
         let begin = now();
-        let give_up = begin + self.duration;
         let (sender, receiver) = thread::scope(|scope| {
-            let accepted = scope.spawn(|| self.accept(&listener, give_up));
-            let opened = opening.0.enter(|| {
-                let stream = connect(SocketAddr::new(listening.1, self.port), give_up)?;
-                set_tcp_congestion(&stream, self.congestion)?;
-                Ok::<_, io::Error>(stream)
-            })??;
+            let accepted = scope.spawn(|| self.accept(&listener));
+            let address = SocketAddr::new(listening.1, self.port);
+            let opened = opening.0.enter(|| connect(address, &self.congestion, self.end))??;
             let accepted = accepted.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             Ok::<_, io::Error>(if self.receiver_opens { (accepted, opened) } else { (opened, accepted) })
         })?;
         drop(listener);
+        let is_over = AtomicBool::new(false);
+        let over = || is_over.load(Ordering::Relaxed);
+        let watched = self.sample_every.map(|every| sender.try_clone().map(|stream| (stream, every)));
+        let watched = watched.transpose()?;
         thread::scope(|scope| {
-            let sending = scope.spawn(|| self.send(sender, give_up));
-            let received = self.receive(receiver, begin, give_up)?;
-            let retransmits = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            Ok(Transferred { retransmits, ..received })
+            let watching =
+                watched.map(|(stream, every)| scope.spawn(move || watch(&stream, begin, every, over)));
+            let sending = scope.spawn(|| self.send(sender));
+            let received = self.receive(receiver, begin);
+            let retransmits = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            is_over.store(true, Ordering::Relaxed);
+            let series = watching.map(thread::ScopedJoinHandle::join);
+            let series = series.transpose().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok(Transferred { retransmits: retransmits?, series: series.unwrap_or_default(), ..received? })
         })
     }
 
-    fn over(&self, give_up: Instant) -> bool {
-        self.stop.load(Ordering::Relaxed) || now() >= give_up
+    fn over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || now() >= self.end
     }
 
-    fn accept(&self, listener: &TcpListener, give_up: Instant) -> io::Result<TcpStream> {
-        while !self.over(give_up) {
+    fn accept(&self, listener: &TcpListener) -> io::Result<TcpStream> {
+        while !self.over() {
             match listener.accept() {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(false)?;
                     return Ok(stream);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let patience = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
-                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&patience))?;
+                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timespec(PATIENCE)))?;
                 }
                 Err(error) => return Err(error),
             }
@@ -111,12 +122,12 @@ impl Transfer<'_> {
     }
 
     /// Sends until the size is reached or time is up; returns how many segments were sent again.
-    fn send(&self, mut stream: TcpStream, give_up: Instant) -> io::Result<u64> {
+    fn send(&self, mut stream: TcpStream) -> io::Result<u64> {
         debug_assert!(tcp_congestion(&stream).is_ok_and(|name| name == self.congestion));
         stream.set_write_timeout(Some(PATIENCE))?;
         let pattern = pattern();
         let mut sent = 0;
-        while self.size.is_none_or(|size| sent < size) && !self.over(give_up) {
+        while self.size.is_none_or(|size| sent < size) && !self.over() {
             let start = (sent % PERIOD) as usize;
             let left = self.size.map_or(usize::MAX, |size| (size - sent) as usize);
             let piece = &pattern[start..][..left.min(PIECE)];
@@ -131,7 +142,7 @@ impl Transfer<'_> {
             stream.shutdown(Shutdown::Write)?;
             stream.set_read_timeout(Some(PATIENCE))?;
             // The receiver closes when it has everything.
-            while !self.over(give_up) {
+            while !self.over() {
                 match stream.read(&mut [0; 1]) {
                     Err(error) if is_patience(&error) => {}
                     _ => break,
@@ -144,15 +155,15 @@ impl Transfer<'_> {
         retransmits
     }
 
-    fn receive(&self, mut stream: TcpStream, begin: Instant, give_up: Instant) -> io::Result<Transferred> {
+    fn receive(&self, mut stream: TcpStream, begin: Instant) -> io::Result<Transferred> {
         stream.set_read_timeout(Some(PATIENCE))?;
         let pattern = pattern();
         let mut buffer = vec![0; PIECE];
-        let settled_at = begin + if self.size.is_some() { Duration::ZERO } else { self.settle };
+        let settled_at = if self.size.is_some() { begin } else { self.settled };
         let (mut octets, mut intact) = (0, true);
         let mut settled = None;
         let mut last = begin;
-        while !self.over(give_up) {
+        while !self.over() {
             let count = match stream.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => count,
@@ -178,13 +189,54 @@ impl Transfer<'_> {
         let seconds = end.since(since).as_secs_f64();
         let goodput_bps = if seconds > 0.0 { (octets - before) as f64 * 8.0 / seconds } else { 0.0 };
         let completion = done.then(|| last.since(begin));
-        Ok(Transferred { octets, goodput_bps, completion, retransmits: 0, intact })
+        Ok(Transferred { octets, goodput_bps, completion, intact, ..Transferred::default() })
     }
 }
 
+/// Looks at a sender every so often until it is over, or the connection is gone.
+fn watch(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() -> bool) -> Vec<Sample> {
+    let mut series = Vec::new();
+    let mut next = now();
+    while !over() {
+        let Ok(sample) = Sample::of_real(stream, now().since(begin)) else { break };
+        series.push(sample);
+        next += every;
+        pause(next.since(now()));
+    }
+    series
+}
+
+/// Waits for so long, or until a signal comes.
+pub(super) fn pause(time: Duration) {
+    // What is cut short is looked at again.
+    let _ = nanosleep(&timespec(time));
+}
+
 /// Opens a connection. A lost SYN is the kernel's to send again.
-fn connect(to: SocketAddr, give_up: Instant) -> io::Result<TcpStream> {
-    TcpStream::connect_timeout(&to, give_up.since(now()).max(PATIENCE))
+///
+/// It has its congestion control before it is there: one that replaces another later inherits what
+/// the other has set. After BBR, where that is the kernel's default, CUBIC and Reno would pace.
+fn connect(to: SocketAddr, congestion: &str, end: Instant) -> io::Result<TcpStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    set_tcp_congestion(&socket, congestion)?;
+    match rustix::net::connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let patience = timespec(end.since(now()).max(PATIENCE));
+    if poll(&mut [PollFd::new(&socket, PollFlags::OUT)], Some(&patience))? == 0 {
+        return Err(io::Error::new(ErrorKind::TimedOut, "the connection was not established in time"));
+    }
+    socket_error(&socket)??;
+    let stream = TcpStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
 }
 
 /// Octets that are written or read at once.
@@ -215,25 +267,6 @@ fn is_patience(error: &io::Error) -> bool {
 /// The other end has gone; what counts is what it got.
 fn is_hang_up(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted)
-}
-
-/// Segments that a socket's TCP sent again (`tcpi_total_retrans`).
-#[expect(unsafe_code, reason = "rustix has no TCP_INFO")]
-fn retransmits(stream: &TcpStream) -> io::Result<u64> {
-    // SAFETY: `tcp_info` is plain integers, for which zeros are a value.
-    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` octets to `info`, which has so many.
-    let result = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            (&raw mut info).cast(),
-            &raw mut len,
-        )
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(u64::from(info.tcpi_total_retrans)) }
 }
 
 /// Has a socket reset its connection when it is closed, so that nothing lingers.

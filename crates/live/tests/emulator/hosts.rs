@@ -18,7 +18,7 @@ pub struct Hosts {
 pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
     Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(mbps)),
-        queue: QueueLimit::Packets(2000),
+        queue: QueueLimit::Packets(2000).into(),
         loss: Probability::new(loss_percent / 100.0).expect("0 to 100"),
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::samples::{self, V4};
 use super::*;
-use crate::header::{Ip, SackBlocks, Tcp, TcpOptions};
+use crate::header::{Ecn, Ip, SackBlocks, Tcp, TcpOptions};
 use crate::packet::Packet;
 use crate::payload::Payload;
 
@@ -44,6 +44,36 @@ proptest! {
             prop_assert_eq!(emit(&read), octets.slice(..read.len()));
             prop_assert_eq!(&octets[..headers(&read).len()], &headers(&read)[..]);
         }
+    }
+
+    #[test]
+    fn a_mark_changes_two_bits_and_the_checksum_of_a_packet_that_came_in(
+        packet in samples::packet(), fragment_offset in 0..3_u8, was_right: bool,
+    ) {
+        let mut octets = emit(&packet).to_vec();
+        if packet.ip().source.is_ipv4() {
+            // A fragment, but for the first: nothing behind its header can be written anew.
+            octets[7] = fragment_offset;
+            let sum = u16::from_be_bytes([octets[10], octets[11]]);
+            let right = if sum > u16::from(fragment_offset) { sum - u16::from(fragment_offset) } else { 0 };
+            prop_assume!(right != 0);
+            let written = if was_right { right } else { right ^ 1 };
+            octets[10..12].copy_from_slice(&written.to_be_bytes());
+        }
+        let read = parse(Bytes::from(octets.clone())).unwrap();
+        let mut marked = read.clone();
+        marked.set_ecn(Ecn::Ce);
+        prop_assert_eq!(marked.ip().traffic_class, read.ip().traffic_class | 0b11);
+        let again = parse(emit(&marked)).unwrap();
+        prop_assert_eq!(again.ip(), marked.ip());
+        prop_assert_eq!(again.payload(), read.payload());
+        prop_assert_eq!(marked.payload(), read.payload());
+        prop_assert_eq!(header_checksum_is_right(&again), header_checksum_is_right(&read));
+        let changed = emit(&marked).iter().zip(&octets).filter(|(new, old)| new != old).count();
+        prop_assert!(changed <= 3, "{} octets", changed);
+        // And back: nothing else was touched.
+        marked.set_ecn(read.ip().ecn());
+        prop_assert_eq!(emit(&marked), emit(&read));
     }
 
     #[test]

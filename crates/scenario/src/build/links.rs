@@ -154,7 +154,7 @@ impl Site<'_> {
         let external = self.external(link, node);
         let direction = Direction {
             capacity: Capacity::Fixed(Bitrate::mbps(1_000_000)),
-            queue: QueueLimit::Unlimited,
+            queue: QueueLimit::Unlimited.into(),
             loss: Probability::ZERO,
         };
         let wire = WiredConfig {

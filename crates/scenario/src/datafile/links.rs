@@ -32,7 +32,7 @@ impl Draft {
         let loss = block.number("loss_probability", 0.0..=1.0, "")?;
         let loss = Probability::new(loss.value).unwrap_or(Probability::ZERO);
         let direction =
-            Direction { capacity: Capacity::Fixed(common.rate), queue: QueueLimit::Unlimited, loss };
+            Direction { capacity: Capacity::Fixed(common.rate), queue: QueueLimit::Unlimited.into(), loss };
         let link = Link::Wired(WiredConfig {
             name: common.id.value.to_string(),
             forward: direction.clone(),
@@ -77,7 +77,7 @@ impl Draft {
         self.bad_means.insert(self.scenario.links.len(), bad);
         let direction = Direction {
             capacity: Capacity::Fixed(common.rate),
-            queue: QueueLimit::Unlimited,
+            queue: QueueLimit::Unlimited.into(),
             loss: Probability::ZERO,
         };
         let config = WirelessConfig {

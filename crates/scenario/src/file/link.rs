@@ -2,6 +2,7 @@
 
 mod direction;
 mod layer;
+mod queue;
 mod table;
 
 use std::collections::BTreeMap;

@@ -121,7 +121,7 @@ impl Written for Rate {
 }
 
 impl Written for QueueLimit {
-    const NAME: &'static str = "Queue";
+    const NAME: &'static str = "QueueLimit";
     const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\"";
     const PATTERN: &'static str = r"^\s*([0-9]+\s*packets?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited)\s*$";
 
@@ -133,6 +133,21 @@ impl Written for QueueLimit {
             Some(packets) => Ok(Self::Packets(packets)),
             None => parse_octets(text).map(Self::Octets).map_err(|_| not::<Self>(text)),
         }
+    }
+}
+
+/// How much may wait at a station of an 802.11 cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StationQueue(pub(super) QueueLimit);
+
+impl Written for StationQueue {
+    const NAME: &'static str = "StationQueue";
+    const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\": the queues of an \
+                                    802.11 cell are plain, without a discipline";
+    const PATTERN: &'static str = QueueLimit::PATTERN;
+
+    fn read(text: &str) -> Result<Self, String> {
+        QueueLimit::read(text).map(Self).map_err(|_| not::<Self>(text))
     }
 }
 
@@ -158,6 +173,29 @@ impl Written for Window {
             Some(segments) => Ok(Self::Segments(segments)),
             None => parse_octets(text).map(Self::Octets).map_err(|_| not::<Self>(text)),
         }
+    }
+}
+
+/// A receiver's window.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReceiveWindow {
+    Fixed(Window),
+    /// It grows with what a round trip brings.
+    Auto,
+}
+
+impl Written for ReceiveWindow {
+    const NAME: &'static str = "ReceiveWindow";
+    const EXPECTED: &'static str =
+        "a window, such as \"64 KiB\", \"42 segments\" or \"unlimited\", or \"auto\"";
+    const PATTERN: &'static str =
+        r"^\s*([0-9]+\s*segments?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited|auto)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim() == "auto" {
+            return Ok(Self::Auto);
+        }
+        Window::read(text).map(Self::Fixed).map_err(|_| not::<Self>(text))
     }
 }
 

@@ -80,7 +80,7 @@ impl Settings {
             return Err(fail(format!("there is no link {link:?}; there are: {}", known.join(", "))));
         }
         let what = match rest {
-            ["forward" | "backward", what] | [what, ..] => Some(what),
+            ["forward" | "backward", what, ..] | [what, ..] => Some(what),
             [] => None,
         };
         if !what.is_some_and(|what| OF_A_LINK.contains(what)) {

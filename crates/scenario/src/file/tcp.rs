@@ -4,17 +4,20 @@ mod table;
 
 use std::time::Duration;
 
-use lasthop_tcp::{AckPolicy, Recovery, RtoConfig};
+use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig, SlowStart};
 
 use super::error::ScenarioError;
-use super::quantity::{Octets, Text, Window};
+use super::quantity::{Octets, ReceiveWindow, Text, Window};
 use super::reader::{Key, Reader};
-use table::{Acks, CongestionName, RecoveryName, SlowStartName};
+use table::{Acks, CongestionName, Preset, RecoveryName, RtoRuleName, SlowStartName};
 
 pub(super) use table::TcpTable;
 
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
+
+/// Five eighths of the 6 MiB in the kernel's `tcp_rmem`: the rest is not payload.
+const LARGEST_AUTO_WINDOW: Window = Window::Octets(3840 << 10);
 
 /// The configuration of both ends of a flow.
 pub(super) fn read(
@@ -36,42 +39,124 @@ struct Layers<'a> {
 
 impl Layers<'_> {
     fn config(&self) -> Result<lasthop_tcp::Config, ScenarioError> {
-        let default = lasthop_tcp::Config::default();
+        let default = self.default();
         let mss = self.get(|tcp| tcp.segment).map_or(u64::from(default.mss), |Text(Octets(segment))| segment);
         if !(1..=65_495).contains(&mss) {
             return Err(self.fail("segment", "expected \"1 B\" to \"65495 B\""));
         }
-        let window = self.window("window", mss, |tcp| tcp.window, default.window)?;
-        let initial_ssthresh =
-            self.window("initial-ssthresh", mss, |tcp| tcp.initial_ssthresh, default.initial_ssthresh)?;
+        let (window, window_max) = self.receive_window(mss)?;
+        let send_window = self.send_window(mss)?;
+        let initial_ssthresh = match self.get(|tcp| tcp.initial_ssthresh) {
+            None => default.initial_ssthresh,
+            Some(Text(window)) => self.octets("initial-ssthresh", mss, window)?,
+        };
         let initial_window =
             self.count("initial-window", |tcp| tcp.initial_window, default.initial_window)?;
         let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
-        let congestion =
-            self.get(|tcp| tcp.congestion).map_or(default.congestion, CongestionName::congestion);
-        let slow_start = self.get(|tcp| tcp.slow_start).map_or(default.slow_start, SlowStartName::slow_start);
-        let recovery = self.get(|tcp| tcp.recovery).map_or(default.recovery, RecoveryName::recovery);
-        let goes_by_reports = recovery == Recovery::Sack;
+        let congestion = self.congestion(default.congestion);
+        let slow_start = self.slow_start(congestion);
+        let recovery = self.recovery(default.recovery)?;
+        let goes_by_reports = recovery.goes_by_reports();
         let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
         if goes_by_reports && !sack {
-            return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\""));
+            return Err(self.fail("sack", "expected true, or no value, with recovery = \"sack\" or \"rack\""));
         }
+        let dsack = self.with_sack("dsack", sack, |tcp| tcp.dsack, default.dsack)?;
+        let ack_compression =
+            self.with_sack("ack-compression", sack, |tcp| tcp.ack_compression, default.ack_compression)?;
         Ok(lasthop_tcp::Config {
             mss: mss as u32,
             window,
+            window_max,
+            send_window,
             timestamps: self.get(|tcp| tcp.timestamps).unwrap_or(default.timestamps),
             sack,
+            dsack,
+            ecn: self.get(|tcp| tcp.ecn).unwrap_or(default.ecn),
             congestion,
             slow_start,
+            slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,
+            window_validation: self.get(|tcp| tcp.window_validation).unwrap_or(default.window_validation),
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
             initial_window,
             initial_ssthresh,
             ack_policy: self.ack_policy()?,
+            ack_compression,
             rto: self.rto()?,
             max_timeouts,
             time_wait: default.time_wait,
         })
+    }
+
+    fn default(&self) -> lasthop_tcp::Config {
+        match self.get(|tcp| tcp.preset) {
+            None => lasthop_tcp::Config::default(),
+            Some(Preset::Linux) => lasthop_tcp::Config::linux(),
+        }
+    }
+
+    fn congestion(&self, default: Congestion) -> Congestion {
+        let congestion = self.get(|tcp| tcp.congestion).map_or(default, CongestionName::congestion);
+        match (self.get(|tcp| tcp.preset), congestion) {
+            (None, _) => congestion,
+            (Some(Preset::Linux), congestion) => congestion.as_in_linux(),
+        }
+    }
+
+    fn slow_start(&self, congestion: Congestion) -> SlowStart {
+        let default = match self.get(|tcp| tcp.preset) {
+            None => SlowStart::Standard,
+            Some(Preset::Linux) => congestion.slow_start_in_linux(),
+        };
+        self.get(|tcp| tcp.slow_start).map_or(default, SlowStartName::slow_start)
+    }
+
+    /// Loss recovery, with what belongs to it.
+    fn recovery(&self, default: Recovery) -> Result<Recovery, ScenarioError> {
+        let recovery = self.get(|tcp| tcp.recovery).map_or(default, RecoveryName::recovery);
+        let part = |key, field: fn(&TcpTable) -> Option<bool>, is_there: bool| {
+            let value = self.get(field);
+            if value.is_some() && !matches!(recovery, Recovery::Rack(_)) {
+                return Err(self.fail(key, "expected it only with recovery = \"rack\""));
+            }
+            Ok(value.unwrap_or(is_there))
+        };
+        let all = match recovery {
+            Recovery::Rack(config) => config,
+            _ => RackConfig::ALL,
+        };
+        let config = RackConfig {
+            tail_loss_probe: part("tail-loss-probe", |tcp| tcp.tail_loss_probe, all.tail_loss_probe)?,
+            proportional_reduction: part(
+                "proportional-reduction",
+                |tcp| tcp.proportional_reduction,
+                all.proportional_reduction,
+            )?,
+            f_rto: part("f-rto", |tcp| tcp.f_rto, all.f_rto)?,
+            undo: part("undo", |tcp| tcp.undo, all.undo)?,
+        };
+        Ok(if matches!(recovery, Recovery::Rack(_)) { Recovery::Rack(config) } else { recovery })
+    }
+
+    fn slow_start_limit(
+        &self,
+        congestion: Congestion,
+        default: Option<u32>,
+    ) -> Result<Option<u32>, ScenarioError> {
+        let key = "slow-start-limit";
+        let Some(Text(limit)) = self.get(|tcp| tcp.slow_start_limit) else { return Ok(default) };
+        if !congestion.counts_octets() {
+            return Err(self.fail(
+                key,
+                "expected it only with a congestion control that counts octets: \"reno-abc\" or \"cubic\"",
+            ));
+        }
+        match limit {
+            Window::Unlimited => Ok(Some(u32::MAX)),
+            Window::Segments(segments @ 1..=1000) => Ok(Some(segments as u32)),
+            _ => Err(self.fail(key, "expected \"1 segments\" to \"1000 segments\", or \"unlimited\"")),
+        }
     }
 
     fn ack_policy(&self) -> Result<AckPolicy, ScenarioError> {
@@ -85,12 +170,15 @@ impl Layers<'_> {
             _ if self.own.ack_delay.is_some() || self.all.ack_delay.is_some() => {
                 Err(self.fail("ack-delay", "expected it only with acks = \"delayed\" or \"dyndelack\""))
             }
-            _ => Ok(AckPolicy::EverySegment),
+            Some(Acks::Linux) => Ok(AckPolicy::Linux),
+            Some(Acks::EverySegment) => Ok(AckPolicy::EverySegment),
+            None => Ok(self.default().ack_policy),
         }
     }
 
     fn rto(&self) -> Result<RtoConfig, ScenarioError> {
-        let default = RtoConfig::default();
+        let default = self.default().rto;
+        let rule = self.get(|tcp| tcp.rto_rule).map_or(default.rule, RtoRuleName::rule);
         let (shortest, longest) = (Duration::from_millis(1), Duration::from_secs(3600));
         let minimum = self.duration("rto-min", |tcp| tcp.rto_min, default.minimum, shortest, longest)?;
         let maximum = default.maximum.max(minimum);
@@ -105,7 +193,7 @@ impl Layers<'_> {
             Duration::ZERO,
             coarsest,
         )?;
-        Ok(RtoConfig { initial, minimum, maximum, granularity })
+        Ok(RtoConfig { rule, initial, minimum, maximum, granularity })
     }
 
     fn get<T>(&self, field: impl Fn(&TcpTable) -> Option<T>) -> Option<T> {
@@ -134,18 +222,58 @@ impl Layers<'_> {
         if (1..=1000).contains(&count) { Ok(count) } else { Err(self.fail(key, "expected 1 to 1000")) }
     }
 
-    fn window(
+    /// The window at first, and what it may grow to.
+    fn receive_window(&self, mss: u64) -> Result<(u32, Option<u32>), ScenarioError> {
+        let default = self.default();
+        let least = lasthop_tcp::Config::default().window;
+        let (window, most) = (self.get(|tcp| tcp.window), self.own.window_max_over(self.all));
+        match (window, most) {
+            (Some(Text(ReceiveWindow::Auto)), most) => {
+                let most = most.map_or(LARGEST_AUTO_WINDOW, |Text(window)| window);
+                let most = self.octets("window-max", mss, most)?;
+                if most < least {
+                    return Err(self.fail("window-max", "expected at least \"65535 B\""));
+                }
+                Ok((least, Some(most)))
+            }
+            (None, Some(Text(most))) if default.window_max.is_some() => {
+                Ok((least, Some(self.octets("window-max", mss, most)?)))
+            }
+            (_, Some(_)) => Err(self.fail("window-max", "expected it only with window = \"auto\"")),
+            (None, None) => Ok((default.window, default.window_max)),
+            (Some(Text(ReceiveWindow::Fixed(window))), None) => {
+                Ok((self.octets("window", mss, window)?, None))
+            }
+        }
+    }
+
+    fn send_window(&self, mss: u64) -> Result<Option<u32>, ScenarioError> {
+        match self.get(|tcp| tcp.send_window) {
+            None | Some(Text(Window::Unlimited)) => Ok(None),
+            Some(Text(window)) => self.octets("send-window", mss, window).map(Some),
+        }
+    }
+
+    /// A switch that needs `sack`.
+    fn with_sack(
         &self,
         key: &str,
-        mss: u64,
-        field: impl Fn(&TcpTable) -> Option<Text<Window>>,
-        default: u32,
-    ) -> Result<u32, ScenarioError> {
-        let octets = match self.get(field) {
-            None => return Ok(default),
-            Some(Text(Window::Octets(octets))) => octets,
-            Some(Text(Window::Segments(segments))) => segments.saturating_mul(mss),
-            Some(Text(Window::Unlimited)) => LARGEST_WINDOW,
+        sack: bool,
+        field: impl Fn(&TcpTable) -> Option<bool>,
+        default: bool,
+    ) -> Result<bool, ScenarioError> {
+        match self.get(field) {
+            None => Ok(default && sack),
+            Some(true) if !sack => Err(self.fail(key, "expected sack = true beside it")),
+            Some(is_on) => Ok(is_on),
+        }
+    }
+
+    fn octets(&self, key: &str, mss: u64, window: Window) -> Result<u32, ScenarioError> {
+        let octets = match window {
+            Window::Octets(octets) => octets,
+            Window::Segments(segments) => segments.saturating_mul(mss),
+            Window::Unlimited => LARGEST_WINDOW,
         };
         if (1..=LARGEST_WINDOW).contains(&octets) {
             return Ok(octets as u32);

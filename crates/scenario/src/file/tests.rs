@@ -8,6 +8,7 @@ mod flavours;
 mod good;
 mod groups;
 mod overrides;
+mod queues;
 mod settings;
 mod sweeps;
 mod traffic;

@@ -15,18 +15,22 @@ const MOST_CONGESTION_CONTROLS: usize = 20;
 /// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
 const LONGEST_CONGESTION_CONTROL: usize = 15;
 
-/// How `lasthop try` runs the flows between real hosts, each flow by itself. The simulator does not
-/// look at it.
+/// How `lasthop try` runs the flows between real hosts. The simulator does not look at it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TryTable {
-    /// Congestion controls of the hosts' kernel, a row of the table each; 1 to 20; default
-    /// `["cubic"]`.
+    /// Whether each flow runs by itself, or all in one run, as for their fairness to each other;
+    /// default "one-by-one".
+    flows: Option<Gathering>,
+    /// Congestion controls of the hosts' kernel; 1 to 20. With flows one by one, each flow runs with
+    /// each, a row of the table each; default `["cubic"]`. With flows together, one for all or one
+    /// for each in the order of the flows; by default each has its own, `tcp.congestion`.
     congestion: Option<Vec<String>>,
-    /// How long a flow runs at most, its settling included, "1 s" to "1 h"; default "12 s".
+    /// How long a flow runs at most, its settling included, "1 s" to "1 h"; flows together all end
+    /// so long after the last of them has started; default "12 s".
     duration: Option<Text<Duration>>,
-    /// How much of the start of a flow without a size is left out of its goodput; less than
-    /// `duration`; default "2 s".
+    /// How much of the start of a flow without a size is left out of its goodput, with flows
+    /// together from the last start on; less than `duration`; default "2 s".
     settle: Option<Text<Duration>>,
     /// Settings of the hosts' kernels below `net.`, such as `"ipv4.tcp_sack" = "0"`.
     #[serde(default)]
@@ -37,17 +41,33 @@ pub(super) struct TryTable {
     simulated: Vec<String>,
 }
 
+/// Which flows run at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Gathering {
+    /// One at a time.
+    #[default]
+    OneByOne,
+    /// All, each from its `start` on.
+    Together,
+}
+
 pub(super) fn read(
     reader: &Reader<'_>,
     table: TryTable,
     flows: &[FlowModel],
 ) -> Result<Trial, ScenarioError> {
     let default = Trial::default();
-    let congestion = table.congestion.unwrap_or(default.congestion);
-    if congestion.is_empty() || congestion.len() > MOST_CONGESTION_CONTROLS {
-        let problem = format!("{} of them; expected 1 to {MOST_CONGESTION_CONTROLS}", congestion.len());
-        return Err(reader.fail(&["try", "congestion"], problem));
-    }
+    let together = table.flows.unwrap_or_default() == Gathering::Together;
+    let congestion = match table.congestion {
+        Some(names) if names.is_empty() || names.len() > MOST_CONGESTION_CONTROLS => {
+            let problem = format!("{} of them; expected 1 to {MOST_CONGESTION_CONTROLS}", names.len());
+            return Err(reader.fail(&["try", "congestion"], problem));
+        }
+        Some(names) => names,
+        None if together => Vec::new(),
+        None => default.congestion,
+    };
     for name in &congestion {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > LONGEST_CONGESTION_CONTROL || !name.chars().all(plain) {
@@ -82,7 +102,7 @@ pub(super) fn read(
         let problem = "one of its ends is a real host and the other is simulated (try.simulated); expected both to be the same";
         return Err(reader.fail(&["flows", &flow.name, "to"], problem));
     }
-    Ok(Trial { congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()?, simulated })
+    Ok(Trial { together, congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()?, simulated })
 }
 
 /// The path of a setting below `/proc/sys/net`, which it cannot leave.

@@ -64,7 +64,7 @@ fn direction(rng: &mut Rng) -> Direction {
     };
     let rate = Bitrate::from_bps(300_000 + rng.below(5_000_000)).expect("above zero");
     let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability");
-    Direction { capacity: Capacity::Fixed(rate), queue, loss }
+    Direction { capacity: Capacity::Fixed(rate), queue: queue.into(), loss }
 }
 
 fn wired(rng: &mut Rng) -> WiredConfig {
@@ -147,7 +147,12 @@ fn flow(number: u64, mobiles: usize, rng: &mut Rng) -> FlowModel {
             AckPolicy::EverySegment,
             AckPolicy::Delayed(Duration::from_millis(200)),
             AckPolicy::DynDelAck(Duration::from_millis(100)),
-        ][rng.below(3) as usize],
+            AckPolicy::Linux,
+        ][rng.below(4) as usize],
+        ack_compression: rng.below(2) == 0,
+        dsack: rng.below(2) == 0,
+        window_max: [None, Some(100_000)][rng.below(2) as usize],
+        send_window: [None, None, None, Some(5_000)][rng.below(4) as usize],
         ..Config::default()
     };
     FlowModel {

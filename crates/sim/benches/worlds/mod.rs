@@ -8,25 +8,41 @@ use lasthop_packet::{Bitrate, Instant, Probability};
 use lasthop_sim::wifi::{Standard, StationConfig, WlanConfig};
 use lasthop_sim::{
     Application, Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer, NodeConfig,
-    NodeId, NodeKind, Opening, QueueLimit, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, World,
+    NodeId, NodeKind, Opening, QueueConfig, QueueLimit, TcpConfig, TransportConfig, WiredConfig,
+    WirelessConfig, World,
 };
 use lasthop_tcp::{Config, RtoConfig};
 
 /// Octets of data in a full segment of the wired case.
 pub const MSS: u32 = 1460;
 
+/// Its window: 64 segments.
+const WINDOW: u32 = 64 * MSS;
+
 /// One Reno flow without end through 100 Mbit/s 20 ms and 10 Mbit/s 5 ms, queues of 50 packets, a
 /// window of 64 segments, one ACK a segment. Nothing is lost: the second link's queue holds what
 /// the path does not.
 pub fn wired() -> (World, FlowId) {
+    wired_with(&reno(), QueueLimit::Packets(50).into())
+}
+
+/// TCP of the wired case.
+pub fn reno() -> Config {
+    Config { initial_ssthresh: WINDOW, ..Config::default() }
+}
+
+/// The same with another TCP at both ends, but for its segments and its window, and with such queues
+/// at the slow link.
+pub fn wired_with(tcp: &Config, queue: QueueConfig) -> (World, FlowId) {
+    let tcp = Config { mss: MSS, window: WINDOW, window_max: None, ..tcp.clone() };
     let mut world = World::new(1);
     let [source, router, sink] = nodes(&mut world);
     for (ends, name, mbps, delay_ms) in [((source, router), "fast", 100, 20), ((router, sink), "slow", 10, 5)]
     {
-        let direction = direction(mbps, QueueLimit::Packets(50));
+        let queue = if name == "slow" { queue } else { QueueLimit::Packets(50).into() };
+        let direction = direction(mbps, queue);
         world.add_wired_link(ends.0, ends.1, &wired_link(name, &direction, delay_ms, Duration::ZERO));
     }
-    let tcp = Config { mss: MSS, window: 64 * MSS, initial_ssthresh: 64 * MSS, ..Config::default() };
     let flow = flow(&mut world, (source, sink), None, &tcp);
     (world, flow)
 }
@@ -39,7 +55,7 @@ pub fn wlan(stations: u32) -> (World, Vec<FlowId>) {
     let host = |world: &mut World, name: &str, kind| world.add_node(NodeConfig::new(name, kind));
     let server = host(&mut world, "server", NodeKind::Host);
     let ap = host(&mut world, "ap", NodeKind::Router);
-    let wire = direction(100, QueueLimit::Packets(1000));
+    let wire = direction(100, QueueLimit::Packets(1000).into());
     world.add_wired_link(ap, server, &wired_link("wire", &wire, 1, Duration::ZERO));
     let cell = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
     let center = world.add_station(cell, ap, &StationConfig::default());
@@ -58,30 +74,35 @@ pub fn wlan(stations: u32) -> (World, Vec<FlowId>) {
 /// The thesis's network with its longest wired delay, in the middle of its range otherwise: 10 MB
 /// over stop-and-wait on a two-state channel.
 pub fn wireless() -> (World, FlowId) {
-    wireless_transfer(Some(10_000 * 1024))
+    wireless_transfer(Some(10_000 * 1024), QueueLimit::Unlimited.into())
 }
 
 /// The same with a transfer that never ends.
 pub fn wireless_without_end() -> (World, FlowId) {
-    wireless_transfer(None)
+    wireless_transfer(None, QueueLimit::Unlimited.into())
 }
 
-fn wireless_transfer(size: Option<u64>) -> (World, FlowId) {
+/// The same with such queues at the wireless link.
+pub fn wireless_with(queue: QueueConfig) -> (World, FlowId) {
+    wireless_transfer(None, queue)
+}
+
+fn wireless_transfer(size: Option<u64>, queue: QueueConfig) -> (World, FlowId) {
     let clock = Duration::from_millis(1);
     let mut world = World::new(1);
     let [source, base, sink] = nodes(&mut world);
     world.add_wired_link(
         source,
         base,
-        &wired_link("wired", &direction(8, QueueLimit::Unlimited), 150, clock),
+        &wired_link("wired", &direction(8, QueueLimit::Unlimited.into()), 150, clock),
     );
     world.add_wireless_link(
         base,
         sink,
         &WirelessConfig {
             name: "wireless".to_owned(),
-            forward: direction(1, QueueLimit::Unlimited),
-            backward: direction(1, QueueLimit::Unlimited),
+            forward: direction(1, queue),
+            backward: direction(1, queue),
             delay: Duration::from_millis(1),
             jitter: lasthop_sim::Jitter::None,
             clock,
@@ -105,7 +126,7 @@ fn nodes(world: &mut World) -> [NodeId; 3] {
         .map(|(name, kind)| world.add_node(NodeConfig::new(name, kind)))
 }
 
-fn direction(mbps: u64, queue: QueueLimit) -> Direction {
+fn direction(mbps: u64, queue: QueueConfig) -> Direction {
     Direction { capacity: Capacity::Fixed(Bitrate::mbps(mbps)), queue, loss: Probability::ZERO }
 }
 

@@ -10,7 +10,7 @@ use super::frame::{Kind, MacFrame, Receiver};
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
-use crate::config::QueueLimit;
+use crate::queue::QueueLimit;
 
 /// A station.
 #[derive(Clone, Debug)]

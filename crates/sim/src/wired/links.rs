@@ -1,4 +1,4 @@
-//! Wired links as a technology.
+//! Wired links with plain queues as a technology.
 
 use lasthop_packet::Instant;
 
@@ -7,11 +7,12 @@ use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::id::PipeId;
 use crate::parcel::ParcelKey;
+use crate::queue::Discipline;
 use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, Output, Technology};
 use crate::transit::Transit;
 
-/// All wired links, by direction.
+/// All wired links with plain queues, by direction.
 #[derive(Default)]
 pub(crate) struct WiredLinks {
     pipes: Vec<Pipe>,
@@ -70,7 +71,13 @@ impl Technology for WiredLinks {
     }
 
     fn can_change(&self, _port: usize, change: &Change) -> Result<(), ChangeError> {
-        if matches!(change, Change::Channel(_)) { Err(ChangeError::NoChannel) } else { Ok(()) }
+        match change {
+            Change::Channel(_) => Err(ChangeError::NoChannel),
+            Change::Queue(config) if config.discipline != Discipline::DropTail => {
+                Err(ChangeError::Discipline)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {
@@ -80,7 +87,7 @@ impl Technology for WiredLinks {
             Change::Capacity(capacity) => pipe.set_capacity(capacity, now),
             Change::Delay(delay, jitter) => pipe.set_delay(*delay, *jitter, now),
             Change::Loss(loss) => pipe.set_loss(*loss),
-            Change::Queue(limit) => pipe.set_limit(*limit),
+            Change::Queue(config) => pipe.set_limit(config.limit),
             Change::Channel(_) => {}
         }
         // The event that was scheduled finds nothing to do unless it comes at the right time.

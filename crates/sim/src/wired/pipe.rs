@@ -1,4 +1,4 @@
-//! One direction of a wired link: a FIFO queue, a transmitter and a propagation delay.
+//! One direction of a wired link with a plain queue: a FIFO queue, a transmitter and a propagation delay.
 //!
 //! Because all three are first in, first out, a packet's arrival is known the moment it is queued:
 //! one event a packet and hop.
@@ -9,9 +9,10 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Probability, Rng};
 
 use crate::capacity::{Capacity, Pace, nanos};
-use crate::config::{Direction, Jitter, QueueLimit};
+use crate::config::{Direction, Jitter};
 use crate::id::{LinkId, NodeId};
 use crate::parcel::ParcelKey;
+use crate::queue::QueueLimit;
 
 #[derive(Debug)]
 pub(crate) struct Pipe {
@@ -76,7 +77,7 @@ impl Pipe {
             jitter,
             variations,
             has_varied: jitter != Jitter::None,
-            limit: direction.queue,
+            limit: direction.queue.limit,
             loss: direction.loss,
             rng,
             free_at: Instant::ZERO,
@@ -228,8 +229,11 @@ mod tests {
     use super::*;
 
     fn pipe(queue: QueueLimit) -> Pipe {
-        let direction =
-            Direction { capacity: Capacity::Fixed(Bitrate::mbps(8)), queue, loss: Probability::ZERO };
+        let direction = Direction {
+            capacity: Capacity::Fixed(Bitrate::mbps(8)),
+            queue: queue.into(),
+            loss: Probability::ZERO,
+        };
         Pipe::new(
             LinkId(0),
             (NodeId(1), 0),

@@ -1,7 +1,6 @@
 //! Exchanges on a medium: a frame, and its acknowledgment where there is one.
 
 use lasthop_agent::Fate;
-use lasthop_packet::Instant;
 
 use super::hop::{Hop, InFlight, Sending};
 use super::layer::Feedback;
@@ -16,7 +15,7 @@ use crate::transit::Transit;
 
 impl WirelessLinks {
     /// The hop whose frame is next on a medium has it, if it is free and there is one.
-    pub(super) fn claim(&mut self, id: MediumId, now: Instant) -> Option<(HopId, Sending)> {
+    pub(super) fn claim(&mut self, id: MediumId, transit: &mut Transit) -> Option<(HopId, Sending)> {
         let Self { media, hops, .. } = self;
         let medium = &mut media[id.index()];
         if medium.held_by.is_some() {
@@ -24,7 +23,7 @@ impl WirelessLinks {
         }
         let hop = medium.next(|hop| hops[hop.index()].has_frame())?;
         medium.held_by = Some(hop);
-        Some((hop, hops[hop.index()].next_frame(now)?))
+        Some((hop, hops[hop.index()].next_frame(transit.now, &mut transit.parcels)?))
     }
 
     pub(super) fn transmit(&mut self, id: HopId, transit: &mut Transit) {
@@ -196,14 +195,30 @@ impl WirelessLinks {
     /// What the next frame on a medium that is free leads to.
     pub(super) fn release(&mut self, id: MediumId, transit: &mut Transit) -> Option<Output> {
         self.media[id.index()].held_by = None;
-        let (hop, Sending { key, len, transmissions, .. }) = self.claim(id, transit.now)?;
+        let (hop, Sending { key, len, transmissions, .. }) = self.claim(id, transit)?;
         if transmissions > 0 {
             self.transmit(hop, transit);
             return None;
         }
         self.steps.push_front(Step::Transmit(hop));
-        let Hop { from, pace, .. } = &self.hops[hop.index()];
+        let Hop { from, pace, queue, .. } = &self.hops[hop.index()];
         let time = pace.exact_time(len as usize);
-        Some(Output::Departs { at: *from, to: Addressee::Peer, key, time })
+        let departs = Output::Departs { at: *from, to: Addressee::Peer, key, time };
+        if queue.managed().is_some() {
+            self.put_dropped(hop, departs);
+            return None;
+        }
+        Some(departs)
+    }
+
+    /// What a hop's queue has dropped comes before its next frame.
+    #[cold]
+    fn put_dropped(&mut self, id: HopId, departs: Output) {
+        self.steps.push_front(Step::Put(departs));
+        let Hop { from, queue, .. } = &mut self.hops[id.index()];
+        let Some(managed) = queue.managed_mut() else { return };
+        while let Some((key, cause)) = managed.last_dropped() {
+            self.steps.push_front(Step::Put(Output::Dropped { node: from.0, key, cause }));
+        }
     }
 }

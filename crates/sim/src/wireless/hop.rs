@@ -8,9 +8,10 @@ use lasthop_packet::{Instant, Probability, Rng};
 use super::layer::{Feedback, LinkLayer};
 use crate::capacity::{Capacity, Pace, nanos};
 use crate::change::{Change, ChangeError};
-use crate::config::{Direction, Jitter, QueueLimit};
+use crate::config::{Direction, Jitter};
 use crate::id::{LinkId, MediumId, NodeId};
-use crate::parcel::ParcelKey;
+use crate::parcel::{ParcelKey, Parcels};
+use crate::queue::{Queue, Waiting};
 
 #[derive(Debug)]
 pub(crate) struct Hop {
@@ -28,10 +29,8 @@ pub(crate) struct Hop {
     pub(crate) loss: Probability,
     pub(crate) losses: Rng,
     pub(crate) layer: LinkLayer,
-    pub(crate) limit: QueueLimit,
-    /// Packets that wait, with the time when they came and their length.
-    queue: VecDeque<Waiting>,
-    queued_octets: u64,
+    /// Packets that wait.
+    pub(crate) queue: Queue,
     /// The frame that is being transmitted, or is to be transmitted again.
     pub(crate) sending: Option<Sending>,
     /// Frames in the air.
@@ -39,13 +38,6 @@ pub(crate) struct Hop {
     next_number: u32,
     /// The receiver's link layer: the lowest frame number that is new to it.
     pub(crate) expected: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    key: ParcelKey,
-    len: u32,
-    since: Instant,
 }
 
 /// A frame from its first transmission to its fate.
@@ -86,7 +78,7 @@ impl Hop {
         (delay, jitter): (Duration, Jitter),
         clock: Duration,
         layer: LinkLayer,
-        [losses, variations]: [Rng; 2],
+        [losses, variations, queueing]: [Rng; 3],
     ) -> Self {
         Self {
             link,
@@ -101,9 +93,7 @@ impl Hop {
             loss: direction.loss,
             losses,
             layer,
-            limit: direction.queue,
-            queue: VecDeque::new(),
-            queued_octets: 0,
+            queue: Queue::new(&direction.queue, &direction.capacity, queueing),
             sending: None,
             in_flight: VecDeque::new(),
             next_number: 0,
@@ -125,6 +115,7 @@ impl Hop {
     }
 
     /// When a frame arrives whose transmission ends at `finish`: not before what is in the air.
+    #[inline]
     pub(crate) fn arrival(&mut self, finish: Instant) -> Instant {
         let delay = match self.jitter {
             Jitter::None => self.delay,
@@ -139,27 +130,12 @@ impl Hop {
         self.sending.is_some() || !self.queue.is_empty()
     }
 
-    /// Packets and octets that wait, the frame in transmission not counted.
-    pub(crate) fn queue(&self) -> (usize, u64) {
-        (self.queue.len(), self.queued_octets)
-    }
-
-    /// Queues a packet; `false` where there is no room. What need not wait needs none.
-    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant, waits: bool) -> bool {
-        if waits && !self.limit.has_room(self.queue.len(), self.queued_octets, len) {
-            return false;
-        }
-        self.queue.push_back(Waiting { key, len: len as u32, since: now });
-        self.queued_octets += len as u64;
-        true
-    }
-
     /// The frame to transmit now: the one to be repeated, or the first in the queue under a new
     /// number.
-    pub(crate) fn next_frame(&mut self, now: Instant) -> Option<Sending> {
+    #[inline]
+    pub(crate) fn next_frame(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Sending> {
         if self.sending.is_none() {
-            let Waiting { key, len, since } = self.queue.pop_front()?;
-            self.queued_octets -= u64::from(len);
+            let Waiting { key, len, since } = self.queue.pop(now, parcels)?;
             let number = self.next_number;
             self.next_number = self.next_number.wrapping_add(1);
             self.sending = Some(Sending {
@@ -179,6 +155,9 @@ impl Hop {
 
     /// Whether it can be changed so.
     pub(crate) fn can_change(&self, change: &Change) -> Result<(), ChangeError> {
+        if let Change::Queue(config) = change {
+            return self.queue.can_be_set(config);
+        }
         let waits = matches!(self.layer.feedback, Feedback::Acknowledged { .. });
         let senseless = match change {
             Change::Capacity(capacity) => matches!(capacity, Capacity::Trace(_)),
@@ -192,10 +171,15 @@ impl Hop {
     pub(crate) fn change(&mut self, change: &Change) {
         let way = self.acknowledgment_way();
         match change {
-            Change::Capacity(capacity) => self.pace = self.pace.replaced(capacity),
+            Change::Capacity(capacity) => {
+                self.pace = self.pace.replaced(capacity);
+                if let Some(managed) = self.queue.managed_mut() {
+                    managed.set_capacity(capacity);
+                }
+            }
             Change::Delay(delay, jitter) => (self.delay, self.jitter) = (*delay, *jitter),
             Change::Loss(loss) => self.loss = *loss,
-            Change::Queue(limit) => self.limit = *limit,
+            Change::Queue(config) => self.queue.set(config),
             Change::Channel(_) => {}
         }
         // A sender that waits for acknowledgments knows its link: it goes on waiting as much longer

@@ -15,6 +15,7 @@ use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
 use crate::id::{HopId, LinkId, MediumId};
 use crate::parcel::ParcelKey;
+use crate::queue::{Managed, Pushed};
 use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, FrameFate, Output, Technology};
 use crate::transit::Transit;
@@ -56,16 +57,19 @@ impl WirelessLinks {
 
 impl Technology for WirelessLinks {
     fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
-        let len = transit.parcels[key].len();
         let waits = self.would_wait(port, transit.now);
         let hop = &mut self.hops[port];
         let medium = hop.medium;
-        if !hop.push(key, len, transit.now, waits) {
-            return Admission::Dropped(DropCause::QueueFull);
+        match hop.queue.push(key, transit.now, waits, &mut transit.parcels) {
+            Pushed::Waits => {}
+            Pushed::Displaces => return Admission::Displaces,
+            Pushed::Dropped(cause) => return Admission::Dropped(cause),
         }
         // A medium is free only while no frame waits for it: this is the one.
-        match self.claim(medium, transit.now) {
-            Some((hop, ..)) => Admission::Starts(self.hops[hop.index()].pace.exact_time(len)),
+        match self.claim(medium, transit) {
+            Some((hop, Sending { len, .. })) => {
+                Admission::Starts(self.hops[hop.index()].pace.exact_time(len as usize))
+            }
             None => Admission::Queued,
         }
     }
@@ -112,7 +116,16 @@ impl Technology for WirelessLinks {
     }
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {
-        self.hops[port].queue()
+        self.hops[port].queue.size()
+    }
+
+    fn next_displaced(&mut self, port: usize) -> Option<(ParcelKey, DropCause)> {
+        self.hops[port].queue.managed_mut()?.next_dropped()
+    }
+
+    fn marked(&self) -> Option<u64> {
+        let managed = self.hops.iter().filter_map(|hop| hop.queue.managed());
+        managed.map(Managed::marked).reduce(|one, other| one + other)
     }
 
     fn catch_up(&mut self, transit: &mut Transit) {

@@ -30,6 +30,7 @@ impl Medium {
     }
 
     /// The hop that transmits next, radios in turn and each radio's peers in turn.
+    #[inline]
     pub(crate) fn next(&mut self, has_frame: impl Fn(HopId) -> bool) -> Option<HopId> {
         for step in 0..self.radios.len() {
             let at = (self.turn + step) % self.radios.len();

@@ -6,9 +6,10 @@ use super::World;
 use crate::cells::RadioUse;
 use crate::config::{WiredConfig, WirelessConfig};
 use crate::id::{LinkId, MediumId, NodeId, StationId, WlanId};
+use crate::queue::Managed;
 use crate::technology::Egress;
 use crate::wifi::{ErrorConfig, Position, StationConfig, Wlan, WlanConfig};
-use crate::wired::Pipe;
+use crate::wired::{ManagedPipe, Pipe};
 use crate::wireless::{Channel, Hop};
 
 impl World {
@@ -21,10 +22,20 @@ impl World {
         {
             let rng = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
             let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
+            let queueing = self.link_stream(config.seed, &format!("link {} queue {name}", config.name));
             let delay = (config.delay, config.jitter);
-            let pipe = Pipe::new(link, to, direction, delay, config.clock, [rng, jitter]);
-            let pipe = self.links.wired.add(pipe);
-            self.network.add_interface(from.0, link, Egress::Pipe(pipe));
+            let egress = match Managed::new(&direction.queue, &direction.capacity, queueing) {
+                None => {
+                    let pipe = Pipe::new(link, to, direction, delay, config.clock, [rng, jitter]);
+                    Egress::Pipe(self.links.wired.add(pipe))
+                }
+                Some(queue) => {
+                    let (ends, streams) = ((from, to), [rng, jitter]);
+                    let pipe = ManagedPipe::new(link, ends, queue, direction, delay, config.clock, streams);
+                    Egress::ManagedPipe(self.links.managed_wired.add(pipe))
+                }
+            };
+            self.network.add_interface(from.0, link, egress);
         }
         link
     }
@@ -48,6 +59,7 @@ impl World {
             let medium = config.medium.unwrap_or_else(|| self.add_medium());
             let losses = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
             let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
+            let queueing = self.link_stream(config.seed, &format!("link {} queue {name}", config.name));
             let hop = self.links.wireless.add_hop(Hop::new(
                 link,
                 (from, to),
@@ -57,7 +69,7 @@ impl World {
                 (config.delay, config.jitter),
                 config.clock,
                 config.link_layer,
-                [losses, jitter],
+                [losses, jitter, queueing],
             ));
             self.network.add_interface(from.0, link, Egress::Hop(hop));
         }

@@ -11,9 +11,9 @@ use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::technology::Egress;
 
-/// How long a saturating source waits where its datagram was taken away before it could wait in a
-/// queue.
-const RETRY: Duration = Duration::from_millis(1);
+/// How long after a datagram a saturating source sends the next, where it was taken away before it
+/// could leave a queue.
+pub(super) const RETRY: Duration = Duration::from_millis(1);
 
 impl World {
     /// Sends a flow's next datagram; a source that saturates the first queue (`saturates`) is to
@@ -58,8 +58,8 @@ impl World {
         }
     }
 
-    /// The first link of the way from one node to another, if it is a wired one: its queue tells
-    /// beforehand when a packet leaves it.
+    /// The first link of the way from one node to another, if it is a wired one with a plain
+    /// queue, which tells beforehand when a packet leaves it.
     fn first_pipe(&mut self, from: NodeId, to: NodeId) -> Option<PipeId> {
         let interface = self.network.interface_towards(from, to)?;
         let Egress::Pipe(pipe) = self.network.interface((from, interface)).egress else { return None };

@@ -130,7 +130,23 @@ impl World {
                 let (links, port) = self.links.of_mut(egress);
                 links.start(port, &mut self.transit);
             }
+            Admission::Displaces => self.displace(at, egress, key),
             Admission::Dropped(cause) => self.drop_parcel(at.0, key, cause),
+        }
+    }
+
+    /// A parcel has joined a queue, for which others, or it, were dropped.
+    fn displace(&mut self, at: At, egress: Egress, key: ParcelKey) {
+        let mut waits = true;
+        loop {
+            let (links, port) = self.links.of_mut(egress);
+            let Some((dropped, cause)) = links.next_displaced(port) else { break };
+            waits &= dropped != key;
+            self.tell_backlog(at, dropped);
+            self.drop_from_queue(at.0, dropped, cause);
+        }
+        if waits {
+            self.tell_backlog(at, key);
         }
     }
 

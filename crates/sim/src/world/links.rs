@@ -5,7 +5,9 @@ use std::time::Duration;
 use lasthop_agent::LinkEvent;
 
 use super::World;
-use crate::id::PipeId;
+use super::datagrams::RETRY;
+use crate::accounts::DropCause;
+use crate::id::{NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -17,6 +19,15 @@ impl World {
     pub(super) fn on_pipe_arrival(&mut self, pipe: PipeId) {
         if let Some(Output::Arrived { at, link, key }) = self.links.wired.arrive(pipe, &mut self.transit) {
             self.arrive(at, link, key);
+        }
+    }
+
+    // Apart from the event loop, whose own way is that of plain queues.
+    #[inline(never)]
+    pub(super) fn on_managed_event(&mut self, event: Event) {
+        self.links.managed_wired.on_event(event, &mut self.transit);
+        while let Some(output) = self.links.managed_wired.poll(&mut self.transit) {
+            self.carry_out(output);
         }
     }
 
@@ -66,8 +77,16 @@ impl World {
             }
             Output::NeighbourLost { node, neighbour, key } => self.on_neighbour_lost(node, neighbour, key),
             Output::LinkBroken { at } => self.on_link_broken(at),
+            Output::Dropped { node, key, cause } => self.drop_from_queue(node, key, cause),
             Output::Lost { node, key, cause } => self.drop_parcel(node, key, cause),
         }
+    }
+
+    /// A packet that waited in a queue goes no further.
+    #[cold]
+    pub(super) fn drop_from_queue(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+        self.hosts.left_queue(node, key, RETRY, &mut self.transit);
+        self.drop_parcel(node, key, cause);
     }
 
     /// A packet leaves the queue of an interface, and goes on the air.

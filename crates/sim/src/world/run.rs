@@ -65,6 +65,7 @@ impl World {
         self.transit.telemetry.events += 1;
         match event {
             Event::PipeArrival(pipe) => self.on_pipe_arrival(pipe),
+            Event::TransmitterFree(_) | Event::ManagedArrival(_) => self.on_managed_event(event),
             Event::Processed(node) => self.on_processed(node),
             Event::FrameArrival(_) | Event::ExchangeOver(_) => self.on_wireless_event(event),
             Event::Radio(_) => self.on_cell_event(event),

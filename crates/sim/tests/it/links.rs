@@ -24,7 +24,7 @@ fn pair(direction: &Direction, is_wired: bool) -> (World, [NodeId; 2]) {
 
 /// How many of five packets of 1,000 octets that come at once get through.
 fn admitted(queue: QueueLimit, is_wired: bool) -> usize {
-    let (mut world, [from, to]) = pair(&Direction { queue, ..direction(8000) }, is_wired);
+    let (mut world, [from, to]) = pair(&Direction { queue: queue.into(), ..direction(8000) }, is_wired);
     for number in 0..5 {
         world.inject(from, packet(&world, from, to, number));
     }

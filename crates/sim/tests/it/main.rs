@@ -9,6 +9,7 @@ mod link_events;
 mod links;
 mod memory;
 mod outside;
+mod queues;
 mod radio;
 mod random;
 mod reconfigure;

@@ -91,7 +91,7 @@ fn a_failed_transmission_takes_time_even_by_a_coarse_clock() {
 fn a_queue_behind_a_bad_channel_fills_and_drains() {
     let mut world = World::new(1);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
-    let direction = Direction { queue: QueueLimit::Packets(3), ..direction(8000) };
+    let direction = Direction { queue: QueueLimit::Packets(3).into(), ..direction(8000) };
     let mut config = wireless("air", &direction, STOP_AND_WAIT);
     let trace = StateTrace::parse("0 0\n20 1\n").expect("a good trace");
     config.channel = ChannelConfig {

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use lasthop_agent::{Agent, Stack};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
+use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig};
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
-    Application, Capacity, CapacityTrace, ChannelConfig, Direction, Feedback, FlowConfig, LinkId, LinkLayer,
-    MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueLimit, Sojourn, StateSource, TcpConfig,
-    TransportConfig, WirelessConfig, World,
+    Application, Capacity, CapacityTrace, ChannelConfig, Direction, Discipline, Feedback, FlowConfig, LinkId,
+    LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueConfig, QueueLimit, Sojourn,
+    StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, RtoConfig, SlowStart};
 use proptest::prelude::*;
@@ -108,11 +109,21 @@ fn random_direction(rng: &mut Rng) -> Direction {
     } else {
         direction(200 + rng.below(10_000)).capacity
     };
-    let queue = match rng.below(3) {
+    let limit = match rng.below(3) {
         0 => QueueLimit::Unlimited,
         1 => QueueLimit::Packets(5 + rng.below(50)),
         _ => QueueLimit::Octets(8_000 + rng.below(50_000)),
     };
+    let discipline = match rng.below(8) {
+        0 => Discipline::Red(RedConfig::default()),
+        1 => Discipline::CoDel(CoDelConfig::default()),
+        2 => {
+            let flows = 1 + rng.below(8) as u32;
+            Discipline::FqCoDel(FqCoDelConfig { flows, memory_limit: 30_000, ..FqCoDelConfig::default() })
+        }
+        _ => Discipline::DropTail,
+    };
+    let queue = QueueConfig { limit, discipline };
     Direction { capacity, queue, loss: percent([0.0, 0.0, 1.0][rng.below(3) as usize]) }
 }
 
@@ -157,11 +168,18 @@ fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
             AckPolicy::EverySegment,
             AckPolicy::Delayed(Duration::from_millis(200)),
             AckPolicy::DynDelAck(Duration::from_millis(100)),
-        ][rng.below(3) as usize],
-        congestion: Congestion::ALL[rng.below(5) as usize],
-        recovery: Recovery::ALL[rng.below(4) as usize],
+            AckPolicy::Linux,
+        ][rng.below(4) as usize],
+        ack_compression: rng.below(2) == 0,
+        dsack: rng.below(2) == 0,
+        ecn: rng.below(2) == 0,
+        window_max: [None, Some(100_000)][rng.below(2) as usize],
+        send_window: [None, None, None, Some(5_000)][rng.below(4) as usize],
+        congestion: Congestion::ALL[rng.below(Congestion::ALL.len() as u64) as usize],
+        recovery: Recovery::ALL[rng.below(Recovery::ALL.len() as u64) as usize],
         limited_transmit: rng.below(2) == 0,
-        slow_start: SlowStart::ALL[rng.below(2) as usize],
+        window_validation: rng.below(2) == 0,
+        slow_start: SlowStart::ALL[rng.below(SlowStart::ALL.len() as u64) as usize],
         rto: RtoConfig { minimum: Duration::from_millis(200 + rng.below(800)), ..RtoConfig::default() },
         ..Config::default()
     };

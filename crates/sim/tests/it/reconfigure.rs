@@ -117,7 +117,7 @@ fn loss_queue_and_channel_change() {
             world.advance_to(world.now() + Duration::from_secs(1));
             arrived(world, to).len()
         };
-        assert_eq!(burst(&mut world, Change::Queue(QueueLimit::Packets(1))), 2);
+        assert_eq!(burst(&mut world, Change::Queue(QueueLimit::Packets(1).into())), 2);
         assert_eq!(burst(&mut world, Change::Loss(percent(100.0))), 0);
         assert_eq!(burst(&mut world, Change::Loss(percent(0.0))), 2);
         if layer.is_some() {

@@ -11,7 +11,7 @@ fn first_ten_seconds(slow_start: SlowStart) -> (u64, f64) {
     let mut world = World::new(1);
     let ends = ["server", "client"].map(|name| node(&mut world, name, NodeKind::Host));
     let mut direction = direction(10_000);
-    direction.queue = QueueLimit::Packets(100);
+    direction.queue = QueueLimit::Packets(100).into();
     world.add_wired_link(ends[0], ends[1], &wired("path", &direction, 26));
     let tcp = Config {
         window: 4 << 20,

@@ -27,7 +27,7 @@ pub fn node(world: &mut World, name: &str, kind: NodeKind) -> NodeId {
 pub fn direction(kbps: u64) -> Direction {
     Direction {
         capacity: Capacity::Fixed(Bitrate::from_bps(kbps * 1000).expect("above zero")),
-        queue: QueueLimit::Unlimited,
+        queue: QueueLimit::Unlimited.into(),
         loss: Probability::ZERO,
     }
 }

@@ -62,7 +62,7 @@ fn a_constant_rate_is_that_rate_from_start_to_stop_and_its_delay_that_of_the_pat
 
 #[test]
 fn what_a_full_queue_drops_is_lost_and_what_is_on_its_way_is_not() {
-    let limited = Direction { queue: QueueLimit::Packets(10), ..direction(1000) };
+    let limited = Direction { queue: QueueLimit::Packets(10).into(), ..direction(1000) };
     let (mut world, ends) = pair(&limited);
     let id = world.add_flow(udp_flow(&world, ends, Application::Constant(constant(2000, 972))));
     world.advance_to(Instant::from_secs(10));
@@ -91,7 +91,7 @@ fn losses_on_a_link_are_counted_and_move_nothing_else() {
 #[test]
 fn a_saturating_source_keeps_the_first_queue_and_no_more() {
     for queue in [QueueLimit::Unlimited, QueueLimit::Packets(1), QueueLimit::Packets(50)] {
-        let (mut world, ends) = pair(&Direction { queue, ..direction(8000) });
+        let (mut world, ends) = pair(&Direction { queue: queue.into(), ..direction(8000) });
         let id = world.add_flow(udp_flow(&world, ends, bulk(972)));
         world.advance_to(Instant::from_secs(10));
         let udp = udp(&world, id);
@@ -104,7 +104,7 @@ fn a_saturating_source_keeps_the_first_queue_and_no_more() {
 
 #[test]
 fn where_nothing_may_wait_a_saturating_source_comes_when_the_link_is_free() {
-    let (mut world, ends) = pair(&Direction { queue: QueueLimit::Packets(0), ..direction(8000) });
+    let (mut world, ends) = pair(&Direction { queue: QueueLimit::Packets(0).into(), ..direction(8000) });
     let id = world.add_flow(udp_flow(&world, ends, bulk(972)));
     world.advance_to(Instant::from_secs(1));
     let udp = udp(&world, id);
@@ -117,7 +117,7 @@ fn saturating_sources_of_one_sender_share_its_queue_on_wires_and_on_the_air() {
     for is_wired in [true, false] {
         let mut world = World::new(1);
         let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
-        let way = Direction { queue: QueueLimit::Packets(4), ..direction(8000) };
+        let way = Direction { queue: QueueLimit::Packets(4).into(), ..direction(8000) };
         if is_wired {
             world.add_wired_link(ends[0], ends[1], &wired("wire", &way, 1));
         } else {
@@ -225,7 +225,7 @@ fn one_seed_gives_one_trace_of_bursts_and_another_seed_another() {
 
 #[test]
 fn datagrams_allocate_nothing_and_memory_does_not_grow() {
-    let (mut world, ends) = pair(&Direction { queue: QueueLimit::Packets(20), ..direction(8000) });
+    let (mut world, ends) = pair(&Direction { queue: QueueLimit::Packets(20).into(), ..direction(8000) });
     let mean = Span::Exponential(Duration::from_millis(200));
     let bursts = OnOff { constant: constant(4000, 500), on: mean, off: mean };
     for application in [bulk(1000), Application::Constant(constant(1000, 200)), Application::OnOff(bursts)] {

@@ -8,19 +8,32 @@ use crate::flight::Flight;
 /// window's worth of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RenoAbc {
+    /// L, where it is not the RFC's: segments by which an ACK opens the window in slow start.
+    slow_start_limit: Option<u32>,
     /// In congestion avoidance: octets acknowledged since cwnd grew last.
     bytes_acked: u32,
     /// cwnd has not reached ssthresh since the last time-out.
     is_after_timeout: bool,
 }
 
+impl RenoAbc {
+    /// With this L, or the RFC's.
+    pub const fn new(slow_start_limit: Option<u32>) -> Self {
+        Self { slow_start_limit, bytes_acked: 0, is_after_timeout: false }
+    }
+
+    //= RFC 3465, section 2.3: L is two segments at most, and one in the slow start after a time-out, where an ACK may cover
+    //= much that had left the network long before.
+    fn limit(&self, flight: &Flight) -> u32 {
+        let standard = if self.is_after_timeout { 1 } else { 2 };
+        self.slow_start_limit.unwrap_or(standard).saturating_mul(flight.mss)
+    }
+}
+
 impl CongestionControl for RenoAbc {
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
         let increment = if flight.cwnd < flight.ssthresh {
-            //= RFC 3465, section 2.3: L is two segments at most, and one in the slow start after a time-out, where an ACK may
-            //= cover much that had left the network long before.
-            let limit = if self.is_after_timeout { flight.mss } else { 2 * flight.mss };
-            ack.acked.min(limit)
+            ack.acked.min(self.limit(flight)).min(flight.below_ssthresh())
         } else {
             self.is_after_timeout = false;
             //= RFC 3465, section 2.1: "When bytes_acked becomes greater than or equal to the value of the congestion window,
@@ -37,12 +50,12 @@ impl CongestionControl for RenoAbc {
     }
 
     fn on_loss(&mut self, flight: &Flight) -> Reduction {
-        *self = Self::default();
+        *self = Self::new(self.slow_start_limit);
         Reduction::to(flight.half_window())
     }
 
     fn on_timeout(&mut self, flight: &mut Flight) {
-        *self = Self { bytes_acked: 0, is_after_timeout: true };
+        *self = Self { is_after_timeout: true, ..Self::new(self.slow_start_limit) };
         flight.ssthresh = flight.half_window();
         flight.cwnd = flight.mss;
     }

@@ -5,10 +5,23 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Seq};
 
 use crate::flight::Flight;
+use crate::retransmission_queue::RateSample;
 
 /// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`];
 /// what is lost is the business of [`crate::LossRecovery`].
 pub trait CongestionControl: Send {
+    /// Whether the connection is to measure single segments for it: an exact round-trip time with
+    /// each ACK, and the rate of delivery.
+    fn goes_by_segments(&self) -> bool {
+        false
+    }
+
+    /// Whether it sets the window in loss recovery too: [`Self::on_ack`] is called there as well,
+    /// and [`Reduction`] is ignored.
+    fn rules_recovery(&self) -> bool {
+        false
+    }
+
     /// A segment with data or FIN leaves, for the first time or again.
     fn on_sent(&mut self, segment: &SentSegment) {
         let _ = segment;
@@ -36,6 +49,11 @@ pub trait CongestionControl: Send {
 
     /// The retransmission timer expired: sets cwnd and ssthresh.
     fn on_timeout(&mut self, flight: &mut Flight);
+
+    /// The last loss was none: the window is what it was before.
+    fn on_undo(&mut self, flight: &Flight) {
+        let _ = flight;
+    }
 }
 
 /// A window after a loss.
@@ -81,6 +99,9 @@ pub struct AckSample {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, this measurement included.
     pub srtt: Option<Duration>,
+    /// The rate of delivery; only for a control that [goes by
+    /// segments](CongestionControl::goes_by_segments).
+    pub rate: Option<RateSample>,
 }
 
 impl AckSample {

@@ -5,7 +5,8 @@
 //!
 //! Left out: the response to ECN; `HyStart++` is [`super::HystartPlusPlus`]. What the RFC leaves
 //! open, and what we chose:
-//! - Slow start counts ACKs, one segment each (RFC 5681, section 3.1, allows at most that).
+//! - Slow start counts octets, one segment an ACK at most (RFC 5681, section 3.1), if no other L is
+//!   set (RFC 3465).
 //! - The window only grows while it is in use, and the time in which it is not does not count
 //!   (section 5.8).
 //! - A time-out's ssthresh comes from what is outstanding, as that of a fast retransmit does
@@ -41,6 +42,8 @@ pub struct Cubic {
     is_after_reduction: bool,
     /// Nothing was acknowledged since the last time-out.
     has_timed_out: bool,
+    /// L: segments by which an ACK opens the window in slow start; None: one.
+    slow_start_limit: Option<u32>,
     /// Octets that cwnd is to grow by and that are no whole ones yet.
     carry: f64,
     /// When the last ACK in congestion avoidance came.
@@ -70,6 +73,11 @@ impl Epoch {
 }
 
 impl Cubic {
+    /// With this L.
+    pub fn new(slow_start_limit: Option<u32>) -> Self {
+        Self { slow_start_limit, ..Self::default() }
+    }
+
     fn begin_epoch(&mut self, now: Instant, cwnd: f64) -> Epoch {
         let (w_max, k) = if std::mem::take(&mut self.is_after_reduction) && self.w_max > cwnd {
             //= RFC 9438, section 4.2, figure 2.
@@ -104,7 +112,8 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
         self.has_timed_out = false;
         if flight.cwnd < flight.ssthresh {
-            flight.open(ack.acked.min(flight.mss));
+            let limit = self.slow_start_limit.unwrap_or(1).saturating_mul(flight.mss);
+            flight.open(ack.acked.min(limit).min(flight.below_ssthresh()));
             return;
         }
         let cwnd = segments(flight.cwnd, flight);

@@ -1,14 +1,10 @@
-//! `HyStart++` (RFC 9406): slows the first slow start down when round-trip times grow, so that it
-//! overshoots less.
+//! `HyStart` (Ha and Rhee, "Taming the elephants: new TCP slow start", Computer Networks 2011), as
+//! Linux has it in CUBIC (`hystart_update` in `net/ipv4/tcp_cubic.c`, 6.18): ends slow start when
+//! the ACKs of a round come in for half of the least round-trip time, or when round-trip times grow.
 //!
-//! It stands in front of any congestion control, and sets the window during the first slow start
-//! only (section 4.3). Until that is over, the control is told of ACKs by
-//! [`CongestionControl::on_other_ack`] alone.
-//!
-//! It takes a round-trip time with each ACK, as eight are needed in a round; a connection measures
-//! one in a round ([`crate::rtt`]).
+//! It stands in front of any congestion control, whose slow start it ends by setting ssthresh. It
+//! acts again in a slow start that follows a time-out.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
@@ -16,39 +12,28 @@ use lasthop_packet::{Instant, Seq};
 use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
 use crate::flight::Flight;
 
-//= RFC 9406, section 4.3: the recommended constants; L is for senders that do not pace.
-const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-const MIN_RTT_DIVISOR: u32 = 8;
-const N_RTT_SAMPLE: u32 = 8;
-const CSS_GROWTH_DIVISOR: u32 = 4;
-const CSS_ROUNDS: u32 = 5;
-const L: u32 = 8;
+// The kernel's constants.
+/// Below this window, in segments, slow start goes on.
+const LOW_WINDOW: u32 = 16;
+/// ACKs that follow each other within this time are a train.
+const TRAIN_GAP: Duration = Duration::from_millis(2);
+/// Round-trip times of a round that are taken before they count.
+const SAMPLES: u32 = 8;
+const LEAST_GROWTH: Duration = Duration::from_millis(4);
+const LARGEST_GROWTH: Duration = Duration::from_millis(16);
+/// What a path may aggregate: four packets of the largest size that segmentation offload has, one
+/// millisecond at most.
+const AGGREGATE: u64 = 4 * 65_536;
+const LONGEST_AGGREGATE: Duration = Duration::from_millis(1);
 
-/// A congestion control behind `HyStart++`.
-pub struct HystartPlusPlus {
+/// A congestion control behind `HyStart`.
+pub struct Hystart {
     control: Box<dyn CongestionControl>,
-    phase: Phase,
+    /// Slow start was ended here.
+    is_over: bool,
+    /// The least round-trip time since the connection began, or since the last time-out.
+    min_rtt: Option<Duration>,
     round: Option<Round>,
-    /// The least round-trip time of the round before.
-    last_round: Option<Duration>,
-    /// Segments that are outstanding and were sent once: where each ends, and when it left. Empty
-    /// once slow start is over.
-    sent: VecDeque<(Seq, Instant)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    SlowStart,
-    /// Conservative slow start.
-    Conservative {
-        /// The least round-trip time of the round in which it began.
-        baseline: Duration,
-        /// Rounds that it has lasted, the one that is under way included.
-        rounds: u32,
-    },
-    /// The window is the control's.
-    Over,
 }
 
 /// A window's worth of data.
@@ -56,112 +41,100 @@ enum Phase {
 struct Round {
     /// It is over when all before this is acknowledged.
     end: Seq,
-    min_rtt: Option<Duration>,
+    start: Instant,
+    /// The last ACK of the train that began with the round.
+    last_ack: Instant,
+    least: Option<Duration>,
     samples: u32,
 }
 
-impl Round {
-    const fn until(end: Seq) -> Self {
-        Self { end, min_rtt: None, samples: 0 }
-    }
-}
-
-impl HystartPlusPlus {
+impl Hystart {
     /// In front of this control, which is at its beginning.
     pub const fn new(control: Box<dyn CongestionControl>) -> Self {
-        Self { control, phase: Phase::SlowStart, round: None, last_round: None, sent: VecDeque::new() }
+        Self { control, is_over: false, min_rtt: None, round: None }
     }
 
-    /// The round-trip time of the last segment that is acknowledged now.
-    fn measure(&mut self, now: Instant, flight: &Flight) -> Option<Duration> {
-        let mut rtt = None;
-        while let Some((_, at)) = self.sent.front().filter(|(end, _)| !flight.una.before(*end)) {
-            rtt = Some(now.since(*at));
-            self.sent.pop_front();
-        }
-        rtt
+    fn note_rtt(&mut self, rtt: Duration) -> Duration {
+        let least = self.min_rtt.map_or(rtt, |least| least.min(rtt));
+        self.min_rtt = Some(least);
+        least
     }
 
-    /// The window is the control's from now on.
-    fn end(&mut self) {
-        self.phase = Phase::Over;
-        self.sent = VecDeque::new();
-    }
-
-    /// An ACK of new data in slow start, or in conservative slow start.
-    fn on_slow_start_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
-        let mut round = self.round.unwrap_or_else(|| Round::until(flight.max));
-        let growth = ack.acked.min(L * flight.mss);
-        match self.phase {
-            Phase::Conservative { .. } => flight.open(growth / CSS_GROWTH_DIVISOR),
-            Phase::SlowStart | Phase::Over => flight.open(growth),
+    /// An ACK in slow start. Returns whether slow start ends.
+    fn is_enough(&mut self, ack: &AckSample, rtt: Duration, min_rtt: Duration, flight: &Flight) -> bool {
+        let (start, end) = (ack.now, flight.max);
+        let fresh = Round { end, start, last_ack: start, least: None, samples: 0 };
+        let mut round = self.round.filter(|round| !flight.una.after(round.end)).unwrap_or(fresh);
+        // Below it, too, rounds begin and end.
+        if flight.cwnd < LOW_WINDOW * flight.mss {
+            self.round = Some(round);
+            return false;
         }
-        if let Some(rtt) = self.measure(ack.now, flight) {
-            round.min_rtt = Some(round.min_rtt.map_or(rtt, |least| least.min(rtt)));
-            round.samples += 1;
-        }
-        self.look_at_delay(&round);
-        if !flight.una.before(round.end) {
-            self.end_round(&round, flight);
-            round = Round::until(flight.max);
-        }
+        let is_train_long = round.is_train_long(ack.now, min_rtt, longest_aggregate(ack, flight));
+        let is_growing = round.is_growing(rtt, min_rtt);
         self.round = Some(round);
-    }
-
-    fn look_at_delay(&mut self, round: &Round) {
-        let Some(least) = round.min_rtt.filter(|_| round.samples >= N_RTT_SAMPLE) else { return };
-        match (self.phase, self.last_round) {
-            (Phase::SlowStart, Some(last)) => {
-                let threshold = (last / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);
-                if least >= last + threshold {
-                    //= RFC 9406, section 4.2: "If the transition into CSS happens in the middle of a round, that partial round
-                    //= counts towards the limit."
-                    self.phase = Phase::Conservative { baseline: least, rounds: 1 };
-                }
-            }
-            (Phase::Conservative { baseline, .. }, _) if least < baseline => self.phase = Phase::SlowStart,
-            _ => {}
-        }
-    }
-
-    fn end_round(&mut self, round: &Round, flight: &mut Flight) {
-        self.last_round = round.min_rtt;
-        if let Phase::Conservative { rounds, .. } = &mut self.phase {
-            if *rounds == CSS_ROUNDS {
-                flight.ssthresh = flight.cwnd;
-                self.end();
-            } else {
-                *rounds += 1;
-            }
-        }
+        is_train_long || is_growing
     }
 }
 
-impl CongestionControl for HystartPlusPlus {
-    fn on_sent(&mut self, segment: &SentSegment) {
-        match self.phase {
-            Phase::Over => {}
-            //= RFC 6298, section 3: Karn's algorithm: no sample from a segment that was sent again. What it overtook was delayed by
-            //= the loss.
-            _ if segment.is_retransmission => self.sent.clear(),
-            _ => self.sent.push_back((segment.end, segment.now)),
+impl Round {
+    fn is_train_long(&mut self, now: Instant, min_rtt: Duration, aggregate: Duration) -> bool {
+        if now.since(self.last_ack) > TRAIN_GAP {
+            return false;
         }
+        self.last_ack = now;
+        now.since(self.start) > (min_rtt + aggregate) / 2
+    }
+
+    fn is_growing(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        least > min_rtt + (min_rtt / 8).clamp(LEAST_GROWTH, LARGEST_GROWTH)
+    }
+}
+
+/// For how long ACKs may come in late because the path aggregates: the time that four large packets
+/// take at twice the rate of the window.
+fn longest_aggregate(ack: &AckSample, flight: &Flight) -> Duration {
+    let round_trip = ack.srtt.unwrap_or_default().as_nanos() as u64;
+    let nanos = AGGREGATE.saturating_mul(round_trip) / u64::from(2 * flight.cwnd.max(1));
+    Duration::from_nanos(nanos).min(LONGEST_AGGREGATE)
+}
+
+impl CongestionControl for Hystart {
+    /// A round-trip time is needed with each ACK.
+    fn goes_by_segments(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        self.control.rules_recovery()
+    }
+
+    fn on_sent(&mut self, segment: &SentSegment) {
         self.control.on_sent(segment);
     }
 
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
-        if flight.cwnd >= flight.ssthresh {
-            self.end();
+        if let Some(rtt) = ack.rtt {
+            let min_rtt = self.note_rtt(rtt);
+            let is_slow_start = flight.cwnd < flight.ssthresh;
+            if is_slow_start && !self.is_over && self.is_enough(ack, rtt, min_rtt, flight) {
+                self.is_over = true;
+                flight.ssthresh = flight.cwnd;
+            }
         }
-        if self.phase == Phase::Over {
-            self.control.on_ack(ack, flight);
-        } else {
-            self.control.on_other_ack(ack, flight);
-            self.on_slow_start_ack(ack, flight);
-        }
+        self.control.on_ack(ack, flight);
     }
 
     fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
+        if let Some(rtt) = ack.rtt {
+            self.note_rtt(rtt);
+        }
         self.control.on_other_ack(ack, flight);
     }
 
@@ -170,13 +143,16 @@ impl CongestionControl for HystartPlusPlus {
     }
 
     fn on_loss(&mut self, flight: &Flight) -> Reduction {
-        self.end();
         self.control.on_loss(flight)
     }
 
     fn on_timeout(&mut self, flight: &mut Flight) {
-        self.end();
+        (self.is_over, self.min_rtt, self.round) = (false, None, None);
         self.control.on_timeout(flight);
+    }
+
+    fn on_undo(&mut self, flight: &Flight) {
+        self.control.on_undo(flight);
     }
 }
 

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq, Tcp};
 
-use super::segment::timestamp;
 use super::{Connection, State};
-use crate::congestion::{AckSample, CongestionControl};
+use crate::congestion::AckSample;
 use crate::extension::DuplicateAckResponse;
-use crate::flight::Flight;
 use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
 
 impl Connection {
@@ -18,8 +16,12 @@ impl Connection {
     pub(super) fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let ack = tcp.ack;
         let window = u32::from(tcp.window) << self.negotiated.peer_shift;
+        if self.goes_by_segments {
+            self.update_queue(tcp, now);
+        }
         let report = if self.negotiated.sack {
-            self.recovery.on_report(tcp.options.sack.as_slice(), &self.flight)
+            let (recovery, sender) = self.recovery_and_sender(now);
+            recovery.on_report(tcp.options.sack.as_slice(), &sender)
         } else {
             Report::Unused
         };
@@ -90,15 +92,31 @@ impl Connection {
         }
 
         let rtt = self.measure(tcp, now);
-        let sample = AckSample { now, acked, outstanding, rtt, srtt: self.rtt.srtt() };
+        let rate = if self.goes_by_segments { self.queue.rate_sample(now) } else { None };
+        // What was reported before it was acknowledged counts once.
+        let delivered = if self.goes_by_segments { self.queue.delivery().octets() } else { acked };
+        let srtt = self.rtt.srtt();
+        let sample = AckSample { now, acked: delivered, outstanding, rtt, srtt, rate };
         // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2
         // and 5.3).
         self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
-        let after = self.recovery.on_new_ack(acked, &mut self.flight);
-        self.is_recovering = self.is_recovering && self.recovery.is_recovering();
+        let after = if self.goes_by_segments {
+            self.advance_by_segments(acked, now)
+        } else {
+            let (recovery, mut sender) = self.recovery_and_sender(now);
+            let after = recovery.on_new_ack(acked, &mut sender);
+            self.is_recovering = self.is_recovering && self.recovery.is_recovering();
+            after
+        };
         match after {
-            AfterAck::Open => self.congestion.on_ack(&sample, &mut self.flight),
-            AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
+            AfterAck::Open if self.may_grow() => {
+                self.congestion.on_ack(&sample, &mut self.flight);
+            }
+            AfterAck::Open | AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
+            AfterAck::Recover => {
+                self.stats.fast_retransmits += 1;
+                self.congestion.on_other_ack(&sample, &self.flight);
+            }
             AfterAck::Retransmit(seq) => {
                 self.congestion.on_other_ack(&sample, &self.flight);
                 // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
@@ -125,16 +143,36 @@ impl Connection {
 
     /// Takes a round-trip time for RTO. Returns an exact one for congestion control.
     fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
-        match tcp.options.timestamps {
-            Some(timestamps) if self.negotiated.timestamps && timestamps.echo_reply != 0 => {
-                let age = timestamp(now).wrapping_sub(timestamps.echo_reply);
-                // An echo of what was never sent measures nothing.
-                if let Some(sent) = now.as_millis().checked_sub(u64::from(age)) {
-                    self.rtt.sample(Instant::from_millis(sent), now);
-                }
-                self.rtt.take_timed(tcp.ack).map(|sent| now.since(sent))
-            }
-            _ => self.rtt.on_ack(tcp.ack, now),
+        if self.goes_by_segments {
+            return self.measure_segments(now);
+        }
+        let has_echo = tcp.options.timestamps.is_some_and(|timestamps| timestamps.echo_reply != 0);
+        if !(self.negotiated.timestamps && has_echo) {
+            return self.rtt.on_ack(tcp.ack, now, &self.flight);
+        }
+        if let Some(sent) = self.echo(tcp, now) {
+            self.rtt.sample(sent, now, &self.flight);
+        }
+        self.rtt.take_timed(tcp.ack).map(|sent| now.since(sent))
+    }
+
+    /// The same where each segment is timed: RTO goes by the first one that the ACK covers, which
+    /// has waited longest for it, and by the echo of a timestamp where all were sent again.
+    #[inline(never)]
+    fn measure_segments(&mut self, now: Instant) -> Option<Duration> {
+        let delivery = self.queue.delivery();
+        if let Some(sent) = delivery.first_sent.or(delivery.echo) {
+            self.rtt.sample(sent, now, &self.flight);
+        }
+        delivery.last_sent.map(|sent| now.since(sent))
+    }
+
+    /// What an ACK reports newly is timed as what it acknowledges (`sack_rtt_us` in Linux): RTO
+    /// goes on following the path in recovery, and a back-off ends.
+    fn measure_report(&mut self, now: Instant) {
+        let delivery = self.queue.delivery();
+        if let Some(sent) = delivery.first_sent.filter(|_| delivery.acked == 0) {
+            self.rtt.sample(sent, now, &self.flight);
         }
     }
 
@@ -142,27 +180,32 @@ impl Connection {
     fn on_duplicate_ack(&mut self, now: Instant) {
         self.stats.duplicate_acks += 1;
         self.duplicate_acks += 1;
+        if self.goes_by_segments {
+            self.measure_report(now);
+        }
         let count = self.duplicate_acks;
         let outstanding = self.flight.outstanding();
-        let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt: self.rtt.srtt() };
+        let srtt = self.rtt.srtt();
+        let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt, rate: None };
         self.congestion.on_other_ack(&sample, &self.flight);
         let response = self
             .call_sender_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
         match response {
             DuplicateAckResponse::Standard => {
-                let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
-                let after = if self.is_recovering || !Self::is_suspected(congestion, flight, now) {
-                    self.recovery.on_duplicate_ack(count, flight, congestion)
-                } else {
-                    self.recovery.on_loss(count, flight, congestion)
-                };
+                let is_suspected = !self.is_recovering && self.is_suspected(now);
+                let after = self.ask_recovery(now, |recovery, sender| {
+                    if is_suspected {
+                        recovery.on_loss(count, sender)
+                    } else {
+                        recovery.on_duplicate_ack(count, sender)
+                    }
+                });
                 self.recover(after);
             }
             DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
                 let was_recovering = self.is_recovering;
-                self.recovery.enter_without_reduction(cwnd, &mut self.flight);
-                self.is_recovering = self.recovery.is_recovering();
+                self.ask_recovery(now, |recovery, sender| recovery.enter_without_reduction(cwnd, sender));
                 if retransmit {
                     if count == DUPLICATE_ACK_THRESHOLD {
                         self.stats.fast_retransmits += 1;
@@ -177,17 +220,17 @@ impl Connection {
     /// The first two ACKs of new data after a retransmission: is what is the oldest now lost too?
     #[cold]
     fn look_for_another_loss(&mut self, now: Instant) {
-        let (flight, congestion) = (&mut self.flight, self.congestion.as_mut());
-        if !self.is_recovering && Self::is_suspected(congestion, flight, now) {
-            let after = self.recovery.on_loss(0, flight, congestion);
+        if !self.is_recovering && self.is_suspected(now) {
+            let after = self.ask_recovery(now, |recovery, sender| recovery.on_loss(0, sender));
             self.recover(after);
         }
     }
 
     /// Whether congestion control takes the oldest segment for lost; what is sent again since a
     /// time-out is next anyhow.
-    fn is_suspected(congestion: &dyn CongestionControl, flight: &Flight, now: Instant) -> bool {
-        flight.una != flight.max && flight.nxt == flight.max && congestion.suspects_loss(now, flight)
+    fn is_suspected(&self, now: Instant) -> bool {
+        let flight = &self.flight;
+        flight.una != flight.max && flight.nxt == flight.max && self.congestion.suspects_loss(now, flight)
     }
 
     /// Does what loss recovery wants done.
@@ -195,11 +238,13 @@ impl Connection {
         if after == AfterDuplicate::Wait {
             return;
         }
-        self.is_recovering = self.recovery.is_recovering();
         self.stats.fast_retransmits += 1;
         self.rtt.stop_timing();
-        // It is set when the segment leaves.
-        self.timers.retransmit = None;
+        // It is set when the segment leaves; where single segments are timed, it runs on until the
+        // oldest of them leaves again.
+        if !self.goes_by_segments {
+            self.timers.retransmit = None;
+        }
         match after {
             AfterDuplicate::Retransmit(seq) => {
                 self.retransmit_at(seq);

@@ -4,6 +4,7 @@ use lasthop_packet::Instant;
 
 use super::Connection;
 use crate::extension::TimeoutResponse;
+use crate::recovery::{AfterDeadline, AfterTimeout};
 
 impl Connection {
     /// Does what is due. Early and repeated calls are harmless.
@@ -15,7 +16,10 @@ impl Connection {
         }
         if due(self.timers.delayed_ack) {
             self.timers.delayed_ack = None;
-            self.receive.ack_now = true;
+            self.receive.on_ack_timer(self.rtt.rto());
+        }
+        if self.timers.recovery.is_some_and(|deadline| deadline.at <= now) {
+            self.on_recovery_deadline(now);
         }
         if due(self.timers.persist) {
             self.timers.persist = None;
@@ -39,6 +43,20 @@ impl Connection {
         self.probe_window = true;
     }
 
+    /// Loss recovery's own time has come.
+    #[cold]
+    fn on_recovery_deadline(&mut self, now: Instant) {
+        match self.ask_recovery(now, |recovery, sender| recovery.on_deadline(sender)) {
+            AfterDeadline::Nothing => {}
+            AfterDeadline::Recover => self.stats.fast_retransmits += 1,
+            AfterDeadline::Probe => {
+                self.stats.tail_loss_probes += 1;
+                //= RFC 8985, section 7.3: "regardless of whether a loss probe was sent, the sender MUST re-arm the RTO timer".
+                self.timers.retransmit = Some(self.rtt.expiry(now));
+            }
+        }
+    }
+
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         if self.unanswered >= self.config.max_timeouts {
@@ -55,8 +73,8 @@ impl Connection {
         match response.unwrap_or(TimeoutResponse::Standard) {
             TimeoutResponse::RetransmitOnly => {
                 self.stats.timeouts_spared += 1;
-                self.recovery.on_timeout(&mut self.flight);
-                self.is_recovering = false;
+                self.recovery.on_spared_timeout(&mut self.flight);
+                self.is_recovering = self.recovery.is_recovering();
                 self.rtt.stop_timing();
                 self.retransmit.push(self.flight.una);
             }
@@ -65,18 +83,14 @@ impl Connection {
                 self.rtt.back_off();
                 // It is set when the segment leaves, with the back-off.
                 self.timers.retransmit = None;
-                // ssthresh is half of what was really in use: take it before recovery deflates
-                // cwnd.
-                if !self.is_handshaking() {
-                    self.congestion.on_timeout(&mut self.flight);
-                    let (cwnd, ssthresh) = (self.flight.cwnd, self.flight.ssthresh);
-                    self.recovery.on_timeout(&mut self.flight);
-                    self.is_recovering = false;
-                    (self.flight.cwnd, self.flight.ssthresh) = (cwnd, ssthresh);
+                let after = if self.is_handshaking() {
+                    AfterTimeout::GoBack
+                } else {
+                    self.ask_recovery(now, |recovery, sender| recovery.on_timeout(sender))
+                };
+                if after == AfterTimeout::GoBack {
+                    self.flight.nxt = self.flight.una;
                 }
-                // Go back: everything from the oldest outstanding segment on is sent again
-                // (4.3BSD).
-                self.flight.nxt = self.flight.una;
             }
         }
     }

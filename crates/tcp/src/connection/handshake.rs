@@ -3,6 +3,7 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
+use super::ecn::Ecn;
 use super::window_scale::window_shift;
 use super::{Connection, Negotiated, Reset, State};
 
@@ -63,11 +64,12 @@ impl Connection {
         }
         self.negotiated = Negotiated {
             peer_shift: peer_shift.map_or(0, |shift| shift.min(14)),
-            our_shift: peer_shift.map_or(0, |_| window_shift(self.config.window)),
+            our_shift: peer_shift.map_or(0, |_| window_shift(self.config.largest_window())),
             scaling: peer_shift.is_some(),
             timestamps: self.config.timestamps && options.timestamps.is_some(),
             sack: self.config.sack && options.sack_permitted,
         };
+        self.ecn = self.agrees_on_ecn(tcp).then(Ecn::default);
         if let Some(timestamps) = options.timestamps {
             self.receive.note_timestamp(timestamps.value, tcp.seq);
         }
@@ -90,7 +92,7 @@ impl Connection {
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.timers.retransmit = None;
-        self.rtt.on_ack(tcp.ack, now);
+        self.rtt.on_ack(tcp.ack, now, &self.flight);
         self.state = State::Established;
         //= RFC 5681, section 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
         //= transmitted SYN MUST be one segment".

@@ -2,6 +2,8 @@
 
 use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
 
+use super::receive::{Arrival, Echo};
+use super::segment::timestamp;
 use super::{Connection, State, Timers};
 use crate::extension::{IcmpNotice, ReceiverControl, SenderControl, SenderExtension};
 
@@ -25,6 +27,9 @@ impl Connection {
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
         if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value)) {
             self.receive.ack_now = true;
+            if tcp.seq.before(self.receive.next()) {
+                self.on_data_outside_window(packet, tcp);
+            }
             return;
         }
         let segment_len = packet.segment_len();
@@ -59,6 +64,9 @@ impl Connection {
         }
         if self.sender_extension.is_some() || self.receiver_extension.is_some() {
             self.show_to_extensions(packet, now);
+        }
+        if self.ecn.is_some() {
+            self.read_marks(packet, tcp, now);
         }
         self.on_ack(tcp, segment_len == 0, now);
         if segment_len > 0 && self.state != State::Closed {
@@ -96,6 +104,7 @@ impl Connection {
             }
             return;
         }
+        self.on_data_outside_window(packet, tcp);
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
             self.timers.time_wait = Some(now + self.config.time_wait);
         }
@@ -113,13 +122,25 @@ impl Connection {
         }
     }
 
+    /// A segment that the receiver does not take, for a duplicate or for want of room.
+    fn on_data_outside_window(&mut self, packet: &Packet, tcp: &Tcp) {
+        let segment_len = packet.segment_len();
+        if segment_len > 0 && !tcp.flags.has(TcpFlags::SYN) {
+            self.receive.on_data_outside_window(tcp.seq, tcp.seq + segment_len);
+        }
+    }
+
     #[inline]
     fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         let before = self.receive.next();
         let had_closed = self.receive.fin_received();
-        let fin = tcp.flags.has(TcpFlags::FIN);
-        if let Some(delay) = self.receive.take(tcp.seq, packet.payload(), fin) {
-            self.timers.delayed_ack.get_or_insert(now + delay);
+        let due = if self.receive.is_plain(tcp.seq, packet.payload(), tcp.flags.has(TcpFlags::FIN)) {
+            self.receive.take_plain(packet.payload(), now)
+        } else {
+            self.take(packet, tcp, now)
+        };
+        if let Some(due) = due {
+            self.timers.delayed_ack = Some(self.timers.delayed_ack.map_or(due, |before| before.min(due)));
         }
         self.stats.octets_received += u64::from(self.receive.next() - before);
         if self.receive.fin_received() && !had_closed {
@@ -131,6 +152,20 @@ impl Connection {
                 other => other,
             };
         }
+    }
+
+    /// Takes in what is more than plain data in order, or is learned from.
+    #[inline(never)]
+    fn take(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Option<Instant> {
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
+        self.receive.take(&Arrival {
+            tcp,
+            payload: packet.payload(),
+            now,
+            echo: timestamps.map(|timestamps| Echo::new(timestamps.echo_reply, timestamp(now))),
+            ack_due: self.timers.delayed_ack,
+            rtt: &self.rtt,
+        })
     }
 
     pub(super) fn enter_time_wait(&mut self, now: Instant) -> State {

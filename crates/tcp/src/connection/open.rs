@@ -4,10 +4,12 @@ use std::net::IpAddr;
 
 use lasthop_packet::Seq;
 
+use super::ecn::Ecn;
 use super::window_scale::{tellable, window_shift};
-use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers};
+use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers, Validation};
 use crate::config::Config;
 use crate::flight::Flight;
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -38,19 +40,22 @@ impl Connection {
         iss: Seq,
         irs: Seq,
     ) -> Self {
-        let peer_window = tellable(peer.window);
+        let (peer_shift, our_shift) =
+            (window_shift(peer.largest_window()), window_shift(config.largest_window()));
         let negotiated = Negotiated {
-            peer_shift: window_shift(peer.window),
-            our_shift: window_shift(config.window),
+            peer_shift,
+            our_shift,
             scaling: true,
             timestamps: config.timestamps && peer.timestamps,
             sack: config.sack && peer.sack,
         };
+        let is_ecn = config.ecn && peer.ecn;
         let mss = config.mss.min(peer.mss);
-        let window = tellable(config.window);
+        let (peer_window, window) = (tellable(peer.window, peer_shift), tellable(config.window, our_shift));
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::Established;
         connection.negotiated = negotiated;
+        connection.ecn = is_ecn.then(Ecn::default);
         connection.receive.synchronize(irs, window);
         connection.window_told_at = irs + 1;
         connection.flight.una = iss + 1;
@@ -64,6 +69,8 @@ impl Connection {
     fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
         config.mss = config.mss.clamp(1, 65_495);
         config.window = config.window.max(1);
+        config.send_window = config.send_window.map(|octets| octets.max(1));
+        let buffer = tellable(config.window, window_shift(config.largest_window()));
         let flight = Flight {
             una: iss,
             nxt: iss,
@@ -85,14 +92,18 @@ impl Connection {
             duplicate_acks: 0,
             window_told_at: Seq(0),
             unanswered: 0,
-            congestion: config.slow_start.before(config.congestion.begin()),
+            congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
             recovery: config.recovery.begin(false),
             is_recovering: false,
+            queue: RetransmissionQueue::default(),
+            goes_by_segments: false,
+            ecn: None,
+            validation: config.window_validation.then(Validation::default),
             sender_extension: None,
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
             suspicious_acks: 0,
-            receive: ReceiveSide::new(tellable(config.window), config.ack_policy),
+            receive: ReceiveSide::new(buffer, &config),
             receiver_extension: None,
             rtt: RttEstimator::new(config.rto),
             timers: Timers::default(),
@@ -108,8 +119,9 @@ impl Connection {
     pub(super) fn begin_transfer(&mut self, mss: u32) {
         // RFC 6691: options come out of the segment's payload.
         self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
-        self.receive.set_mss(self.flight.mss);
+        self.receive.begin(self.flight.mss, self.negotiated.sack);
         self.recovery = self.config.recovery.begin(self.negotiated.sack);
+        self.goes_by_segments = self.recovery.goes_by_segments() || self.congestion.goes_by_segments();
         self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
     }
 }

@@ -1,6 +1,6 @@
 //! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
 
-use lasthop_packet::{Instant, Packet, Payload, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Ecn, Instant, Packet, Payload, Seq, Tcp, TcpFlags};
 
 use super::segment::Segment;
 use super::{Connection, State};
@@ -97,7 +97,7 @@ impl Connection {
             flags,
             ..Tcp::default()
         };
-        Some(self.packet(reset.to, tcp, Payload::EMPTY))
+        Some(self.packet(reset.to, Ecn::NotEct, tcp, Payload::EMPTY))
     }
 
     #[cold]
@@ -109,6 +109,7 @@ impl Connection {
             State::SynReceived => TcpFlags::SYN.with(TcpFlags::ACK),
             _ => TcpFlags::SYN,
         };
+        let flags = flags.with(self.ecn_of_syn());
         if self.flight.max == self.iss {
             self.rtt.time_segment(self.iss, now);
         } else {
@@ -119,7 +120,7 @@ impl Connection {
         self.flight.max = self.iss + 1;
         self.timers.retransmit = Some(self.rtt.expiry(now));
         self.receive.ack_now = false;
-        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0 })
+        Some(Segment { seq: self.iss, flags, payload: Payload::EMPTY, reserved_bits: 0, is_new_data: false })
     }
 
     /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`],
@@ -127,7 +128,7 @@ impl Connection {
     #[inline]
     fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
         let (window, most) = if self.is_recovering {
-            match self.next_in_recovery() {
+            match self.next_in_recovery(now) {
                 (Next::ByWindow, room) => (self.flight.window(), room),
                 (Next::New, room) => (self.flight.peer_window, room),
                 (Next::Again(seq, len), _) => return Some(self.retransmission(seq, len, now)),
@@ -147,6 +148,7 @@ impl Connection {
     pub(super) fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
+        let window = window.min(self.config.send_window.unwrap_or(u32::MAX));
         let usable = window.saturating_sub(in_flight);
         let len = u64::from(usable.min(most)).min(unsent) as u32;
         // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or
@@ -169,8 +171,9 @@ impl Connection {
         let seq = self.flight.nxt;
         let payload = self.buffer.slice(u64::from(in_flight), len);
         self.flight.nxt += len;
+        let is_new_data = seq == self.flight.max;
         self.account_for(seq, now);
-        Some(self.data_segment(seq, payload))
+        Some(Segment { is_new_data, ..self.data_segment(seq, payload) })
     }
 
     /// What may be outstanding, in octets.
@@ -240,6 +243,9 @@ impl Connection {
     /// the timer.
     #[inline]
     fn account_for(&mut self, seq: Seq, now: Instant) {
+        if self.validation.is_some() {
+            self.validate_window(seq, now);
+        }
         let is_retransmission = seq != self.flight.max;
         if self.flight.nxt.after(self.flight.max) {
             // Only what is wholly new is timed (RFC 6298, section 3).
@@ -250,7 +256,10 @@ impl Connection {
         } else {
             self.stats.retransmits += 1;
         }
-        self.congestion.on_sent(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
+        self.announce(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
+        if self.validation.is_some() {
+            self.note_use();
+        }
         if self.timers.retransmit.is_none() {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }
@@ -259,7 +268,7 @@ impl Connection {
     /// Payload that fits into a segment beside the SACK blocks, if some are due (RFC 6691).
     #[inline]
     pub(super) fn segment_room(&self) -> u32 {
-        if !self.negotiated.sack || !self.receive.has_gap() {
+        if !self.negotiated.sack || !self.receive.has_report() {
             return self.flight.mss;
         }
         let blocks = self.receive.sack_blocks(self.most_sack_blocks()).as_slice().len() as u32;
@@ -278,7 +287,7 @@ impl Connection {
     fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload) -> Segment {
         self.receive.acknowledged();
         self.timers.delayed_ack = None;
-        Segment { seq, flags, payload, reserved_bits: 0 }
+        Segment { seq, flags, payload, reserved_bits: 0, is_new_data: false }
     }
 
     /// Whether our FIN has a sequence number.

@@ -1,12 +1,35 @@
 //! The receiving half: RCV.NXT, reassembly, and when an ACK is owed.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `arrival` | a segment with data, and what is known about it |
+//! | `window` | the window that is offered, and when a change of it is worth an ACK |
+//! | `acknowledging` | when an ACK is owed, and what it says of gaps |
+//! | `timestamps` | the peer's timestamps |
+//! | `linux`, `compression` | when Linux acknowledges data in order, and behind a gap |
+//! | `tuning`, `round_trip` | a buffer that grows with what a round trip brings |
+
+mod acknowledging;
+mod arrival;
+mod compression;
+mod linux;
+mod round_trip;
+mod timestamps;
+mod tuning;
+mod window;
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use lasthop_packet::{Payload, SackBlocks, Seq};
+use lasthop_packet::{Instant, Payload, Seq};
 
-use crate::config::AckPolicy;
+use crate::config::{AckPolicy, Config};
 use crate::reassembly::Reassembly;
+use compression::Compression;
+use linux::LinuxAcks;
+use round_trip::RoundTrip;
+use tuning::Tuning;
+
+pub(super) use arrival::{Arrival, Echo};
 
 /// The receive variables of RFC 9293, section 3.3.1, and what waits for the application.
 #[derive(Debug)]
@@ -16,6 +39,8 @@ pub(crate) struct ReceiveSide {
     buffer: u32,
     /// The largest window to offer: the buffer, or less where a scheme has set a limit.
     largest_window: u32,
+    /// What a scheme has set.
+    window_limit: u32,
     /// The largest segment of this connection, for silly window avoidance.
     mss: u32,
     reassembly: Reassembly,
@@ -33,20 +58,39 @@ pub(crate) struct ReceiveSide {
     /// TS.Recent and the number up to which we have acknowledged (RFC 7323, section 4.3).
     ts_recent: Option<u32>,
     last_ack_sent: Seq,
+    /// Blocks behind a gap are reported (RFC 2018).
+    reports_gaps: bool,
+    /// Duplicates are reported (RFC 2883).
+    reports_duplicates: bool,
+    /// One that is to be reported with the next ACK.
+    duplicate: Option<(Seq, Seq)>,
+    /// Duplicates are reported, or any of what follows is in use: where this is not set, nothing
+    /// asks for them.
+    is_adaptive: bool,
+    linux: Option<Box<LinuxAcks>>,
+    compression: Option<Box<Compression>>,
+    tuning: Option<Box<Tuning>>,
+    /// For compression and tuning.
+    round_trip: Option<Box<RoundTrip>>,
 }
 
 impl ReceiveSide {
-    pub(super) fn new(buffer: u32, policy: AckPolicy) -> Self {
+    /// With a buffer of `buffer` octets, which a window field can tell.
+    pub(super) fn new(buffer: u32, config: &Config) -> Self {
+        let linux = config.ack_policy == AckPolicy::Linux;
+        let is_compressing = config.ack_compression;
+        let tuning = config.window_max.map(|most| Box::new(Tuning::new(buffer, most.max(buffer))));
         Self {
             next: Seq(0),
-            buffer,
+            buffer: tuning.as_ref().map_or(buffer, |tuning| tuning.buffer()),
             largest_window: buffer,
+            window_limit: u32::MAX,
             mss: 1,
             reassembly: Reassembly::default(),
             delivered: VecDeque::new(),
             unread: 0,
             advertised: Seq(0),
-            policy,
+            policy: config.ack_policy,
             unacknowledged_segments: 0,
             segments: 0,
             ack_now: false,
@@ -54,6 +98,14 @@ impl ReceiveSide {
             fin_received: false,
             ts_recent: None,
             last_ack_sent: Seq(0),
+            reports_gaps: config.sack,
+            reports_duplicates: config.dsack,
+            duplicate: None,
+            is_adaptive: linux || is_compressing || config.dsack || tuning.is_some(),
+            linux: linux.then(|| Box::new(LinuxAcks::new(config.rto.minimum))),
+            compression: is_compressing.then(|| Box::new(Compression::new())),
+            round_trip: (is_compressing || tuning.is_some()).then(Box::default),
+            tuning,
         }
     }
 
@@ -64,20 +116,20 @@ impl ReceiveSide {
         self.last_ack_sent = self.next;
     }
 
-    /// The window of a SYN, which is never scaled (RFC 7323, section 2.2).
-    pub(super) fn window_in_syn(&self) -> u16 {
-        self.buffer.min(u32::from(u16::MAX)) as u16
-    }
-
-    /// Windows are not scaled on this connection: more buffer than a field can tell is of no use.
-    pub(super) fn forgo_scaling(&mut self) {
-        self.buffer = self.buffer.min(u32::from(u16::MAX));
-        self.largest_window = self.largest_window.min(self.buffer);
-    }
-
-    /// The largest segment of this connection is known.
-    pub(super) const fn set_mss(&mut self, mss: u32) {
+    /// The largest segment of this connection is known, and whether blocks are reported.
+    pub(super) fn begin(&mut self, mss: u32, sack: bool) {
         self.mss = mss;
+        self.reports_gaps = sack;
+        self.reports_duplicates &= sack;
+        if !sack {
+            self.compression = None;
+        }
+        if let Some(linux) = &mut self.linux {
+            linux.begin(mss, self.largest_window);
+        }
+        if let Some(tuning) = &mut self.tuning {
+            tuning.begin(mss);
+        }
     }
 
     #[inline]
@@ -87,101 +139,6 @@ impl ReceiveSide {
 
     pub(super) const fn fin_received(&self) -> bool {
         self.fin_received
-    }
-
-    #[inline]
-    pub(super) fn read(&mut self) -> Option<Payload> {
-        let payload = self.delivered.pop_front()?;
-        self.unread -= payload.len() as u32;
-        // Two segments more, or half of the largest window, are worth an ACK of their own, as in
-        // 4.3BSD; or as many segments as one ACK is for.
-        let opened = self.free().saturating_sub(self.window());
-        let is_worth_it = |segments: u32| opened >= (segments * self.mss).min(self.largest_window / 2).max(1);
-        if is_worth_it(2) && !self.fin_received && is_worth_it(self.policy.segments_an_ack(self.segments)) {
-            self.ack_now = true;
-        }
-        Some(payload)
-    }
-
-    /// The window field to send, shifted; remembers what it promises.
-    ///
-    //= RFC 9293, section 3.8.6.2.2: the window opens by a segment or half of the largest window, or
-    //= not at all.
-    #[inline]
-    pub(super) fn advertise(&mut self, shift: u8) -> u16 {
-        let window = self.window();
-        // Rounded up, because what was promised stays promised; the buffer is over-booked by less
-        // than a unit.
-        let mut field = (window + ((1 << shift) - 1)) >> shift;
-        let free = self.free();
-        if free >= window + self.mss.min(self.largest_window / 2) {
-            field = field.max(free >> shift);
-        }
-        field = field.min(u32::from(u16::MAX));
-        self.advertised = self.next + (field << shift);
-        field as u16
-    }
-
-    /// What is left of the window that the peer was told.
-    #[inline]
-    pub(crate) fn window(&self) -> u32 {
-        self.advertised - self.next
-    }
-
-    /// What may be offered.
-    #[inline]
-    fn free(&self) -> u32 {
-        self.buffer.saturating_sub(self.unread).min(self.largest_window)
-    }
-
-    /// No window above so many octets is offered from now on. What was offered stays so:
-    /// [`Self::advertise`] begins with that.
-    pub(crate) fn limit_window(&mut self, octets: u32) {
-        self.largest_window = octets.min(self.buffer);
-    }
-
-    /// Behind the window that the peer was told.
-    pub(super) const fn promised(&self) -> Seq {
-        self.advertised
-    }
-
-    /// What was written since [`Self::promised`] was that has not left: it promises nothing.
-    pub(super) const fn withdraw_to(&mut self, promised: Seq) {
-        self.advertised = promised;
-    }
-
-    /// An ACK leaves: nothing more is owed.
-    #[inline]
-    pub(super) const fn acknowledged(&mut self) {
-        self.ack_now = false;
-        self.unacknowledged_segments = 0;
-        self.last_ack_sent = self.next;
-    }
-
-    /// What to echo: 0 before the peer has sent a timestamp.
-    pub(super) fn ts_recent(&self) -> u32 {
-        self.ts_recent.unwrap_or(0)
-    }
-
-    /// Remembers the peer's timestamp.
-    ///
-    //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
-    pub(super) const fn note_timestamp(&mut self, value: u32, seq: Seq) {
-        if !self.is_old_timestamp(value) && !seq.after(self.last_ack_sent) {
-            self.ts_recent = Some(value);
-        }
-    }
-
-    /// Whether the timestamp is older than what was seen (PAWS; RFC 7323, section 5.3).
-    pub(super) const fn is_old_timestamp(&self, value: u32) -> bool {
-        match self.ts_recent {
-            Some(recent) => value.wrapping_sub(recent).cast_signed() < 0,
-            None => false,
-        }
-    }
-
-    pub(super) fn sack_blocks(&self, limit: usize) -> SackBlocks {
-        self.reassembly.sack_blocks(limit)
     }
 
     /// Whether data waits for a gap to be filled, so that there are SACK blocks to tell.
@@ -218,38 +175,58 @@ impl ReceiveSide {
         !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len.cast_signed()
     }
 
-    /// Takes in data, and FIN behind it. Returns for how long the ACK may wait, if it may.
+    /// Whether this is plain data in order, of which no more is to be learned.
     #[inline]
-    pub(super) fn take(&mut self, seq: Seq, payload: &Payload, fin: bool) -> Option<Duration> {
-        if seq == self.next
-            && !fin
+    pub(super) fn is_plain(&self, seq: Seq, payload: &Payload, is_fin: bool) -> bool {
+        !self.is_adaptive && self.is_next(seq, payload, is_fin)
+    }
+
+    /// Takes in plain data in order. Returns when the ACK leaves at the latest, if it may wait.
+    #[inline]
+    pub(super) fn take_plain(&mut self, payload: &Payload, now: Instant) -> Option<Instant> {
+        self.deliver(payload.clone());
+        self.owe_ack(now)
+    }
+
+    /// Takes in data, and FIN behind it. Returns when the ACK leaves at the latest, if it may wait.
+    pub(super) fn take(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
+        if self.is_next(arrival.seq(), arrival.payload, arrival.is_fin()) {
+            self.deliver(arrival.payload.clone());
+            return self.owe_ack_adaptively(arrival);
+        }
+        self.take_out_of_order(arrival)
+    }
+
+    #[inline]
+    fn is_next(&self, seq: Seq, payload: &Payload, is_fin: bool) -> bool {
+        seq == self.next
+            && !is_fin
             && self.fin.is_none()
             && self.reassembly.is_empty()
             && payload.len() as u32 <= self.window()
-        {
-            self.deliver(payload.clone());
-            return self.owe_ack();
-        }
-        self.take_out_of_order(seq, payload, fin);
-        None
     }
 
-    /// Everything but plain data in order is acknowledged at once (RFC 5681, section 4.2).
+    /// Everything but plain data in order is acknowledged at once (RFC 5681, section 4.2), or with
+    /// others of its kind.
     #[cold]
-    fn take_out_of_order(&mut self, seq: Seq, payload: &Payload, fin: bool) {
-        self.ack_now = true;
+    fn take_out_of_order(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
         if self.fin_received {
-            return;
+            self.ack_now = true;
+            return None;
         }
-        let fin_at = seq + payload.len() as u32;
-        if fin && !fin_at.after(self.advertised) {
+        let (before, seq) = (self.next, arrival.seq());
+        let fin_at = seq + arrival.len();
+        if arrival.is_fin() && !fin_at.after(self.advertised) {
             self.fin.get_or_insert(fin_at);
         }
         // Cut to the window on both sides.
         let start = seq.later(self.next);
         let end = fin_at.earlier(self.advertised);
+        self.note_duplicate(seq, fin_at);
+        let is_urgent = self.would_hide_report(start, end);
         if end.after(start) {
-            self.reassembly.insert(start, payload.slice((start - seq) as usize, (end - seq) as usize));
+            self.reassembly
+                .insert(start, arrival.payload.slice((start - seq) as usize, (end - seq) as usize));
         }
         while self.fin != Some(self.next)
             && let Some(piece) = self.reassembly.take_next(self.next)
@@ -264,6 +241,11 @@ impl ReceiveSide {
             self.advertised = self.advertised.later(self.next);
             self.reassembly.clear();
         }
+        if self.is_adaptive {
+            return self.owe_ack_for_gap(arrival, self.next != before, is_urgent);
+        }
+        self.ack_now = true;
+        None
     }
 
     #[inline]
@@ -273,20 +255,6 @@ impl ReceiveSide {
         self.segments = self.segments.saturating_add(1);
         self.unread += len;
         self.delivered.push_back(payload);
-    }
-
-    #[inline]
-    fn owe_ack(&mut self) -> Option<Duration> {
-        self.unacknowledged_segments += 1;
-        match self.policy.longest_delay() {
-            Some(delay) if self.unacknowledged_segments < self.policy.segments_an_ack(self.segments) => {
-                Some(delay)
-            }
-            _ => {
-                self.ack_now = true;
-                None
-            }
-        }
     }
 }
 

@@ -10,10 +10,11 @@ use crate::recovery::{Chance, Missing, Next};
 impl Connection {
     /// What recovery wants to leave next, and how much fits into a segment.
     #[cold]
-    pub(super) fn next_in_recovery(&mut self) -> (Next, u32) {
+    pub(super) fn next_in_recovery(&mut self, now: Instant) -> (Next, u32) {
         let room = self.segment_room();
         let is_new_data = self.next_len(self.flight.peer_window, room) > 0 || self.is_fin_next();
-        (self.recovery.next(&self.flight, Chance { room, is_new_data }), room)
+        let chance = Chance { room, is_new_data };
+        (self.ask_recovery(now, |recovery, sender| recovery.next(sender, chance)), room)
     }
 
     /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns
@@ -48,7 +49,7 @@ impl Connection {
         let position = u64::from(seq - self.flight.una);
         let len = len.min(self.segment_room()).min(self.flight.max - seq);
         let payload = self.buffer.slice(position, len);
-        self.congestion.on_sent(&SentSegment { now, seq, end: seq + len, is_retransmission: true });
+        self.announce(&SentSegment { now, seq, end: seq + len, is_retransmission: true });
         if seq == self.flight.una {
             self.timers.retransmit = Some(self.rtt.expiry(now));
         }

@@ -1,6 +1,6 @@
 //! A segment, from what is decided about it to the packet that leaves.
 
-use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
+use lasthop_packet::{Ecn, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
 use super::window_scale::window_shift;
 use super::{Connection, Endpoint, State};
@@ -12,15 +12,19 @@ pub(super) struct Segment {
     pub(super) payload: Payload,
     /// The reserved bits of its header.
     pub(super) reserved_bits: u8,
+    /// It has data, none of which was sent before, and is no window probe.
+    pub(super) is_new_data: bool,
 }
 
 impl Connection {
     /// A segment with our addresses, ports, acknowledgment and window.
     #[inline]
-    pub(super) fn segment(&mut self, segment: Segment, now: Instant) -> Packet {
-        let Segment { seq, flags, payload, reserved_bits } = segment;
+    pub(super) fn segment(&mut self, mut segment: Segment, now: Instant) -> Packet {
+        let ecn = if self.ecn.is_some() { self.write_marks(&mut segment) } else { Ecn::NotEct };
+        let Segment { seq, flags, payload, reserved_bits, .. } = segment;
         let tcp = self.header(seq, flags, now);
-        let mut packet = self.packet(self.remote, tcp, payload);
+        self.receive.on_sent(payload.is_empty(), now);
+        let mut packet = self.packet(self.remote, ecn, tcp, payload);
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);
         }
@@ -47,8 +51,9 @@ impl Connection {
     }
 
     #[inline]
-    pub(super) fn packet(&mut self, to: Endpoint, tcp: Tcp, payload: Payload) -> Packet {
-        let ip = self.ip(to);
+    pub(super) fn packet(&mut self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
+        let mut ip = self.ip(to);
+        ip.set_ecn(ecn);
         self.identification = self.identification.wrapping_add(1);
         self.stats.segments_sent += 1;
         Packet::tcp_segment(ip, tcp, payload)
@@ -68,7 +73,7 @@ impl Connection {
         if syn {
             options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
             let scales = if answering { self.negotiated.scaling } else { self.offers_scaling() };
-            options.window_scale = scales.then(|| window_shift(self.config.window));
+            options.window_scale = scales.then(|| window_shift(self.config.largest_window()));
             options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
         }
         if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
@@ -82,8 +87,8 @@ impl Connection {
     }
 
     /// Whether our own SYN has the window scale option.
-    pub(super) const fn offers_scaling(&self) -> bool {
-        window_shift(self.config.window) > 0
+    pub(super) fn offers_scaling(&self) -> bool {
+        window_shift(self.config.largest_window()) > 0
     }
 
     /// SACK blocks that there is room for beside the other options.

@@ -15,6 +15,12 @@ pub struct Stats {
     /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its
     /// place.
     pub fast_retransmits: u64,
+    /// Tail loss probes: what was sent because no ACK had come for two round trips.
+    pub tail_loss_probes: u64,
+    /// Reductions of the window taken back: what was sent again had arrived.
+    pub undone: u64,
+    /// Reductions of the window because the receiver echoed congestion marks (RFC 3168).
+    pub congestion_echoes: u64,
     /// Retransmissions that a scheme asked for on a control message.
     pub scheme_retransmits: u64,
     /// Duplicate ACKs received.

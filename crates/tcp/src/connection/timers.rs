@@ -11,13 +11,15 @@ pub(crate) struct Timers {
     /// Window probes while the peer's window is closed (RFC 9293, section 3.8.6.1).
     pub(crate) persist: Option<Instant>,
     pub(crate) time_wait: Option<Instant>,
+    /// Loss recovery's own.
+    pub(crate) recovery: Option<Deadline>,
 }
 
 impl Timers {
     #[inline]
     pub(super) fn next(&self) -> Option<Deadline> {
         let deadline = |at: Option<Instant>, reason| at.map(|at| Deadline { at, reason });
-        let first = deadline(self.retransmit, "retransmission timer");
+        let first = Deadline::earliest(deadline(self.retransmit, "retransmission timer"), self.recovery);
         if self.delayed_ack.is_none() && self.persist.is_none() && self.time_wait.is_none() {
             return first;
         }

@@ -10,9 +10,10 @@ pub(super) const fn window_shift(window: u32) -> u8 {
     shift
 }
 
-/// The largest window up to this one that a scaled window field can tell exactly.
-pub(super) const fn tellable(window: u32) -> u32 {
-    let shift = window_shift(window);
+/// The largest window up to this one that a window field scaled by `shift` can tell exactly; its
+/// unit at least.
+pub(super) const fn tellable(window: u32, shift: u8) -> u32 {
     let field = window >> shift;
-    (if field > u16::MAX as u32 { u16::MAX as u32 } else { field }) << shift
+    let field = if field > u16::MAX as u32 { u16::MAX as u32 } else { field };
+    (if field == 0 { 1 } else { field }) << shift
 }

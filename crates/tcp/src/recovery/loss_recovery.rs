@@ -1,9 +1,12 @@
 //! What a loss recovery is told, and what it decides.
 
-use lasthop_packet::Seq;
+use lasthop_agent::Deadline;
+use lasthop_packet::{Instant, Seq};
 
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, SentSegment};
 use crate::flight::Flight;
+use crate::retransmission_queue::RetransmissionQueue;
+use crate::rtt::RttEstimator;
 
 /// Duplicate ACKs in a row that mean a loss (RFC 5681, section 3.2; `DupThresh` of RFC 6675).
 pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
@@ -13,39 +16,38 @@ pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
 /// For each ACK the connection calls, in this order: [`Self::on_report`] where the peers agreed on
 /// SACK, then [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] (or both, where an ACK of new data
 /// reports more behind a gap). Whenever something could leave while [`Self::is_recovering`], it
-/// asks [`Self::next`]. A recovery that spreads its reduction (PRR) sets cwnd with each ACK; one
-/// that goes by time (RACK-TLP) needs to hear of what is sent, as [`CongestionControl::on_sent`]
-/// does, and a deadline, on top of this.
+/// asks [`Self::next`]. A recovery that goes by time hears of what is sent ([`Self::on_sent`]) and
+/// has a deadline.
 pub trait LossRecovery: Send {
+    /// Whether the connection is to keep [`Sender::queue`] for it, and to tell it what is sent.
+    fn goes_by_segments(&self) -> bool {
+        false
+    }
+
     /// An ACK came with these SACK blocks, or none. Returns what that makes of it.
-    fn on_report(&mut self, blocks: &[(Seq, Seq)], flight: &Flight) -> Report {
-        let _ = (blocks, flight);
+    fn on_report(&mut self, blocks: &[(Seq, Seq)], sender: &Sender<'_>) -> Report {
+        let _ = (blocks, sender);
         Report::Unused
     }
 
     /// The `count`-th duplicate ACK in a row came.
-    fn on_duplicate_ack(
-        &mut self,
-        count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate;
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate;
 
     /// The first outstanding segment is lost for another reason than the number of duplicate ACKs,
     /// of which there were `count`. Never called in recovery.
-    fn on_loss(
-        &mut self,
-        count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate;
+    fn on_loss(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate;
 
     /// `acked` octets were newly acknowledged; `flight.una` is the new value already.
-    fn on_new_ack(&mut self, acked: u32, flight: &mut Flight) -> AfterAck;
+    fn on_new_ack(&mut self, acked: u32, sender: &mut Sender<'_>) -> AfterAck;
+
+    /// A segment has left; told only where it [`goes by segments`](Self::goes_by_segments).
+    fn on_sent(&mut self, segment: &SentSegment, sender: &mut Sender<'_>) {
+        let _ = (segment, sender);
+    }
 
     /// In recovery, what leaves next; called until nothing does.
-    fn next(&mut self, flight: &Flight, chance: Chance) -> Next {
-        let _ = (flight, chance);
+    fn next(&mut self, sender: &Sender<'_>, chance: Chance) -> Next {
+        let _ = (sender, chance);
         Next::ByWindow
     }
 
@@ -54,18 +56,60 @@ pub trait LossRecovery: Send {
         Missing { from: flight.nxt, to: flight.max, left: 0 }
     }
 
+    /// The receiver echoes a congestion mark, the first for this window of data (RFC 3168, section
+    /// 6.1.2): the window shrinks as after a loss, unless it is shrinking already.
+    fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
+        if !self.is_recovering() {
+            let reduction = sender.congestion.on_loss(sender.flight);
+            (sender.flight.ssthresh, sender.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
+        }
+    }
+
     /// Goes into recovery on the word of a scheme that knows the loss was no congestion: cwnd
     /// becomes `cwnd` for its time and what it is now after it, ssthresh stays. The first
     /// outstanding segment is sent again now, or was by the scheme. A recovery that does not
     /// inflate cwnd has no use for `cwnd`.
-    fn enter_without_reduction(&mut self, cwnd: u32, flight: &mut Flight);
+    fn enter_without_reduction(&mut self, cwnd: u32, sender: &mut Sender<'_>);
 
-    /// The retransmission timer expired, and recovery is over. If the scheme spares this loss, the
-    /// window is what it would have been after recovery; else congestion control sets it next.
-    fn on_timeout(&mut self, flight: &mut Flight);
+    /// The retransmission timer expired: recovery is over, and congestion control sets the window.
+    /// Returns how everything goes again that was outstanding.
+    fn on_timeout(&mut self, sender: &mut Sender<'_>) -> AfterTimeout;
 
-    /// Whether a loss is being recovered from.
+    /// The same, but a scheme spares the window: it becomes what it would have been after recovery.
+    /// The scheme has the first outstanding segment sent again.
+    fn on_spared_timeout(&mut self, flight: &mut Flight);
+
+    /// Whether it decides what leaves: a loss is being recovered from, or nearly taken for one.
     fn is_recovering(&self) -> bool;
+
+    /// When [`Self::on_deadline`] is next due, and why.
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    /// Does what is due.
+    fn on_deadline(&mut self, sender: &mut Sender<'_>) -> AfterDeadline {
+        let _ = sender;
+        AfterDeadline::Nothing
+    }
+}
+
+/// The sender as its loss recovery sees and steers it.
+pub struct Sender<'a> {
+    /// The time of this call.
+    pub now: Instant,
+    /// The send variables.
+    pub flight: &'a mut Flight,
+    /// How cwnd grows and shrinks.
+    pub congestion: &'a mut dyn CongestionControl,
+    /// What is outstanding, segment by segment; empty if nothing goes by it.
+    pub queue: &'a mut RetransmissionQueue,
+    /// Round-trip time and RTO.
+    pub rtt: &'a RttEstimator,
+    /// When the retransmission timer expires.
+    pub timer: Option<Instant>,
+    /// Set if a reduction of the window is taken back.
+    pub undone: bool,
 }
 
 /// What SACK blocks make of an ACK.
@@ -102,6 +146,28 @@ pub enum AfterAck {
     WindowSet,
     /// Recovery goes on, has set the window, and this segment is lost too (a partial ACK).
     Retransmit(Seq),
+    /// A loss was found and the window set: [`LossRecovery::next`] says what leaves.
+    Recover,
+}
+
+/// What follows from a time-out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterTimeout {
+    /// Everything from the oldest outstanding segment on goes again (4.3BSD).
+    GoBack,
+    /// [`LossRecovery::next`] says what leaves.
+    Recover,
+}
+
+/// What follows from a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterDeadline {
+    /// Nothing.
+    Nothing,
+    /// A loss was found: [`LossRecovery::next`] says what leaves.
+    Recover,
+    /// A probe leaves, by [`LossRecovery::next`], and the retransmission timer starts anew.
+    Probe,
 }
 
 /// What could leave now.

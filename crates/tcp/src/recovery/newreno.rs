@@ -15,8 +15,9 @@
 
 use lasthop_packet::Seq;
 
-use super::loss_recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
-use crate::congestion::CongestionControl;
+use super::loss_recovery::{
+    AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,
+};
 use crate::flight::Flight;
 
 /// Retransmits on the third duplicate ACK as Reno does, stays in recovery until everything is
@@ -54,12 +55,8 @@ impl NewReno {
 }
 
 impl LossRecovery for NewReno {
-    fn on_duplicate_ack(
-        &mut self,
-        count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate {
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
+        let flight = &mut *sender.flight;
         if self.is_recovering() {
             flight.cwnd = flight.cwnd.saturating_add(flight.mss);
             return AfterDuplicate::Wait;
@@ -67,16 +64,12 @@ impl LossRecovery for NewReno {
         if count != DUPLICATE_ACK_THRESHOLD || !self.is_loss(flight) {
             return AfterDuplicate::Wait;
         }
-        self.on_loss(count, flight, congestion)
+        self.on_loss(count, sender)
     }
 
-    fn on_loss(
-        &mut self,
-        count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate {
-        let reduction = congestion.on_loss(flight);
+    fn on_loss(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
+        let flight = &mut *sender.flight;
+        let reduction = sender.congestion.on_loss(flight);
         flight.ssthresh = reduction.ssthresh;
         // Each duplicate ACK is a segment that has left the network.
         flight.cwnd = reduction.cwnd + count * flight.mss;
@@ -84,7 +77,8 @@ impl LossRecovery for NewReno {
         AfterDuplicate::Retransmit(flight.una)
     }
 
-    fn on_new_ack(&mut self, acked: u32, flight: &mut Flight) -> AfterAck {
+    fn on_new_ack(&mut self, acked: u32, sender: &mut Sender<'_>) -> AfterAck {
+        let flight = &mut *sender.flight;
         self.last_advance = acked;
         let is_partial = self.recover.is_some_and(|recover| flight.una.before(recover));
         if self.recover.is_some_and(|recover| flight.una.after(recover)) {
@@ -112,16 +106,23 @@ impl LossRecovery for NewReno {
         }
     }
 
-    fn enter_without_reduction(&mut self, cwnd: u32, flight: &mut Flight) {
+    fn enter_without_reduction(&mut self, cwnd: u32, sender: &mut Sender<'_>) {
         if !self.is_recovering() {
-            self.enter(flight.cwnd, flight);
+            self.enter(sender.flight.cwnd, sender.flight);
         }
-        flight.cwnd = cwnd;
+        sender.flight.cwnd = cwnd;
     }
 
     //= RFC 6582, section 3.2, step 4: "After a retransmit timeout, record the highest sequence number transmitted in the variable
     //= recover, and exit the fast recovery procedure if applicable."
-    fn on_timeout(&mut self, flight: &mut Flight) {
+    fn on_timeout(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
+        sender.congestion.on_timeout(sender.flight);
+        self.recover = Some(sender.flight.max);
+        self.cwnd_afterwards = None;
+        AfterTimeout::GoBack
+    }
+
+    fn on_spared_timeout(&mut self, flight: &mut Flight) {
         self.recover = Some(flight.max);
         if let Some(cwnd) = self.cwnd_afterwards.take() {
             flight.cwnd = cwnd;
@@ -135,23 +136,37 @@ impl LossRecovery for NewReno {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_packet::Instant;
+
     use super::*;
     use crate::congestion::Congestion;
+    use crate::retransmission_queue::RetransmissionQueue;
+    use crate::rtt::RtoConfig;
+    use crate::rtt::RttEstimator;
 
     #[test]
     fn what_was_acknowledged_long_ago_bars_nothing_after_the_numbers_have_wrapped() {
         let (cwnd, ssthresh, peer_window) = (10_000, 10_000, 65_535);
         let seq = Seq(1000);
         let mut flight = Flight { una: seq, nxt: seq, max: seq, peer_window, mss: 1000, cwnd, ssthresh };
-        let mut congestion = Congestion::Reno.begin();
+        let mut congestion = Congestion::Reno.begin(None);
+        let mut sender = Sender {
+            now: Instant::ZERO,
+            flight: &mut flight,
+            congestion: congestion.as_mut(),
+            queue: &mut RetransmissionQueue::default(),
+            rtt: &RttEstimator::new(RtoConfig::default()),
+            timer: None,
+            undone: false,
+        };
         let mut recovery = NewReno::default();
-        recovery.on_timeout(&mut flight);
+        recovery.on_timeout(&mut sender);
         for _ in 0..3 {
-            flight.una += 1 << 30;
-            assert_eq!(recovery.on_new_ack(1 << 30, &mut flight), AfterAck::Open);
+            sender.flight.una += 1 << 30;
+            assert_eq!(recovery.on_new_ack(1 << 30, &mut sender), AfterAck::Open);
         }
-        flight.max = flight.una + 10_000;
-        let lost = recovery.on_duplicate_ack(DUPLICATE_ACK_THRESHOLD, &mut flight, congestion.as_mut());
-        assert_eq!(lost, AfterDuplicate::Retransmit(flight.una));
+        sender.flight.max = sender.flight.una + 10_000;
+        let lost = recovery.on_duplicate_ack(DUPLICATE_ACK_THRESHOLD, &mut sender);
+        assert_eq!(lost, AfterDuplicate::Retransmit(sender.flight.una));
     }
 }

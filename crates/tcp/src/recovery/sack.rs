@@ -12,10 +12,10 @@
 use lasthop_packet::Seq;
 
 use super::loss_recovery::{
-    AfterAck, AfterDuplicate, Chance, DUPLICATE_ACK_THRESHOLD, LossRecovery, Missing, Next, Report,
+    AfterAck, AfterDuplicate, AfterTimeout, Chance, DUPLICATE_ACK_THRESHOLD, LossRecovery, Missing, Next,
+    Report, Sender,
 };
 use super::scoreboard::Scoreboard;
-use crate::congestion::CongestionControl;
 use crate::flight::Flight;
 
 /// Fills the gaps of the receiver one after the other, and keeps cwnd octets in the network by
@@ -87,40 +87,33 @@ impl Sack {
 }
 
 impl LossRecovery for Sack {
-    fn on_report(&mut self, blocks: &[(Seq, Seq)], flight: &Flight) -> Report {
+    fn on_report(&mut self, blocks: &[(Seq, Seq)], sender: &Sender<'_>) -> Report {
+        let flight = &*sender.flight;
         let is_news = self.scoreboard.update(blocks, flight.una, flight.max, flight.mss);
         if is_news { Report::New } else { Report::Known }
     }
 
     //= RFC 6675, section 5: at the third duplicate ACK, or as soon as IsLost (HighACK + 1).
-    fn on_duplicate_ack(
-        &mut self,
-        count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate {
-        let is_lost = count >= DUPLICATE_ACK_THRESHOLD || self.scoreboard.is_lost(flight.una);
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
+        let is_lost = count >= DUPLICATE_ACK_THRESHOLD || self.scoreboard.is_lost(sender.flight.una);
         //= RFC 6675, section 5.1: after a time-out no new phase until HighACK has reached RecoveryPoint.
         if self.is_recovering() || self.barrier.is_some() || !is_lost {
             return AfterDuplicate::Wait;
         }
-        self.on_loss(count, flight, congestion)
+        self.on_loss(count, sender)
     }
 
-    fn on_loss(
-        &mut self,
-        _count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate {
+    fn on_loss(&mut self, _count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
         //= RFC 6675, section 5, steps 4.1 and 4.2.
-        let reduction = congestion.on_loss(flight);
+        let flight = &mut *sender.flight;
+        let reduction = sender.congestion.on_loss(flight);
         (flight.ssthresh, flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
         self.enter(reduction.cwnd, flight, true);
         AfterDuplicate::Recover
     }
 
-    fn on_new_ack(&mut self, _acked: u32, flight: &mut Flight) -> AfterAck {
+    fn on_new_ack(&mut self, _acked: u32, sender: &mut Sender<'_>) -> AfterAck {
+        let flight = &mut *sender.flight;
         self.scoreboard.forget_before(flight.una);
         self.barrier = self.barrier.filter(|barrier| flight.una.before(*barrier));
         match self.phase {
@@ -135,7 +128,8 @@ impl LossRecovery for Sack {
         }
     }
 
-    fn next(&mut self, flight: &Flight, chance: Chance) -> Next {
+    fn next(&mut self, sender: &Sender<'_>, chance: Chance) -> Next {
+        let flight = &*sender.flight;
         let Some(mut phase) = self.phase else { return Next::ByWindow };
         let next = if phase.is_beginning {
             //= RFC 6675, section 5, step 4.3: the first segment presumed lost, whatever the window says.
@@ -160,13 +154,21 @@ impl LossRecovery for Sack {
     }
 
     /// The pipe says what may leave: nothing is inflated.
-    fn enter_without_reduction(&mut self, _cwnd: u32, flight: &mut Flight) {
+    fn enter_without_reduction(&mut self, _cwnd: u32, sender: &mut Sender<'_>) {
         if !self.is_recovering() {
-            self.enter(flight.cwnd, flight, false);
+            self.enter(sender.flight.cwnd, sender.flight, false);
         }
     }
 
-    fn on_timeout(&mut self, flight: &mut Flight) {
+    fn on_timeout(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
+        sender.congestion.on_timeout(sender.flight);
+        self.scoreboard.clear();
+        self.barrier = Some(sender.flight.max);
+        self.phase = None;
+        AfterTimeout::GoBack
+    }
+
+    fn on_spared_timeout(&mut self, flight: &mut Flight) {
         self.scoreboard.clear();
         self.barrier = Some(flight.max);
         if let Some(phase) = self.phase.take() {

@@ -5,8 +5,9 @@
 //! there, nothing remembers how far the sender had got: three duplicate ACKs for needless
 //! retransmissions count as a loss.
 
-use super::loss_recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, LossRecovery};
-use crate::congestion::CongestionControl;
+use super::loss_recovery::{
+    AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,
+};
 use crate::flight::Flight;
 
 /// Takes the third duplicate ACK for a time-out that came early: slow start from one segment, from
@@ -19,40 +20,37 @@ pub struct Tahoe {
 }
 
 impl LossRecovery for Tahoe {
-    fn on_duplicate_ack(
-        &mut self,
-        count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate {
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
         if count != DUPLICATE_ACK_THRESHOLD || self.is_spared {
             return AfterDuplicate::Wait;
         }
-        self.on_loss(count, flight, congestion)
+        self.on_loss(count, sender)
     }
 
-    fn on_loss(
-        &mut self,
-        _count: u32,
-        flight: &mut Flight,
-        congestion: &mut dyn CongestionControl,
-    ) -> AfterDuplicate {
-        flight.ssthresh = congestion.on_loss(flight).ssthresh;
+    fn on_loss(&mut self, _count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
+        let flight = &mut *sender.flight;
+        flight.ssthresh = sender.congestion.on_loss(flight).ssthresh;
         flight.cwnd = flight.mss;
         AfterDuplicate::GoBack
     }
 
-    fn on_new_ack(&mut self, _acked: u32, _flight: &mut Flight) -> AfterAck {
+    fn on_new_ack(&mut self, _acked: u32, _sender: &mut Sender<'_>) -> AfterAck {
         self.is_spared = false;
         AfterAck::Open
     }
 
     /// There is no recovery to go into: cwnd stays.
-    fn enter_without_reduction(&mut self, _cwnd: u32, _flight: &mut Flight) {
+    fn enter_without_reduction(&mut self, _cwnd: u32, _sender: &mut Sender<'_>) {
         self.is_spared = true;
     }
 
-    fn on_timeout(&mut self, _flight: &mut Flight) {
+    fn on_timeout(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
+        sender.congestion.on_timeout(sender.flight);
+        self.is_spared = false;
+        AfterTimeout::GoBack
+    }
+
+    fn on_spared_timeout(&mut self, _flight: &mut Flight) {
         self.is_spared = false;
     }
 

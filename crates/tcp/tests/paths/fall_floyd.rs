@@ -129,7 +129,8 @@ fn figure_5_four_losses_leave_reno_to_the_timer_again() {
 /// What figures 4 and 5 have in common.
 fn assert_one_loss_a_round_trip_without_sack_and_all_in_one_with_it(figure: usize) {
     let losses = DROPS[figure - 2];
-    let [tahoe, reno, newreno, sack] = Recovery::ALL.map(|recovery| run(recovery, figure));
+    let of_the_paper = [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack];
+    let [tahoe, reno, newreno, sack] = of_the_paper.map(|recovery| run(recovery, figure));
 
     assert_eq!((newreno.timeouts, newreno.fast_retransmits), (0, 1));
     assert_eq!(numbers(&newreno), losses, "NewReno sends what was lost, and nothing else");

@@ -2,4 +2,5 @@
 
 mod controls;
 mod fall_floyd;
+mod linux_receiver;
 mod path;

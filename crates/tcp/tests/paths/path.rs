@@ -49,6 +49,9 @@ pub struct Path {
     pub receiver: Connection,
     pub now: Instant,
     pub sent: Vec<Sent>,
+    /// For each ACK: how many data segments had arrived when it left.
+    pub acks: Vec<u32>,
+    arrived: u32,
     /// The segments of which the first copy is lost.
     pub drops: Vec<u32>,
     there: [Hop; 2],
@@ -73,6 +76,8 @@ impl Path {
             receiver: connect(ends[1], ends[0], irs, iss),
             now: Instant::ZERO,
             sent: Vec::new(),
+            acks: Vec::new(),
+            arrived: 0,
             drops: Vec::new(),
             there: hops,
             back: [hops[1], hops[0]],
@@ -109,6 +114,7 @@ impl Path {
         let Some(Reverse((_, index))) = self.wire.pop() else { return };
         let (is_data, packet) = self.packets[index].take().expect("a packet arrives once");
         if is_data {
+            self.arrived += 1;
             self.receiver.on_segment(&packet, self.now);
             while self.receiver.read().is_some() {}
         } else {
@@ -135,6 +141,7 @@ impl Path {
             self.sent.push(Sent { at: self.now, number, is_again, queued });
         }
         while let Some(packet) = self.receiver.poll_transmit(self.now) {
+            self.acks.push(self.arrived);
             let (_, entered) = self.back[0].carry(HEADERS, self.now);
             let (_, arrives) = self.back[1].carry(HEADERS, entered);
             self.put(arrives, false, packet);

@@ -6,8 +6,10 @@ use std::collections::BinaryHeap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, TcpFlags};
-use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, RtoConfig, SlowStart, State};
+use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
+use lasthop_tcp::{
+    AckPolicy, Config, Congestion, Connection, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart, State,
+};
 use proptest::prelude::*;
 
 /// What the channel does to a packet.
@@ -36,27 +38,41 @@ fn config() -> impl Strategy<Value = Config> {
         Just(AckPolicy::Delayed(Duration::from_millis(40))),
         Just(AckPolicy::Delayed(Duration::from_millis(200))),
         Just(AckPolicy::DynDelAck(Duration::from_millis(100))),
+        Just(AckPolicy::Linux),
     ];
     let granularity = prop_oneof![Just(0u64), Just(1), Just(10), Just(500)];
+    let parts = any::<[bool; 4]>().prop_map(|[tail_loss_probe, proportional_reduction, f_rto, undo]| {
+        Recovery::Rack(RackConfig { tail_loss_probe, proportional_reduction, f_rto, undo })
+    });
     let flavour = (
         prop::sample::select(&Congestion::ALL[..]),
-        prop::sample::select(&Recovery::ALL[..]),
-        any::<bool>(),
+        prop_oneof![3 => prop::sample::select(&Recovery::ALL[..]), 2 => parts],
+        any::<(bool, bool)>(),
         prop::sample::select(&SlowStart::ALL[..]),
+        prop_oneof![Just(RtoRule::Standard), Just(RtoRule::Linux)],
     );
-    (1u32..2000, window, any::<(bool, bool)>(), 1u32..12, ack_policy, granularity, flavour).prop_map(
-        |(mss, window, (timestamps, sack), initial_window, ack_policy, granularity, flavour)| Config {
+    let receiver = (ack_policy, any::<(bool, bool)>(), prop::option::of(1u32..1_000_000));
+    let send_window = prop::option::weighted(0.2, 1u32..20_000);
+    let sizes = (1u32..2000, window, send_window, 1u32..12);
+    (sizes, any::<(bool, bool)>(), receiver, granularity, flavour).prop_map(
+        |(sizes, (timestamps, sack), receiver, granularity, flavour)| Config {
             congestion: flavour.0,
             recovery: flavour.1,
-            limited_transmit: flavour.2,
+            limited_transmit: flavour.2.0,
+            window_validation: flavour.2.1,
             slow_start: flavour.3,
-            mss: mss.max(88),
-            window,
+            mss: sizes.0.max(88),
+            window: sizes.1,
+            send_window: sizes.2,
+            initial_window: sizes.3,
             timestamps,
             sack,
-            initial_window,
-            ack_policy,
+            ack_policy: receiver.0,
+            dsack: receiver.1.0,
+            ack_compression: receiver.1.1,
+            window_max: receiver.2,
             rto: RtoConfig {
+                rule: flavour.4,
                 minimum: Duration::from_millis(100),
                 maximum: Duration::from_secs(4),
                 granularity: Duration::from_millis(granularity),
@@ -111,8 +127,11 @@ impl World {
     fn new(mut sides: [Side; 2], handshake: bool, closes_at_once: bool, channel: Channel, seed: u64) -> Self {
         let [a, b] = &mut sides;
         // A window of an octet moves an octet a round trip: not for ever.
-        a.octets = a.octets.min(u64::from(b.config.window) * 100);
-        b.octets = b.octets.min(u64::from(a.config.window) * 100);
+        let window = |here: &Side, there: &Side| {
+            u64::from(here.config.send_window.unwrap_or(u32::MAX).min(there.config.window))
+        };
+        a.octets = a.octets.min(window(a, b) * 100);
+        b.octets = b.octets.min(window(b, a) * 100);
         let [a, b] = &sides;
         let (iss_a, iss_b) = (Seq(a.iss), Seq(b.iss));
         let ends = if handshake {
@@ -126,12 +145,12 @@ impl World {
                 Connection::established(b.config.clone(), &a.config, LOCAL[1], LOCAL[0], iss_b, iss_a),
             ]
         };
-        let shift = |config: &Config| (0..14).find(|shift| config.window >> shift <= 65_535);
+        let shift = |config: &Config| (0..14).find(|shift| config.largest_window() >> shift <= 65_535);
         let shift = if handshake { [None; 2] } else { [shift(&a.config), shift(&b.config)] };
         // What a field cannot tell is not promised.
         let told = |end: usize| {
             let shift = shift[end].unwrap_or(0);
-            (sides[end].config.window >> shift) << shift
+            (sides[end].config.window >> shift).max(1) << shift
         };
         let edge = if handshake { [None; 2] } else { [Some(iss_b + 1 + told(0)), Some(iss_a + 1 + told(1))] };
         Self {
@@ -235,7 +254,7 @@ impl World {
             self.received[end] += u64::from(len);
             unread += u64::from(len);
         }
-        let window = u64::from(self.sides[end].config.window);
+        let window = u64::from(self.sides[end].config.largest_window());
         prop_assert!(unread <= window + 64, "{unread} octets were held in a buffer of {window}");
         Ok(())
     }
@@ -259,6 +278,26 @@ impl World {
         let flight = self.ends[end].flight();
         prop_assert!(flight.cwnd >= flight.mss, "{}", self.describe());
         prop_assert!(!flight.nxt.before(flight.una) && !flight.max.before(flight.nxt));
+        self.check_queue(end)
+    }
+
+    /// What is kept segment by segment is what is outstanding, without gaps, and each octet counts
+    /// once.
+    fn check_queue(&self, end: usize) -> Result<(), TestCaseError> {
+        let (queue, flight) = (self.ends[end].queue(), self.ends[end].flight());
+        let Some(first) = queue.first() else { return Ok(()) };
+        prop_assert!(first.seq == flight.una, "{}", self.describe());
+        let mut next = first.seq;
+        let [mut sacked, mut lost, mut again] = [0; 3];
+        for segment in queue.iter() {
+            prop_assert!(segment.seq == next && segment.octets() > 0);
+            next = segment.end;
+            sacked += if segment.is_sacked { segment.octets() } else { 0 };
+            lost += if segment.is_lost { segment.octets() } else { 0 };
+            again += if segment.is_again { segment.octets() } else { 0 };
+        }
+        prop_assert!(next == flight.max, "{}", self.describe());
+        prop_assert_eq!((queue.sacked(), queue.lost(), queue.again()), (sacked, lost, again));
         Ok(())
     }
 
@@ -283,6 +322,7 @@ impl World {
             let segment_end = tcp.seq + packet.segment_len();
             prop_assert!(!segment_end.after(edge + 1), "{tcp:?} goes beyond {edge}\n{}", self.describe());
         }
+        self.check_reports(end, tcp)?;
         if tcp.flags.has(TcpFlags::ACK) {
             let scaled = if self.shift[1 - end].is_some() { self.shift[end].unwrap_or(0) } else { 0 };
             let shift = if syn { 0 } else { scaled };
@@ -292,6 +332,23 @@ impl World {
             }
             self.edge[end] = Some(edge);
         }
+        Ok(())
+    }
+
+    /// Nothing is acknowledged or reported that was not sent, and no more is outstanding than the
+    /// sender's own limit allows.
+    fn check_reports(&self, end: usize, tcp: &Tcp) -> Result<(), TestCaseError> {
+        let sent = self.ends[1 - end].flight().max;
+        if tcp.flags.has(TcpFlags::ACK) {
+            prop_assert!(!tcp.ack.after(sent), "{tcp:?} acknowledges more than {sent}");
+        }
+        for (left, right) in tcp.options.sack.as_slice() {
+            prop_assert!(left.before(*right) && !right.after(sent), "{tcp:?} reports more than {sent}");
+        }
+        // A SYN or FIN takes a number.
+        let limit = self.sides[end].config.send_window.map_or(u32::MAX, |octets| octets + 1);
+        let outstanding = self.ends[end].flight().outstanding();
+        prop_assert!(outstanding <= limit, "{outstanding} octets are outstanding, not {limit}");
         Ok(())
     }
 

@@ -100,7 +100,7 @@ fn play(config: &Config, open: u8, seed: u64, near_wrap: bool) -> Result<(), Tes
                     unread += payload.len();
                     received += payload.len() as u64;
                 }
-                prop_assert!(unread <= config.window as usize + (1 << 14), "{unread} octets held");
+                prop_assert!(unread <= config.largest_window() as usize + (1 << 14), "{unread} octets held");
             }
             _ => {
                 let segment = noise.segment(&connection, expected, now);
@@ -136,7 +136,9 @@ proptest! {
         open in 0u8..3,
         seed in any::<u64>(),
         near_wrap in any::<bool>(),
-        (mss, window, delay) in (0u32..3000, 0u32..200_000, 0u32..3),
+        (mss, window, delay) in (0u32..3000, 0u32..200_000, 0u32..4),
+        (window_max, send_window) in any::<(Option<u32>, Option<u32>)>(),
+        (dsack, ack_compression) in any::<(bool, bool)>(),
         (timestamps, sack) in any::<(bool, bool)>(),
         congestion in prop::sample::select(&Congestion::ALL[..]),
         recovery in prop::sample::select(&Recovery::ALL[..]),
@@ -145,11 +147,16 @@ proptest! {
         let ack_policy = match delay {
             0 => AckPolicy::EverySegment,
             1 => AckPolicy::Delayed(Duration::from_millis(100)),
-            _ => AckPolicy::DynDelAck(Duration::from_millis(100)),
+            2 => AckPolicy::DynDelAck(Duration::from_millis(100)),
+            _ => AckPolicy::Linux,
         };
         let config = Config {
             mss,
             window,
+            window_max: window_max.map(|octets| octets % 2_000_000),
+            send_window,
+            dsack,
+            ack_compression,
             timestamps,
             sack,
             congestion,

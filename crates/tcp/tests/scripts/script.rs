@@ -6,13 +6,14 @@
 //! ```text
 //! +0    write 3000                               the application writes; also: close, abort, read, stall
 //! +0    > 1:1001(1000) ack 1                     the endpoint sends this now, and nothing else
+//! +0    >> 1001:5001(4000)                       it sends these octets in full segments
 //! +10ms < . ack 1001 win 4000 <sack 2001:3001>   a segment arrives; `bits 1`: with these reserved bits
 //! +0    icmp 1001                                an ICMP error message about the segment at 1001 arrives
 //! +0    cwnd 2000 ssthresh 65535 state Established
 //! ```
 //!
-//! Sequence numbers count from the initial ones. Flags are `S F R P .`; without flags an ACK is
-//! meant. What a `>` line does not name is not compared (PSH never is); a `<` line continues behind
+//! Sequence numbers count from the initial ones. Flags are `S F R P E W .` (E is ECE, W is CWR);
+//! without flags an ACK is meant. `ect0`, `ce` and `not-ect` are the ECN field of the IP header. What a `>` line does not name is not compared (PSH never is); a `<` line continues behind
 //! the data injected last, with the last ACK and window. The application reads at once unless it is
 //! stalled. Every script runs again with initial numbers just below 2^32.
 
@@ -151,7 +152,7 @@ impl Runner {
         // Only a segment, or a look at the state, may find something that is sent and not yet
         // spoken of.
         let is_look = !matches!(verb, "<" | "write" | "close" | "abort" | "stall" | "read" | "icmp");
-        if !is_look || time > self.now && verb != ">" {
+        if !is_look || time > self.now && !matches!(verb, ">" | ">>") {
             self.nothing_more()?;
         }
         self.advance(time);
@@ -160,6 +161,7 @@ impl Runner {
         }
         match verb {
             ">" => return self.expect(&Wanted::parse(rest)?),
+            ">>" => return self.expect_full_segments(&Wanted::parse(rest)?),
             "<" => self.inject(&Wanted::parse(rest)?),
             "write" => {
                 let octets = number(rest)?;
@@ -233,16 +235,27 @@ impl Runner {
             && wanted.range.is_none_or(|(from, to)| from == seq && to == seq + len)
             && wanted.ack.is_none_or(|ack| ack == tcp.ack - self.irs)
             && wanted.window.is_none_or(|window| window == tcp.window)
+            && wanted.ecn.is_none_or(|ecn| ecn == packet.ip().ecn())
             && wanted.bits.is_none_or(|bits| bits == packet.tcp_reserved_bits())
             && wanted.options.as_ref().is_none_or(|options| *options == show_options(&tcp.options, self.irs))
             && (len == 0 || *packet.payload() == stream);
         if is_wanted { Ok(()) } else { Err(format!("expected at {}\n  got at {at}: {shown}", self.now)) }
     }
 
+    fn expect_full_segments(&mut self, wanted: &Wanted) -> Outcome {
+        let (mut from, end) = wanted.range.ok_or("expected FROM:TO")?;
+        while from != end {
+            let to = from.wrapping_add(self.connection.flight().mss.min(end.wrapping_sub(from)));
+            self.expect(&Wanted { range: Some((from, to)), ..wanted.clone() })?;
+            from = to;
+        }
+        Ok(())
+    }
+
     fn inject(&mut self, what: &Wanted) {
         let (from, to) = what.range.unwrap_or((self.peer.0, self.peer.0));
         let has = |flag| what.flags.contains(flag);
-        let flags = [('F', 1), ('S', 2), ('R', 4), ('P', 8), ('.', 16)];
+        let flags = [('F', 1), ('S', 2), ('R', 4), ('P', 8), ('.', 16), ('E', 64), ('W', 128)];
         let control = u32::from(has('S')) + u32::from(has('F'));
         self.peer.0 = self.peer.0.max(to.wrapping_add(control));
         self.peer.1 = what.ack.unwrap_or(self.peer.1);
@@ -262,7 +275,9 @@ impl Runner {
             offset: u64::from(from.wrapping_sub(1)),
             len: to.wrapping_sub(from),
         };
-        let mut packet = Packet::tcp_segment(Ip::new(REMOTE.0, LOCAL.0), tcp, payload);
+        let mut ip = Ip::new(REMOTE.0, LOCAL.0);
+        ip.set_ecn(what.ecn.unwrap_or_default());
+        let mut packet = Packet::tcp_segment(ip, tcp, payload);
         packet.set_tcp_reserved_bits(what.bits.unwrap_or_default());
         self.connection.on_segment(&packet, self.now);
     }
@@ -311,7 +326,15 @@ impl Runner {
                 "retransmits" => stats.retransmits.to_string(),
                 "fast_retransmits" => stats.fast_retransmits.to_string(),
                 "duplicates" => stats.duplicate_acks.to_string(),
+                "echoes" => stats.congestion_echoes.to_string(),
                 "icmp_accepted" => stats.icmp_accepted.to_string(),
+                "tail_loss_probes" => stats.tail_loss_probes.to_string(),
+                "undone" => stats.undone.to_string(),
+                "sacked" => c.queue().sacked().to_string(),
+                "lost" => c.queue().lost().to_string(),
+                "again" => c.queue().again().to_string(),
+                "in_network" => c.queue().in_network().to_string(),
+                "reason" => c.deadline().map_or("none".into(), |d| d.reason.replace(' ', "-")),
                 "timer" => c.deadline().map_or("none".into(), |d| format!("{:?}", d.at.since(self.now))),
                 other => return Err(format!("{other:?} is no event and no value")),
             };
@@ -341,3 +364,24 @@ pub fn rto(initial: u64, minimum: u64, granularity: u64) -> lasthop_tcp::RtoConf
         ..lasthop_tcp::RtoConfig::default()
     }
 }
+
+/// RACK with these parts of it in front of Linux's Reno, ten segments at first.
+pub fn rack(parts: lasthop_tcp::RackConfig) -> Config {
+    Config {
+        initial_window: 10,
+        recovery: lasthop_tcp::Recovery::Rack(parts),
+        sack: true,
+        congestion: lasthop_tcp::Congestion::RenoAbc,
+        slow_start_limit: Some(u32::MAX),
+        rto: rto(1000, 1000, 0),
+        ..config()
+    }
+}
+
+/// RACK without anything that belongs to it.
+pub const ALONE: lasthop_tcp::RackConfig = lasthop_tcp::RackConfig {
+    tail_loss_probe: false,
+    proportional_reduction: false,
+    f_rto: false,
+    undo: false,
+};

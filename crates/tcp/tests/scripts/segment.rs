@@ -1,8 +1,9 @@
 //! How scripts write segments.
 
-use lasthop_packet::{SackBlocks, Seq, TcpFlags, TcpOptions, Timestamps};
+use lasthop_packet::{Ecn, SackBlocks, Seq, TcpFlags, TcpOptions, Timestamps};
 
 /// A segment as a line describes it.
+#[derive(Clone)]
 pub struct Wanted {
     pub flags: String,
     pub range: Option<(u32, u32)>,
@@ -10,6 +11,8 @@ pub struct Wanted {
     pub window: Option<u16>,
     /// The reserved bits of the header.
     pub bits: Option<u8>,
+    /// The ECN field of the IP header: `ect0`, `ce` or `not-ect`.
+    pub ecn: Option<Ecn>,
     pub options: Option<String>,
 }
 
@@ -20,16 +23,19 @@ impl Wanted {
             None => (text, None),
         };
         let mut wanted =
-            Self { flags: ".".into(), range: None, ack: None, window: None, bits: None, options };
+            Self { flags: ".".into(), range: None, ack: None, window: None, bits: None, ecn: None, options };
         let mut words = text.split_whitespace();
         while let Some(word) = words.next() {
             let mut value = || number(words.next().unwrap_or_default());
             match word {
                 "ack" => wanted.ack = Some(value()?),
                 "win" => wanted.window = Some(value()? as u16),
+                "ect0" => wanted.ecn = Some(Ecn::Ect0),
+                "ce" => wanted.ecn = Some(Ecn::Ce),
+                "not-ect" => wanted.ecn = Some(Ecn::NotEct),
                 "bits" => wanted.bits = Some(value()? as u8),
                 _ if word.contains(':') => wanted.range = Some(range(word)?),
-                _ if word.chars().all(|c| "SFRP.".contains(c)) => wanted.flags = word.into(),
+                _ if word.chars().all(|c| "SFRPEW.".contains(c)) => wanted.flags = word.into(),
                 _ => return Err(format!("{word:?} is no part of a segment")),
             }
         }
@@ -54,7 +60,7 @@ pub fn number(word: &str) -> Result<u32, String> {
 }
 
 pub fn flags(flags: TcpFlags) -> String {
-    [('S', 2), ('F', 1), ('R', 4), ('.', 16)]
+    [('S', 2), ('F', 1), ('R', 4), ('E', 64), ('W', 128), ('.', 16)]
         .iter()
         .filter(|(_, bit)| flags.0 & bit != 0)
         .map(|(c, _)| *c)

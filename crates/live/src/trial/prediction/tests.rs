@@ -1,8 +1,9 @@
 use std::path::Path;
+use std::time::Duration;
 
 use lasthop_scenario::{Overrides, Scenario, file};
 
-use super::goodput_bps;
+use super::predict;
 use crate::trial::plan::cases;
 
 const SCENARIO: &str = r#"
@@ -21,7 +22,7 @@ flows.beside = { from = "other", to = "far" }
 flows.download = { from = "server", to = "client" }
 flows.upload = { from = "client", to = "server" }
 tcp = { window = "64 KiB", recovery = "sack", acks = "delayed" }
-try = { congestion = ["cubic", "reno", "bbr"], duration = "10 s", settle = "2 s", simulated = ["far", "other"] }
+try = { congestion = ["cubic", "reno", "hybla"], duration = "10 s", settle = "2 s", simulated = ["far", "other"] }
 "#;
 
 fn scenario(text: &str) -> Scenario {
@@ -31,9 +32,11 @@ fn scenario(text: &str) -> Scenario {
 fn of(scenario: &Scenario, flow: &str, congestion: &str, scheme: &str, seed: u64) -> Option<f64> {
     let mut cases = cases(scenario).into_iter();
     let case = cases.find(|case| {
-        (&*case.flow, &*case.congestion, &*case.scheme, case.seed) == (flow, congestion, scheme, seed)
+        let of_case = &case.flows[0];
+        (&*of_case.name, &*of_case.congestion, &*case.scheme, case.seed) == (flow, congestion, scheme, seed)
     });
-    goodput_bps(scenario, &case.expect("there is one")).expect("it can be built")
+    let predicted = predict(scenario, &case.expect("there is one"), None).expect("it can be built");
+    predicted.map(|flows| flows[0].goodput_bps)
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn it_follows_congestion_control_seed_and_row() {
     assert_eq!(of("cubic", "none", 1), of("cubic", "none", 1));
     assert_ne!(of("cubic", "none", 1), of("cubic", "none", 2));
     assert_ne!(of("cubic", "none", 1), of("reno", "none", 1));
-    assert_eq!(of("bbr", "none", 1), None, "the simulator has no BBR");
+    assert_eq!(of("hybla", "none", 1), None, "the simulator has no Hybla");
     // A window of 8 KiB in a round trip of 40 ms and more.
     assert!(of("cubic", "small", 1).is_some_and(|goodput| goodput < 8192.0 * 8.0 / 0.040));
 }
@@ -76,4 +79,47 @@ fn a_flow_that_starts_later_is_timed_from_its_start() {
     let [early, late] = [&early, &late].map(|from| of(from, "download", "cubic", "small", 1));
     let ratio = late.expect("it is there") / early.expect("it is there");
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
+}
+
+const TOGETHER: &str = r#"
+duration = "10 s"
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "10 ms" }
+links.air = { kind = "wireless", between = ["gateway", "client"], rate = "10 Mbit/s", delay = "1 ms", queue = "32 kB" }
+flows.first = { from = "server", to = "client" }
+flows.second = { from = "server", to = "client", start = "3 s", tcp = { congestion = "cubic" } }
+tcp = { window = "1 MiB", recovery = "sack", acks = "delayed", congestion = "reno-abc", initial-ssthresh = "unlimited" }
+try = { flows = "together", duration = "10 s", settle = "2 s" }
+"#;
+
+#[test]
+fn flows_together_share_the_link_and_count_from_the_last_start() {
+    let scenario = scenario(TOGETHER);
+    let case = cases(&scenario).remove(0);
+    let flows = predict(&scenario, &case, None).expect("it can be built").expect("it has both");
+    let [first, second] = &flows[..] else { panic!("two flows: {flows:?}") };
+    let sum = first.goodput_bps + second.goodput_bps;
+    assert!((8.0e6..10.0e6).contains(&sum), "the link, full: {sum}");
+    assert!(first.goodput_bps > 1.0e6 && second.goodput_bps > 1.0e6, "{first:?} {second:?}");
+}
+
+#[test]
+fn looking_at_the_senders_changes_nothing_and_starts_with_each_flow() {
+    let scenario = scenario(TOGETHER);
+    let case = cases(&scenario).remove(0);
+    let every = Duration::from_millis(10);
+    let [unseen, seen] = [None, Some(every)]
+        .map(|every| predict(&scenario, &case, every).expect("it can be built").expect("it has both"));
+    for (unseen, seen) in unseen.iter().zip(&seen) {
+        assert_eq!(unseen.goodput_bps.to_bits(), seen.goodput_bps.to_bits());
+        assert!(unseen.series.is_empty());
+        assert!(seen.series.windows(2).all(|pair| pair[0].at < pair[1].at));
+        assert!(seen.series.iter().any(|sample| sample.cwnd > 10_000 && sample.srtt.is_some()));
+        assert_eq!(seen.series[0].ssthresh, None, "no loss has set it yet");
+        assert!(seen.series.last().is_some_and(|sample| sample.ssthresh.is_some()));
+    }
+    assert!(seen[0].series.len() > seen[1].series.len() + 200, "it started 3 s earlier");
+    assert!(seen[1].series[0].at <= every);
 }

@@ -1,15 +1,13 @@
 //! One direction of a link: its rate, its queue, its loss.
 
 use lasthop_packet::Probability;
-use lasthop_sim::{Capacity, Direction, QueueLimit};
+use lasthop_sim::{Capacity, Direction};
 
+use super::queue;
 use super::table::{DirectionTable, LinkTable};
 use crate::file::error::ScenarioError;
 use crate::file::quantity::{Rate, Text};
 use crate::file::reader::Reader;
-
-/// Within an order of magnitude of what Linux queues on an interface by default.
-const QUEUE: QueueLimit = QueueLimit::Packets(100);
 
 pub(super) fn read(
     reader: &Reader<'_>,
@@ -18,7 +16,10 @@ pub(super) fn read(
     side: &str,
     own: &DirectionTable,
 ) -> Result<Direction, ScenarioError> {
-    let queue = own.queue.or(table.queue).map_or(QUEUE, |Text(queue)| queue);
+    let queue = match &own.queue {
+        Some(queue) => queue::read(reader, &["links", name, side, "queue"], Some(queue))?,
+        None => queue::read(reader, &["links", name, "queue"], table.queue.as_ref())?,
+    };
     let loss = own.loss.or(table.loss).map_or(Probability::ZERO, |Text(loss)| loss);
     Ok(Direction { capacity: capacity(reader, name, table, side, own)?, queue, loss })
 }

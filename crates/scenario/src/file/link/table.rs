@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use lasthop_packet::Probability;
-use lasthop_sim::QueueLimit;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::layer::LinkLayerTable;
+use super::queue::QueueTable;
 use crate::file::channel::ChannelTable;
 use crate::file::named::NameOrTable;
 use crate::file::quantity::{Mac, Rate, Text};
@@ -28,8 +28,9 @@ pub(in crate::file) struct LinkTable {
     /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario;
     /// wireless links only.
     pub(super) trace: Option<String>,
-    /// How much may wait for transmission in each direction; default "100 packets".
-    pub(super) queue: Option<Text<QueueLimit>>,
+    /// How packets wait for transmission in each direction: how many or how much, or a table with a
+    /// discipline; default "100 packets".
+    pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost,
     /// independent of all else; default "0%".
     pub(super) loss: Option<Text<Probability>>,
@@ -88,8 +89,8 @@ pub(in crate::file) struct DirectionTable {
     pub(super) rate: Option<Text<Rate>>,
     /// The measured trace that this direction's rate follows.
     pub(super) trace: Option<String>,
-    /// How much may wait for transmission.
-    pub(super) queue: Option<Text<QueueLimit>>,
+    /// How packets wait for transmission.
+    pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Probability that a packet or a transmission is lost.
     pub(super) loss: Option<Text<Probability>>,
 }

@@ -2,21 +2,30 @@
 
 use std::time::Duration;
 
-use lasthop_tcp::{Congestion, Recovery, SlowStart};
+use lasthop_tcp::{Congestion, RackConfig, Recovery, RtoRule, SlowStart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::quantity::{Octets, Text, Window};
+use crate::file::quantity::{Octets, ReceiveWindow, Text, Window};
 
 /// TCP's settings, for both ends of a flow.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct TcpTable {
+    /// Where all that is not set here comes from; without it, from 4.3BSD Reno.
+    pub(super) preset: Option<Preset>,
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
     pub(super) segment: Option<Text<Octets>>,
     /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
-    /// B". Above that the window scale option is used.
-    pub(super) window: Option<Text<Window>>,
+    /// B". Above that the window scale option is used. "auto": from 65,535 octets it grows with
+    /// what a round trip brings, up to `window-max`, as in Linux 6.18.
+    pub(super) window: Option<Text<ReceiveWindow>>,
+    /// With `window = "auto"`: what it grows to at most, "65535 B" to "1 GiB"; default
+    /// "3840 KiB": five eighths of the 6 MiB in the kernel's `tcp_rmem`, as the rest is not payload.
+    pub(super) window_max: Option<Text<Window>>,
+    /// The most that a sender has outstanding, as with a send buffer of this size, "1 B" to "1
+    /// GiB"; default "unlimited": as much as the windows of congestion control and receiver allow.
+    pub(super) send_window: Option<Text<Window>>,
     /// Initial congestion window in segments, 1 to 1,000; default 1.
     pub(super) initial_window: Option<u32>,
     /// Initial slow start threshold; default "65535 B".
@@ -26,10 +35,18 @@ pub(in crate::file) struct TcpTable {
     /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms", and "100 ms" with
     /// "dyndelack".
     pub(super) ack_delay: Option<Text<Duration>>,
+    /// Let ACKs behind a gap that the sender has heard of three times become one for up to 1 ms, as
+    /// in Linux 6.18; needs `sack`; default false.
+    pub(super) ack_compression: Option<bool>,
     /// Offer timestamps; default false.
     pub(super) timestamps: Option<bool>,
     /// Offer selective acknowledgments; default false, and true with `recovery = "sack"`.
     pub(super) sack: Option<bool>,
+    /// Report duplicates (D-SACK, RFC 2883); needs `sack`; default false.
+    pub(super) dsack: Option<bool>,
+    /// Offer explicit congestion notification (RFC 3168), so that queues that manage themselves mark
+    /// data in place of dropping it; default false.
+    pub(super) ecn: Option<bool>,
     /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
     pub(super) rto_min: Option<Text<Duration>>,
     /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default
@@ -42,12 +59,31 @@ pub(in crate::file) struct TcpTable {
     pub(super) clock_granularity: Option<Text<Duration>>,
     /// Time-outs in a row after which the connection is given up, 1 to 1,000; default 15.
     pub(super) max_timeouts: Option<u32>,
-    /// Congestion control: how the congestion window grows and shrinks; default "reno".
+    /// Congestion control: how the congestion window grows and shrinks; default "reno". With
+    /// `preset = "linux"` the default is "cubic-linux", "cubic" means that too, and "reno" means
+    /// "reno-abc".
     pub(super) congestion: Option<CongestionName>,
     /// How the first slow start ends where no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
+    /// In slow start, by how much one ACK opens the window at most: "2 segments" or "unlimited" (L
+    /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out) and "cubic" (default 1)
+    /// only.
+    pub(super) slow_start_limit: Option<Text<Window>>,
+    /// A window that is not in use does not grow, and shrinks while nothing is sent, as in Linux;
+    /// default false.
+    pub(super) window_validation: Option<bool>,
     /// Loss recovery: what is lost, and what is sent again; default "reno".
     pub(super) recovery: Option<RecoveryName>,
+    /// With "rack": a tail loss probe where no ACK comes (RFC 8985, section 7); default true.
+    pub(super) tail_loss_probe: Option<bool>,
+    /// With "rack": the window shrinks over a round trip (RFC 9937), not at once; default true.
+    pub(super) proportional_reduction: Option<bool>,
+    /// With "rack": after a time-out, find out whether it came too early (RFC 5682); default true.
+    pub(super) f_rto: Option<bool>,
+    /// With "rack": take a reduction back whose loss was none (RFC 3522, 3708); default true.
+    pub(super) undo: Option<bool>,
+    /// How the retransmission time-out follows from round-trip times; default "standard".
+    pub(super) rto_rule: Option<RtoRuleName>,
     /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
     pub(super) limited_transmit: Option<bool>,
 }
@@ -56,14 +92,20 @@ impl TcpTable {
     /// These settings, and below them others where these say nothing.
     pub(in crate::file) fn over(&self, below: &Self) -> Self {
         Self {
+            preset: self.preset.or(below.preset),
             segment: self.segment.or(below.segment),
             window: self.window.or(below.window),
+            window_max: self.window_max_over(below),
+            send_window: self.send_window.or(below.send_window),
             initial_window: self.initial_window.or(below.initial_window),
             initial_ssthresh: self.initial_ssthresh.or(below.initial_ssthresh),
             acks: self.acks.or(below.acks),
             ack_delay: self.ack_delay.or(below.ack_delay),
+            ack_compression: self.ack_compression.or(below.ack_compression),
             timestamps: self.timestamps.or(below.timestamps),
             sack: self.sack.or(below.sack),
+            dsack: self.dsack.or(below.dsack),
+            ecn: self.ecn.or(below.ecn),
             rto_min: self.rto_min.or(below.rto_min),
             rto_initial: self.rto_initial.or(below.rto_initial),
             rto_max: self.rto_max.or(below.rto_max),
@@ -71,15 +113,56 @@ impl TcpTable {
             max_timeouts: self.max_timeouts.or(below.max_timeouts),
             congestion: self.congestion.or(below.congestion),
             slow_start: self.slow_start.or(below.slow_start),
+            slow_start_limit: self.slow_start_limit.or(below.slow_start_limit),
+            window_validation: self.window_validation.or(below.window_validation),
             recovery: self.recovery.or(below.recovery),
+            tail_loss_probe: self.tail_loss_probe.or(below.tail_loss_probe),
+            proportional_reduction: self.proportional_reduction.or(below.proportional_reduction),
+            f_rto: self.f_rto.or(below.f_rto),
+            undo: self.undo.or(below.undo),
+            rto_rule: self.rto_rule.or(below.rto_rule),
             limited_transmit: self.limited_transmit.or(below.limited_transmit),
         }
+    }
+
+    /// `window-max`; that of a window below which ours replaces is gone with it.
+    pub(super) fn window_max_over(&self, below: &Self) -> Option<Text<Window>> {
+        let is_fixed = matches!(self.window, Some(Text(ReceiveWindow::Fixed(_))));
+        self.window_max.or(below.window_max.filter(|_| !is_fixed))
     }
 
     /// What these settings are called: by the congestion control, or else by the recovery.
     pub(in crate::file) fn flavour(&self) -> Option<&'static str> {
         let congestion = self.congestion.map(CongestionName::as_written);
-        congestion.or(self.recovery.map(RecoveryName::as_written))
+        let preset = self.preset.map(|Preset::Linux| "linux");
+        congestion.or(self.recovery.map(RecoveryName::as_written)).or(preset)
+    }
+}
+
+/// A whole set of settings.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Preset {
+    /// A host that runs Linux 6.18 with nothing set.
+    Linux,
+}
+
+/// How the retransmission time-out follows from round-trip times.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RtoRuleName {
+    /// RFC 6298: `rto-min` bounds it.
+    Standard,
+    /// Linux: `rto-min` bounds what it lies above the smoothed round-trip time.
+    Linux,
+}
+
+impl RtoRuleName {
+    pub(super) const fn rule(self) -> RtoRule {
+        match self {
+            Self::Standard => RtoRule::Standard,
+            Self::Linux => RtoRule::Linux,
+        }
     }
 }
 
@@ -95,6 +178,9 @@ pub(super) enum Acks {
     /// `ack-delay` (Altman and Jimenez 2003).
     #[serde(rename = "dyndelack")]
     DynDelAck,
+    /// As Linux 6.18: each of the first segments, then more than one full segment, or after 40 to
+    /// 200 ms.
+    Linux,
 }
 
 /// How the congestion window grows and shrinks.
@@ -115,6 +201,8 @@ pub(super) enum CongestionName {
     /// A cubic function of the time since the last loss (RFC 9438); with `slow-start =
     /// "hystart++"` as the RFC recommends it.
     Cubic,
+    /// The same as Linux has it.
+    CubicLinux,
 }
 
 /// How the first slow start ends.
@@ -123,6 +211,9 @@ pub(super) enum CongestionName {
 pub(super) enum SlowStartName {
     /// At `initial-ssthresh`.
     Standard,
+    /// When round-trip times grow, or a round's ACKs come in for half of a round trip (Ha and Rhee
+    /// 2011, as in Linux); at `initial-ssthresh` at the latest.
+    Hystart,
     /// When round-trip times grow (RFC 9406); at `initial-ssthresh` at the latest.
     #[serde(rename = "hystart++")]
     HystartPlusPlus,
@@ -132,6 +223,7 @@ impl SlowStartName {
     pub(super) const fn slow_start(self) -> SlowStart {
         match self {
             Self::Standard => SlowStart::Standard,
+            Self::Hystart => SlowStart::Hystart,
             Self::HystartPlusPlus => SlowStart::HystartPlusPlus,
         }
     }
@@ -145,6 +237,7 @@ impl CongestionName {
             Self::Vegas => Congestion::Vegas,
             Self::Westwood => Congestion::Westwood,
             Self::Cubic => Congestion::Cubic,
+            Self::CubicLinux => Congestion::CubicLinux,
         }
     }
 
@@ -155,6 +248,7 @@ impl CongestionName {
             Self::Vegas => "vegas",
             Self::Westwood => "westwood",
             Self::Cubic => "cubic",
+            Self::CubicLinux => "cubic-linux",
         }
     }
 }
@@ -172,6 +266,8 @@ pub(super) enum RecoveryName {
     NewReno,
     /// Fast recovery from all losses that the receiver's reports show (RFC 6675); needs `sack`.
     Sack,
+    /// Recovery by time: what was overtaken by a later segment is lost (RFC 8985); needs `sack`.
+    Rack,
 }
 
 impl RecoveryName {
@@ -181,6 +277,7 @@ impl RecoveryName {
             Self::Reno => Recovery::Reno,
             Self::NewReno => Recovery::NewReno,
             Self::Sack => Recovery::Sack,
+            Self::Rack => Recovery::Rack(RackConfig::ALL),
         }
     }
 
@@ -190,6 +287,7 @@ impl RecoveryName {
             Self::Reno => "reno",
             Self::NewReno => "newreno",
             Self::Sack => "sack",
+            Self::Rack => "rack",
         }
     }
 }

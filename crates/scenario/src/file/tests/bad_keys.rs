@@ -47,15 +47,15 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ("window = \"64 KiB\"", "initial-window = 0", "24: tcp.initial-window", "1 to 1000"),
         (
             "window = \"64 KiB\"",
-            "congestion = \"bbr\"",
+            "congestion = \"warp\"",
             "24: tcp.congestion",
             "expected one of `reno`, `reno-abc`, `vegas`, `westwood`, `cubic`",
         ),
         (
             "window = \"64 KiB\"",
-            "recovery = \"rack\"",
+            "recovery = \"stack\"",
             "24: tcp.recovery",
-            "expected one of `tahoe`, `reno`, `newreno`, `sack`",
+            "expected one of `tahoe`, `reno`, `newreno`, `sack`, `rack`",
         ),
     ]);
 }

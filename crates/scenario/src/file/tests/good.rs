@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::{Capacity, Feedback, Opening, QueueLimit};
-use lasthop_tcp::{AckPolicy, Congestion, Recovery, SlowStart};
+use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoRule, SlowStart};
 
 use super::{GOOD, read};
 use crate::model::{Link, Measure};
@@ -26,9 +26,9 @@ fn what_is_left_out_has_its_default() {
     let tcp = flow.tcp().expect("the default");
     assert_eq!((flow.size(), tcp.opening), (None, Opening::Handshake));
     assert_eq!(tcp.sender.window, 65_536);
-    assert_eq!(lasthop_tcp::Config { window: 65_535, ..tcp.sender.clone() }, lasthop_tcp::Config::default());
+    assert_eq!(Config { window: 65_535, ..tcp.sender.clone() }, Config::default());
     let Link::Wired(wire) = &scenario.links[0].link else { panic!("the first link is wired") };
-    assert_eq!(wire.forward.queue, QueueLimit::Packets(100));
+    assert_eq!(wire.forward.queue, QueueLimit::Packets(100).into());
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn a_direction_has_its_own_settings_or_else_those_of_the_link() {
     };
     assert_eq!(rate(&config.forward.capacity), Bitrate::mbps(2));
     assert_eq!(rate(&config.backward.capacity), Bitrate::mbps(1));
-    assert_eq!(config.forward.queue, QueueLimit::Packets(9));
-    assert_eq!(config.backward.queue, QueueLimit::Unlimited);
+    assert_eq!(config.forward.queue, QueueLimit::Packets(9).into());
+    assert_eq!(config.backward.queue, QueueLimit::Unlimited.into());
     assert_eq!((config.forward.loss.value(), config.backward.loss.value()), (0.02, 0.01));
 }
 
@@ -97,21 +97,58 @@ fn every_flavour_of_tcp_has_a_name() {
         let tcp = flow.tcp().expect("the default");
         (tcp.sender.clone(), tcp.receiver.clone())
     };
-    let names = ["reno", "reno-abc", "vegas", "westwood", "cubic"];
+    let names = ["reno", "reno-abc", "vegas", "westwood", "cubic", "cubic-linux"];
     for (name, congestion) in names.into_iter().zip(Congestion::ALL) {
         assert_eq!(tcp(&format!("congestion = \"{name}\"")).0.congestion, congestion);
     }
-    for (name, recovery) in ["tahoe", "reno", "newreno", "sack"].into_iter().zip(Recovery::ALL) {
+    for (name, recovery) in ["tahoe", "reno", "newreno", "sack", "rack"].into_iter().zip(Recovery::ALL) {
         let (sender, receiver) = tcp(&format!("recovery = \"{name}\""));
-        assert_eq!((sender.recovery, sender.sack), (recovery, name == "sack"));
+        assert_eq!((sender.recovery, sender.sack), (recovery, name.ends_with("ack")));
         assert_eq!(receiver.sack, sender.sack, "a receiver reports where the sender goes by it");
     }
-    for (name, slow_start) in ["standard", "hystart++"].into_iter().zip(SlowStart::ALL) {
+    for (name, slow_start) in ["standard", "hystart", "hystart++"].into_iter().zip(SlowStart::ALL) {
         assert_eq!(tcp(&format!("slow-start = \"{name}\"")).0.slow_start, slow_start);
     }
+    let (linux, _) = tcp("preset = \"linux\"");
+    assert_eq!(linux, Config { window: linux.window, window_max: None, ..Config::linux() });
+    let (linux_reno, _) = tcp("preset = \"linux\"\ncongestion = \"reno\"");
+    let reno = (Congestion::RenoAbc, SlowStart::Standard, linux.recovery);
+    assert_eq!((linux_reno.congestion, linux_reno.slow_start, linux_reno.recovery), reno);
+    let parts = "recovery = \"rack\"\nf-rto = false\nundo = false";
+    let rack = RackConfig { f_rto: false, undo: false, ..RackConfig::ALL };
+    assert_eq!(tcp(parts).0.recovery, Recovery::Rack(rack));
+    let limited = "congestion = \"cubic\"\nslow-start-limit = \"2 segments\"";
+    assert_eq!(tcp(limited).0.slow_start_limit, Some(2));
+    assert_eq!(tcp("rto-rule = \"linux\"").0.rto.rule, RtoRule::Linux);
     let dynamic = |millis| AckPolicy::DynDelAck(Duration::from_millis(millis));
     assert_eq!(tcp("acks = \"dyndelack\"").1.ack_policy, dynamic(100));
     assert_eq!(tcp("acks = \"dyndelack\"\nack-delay = \"40 ms\"").1.ack_policy, dynamic(40));
+}
+
+#[test]
+fn a_receiver_is_that_of_linux_key_by_key() {
+    let tcp = |all: &str, own: &str| {
+        let all = GOOD.replace("window = \"64 KiB\"", all);
+        let flow = good(&format!("{all}\n[flows.download.tcp]\n{own}\n")).flows.remove(0);
+        flow.tcp().expect("the default").receiver.clone()
+    };
+    let windows = |all, own| {
+        let tcp = tcp(all, own);
+        (tcp.window, tcp.window_max, tcp.send_window)
+    };
+    let auto = "window = \"auto\"";
+    assert_eq!(windows(auto, ""), (65_535, Some(3840 << 10), None));
+    assert_eq!(windows(auto, "window-max = \"1 MiB\""), (65_535, Some(1 << 20), None));
+    assert_eq!(windows("window = \"auto\"\nwindow-max = \"1 MiB\"", auto), (65_535, Some(1 << 20), None));
+    let replaced = windows("window = \"auto\"\nwindow-max = \"1 MiB\"", "window = \"8 KiB\"");
+    assert_eq!(replaced, (8192, None, None), "its window-max goes with a window that is replaced");
+    assert_eq!(windows("", "send-window = \"2 segments\""), (65_535, None, Some(2920)));
+    assert_eq!(windows("send-window = \"8 KiB\"", "send-window = \"unlimited\""), (65_535, None, None));
+    let receiver = tcp("sack = true", "acks = \"linux\"\ndsack = true\nack-compression = true");
+    assert_eq!(receiver.ack_policy, AckPolicy::Linux);
+    assert!(receiver.dsack && receiver.ack_compression);
+    let receiver = tcp("", "");
+    assert!(!receiver.dsack && !receiver.ack_compression && receiver.window_max.is_none());
 }
 
 #[test]

@@ -31,10 +31,21 @@ fn a_wrong_setting_says_which() {
         ("try.settle=1 h", "less than try.duration"),
         ("try.duration=0 s", "out of range"),
         ("try.congestion=[]", "expected 1 to"),
+        ("try.flows=\"both\"", "`one-by-one`"),
         ("try.congestion=[\"../x\"]", "congestion control"),
         ("try.sysctl={ \"ipv4..x\" = \"1\" }", "below net."),
     ] {
         let error = with(&[setting]).expect_err(setting).to_string();
         assert!(error.contains(problem), "{setting}: {error}");
     }
+}
+
+#[test]
+fn flows_together_have_no_congestion_control_but_their_own_unless_some_are_given() {
+    let alone = with(&[]).expect("good").trial;
+    assert_eq!((alone.together, &alone.congestion[..]), (false, &["cubic".to_owned()][..]));
+    let together = with(&["try.flows=together"]).expect("good").trial;
+    assert!(together.together && together.congestion.is_empty());
+    let given = with(&["try.flows=together", "try.congestion=[\"bbr\"]"]).expect("good").trial;
+    assert_eq!(given.congestion, ["bbr"]);
 }

@@ -195,6 +195,8 @@ fn a_number_out_of_range_is_refused() {
         ("sifs-time = \"1 s\"", "sifs-time", "1 us to 1 ms"),
         ("ack-timeout = \"1 s\"", "ack-timeout", "1 us to 10 ms"),
         ("queue = \"0 packets\"", "queue", "a packet or more"),
+        ("queue = \"codel\"", "queue", "plain, without a discipline"),
+        ("queue = { discipline = \"codel\" }", "queue", "plain, without a discipline"),
         ("capture = {}", "capture", "distances"),
         ("errors.packet-error-rate = \"2\"", "errors.packet-error-rate", "0%"),
         ("errors.channel.good.mean = \"1 s\"", "errors.channel.bad.mean", "mean is missing"),

@@ -6,7 +6,7 @@ use lasthop_sim::wifi::StationConfig;
 use super::phy;
 use super::table::WlanTable;
 use crate::file::error::ScenarioError;
-use crate::file::quantity::Text;
+use crate::file::quantity::{StationQueue, Text};
 use crate::file::reader::Reader;
 use crate::model::{NodeModel, WlanStation};
 
@@ -51,7 +51,7 @@ pub(super) fn read(
         let own = table.except.get(node);
         let default = StationConfig::default();
         let written = own.and_then(|own| own.queue).or(table.queue);
-        let queue = written.map_or(default.queue, |Text(queue)| queue);
+        let queue = written.map_or(default.queue, |Text(StationQueue(queue))| queue);
         if !matches!(queue, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(_)) {
             return Err(reader.fail(&["wlans", name, "queue"], "expected room for a packet or more"));
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_sim::QueueLimit;
 use lasthop_sim::wifi::{Preamble, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use super::mobility::{MobilityTable, PlacementTable};
 use super::propagation::{CaptureTable, PropagationTable};
 use super::routing::RoutingTable;
 use crate::file::named::NameOrTable;
-use crate::file::quantity::{DataRate, Octets, Text};
+use crate::file::quantity::{DataRate, Octets, StationQueue, Text};
 
 /// An IEEE 802.11 cell: stations on one channel, which contend for it by the distributed
 /// coordination function. Every parameter has the default of its standard.
@@ -36,7 +35,7 @@ pub(in crate::file) struct WlanTable {
     pub(super) preamble: Option<PreambleName>,
     /// How many packets may wait at each station, the one in transmission not counted; default "50
     /// packets".
-    pub(super) queue: Option<Text<QueueLimit>>,
+    pub(super) queue: Option<Text<StationQueue>>,
     /// dot11RTSThreshold: an RTS precedes data frames that are longer, MAC header and FCS included.
     /// "0 B" for all; default "65535 B", for none.
     pub(super) rts_threshold: Option<Text<Octets>>,
@@ -161,5 +160,5 @@ pub(super) struct StationTable {
     /// rate.
     pub(super) rate: Option<Text<DataRate>>,
     /// How many packets may wait.
-    pub(super) queue: Option<Text<QueueLimit>>,
+    pub(super) queue: Option<Text<StationQueue>>,
 }

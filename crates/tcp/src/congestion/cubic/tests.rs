@@ -51,7 +51,7 @@ impl Run {
 
     fn ack(&mut self, outstanding: u32) {
         let rtt = Some(self.round_trip);
-        let sample = AckSample { now: self.now, acked: MSS, outstanding, rtt, srtt: rtt };
+        let sample = AckSample { now: self.now, acked: MSS, outstanding, rtt, srtt: rtt, rate: None };
         self.cubic.on_ack(&sample, &mut self.flight);
     }
 

@@ -3,154 +3,92 @@ use crate::congestion::Cubic;
 
 const MSS: u32 = 1000;
 
-/// A sender in its first slow start, ten segments in flight.
+/// A sender in slow start.
 struct Run {
-    control: HystartPlusPlus,
+    control: Hystart,
     flight: Flight,
     now: Instant,
 }
 
 impl Run {
-    fn new() -> Self {
-        let (una, cwnd) = (Seq(0), 10 * MSS);
+    fn new(window: u32) -> Self {
+        let (una, cwnd) = (Seq(0), window * MSS);
         let sent = una + cwnd;
         let flight =
             Flight { una, nxt: sent, max: sent, peer_window: 1 << 30, mss: MSS, cwnd, ssthresh: 1 << 30 };
-        Self {
-            control: HystartPlusPlus::new(Box::new(Cubic::default())),
-            flight,
-            now: Instant::from_secs(10),
-        }
+        Self { control: Hystart::new(Box::new(Cubic::default())), flight, now: Instant::from_secs(10) }
     }
 
-    /// The next segment that is outstanding is acknowledged after this round-trip time.
-    fn ack(&mut self, rtt_ms: u64) {
-        let (now, seq) = (self.now, self.flight.una);
-        let sent_at = Instant::from_nanos(now.as_nanos() - rtt_ms * 1_000_000);
-        let segment = SentSegment { now: sent_at, seq, end: seq + MSS, is_retransmission: false };
-        self.control.on_sent(&segment);
-        let outstanding = self.flight.outstanding();
-        self.flight.una = seq + MSS;
-        let ack = AckSample { now, acked: MSS, outstanding, rtt: None, srtt: None };
-        self.control.on_ack(&ack, &mut self.flight);
-    }
-
-    /// All that is outstanding is acknowledged, segment by segment, with this round-trip time, and
-    /// what the window then allows is sent.
-    fn round(&mut self, rtt_ms: u64) {
+    /// All that is outstanding is acknowledged, an ACK each `gap_us` microseconds, with this
+    /// round-trip time, and what the window then allows is sent.
+    fn round(&mut self, rtt_us: u64, gap_us: u64) {
+        let rtt = Some(Duration::from_micros(rtt_us));
         for _ in 0..self.flight.outstanding() / MSS {
-            self.now += Duration::from_micros(100);
-            self.ack(rtt_ms);
+            let outstanding = self.flight.outstanding();
+            self.flight.una += MSS;
+            let ack = AckSample { now: self.now, acked: MSS, outstanding, rtt, srtt: rtt, rate: None };
+            self.control.on_ack(&ack, &mut self.flight);
             self.flight.max = self.flight.una + self.flight.cwnd / MSS * MSS;
             self.flight.nxt = self.flight.max;
+            self.now += Duration::from_micros(gap_us);
+        }
+        self.now += Duration::from_millis(10);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.flight.ssthresh < 1 << 30
+    }
+}
+
+#[test]
+fn a_round_whose_acks_come_in_for_half_of_the_round_trip_ends_slow_start() {
+    // 20 ACKs, 1 ms apart, are 19 ms: less than half of 50 ms. 40 are 39 ms, and the 26th is 25 ms
+    // behind the first.
+    let mut run = Run::new(20);
+    run.round(50_000, 1000);
+    assert!(!run.has_ended());
+    run.round(50_000, 1000);
+    assert!(run.has_ended());
+    // The window grows by one an ACK up to the one that comes more than 25.5 ms behind the first.
+    assert_eq!(run.flight.ssthresh, (40 + 26) * MSS);
+}
+
+#[test]
+fn acks_further_apart_than_two_milliseconds_are_no_train() {
+    let mut run = Run::new(40);
+    run.round(50_000, 2001);
+    assert!(!run.has_ended());
+}
+
+#[test]
+fn a_round_trip_an_eighth_longer_ends_slow_start_after_eight_samples() {
+    for (grown, ends) in [(56_000, false), (57_000, true)] {
+        let mut run = Run::new(20);
+        run.round(50_000, 3000);
+        assert!(!run.has_ended());
+        run.round(grown, 3000);
+        assert_eq!(run.has_ended(), ends, "{grown} us");
+        if ends {
+            assert_eq!(run.flight.ssthresh, (40 + 8) * MSS);
         }
     }
-
-    fn window(&self) -> u32 {
-        self.flight.cwnd / MSS
-    }
-
-    fn is_conservative(&self) -> bool {
-        matches!(self.control.phase, Phase::Conservative { .. })
-    }
 }
 
 #[test]
-fn the_window_doubles_while_round_trip_times_do_not_grow() {
-    let mut run = Run::new();
-    for expected in [20, 40, 80, 160] {
-        run.round(50);
-        assert_eq!(run.window(), expected);
-    }
-    assert_eq!(run.control.phase, Phase::SlowStart);
+fn below_sixteen_segments_slow_start_goes_on() {
+    let mut run = Run::new(3);
+    run.round(50_000, 3000);
+    run.round(500_000, 3000);
+    assert_eq!((run.has_ended(), run.flight.cwnd), (false, 12 * MSS));
 }
 
 #[test]
-fn growth_below_the_threshold_is_noise_and_above_it_slows_the_growth_to_a_quarter() {
-    // An eighth of 50 ms is 6.25 ms.
-    for (grown, is_conservative) in [(56, false), (57, true)] {
-        let mut run = Run::new();
-        run.round(50);
-        run.round(grown);
-        assert_eq!(run.is_conservative(), is_conservative, "{grown} ms");
-    }
-    // The threshold is 4 ms at least, and 16 ms at most.
-    for (rtt, grown, is_conservative) in
-        [(10, 13, false), (10, 14, true), (400, 415, false), (400, 416, true)]
-    {
-        let mut run = Run::new();
-        run.round(rtt);
-        run.round(grown);
-        assert_eq!(run.is_conservative(), is_conservative, "{rtt} ms, then {grown} ms");
-    }
-    let mut run = Run::new();
-    run.round(50);
-    run.round(80);
-    // Eight samples of twenty show it: up to the eighth the window grows by a segment for each ACK.
-    assert_eq!(run.window(), 20 + 8 + 12 / 4);
-}
-
-#[test]
-fn after_five_conservative_rounds_slow_start_is_over_and_the_control_has_the_window() {
-    let mut run = Run::new();
-    run.round(50);
-    for round in 1..=5 {
-        assert_ne!(run.control.phase, Phase::Over, "round {round}");
-        run.round(80);
-    }
-    assert_eq!(run.control.phase, Phase::Over);
-    // The last ACKs of the fifth round are the control's.
-    assert!((run.flight.ssthresh..run.flight.ssthresh + MSS).contains(&run.flight.cwnd));
-    let before = run.window();
-    run.round(80);
-    assert!(run.window() <= before + 2, "congestion avoidance: {before} to {}", run.window());
-}
-
-#[test]
-fn a_delay_that_goes_away_was_no_queue_and_slow_start_goes_on() {
-    let mut run = Run::new();
-    run.round(50);
-    run.round(80);
-    assert!(run.is_conservative());
-    run.round(50);
-    assert_eq!(run.control.phase, Phase::SlowStart);
-    // It can end again.
-    run.round(90);
-    assert!(run.is_conservative());
-}
-
-#[test]
-fn fewer_than_eight_samples_decide_nothing() {
-    let mut run = Run::new();
-    run.round(50);
-    for _ in 0..7 {
-        run.ack(500);
-    }
-    assert_eq!(run.control.phase, Phase::SlowStart);
-}
-
-#[test]
-fn an_ack_of_many_segments_opens_the_window_by_eight_at_most() {
-    let mut run = Run::new();
-    run.flight.una += 10 * MSS;
-    let ack = AckSample { now: run.now, acked: 10 * MSS, outstanding: 10 * MSS, rtt: None, srtt: None };
-    run.control.on_ack(&ack, &mut run.flight);
-    assert_eq!(run.window(), 18);
-}
-
-#[test]
-fn a_loss_or_a_time_out_ends_it_for_good() {
-    let mut run = Run::new();
-    run.round(50);
-    let reduction = run.control.on_loss(&run.flight);
-    (run.flight.cwnd, run.flight.ssthresh) = (reduction.cwnd, reduction.ssthresh);
-    assert_eq!(run.control.phase, Phase::Over);
-
-    let mut run = Run::new();
-    run.round(50);
+fn after_a_time_out_it_acts_again() {
+    let mut run = Run::new(20);
+    run.round(50_000, 3000);
+    run.round(90_000, 3000);
+    assert!(run.control.is_over);
     run.control.on_timeout(&mut run.flight);
-    assert!(run.flight.cwnd < run.flight.ssthresh, "slow start, but not the first");
-    run.flight.max = run.flight.una + MSS;
-    run.round(50);
-    assert_eq!((run.control.phase, run.window()), (Phase::Over, 2));
+    assert!(!run.control.is_over);
+    assert_eq!(run.control.min_rtt, None);
 }

@@ -12,7 +12,7 @@ fn flight() -> Flight {
 
 fn ack(at: Duration, acked: u32) -> AckSample {
     let rtt = Some(Duration::from_millis(100));
-    AckSample { now: Instant::ZERO + at, acked, outstanding: 20 * MSS, rtt, srtt: rtt }
+    AckSample { now: Instant::ZERO + at, acked, outstanding: 20 * MSS, rtt, srtt: rtt, rate: None }
 }
 
 /// ACKs of so many octets, one every `gap`.

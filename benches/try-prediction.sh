@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# The simulator's TCP beside the kernel's: 48 cells a path (CUBIC, Reno and BBR; 0, 1, 4 and 8% loss both ways; download and upload; no agent
+# and Snoop), as a table in Markdown: the median of the real runs that can be trusted, the median of the predictions, how far they lie apart.
+#
+#   benches/try-prediction.sh                      predictions beside the real results that are saved: seconds, no root
+#   benches/try-prediction.sh --path fast          of one path: try (scenarios/try.toml) or fast (scenarios/try-fast.toml)
+#   sudo benches/try-prediction.sh --measure 5 2   first the real runs of 5 seeds that are not saved yet, 2 at a time, 8 s each
+#
+# Real results are in benches/results/try-PATH.json, or in the directory that --results names; a file that is removed is measured anew.
+# A run that cannot be trusted is made again, five times at most. LASTHOP names another binary than that of this source.
+#                                                benches/try-prediction.sh [--path NAME] [--results DIR] [--measure] [--predicted-seeds N] [SEEDS] [JOBS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+paths=(try fast)
+results=benches/results
+measure=
+predicted_seeds=25
+while [ $# -gt 0 ]; do
+    case $1 in
+        --path) paths=("$2"); shift 2 ;;
+        --results) results=$2; shift 2 ;;
+        --measure) measure=yes; shift ;;
+        --predicted-seeds) predicted_seeds=$2; shift 2 ;;
+        -*) echo "$1: expected --path, --results, --measure or --predicted-seeds" >&2; exit 2 ;;
+        *) break ;;
+    esac
+done
+seeds=${1:-5}
+jobs=${2:-2}
+controls=(cubic reno bbr)
+losses=(0 1 4 8)
+command -v jq > /dev/null || { echo "SKIPPED: jq is not installed" >&2; exit 0; }
+lasthop=${LASTHOP:-}
+if [ -z "$lasthop" ]; then
+    cargo build --release --locked --quiet -p lasthop-cli
+    lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
+fi
+first=()
+chrt -r 1 true 2> /dev/null && first=(chrt -r 1)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+scenario_of() {
+    case $1 in
+        try) echo scenarios/try.toml ;;
+        fast) echo scenarios/try-fast.toml ;;
+        *) echo "$1: expected the path try or fast" >&2; exit 2 ;;
+    esac
+}
+
+# Adds the trusted runs of one seed, congestion control and loss to a file of results.
+run() {
+    local scenario=$1 file=$2 seed=$3 control=$4 loss=$5 flows schemes missing
+    missing=$(jq -r --argjson seed "$seed" --arg control "$control" --argjson loss "$loss" '
+        [.runs[] | select(.seed == $seed and .congestion == $control and .loss == $loss) | [.flow, .scheme]] as $have
+        | [["download", "upload"][] as $flow | ["none", "snoop"][] as $scheme | [$flow, $scheme]] - $have
+        | [map(.[0]), map(.[1])] | map(unique | join(",")) | join(" ")' "$file")
+    read -r flows schemes <<< "$missing" || true
+    [ -n "$flows" ] || return 0
+    "${first[@]}" "$lasthop" try "$scenario" --set "links.air.loss=$loss%" --set "seeds=[$seed]" --flows "$flows" --schemes "$schemes" \
+        --congestion "$control" --jobs "$jobs" --json > "$scratch/run"
+    jq --slurpfile run "$scratch/run" --argjson loss "$loss" --arg date "$(date -u +%FT%TZ)" '
+        [.runs[] | [.flow, .scheme, .congestion, .loss, .seed]] as $have
+        | .runs += [$run[0].runs[] | select(.trusted and .intact)
+            | select([.flow, .scheme, .congestion, $loss, .seed] as $key | all($have[]; . != $key))
+            | {flow, loss: $loss, congestion, scheme, seed, goodput_bps, retransmits, latency_median_ms, latency_p95_ms, date: $date}]' \
+        "$file" > "$scratch/added"
+    lines "$scratch/added" > "$file"
+}
+
+# A file of results with a line for each run.
+lines() {
+    jq -r '"{", (to_entries[] | select(.key != "runs") | "\(.key | tojson): \(.value | tojson),"), "\"runs\": [",
+        ([.runs | sort_by(.flow, .loss, .congestion, .scheme, .seed)[] | tojson] | join(",\n")), "]}"' "$1"
+}
+
+if [ -n "$measure" ]; then
+    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+    mkdir -p "$results"
+    for path in "${paths[@]}"; do
+        scenario=$(scenario_of "$path") file=$results/try-$path.json
+        [ -e "$file" ] || jq -n --arg scenario "$scenario" --arg date "$(date -u +%F)" --arg kernel "$(uname -sr)" \
+            --arg machine "$(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" \
+            '{scenario: $scenario, date: $date, kernel: $kernel, machine: $machine, runs: []}' > "$file"
+        for _ in 1 2 3 4 5; do
+            for seed in $(seq "$seeds"); do for control in "${controls[@]}"; do for loss in "${losses[@]}"; do
+                run "$scenario" "$file" "$seed" "$control" "$loss"
+            done; done; done
+        done
+    done
+fi
+
+for path in "${paths[@]}"; do
+    scenario=$(scenario_of "$path") file=$results/try-$path.json
+    [ -e "$file" ] || { echo "$file is not there: --measure makes it" >&2; exit 1; }
+    for loss in "${losses[@]}"; do
+        "$lasthop" try "$scenario" --predict --set "links.air.loss=$loss%" --schemes none,snoop --congestion "$(IFS=,; echo "${controls[*]}")" \
+            --seeds "$predicted_seeds" --jobs "$jobs" --json | jq --argjson loss "$loss" '[.rows[] | . + {loss: $loss}]' > "$scratch/predicted-$loss"
+    done
+    jq -rs --slurpfile real "$file" --argjson seeds "$predicted_seeds" --arg path "$path" '
+    def fixed($places): . * pow(10; $places) | round | tostring
+        | if $places == 0 then . else (("0" * $places) + .)[-([length, $places + 1] | max):] | .[:-$places] + "." + .[-$places:] end;
+    def mbit: . / 1e6 | fixed(2);
+    def median: sort | if length % 2 == 1 then .[length / 2 | floor] else (.[length / 2 - 1] + .[length / 2]) / 2 end;
+    def signed: (if . < 0 then "-" else "+" end) + (fabs | fixed(1));
+    def key: [.flow, .loss, .congestion, .scheme];
+    (add | map({(key | tojson): .predicted_goodput_bps}) | add) as $predicted
+    | [$real[0].runs | group_by(key)[] | {name: .[0], goodputs: map(.goodput_bps), predicted: $predicted[.[0] | key | tojson]}
+        | .real = (.goodputs | median)
+        | .deviation = (if .predicted then (.predicted / .real - 1) * 100 else null end)] as $cells
+    | "Path \($path) (\($real[0].scenario)); real: \($real[0].kernel), \($real[0].machine), \($real[0].date); predicted: medians of \($seeds) seeds.",
+      "",
+      "| flow | loss | TCP | scheme | real, Mbit/s | runs | predicted | deviation % |",
+      "|---|---|---|---|---|---|---|---|",
+      ($cells[] | "| \(.name.flow) | \(.name.loss)% | \(.name.congestion) | \(.name.scheme) "
+        + "| \(.real | mbit) (\(.goodputs | min | mbit) to \(.goodputs | max | mbit)) | \(.goodputs | length) "
+        + "| \(if .predicted then .predicted | mbit else "-" end) "
+        + "| \(if .deviation == null then "-" else (.deviation | signed) + (if .deviation | fabs > 10 then " !" else "" end) end) |"),
+      "",
+      "\([$cells[] | select(.deviation != null and (.deviation | fabs) <= 10)] | length) of \($cells | length) cells are within 10%; \(
+        [$cells[] | select(.deviation == null)] | length) have no prediction.",
+      ""' "$scratch"/predicted-*
+done

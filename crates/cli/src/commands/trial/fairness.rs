@@ -1,0 +1,76 @@
+//! How evenly flows that ran together shared what they had.
+
+use lasthop_lab::stats::{jain_fairness, median};
+use serde::Serialize;
+
+/// Jain's index of the goodputs of a scheme's runs: 1 if all flows had the same, 1/n if one of n
+/// had everything. Medians over the seeds.
+#[derive(Serialize)]
+pub(super) struct Fairness {
+    pub(super) scheme: String,
+    /// Between real hosts; `None` where none ran.
+    pub(super) jain: Option<f64>,
+    /// In the simulator; `None` for congestion controls that it does not have.
+    pub(super) predicted_jain: Option<f64>,
+}
+
+/// The goodputs of one run's flows.
+pub(super) struct Shared {
+    pub(super) scheme: String,
+    pub(super) goodputs: Option<Vec<f64>>,
+    pub(super) predicted: Option<Vec<f64>>,
+}
+
+/// One entry for each scheme, in order.
+pub(super) fn of_runs(runs: &[Shared]) -> Vec<Fairness> {
+    let of_schemes = runs.chunk_by(|one, other| one.scheme == other.scheme);
+    let fairness = of_schemes.map(|runs| Fairness {
+        scheme: runs[0].scheme.clone(),
+        jain: jain(runs.iter().map(|run| run.goodputs.as_deref())),
+        predicted_jain: jain(runs.iter().map(|run| run.predicted.as_deref())),
+    });
+    fairness.collect()
+}
+
+/// The median index; `None` unless all runs have goodputs.
+fn jain<'a>(runs: impl Iterator<Item = Option<&'a [f64]>>) -> Option<f64> {
+    let indices: Option<Vec<f64>> = runs.map(|goodputs| goodputs.map(jain_fairness)).collect();
+    median(&indices?)
+}
+
+impl Fairness {
+    /// Such as `Jain's index under "none": 0.98, predicted 0.96`.
+    pub(super) fn line(&self) -> String {
+        let parts = [(self.jain, ""), (self.predicted_jain, "predicted ")];
+        let known = parts.iter().filter_map(|(index, word)| index.map(|index| format!("{word}{index:.3}")));
+        format!("Jain's index under {:?}: {}", self.scheme, known.collect::<Vec<_>>().join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(scheme: &str, goodputs: &[f64], predicted: Option<&[f64]>) -> Shared {
+        Shared {
+            scheme: scheme.to_owned(),
+            goodputs: Some(goodputs.to_vec()),
+            predicted: predicted.map(<[f64]>::to_vec),
+        }
+    }
+
+    #[test]
+    fn a_scheme_has_the_median_of_its_runs_and_no_prediction_if_one_run_has_none() {
+        let runs = [
+            run("none", &[1.0, 1.0], Some(&[1.0, 0.0])),
+            run("none", &[1.0, 1.0], Some(&[1.0, 0.0])),
+            run("none", &[1.0, 0.0], Some(&[1.0, 1.0])),
+            run("snoop", &[2.0, 0.0], None),
+        ];
+        let [none, snoop] = &of_runs(&runs)[..] else { panic!("two schemes") };
+        assert_eq!((none.jain, none.predicted_jain), (Some(1.0), Some(0.5)));
+        assert_eq!((snoop.jain, snoop.predicted_jain), (Some(0.5), None));
+        assert_eq!(none.line(), "Jain's index under \"none\": 1.000, predicted 0.500");
+        assert_eq!(snoop.line(), "Jain's index under \"snoop\": 0.500");
+    }
+}

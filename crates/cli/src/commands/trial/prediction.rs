@@ -1,0 +1,183 @@
+//! `--predict`: what the simulator has for the runs of a trial, without them.
+
+use std::sync::atomic::AtomicBool;
+
+use lasthop_lab::stats::{Estimate, median};
+use lasthop_lab::table;
+use lasthop_live::trial::TrialError;
+use lasthop_live::trial::plan::{self, Case};
+use lasthop_live::trial::prediction::{Predicted, predict};
+use lasthop_live::trial::sample::Sample;
+use lasthop_scenario::Scenario;
+use lasthop_scenario::results::ResultFile;
+use serde::Serialize;
+
+use super::fairness::{self, Fairness, Shared};
+use super::rows::{grouped, number};
+use super::runs;
+use super::series::{self, Series};
+use crate::failure::Failure;
+use crate::{load, output};
+
+pub(super) fn execute(
+    scenario: &Scenario,
+    jobs: usize,
+    series: Option<ResultFile>,
+    json: bool,
+) -> Result<(), Failure> {
+    let sample_every = series.as_ref().map(|_| series::EVERY);
+    let run = |case: &Case| {
+        let predicted = predict(scenario, case, sample_every);
+        let predicted = predicted.map_err(|error| TrialError::Unsuitable(error.to_string()))?;
+        Ok(Prediction::of(case, predicted))
+    };
+    let runs = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run)?;
+    if let Some(file) = series {
+        series::write(file, runs.iter().map(Prediction::series))?;
+    }
+    let report = Report::new(scenario, runs);
+    if json {
+        return output::print_json(&report);
+    }
+    output::print(&format!("{}\n{}\n{}", load::title(scenario), report.table(), report.remarks()))
+}
+
+/// One flow in one simulated run.
+#[derive(Serialize)]
+struct Prediction {
+    flow: String,
+    congestion: String,
+    scheme: String,
+    seed: u64,
+    /// `None` for congestion controls that the simulator does not have.
+    predicted_goodput_bps: Option<f64>,
+    predicted_share: Option<f64>,
+    #[serde(skip)]
+    series: Vec<Sample>,
+}
+
+impl Prediction {
+    /// Of each flow of a case.
+    fn of(case: &Case, predicted: Option<Vec<Predicted>>) -> Vec<Self> {
+        let mut predicted = predicted.into_iter().flatten();
+        let flows = case.flows.iter().map(|flow| {
+            let predicted = predicted.next();
+            Self {
+                flow: flow.name.clone(),
+                congestion: flow.congestion.clone(),
+                scheme: case.scheme.clone(),
+                seed: case.seed,
+                predicted_goodput_bps: predicted.as_ref().map(|flow| flow.goodput_bps),
+                predicted_share: predicted.as_ref().map(|flow| flow.share),
+                series: predicted.map(|flow| flow.series).unwrap_or_default(),
+            }
+        });
+        flows.collect()
+    }
+
+    fn series(&self) -> Series<'_> {
+        Series {
+            flow: &self.flow,
+            congestion: &self.congestion,
+            scheme: &self.scheme,
+            seed: self.seed,
+            source: "predicted",
+            samples: &self.series,
+        }
+    }
+}
+
+/// The document that `--predict --json` prints.
+#[derive(Serialize)]
+struct Report {
+    scenario: String,
+    seeds: Vec<u64>,
+    rows: Vec<Row>,
+    /// Of flows together; empty for flows one by one.
+    fairness: Vec<Fairness>,
+    runs: Vec<Prediction>,
+}
+
+/// One flow over the seeds.
+#[derive(Serialize)]
+struct Row {
+    flow: String,
+    congestion: String,
+    scheme: String,
+    /// The median; `None` for congestion controls that the simulator does not have.
+    predicted_goodput_bps: Option<f64>,
+    predicted_mean: Option<Estimate>,
+    predicted_share: Option<f64>,
+}
+
+impl Report {
+    fn new(scenario: &Scenario, runs: Vec<Prediction>) -> Self {
+        let rows = grouped(&runs, |run| (run.flow.clone(), run.congestion.clone(), run.scheme.clone()));
+        let rows = rows.iter().map(|runs| Row::new(runs)).collect();
+        let shared: Vec<Shared> = if scenario.trial.together {
+            let of_runs = runs.chunk_by(|one, other| (one.seed, &one.scheme) == (other.seed, &other.scheme));
+            let shared = of_runs.map(|flows| Shared {
+                scheme: flows[0].scheme.clone(),
+                goodputs: None,
+                predicted: flows.iter().map(|flow| flow.predicted_goodput_bps).collect(),
+            });
+            shared.collect()
+        } else {
+            Vec::new()
+        };
+        Self {
+            scenario: scenario.name.clone(),
+            seeds: scenario.seeds.clone(),
+            rows,
+            fairness: fairness::of_runs(&shared),
+            runs,
+        }
+    }
+
+    fn table(&self) -> String {
+        let together = !self.fairness.is_empty();
+        let mut header = vec!["flow", "TCP", "scheme", "predicted Mbit/s", "mean"];
+        header.extend(together.then_some("share %"));
+        let mut table = table::table(&header);
+        for row in &self.rows {
+            let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
+            cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
+            cells.push(row.predicted_mean.map_or_else(|| "-".to_owned(), mean));
+            cells.extend(together.then(|| number(row.predicted_share.map(|share| share * 100.0), 1)));
+            table.add_row(cells);
+        }
+        table.to_string()
+    }
+
+    fn remarks(&self) -> String {
+        let seeds = self.seeds.len();
+        let mut lines = vec![format!(
+            "the simulator with its own TCP: medians, and means with half their 95% interval, over {seeds} {}",
+            if seeds == 1 { "seed" } else { "seeds" }
+        )];
+        lines.extend(self.fairness.iter().map(Fairness::line));
+        lines.join("\n")
+    }
+}
+
+fn mean(estimate: Estimate) -> String {
+    let half = estimate.ci95.map(|half| format!(" ± {:.2}", half / 1e6)).unwrap_or_default();
+    format!("{:.2}{half}", estimate.mean / 1e6)
+}
+
+impl Row {
+    fn new(runs: &[&Prediction]) -> Self {
+        let all = |value: fn(&Prediction) -> Option<f64>| -> Option<Vec<f64>> {
+            runs.iter().map(|run| value(run)).collect()
+        };
+        let goodputs = all(|run| run.predicted_goodput_bps);
+        Self {
+            flow: runs[0].flow.clone(),
+            congestion: runs[0].congestion.clone(),
+            scheme: runs[0].scheme.clone(),
+            predicted_goodput_bps: goodputs.as_deref().and_then(median),
+            predicted_mean: goodputs.as_deref().and_then(Estimate::of),
+            predicted_share: all(|run| run.predicted_share).and_then(|shares| median(&shares)),
+        }
+    }
+}

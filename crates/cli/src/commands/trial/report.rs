@@ -1,0 +1,223 @@
+//! What the runs of a trial brought, for people and as JSON.
+
+use std::collections::BTreeSet;
+
+use lasthop_lab::stats::median;
+use lasthop_lab::table;
+use lasthop_live::trial::Outcome;
+use lasthop_scenario::Scenario;
+use serde::Serialize;
+
+use super::fairness::{self, Fairness, Shared};
+use super::rows::{grouped, number};
+
+/// The document that `--json` prints.
+#[derive(Serialize)]
+pub(super) struct Report {
+    scenario: String,
+    seeds: Vec<u64>,
+    baseline: String,
+    /// Schemes of which senders or receivers have a part, too, that is not there on hosts of this
+    /// kernel.
+    gateway_alone: Vec<String>,
+    rows: Vec<Row>,
+    /// Of flows together; empty for flows one by one.
+    fairness: Vec<Fairness>,
+    runs: Vec<Outcome>,
+}
+
+/// Medians over the seeds.
+#[derive(Serialize)]
+struct Row {
+    flow: String,
+    congestion: String,
+    scheme: String,
+    runs: usize,
+    /// Of these runs, how many are not to be trusted.
+    doubtful: usize,
+    goodput_bps: f64,
+    goodput_min_bps: f64,
+    goodput_max_bps: f64,
+    /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that
+    /// it does not have.
+    predicted_goodput_bps: Option<f64>,
+    /// Its part of the goodput of all flows of a run.
+    share: f64,
+    predicted_share: Option<f64>,
+    completion_s: Option<f64>,
+    retransmits: f64,
+    latency_median_ms: Option<f64>,
+    latency_p95_ms: Option<f64>,
+    gateway_cores: Option<f64>,
+    /// Above or below the baseline's goodput; `None` for the baseline itself.
+    improvement_percent: Option<f64>,
+}
+
+impl Report {
+    pub(super) fn new(scenario: &Scenario, runs: Vec<Outcome>) -> Self {
+        let baseline = scenario.schemes[scenario.baseline].label.clone();
+        let rows = grouped(&runs, |run| (run.flow.clone(), run.congestion.clone(), run.scheme.clone()));
+        let mut rows: Vec<Row> = rows.iter().filter_map(|runs| Row::new(runs)).collect();
+        let references: Vec<Option<f64>> = rows
+            .iter()
+            .map(|row| {
+                let is_reference = |other: &&Row| {
+                    other.flow == row.flow && other.congestion == row.congestion && other.scheme == baseline
+                };
+                rows.iter().find(is_reference).map(|row| row.goodput_bps)
+            })
+            .collect();
+        for (row, reference) in rows.iter_mut().zip(references) {
+            if row.scheme != baseline {
+                row.improvement_percent = reference
+                    .filter(|reference| *reference > 0.0)
+                    .map(|reference| (row.goodput_bps / reference - 1.0) * 100.0);
+            }
+        }
+        let gateway_alone = scenario.schemes.iter().filter(|scheme| scheme.changes_endpoints());
+        let gateway_alone = gateway_alone.map(|scheme| scheme.label.clone()).collect();
+        Self {
+            scenario: scenario.name.clone(),
+            seeds: scenario.seeds.clone(),
+            baseline,
+            gateway_alone,
+            rows,
+            fairness: if scenario.trial.together { fairness::of_runs(&shared(&runs)) } else { Vec::new() },
+            runs,
+        }
+    }
+
+    pub(super) fn table(&self) -> String {
+        let completes = self.rows.iter().any(|row| row.completion_s.is_some());
+        let mut header = vec!["flow", "TCP", "scheme", "goodput Mbit/s"];
+        header.extend(["predicted", "real / predicted"]);
+        let together = !self.fairness.is_empty();
+        header.extend(together.then_some(["share %", "predicted %"]).into_iter().flatten());
+        header.extend(completes.then_some("completion s"));
+        header.extend(["improvement %", "retransmits", "latency ms", "95% ms", "gateway cores"]);
+        let mut table = table::table(&header);
+        for row in &self.rows {
+            let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
+            let mark = if row.doubtful > 0 { "! " } else { "" };
+            cells.push(match row.runs {
+                1 => format!("{mark}{:.2}", row.goodput_bps / 1e6),
+                _ => format!(
+                    "{mark}{:.2} ({:.2} to {:.2})",
+                    row.goodput_bps / 1e6,
+                    row.goodput_min_bps / 1e6,
+                    row.goodput_max_bps / 1e6
+                ),
+            });
+            cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
+            let predicted = row.predicted_goodput_bps.filter(|predicted| *predicted > 0.0);
+            cells.push(number(predicted.map(|predicted| row.goodput_bps / predicted), 2));
+            if together {
+                let percent = |share: Option<f64>| number(share.map(|share| share * 100.0), 1);
+                cells.extend([percent(Some(row.share)), percent(row.predicted_share)]);
+            }
+            cells.extend(completes.then(|| number(row.completion_s, 2)));
+            cells.extend([
+                number(row.improvement_percent, 1),
+                format!("{:.0}", row.retransmits),
+                number(row.latency_median_ms, 1),
+                number(row.latency_p95_ms, 1),
+                number(row.gateway_cores, 3),
+            ]);
+            table.add_row(cells);
+        }
+        table.to_string()
+    }
+
+    /// Runs whose octets did not all arrive as they were sent.
+    pub(super) fn corrupted(&self) -> usize {
+        self.runs.iter().filter(|run| !run.intact).count()
+    }
+
+    /// What a reader has to know to believe the table, a line each.
+    pub(super) fn remarks(&self) -> String {
+        let runs = match self.seeds.len() {
+            1 => "one run each".to_owned(),
+            seeds => format!("medians of {seeds} runs each (least to most)"),
+        };
+        let mut lines = vec![format!(
+            "{runs}; improvement over {:?}; predicted: the simulator with its own TCP, same seeds and time; latency of a small packet \
+             beside {}, both ways",
+            self.baseline,
+            if self.fairness.is_empty() { "the flow" } else { "the flows, on the path of the first" }
+        )];
+        lines.extend(self.fairness.iter().map(Fairness::line));
+        lines.push(self.trust());
+        lines.extend(self.gateway_alone.iter().map(|scheme| {
+            format!("{scheme:?} has a part in TCP endpoints, too, which the hosts' kernel does not have: this is the gateway alone")
+        }));
+        lines.extend(self.refusals());
+        lines.join("\n")
+    }
+
+    /// How many runs are to be believed, and why the others are not.
+    fn trust(&self) -> String {
+        let doubtful: Vec<&Outcome> = self.runs.iter().filter(|run| !run.trusted).collect();
+        match doubtful.first() {
+            None => "emulator and gateway kept their time in every run".to_owned(),
+            Some(first) => {
+                let Outcome { flow, congestion, scheme, .. } = first;
+                format!(
+                    "not to be trusted, because the machine was too busy: {} of {} runs, marked !; the first, {flow} {congestion} {scheme}: {}",
+                    doubtful.len(),
+                    self.runs.len(),
+                    first.because.join("; ")
+                )
+            }
+        }
+    }
+
+    /// What the kernel did not grant to emulator or gateway, each once.
+    fn refusals(&self) -> BTreeSet<String> {
+        let of_gateways =
+            self.runs.iter().filter_map(|run| run.gateway.as_ref()).flat_map(|loop_| &loop_.notes);
+        self.runs.iter().flat_map(|run| &run.emulator.notes).chain(of_gateways).cloned().collect()
+    }
+}
+
+/// What the flows of each run had.
+fn shared(runs: &[Outcome]) -> Vec<Shared> {
+    let of_runs = runs.chunk_by(|one, other| (one.seed, &one.scheme) == (other.seed, &other.scheme));
+    let shared = of_runs.map(|flows| Shared {
+        scheme: flows[0].scheme.clone(),
+        goodputs: Some(flows.iter().map(|flow| flow.goodput_bps).collect()),
+        predicted: flows.iter().map(|flow| flow.predicted_goodput_bps).collect(),
+    });
+    shared.collect()
+}
+
+impl Row {
+    /// The row of one case's runs; `None` without any.
+    fn new(runs: &[&Outcome]) -> Option<Self> {
+        let of = |value: fn(&Outcome) -> Option<f64>| {
+            let samples: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+            // A median of the runs that have a value would flatter those that do not.
+            (samples.len() == runs.len()).then(|| median(&samples)).flatten()
+        };
+        let first = runs.first()?;
+        let goodputs = || runs.iter().map(|run| run.goodput_bps);
+        Some(Self {
+            flow: first.flow.clone(),
+            congestion: first.congestion.clone(),
+            scheme: first.scheme.clone(),
+            runs: runs.len(),
+            doubtful: runs.iter().filter(|run| !run.trusted).count(),
+            goodput_bps: of(|run| Some(run.goodput_bps))?,
+            goodput_min_bps: goodputs().fold(f64::INFINITY, f64::min),
+            goodput_max_bps: goodputs().fold(0.0, f64::max),
+            predicted_goodput_bps: of(|run| run.predicted_goodput_bps),
+            share: of(|run| Some(run.share))?,
+            predicted_share: of(|run| run.predicted_share),
+            completion_s: of(|run| run.completion_s),
+            retransmits: of(|run| Some(run.retransmits as f64))?,
+            latency_median_ms: of(|run| run.latency_median_ms),
+            latency_p95_ms: of(|run| run.latency_p95_ms),
+            gateway_cores: of(|run| run.gateway_cores),
+            improvement_percent: None,
+        })
+    }
+}

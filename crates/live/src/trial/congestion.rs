@@ -1,0 +1,40 @@
+//! One congestion control, as the hosts' kernel and the simulator call it.
+
+use lasthop_tcp::Congestion;
+
+/// The simulator's congestion control that is the kernel's of this name; `None` where the simulator
+/// has none of that name.
+pub fn simulated(name: &str) -> Option<Congestion> {
+    let control = Congestion::ALL.into_iter().find(|congestion| named(*congestion) == name)?;
+    Some(control.as_in_linux())
+}
+
+/// The kernel's name of a congestion control of the simulator.
+pub fn of_the_kernel(congestion: Congestion) -> String {
+    match congestion {
+        Congestion::Reno | Congestion::RenoAbc => "reno".to_owned(),
+        Congestion::Cubic | Congestion::CubicLinux => "cubic".to_owned(),
+        other => named(other),
+    }
+}
+
+/// The variant's name, which is the algorithm's, in the kernel's spelling.
+fn named(congestion: Congestion) -> String {
+    format!("{congestion:?}").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_names_lead_to_the_simulators_controls_and_back() {
+        assert_eq!(simulated("cubic"), Some(Congestion::CubicLinux), "Linux has its own");
+        assert_eq!(simulated("reno"), Some(Congestion::RenoAbc), "Linux's counts octets");
+        assert_eq!(simulated("hybla"), None);
+        for congestion in Congestion::ALL {
+            let name = of_the_kernel(congestion);
+            assert_eq!(simulated(&name).map(of_the_kernel), Some(name));
+        }
+    }
+}

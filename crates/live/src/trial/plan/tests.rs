@@ -1,0 +1,70 @@
+use std::path::Path;
+use std::time::Duration;
+
+use lasthop_scenario::{Overrides, Scenario, file};
+
+use super::{cases, check};
+
+const TOGETHER: &str = r#"
+duration = "10 s"
+seeds = 2
+schemes = ["none", { scheme = "none", label = "vegas", tcp = { congestion = "vegas" } }]
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "10 ms" }
+links.air = { kind = "wireless", between = ["gateway", "client"], rate = "10 Mbit/s", delay = "1 ms" }
+flows.first = { from = "server", to = "client", start = "1 s", tcp = { congestion = "cubic" } }
+flows.second = { from = "server", to = "client", start = "3 s" }
+tcp = { congestion = "reno-abc" }
+try = { flows = "together", duration = "10 s", settle = "2 s" }
+"#;
+
+fn scenario(congestion: &[&str]) -> Scenario {
+    let mut scenario =
+        file::parse(TOGETHER, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    scenario.trial.congestion = congestion.iter().map(ToString::to_string).collect();
+    scenario
+}
+
+/// The congestion control of each flow in the first run of a scheme.
+fn controls(scenario: &Scenario, scheme: &str) -> Vec<String> {
+    let case = cases(scenario).into_iter().find(|case| case.scheme == scheme).expect("there is one");
+    case.flows.into_iter().map(|flow| flow.congestion).collect()
+}
+
+#[test]
+fn flows_together_are_one_run_for_each_scheme_and_seed() {
+    let scenario = scenario(&[]);
+    let cases = cases(&scenario);
+    assert_eq!(cases.len(), 4);
+    assert!(cases.iter().all(|case| case.flows.len() == 2));
+    let times = cases[0].times(&scenario);
+    let seconds = [times.first, times.settled, times.end].map(|time: Duration| time.as_secs());
+    assert_eq!(seconds, [1, 5, 13], "from the first start; settled and over counted from the last");
+}
+
+#[test]
+fn flows_one_by_one_are_a_run_for_each_control_as_well() {
+    let mut scenario = scenario(&["cubic", "reno", "bbr"]);
+    scenario.trial.together = false;
+    let cases = cases(&scenario);
+    assert_eq!(cases.len(), 2 * 3 * 2 * 2);
+    assert!(cases.iter().all(|case| case.flows.len() == 1));
+    assert_eq!(cases.last().expect("some").times(&scenario).end.as_secs(), 13);
+}
+
+#[test]
+fn flows_together_have_their_own_controls_or_those_that_are_given() {
+    assert_eq!(controls(&scenario(&[]), "none"), ["cubic", "reno"]);
+    assert_eq!(controls(&scenario(&[]), "vegas"), ["vegas", "vegas"], "a row's TCP is over the flows'");
+    assert_eq!(controls(&scenario(&["bbr"]), "none"), ["bbr", "bbr"]);
+    assert_eq!(controls(&scenario(&["bbr", "cubic"]), "none"), ["bbr", "cubic"]);
+}
+
+#[test]
+fn controls_that_fit_no_flow_are_refused() {
+    assert!(check(&scenario(&["bbr", "cubic"])).is_ok());
+    let refused = check(&scenario(&["bbr", "cubic", "reno"])).expect_err("three for two").to_string();
+    assert!(refused.contains("3 congestion controls for 2 flows"), "{refused}");
+}

@@ -1,0 +1,31 @@
+//! One octet of an IP header changed in place, in octets that are not ours to write anew: a fragment
+//! or a header with options is only ever passed on as it came.
+
+use bytes::Bytes;
+
+/// A copy of a packet's octets, an IP header first, with another type of service (IPv4) or traffic
+/// class (IPv6).
+pub(crate) fn with_traffic_class(octets: &Bytes, class: u8) -> Bytes {
+    let mut octets = octets.to_vec();
+    match octets.first().map(|first| first >> 4) {
+        Some(4) if octets.len() >= 20 => set_in_v4(&mut octets, class),
+        Some(6) if octets.len() >= 40 => {
+            octets[0] = octets[0] & 0xf0 | class >> 4;
+            octets[1] = octets[1] & 0x0f | class << 4;
+        }
+        _ => {}
+    }
+    octets.into()
+}
+
+/// The checksum is updated, not computed: one that was wrong tells so further on.
+fn set_in_v4(octets: &mut [u8], class: u8) {
+    let word = |octets: &[u8], at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
+    let (old, checksum) = (word(octets, 0), word(octets, 10));
+    octets[1] = class;
+    //= RFC 1624, section 3: HC' = ~(~HC + ~m + m')
+    let sum = u32::from(!checksum) + u32::from(!old) + u32::from(word(octets, 0));
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    octets[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+}

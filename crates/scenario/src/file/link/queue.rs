@@ -1,0 +1,279 @@
+//! The queue of a link: a limit, and what manages it.
+
+use std::time::Duration;
+
+use lasthop_packet::Probability;
+use lasthop_packet::units::format_octets;
+use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig, Thresholds};
+use lasthop_sim::{Discipline, QueueConfig, QueueLimit};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::file::error::ScenarioError;
+use crate::file::named::{NameOrTable, Named};
+use crate::file::quantity::{Octets, Text, Written};
+use crate::file::reader::{Key, Reader};
+
+/// Within an order of magnitude of what Linux queues on an interface by default.
+const PLAIN: QueueLimit = QueueLimit::Packets(100);
+/// What Linux's `codel` and `fq_codel` have: a bound that their control should not need.
+const CODEL: QueueLimit = QueueLimit::Packets(1000);
+const FQ_CODEL: QueueLimit = QueueLimit::Packets(10_240);
+
+/// A queue with a discipline.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct QueueTable {
+    /// What manages it.
+    discipline: DisciplineName,
+    /// How much may wait for transmission; default "100 packets", with "codel" "1000 packets", with
+    /// "fq-codel" "10240 packets".
+    limit: Option<Text<QueueLimit>>,
+    /// Whether packets that understand ECN are marked where others are dropped (RFC 3168); with
+    /// "red" below `max` only. Default false, with "fq-codel" true.
+    ecn: Option<bool>,
+    /// With "codel" and "fq-codel": the delay that a standing queue may cause, "1 us" to "10 s";
+    /// default "5 ms".
+    target: Option<Text<Duration>>,
+    /// With "codel" and "fq-codel": how long the delay must stay above `target`, in the order of the
+    /// longest round-trip time, `target` to "100 s"; default "100 ms".
+    interval: Option<Text<Duration>>,
+    /// With "fq-codel": how many flow queues there are, 1 to 65,536; default 1,024.
+    flows: Option<u32>,
+    /// With "fq-codel": how much a flow may send in its turn, "256 B" to "1 MiB"; default "1514 B".
+    quantum: Option<Text<Octets>>,
+    /// With "fq-codel": the memory that what waits may take, a packet counted as the buffer that it
+    /// takes in a gateway; "4 KiB" or more, default "32 MiB".
+    memory_limit: Option<Text<Octets>>,
+    /// With "red": the average queue from which packets are dropped at random, in packets or in
+    /// octets; default "5 packets".
+    min: Option<Text<QueueLimit>>,
+    /// With "red": the average queue at which `max-probability` of the packets are dropped, in the
+    /// unit of `min`; default "15 packets".
+    max: Option<Text<QueueLimit>>,
+    /// With "red": the part of the packets that is dropped at `max`, above "0%"; default "10%".
+    max_probability: Option<Text<Probability>>,
+    /// With "red": the weight of the queue as it is in its moving average, above 0, at most 1;
+    /// default 0.002.
+    weight: Option<f64>,
+    /// With "red": whether the part of the packets that is dropped grows on from `max` and reaches
+    /// all at twice `max`, rather than at once; default true.
+    gentle: Option<bool>,
+    /// With "red": a typical packet, "1 B" to "64 KiB", by which the average falls while the link is
+    /// idle, and whose chance `max-probability` is where `min` and `max` are in octets; default
+    /// "500 B".
+    mean_packet: Option<Text<Octets>>,
+}
+
+/// What manages a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum DisciplineName {
+    /// Nothing: first in, first out, and what finds no room is dropped.
+    DropTail,
+    /// Random early detection (Floyd and Jacobson 1993).
+    Red,
+    /// Controlled delay (RFC 8289).
+    Codel,
+    /// Flow queues with controlled delay (RFC 8290).
+    FqCodel,
+}
+
+impl Named for QueueTable {
+    type Name = Text<LimitOrDiscipline>;
+    const SCHEMA: &'static str = "Queue";
+    const EXPECTED: &'static str = LimitOrDiscipline::EXPECTED;
+
+    fn named(Text(name): Self::Name) -> Self {
+        let (discipline, limit) = match name {
+            LimitOrDiscipline::Limit(limit) => (DisciplineName::DropTail, Some(Text(limit))),
+            LimitOrDiscipline::Discipline(discipline) => (discipline, None),
+        };
+        Self {
+            discipline,
+            limit,
+            ecn: None,
+            target: None,
+            interval: None,
+            flows: None,
+            quantum: None,
+            memory_limit: None,
+            min: None,
+            max: None,
+            max_probability: None,
+            weight: None,
+            gentle: None,
+            mean_packet: None,
+        }
+    }
+}
+
+/// What may stand for a queue alone.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::file) enum LimitOrDiscipline {
+    Limit(QueueLimit),
+    Discipline(DisciplineName),
+}
+
+impl Written for LimitOrDiscipline {
+    const NAME: &'static str = "QueueLimitOrDiscipline";
+    const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\", a discipline \
+                                    (\"red\", \"codel\", \"fq-codel\"), or a table with one as `discipline`";
+    const PATTERN: &'static str = r"^\s*([0-9]+\s*packets?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited|drop-tail|red|codel|fq-codel)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let discipline = match text.trim() {
+            "drop-tail" => DisciplineName::DropTail,
+            "red" => DisciplineName::Red,
+            "codel" => DisciplineName::Codel,
+            "fq-codel" => DisciplineName::FqCodel,
+            _ => {
+                return QueueLimit::read(text).map(Self::Limit).map_err(|_| {
+                    let shown: String = text.chars().take(80).collect();
+                    format!("{shown:?} is not {}", Self::EXPECTED)
+                });
+            }
+        };
+        Ok(Self::Discipline(discipline))
+    }
+}
+
+/// The queue whose key is `key`.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    key: &Key<'_>,
+    entry: Option<&NameOrTable<QueueTable>>,
+) -> Result<QueueConfig, ScenarioError> {
+    let Some(NameOrTable(table)) = entry else { return Ok(PLAIN.into()) };
+    let place = Place { reader, key };
+    place.refuse_what_means_nothing(table)?;
+    let (discipline, limit) = match table.discipline {
+        DisciplineName::DropTail => (Discipline::DropTail, PLAIN),
+        DisciplineName::Red => (Discipline::Red(place.red(table)?), PLAIN),
+        DisciplineName::Codel => (Discipline::CoDel(place.codel(table, CoDelConfig::default())?), CODEL),
+        DisciplineName::FqCodel => (Discipline::FqCoDel(place.fq_codel(table)?), FQ_CODEL),
+    };
+    let limit = table.limit.map_or(limit, |Text(limit)| limit);
+    Ok(QueueConfig { limit, discipline })
+}
+
+/// Where a queue's table stands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    reader: &'a Reader<'a>,
+    key: &'a Key<'a>,
+}
+
+impl Place<'_> {
+    fn fail(self, key: &str, problem: impl Into<String>) -> ScenarioError {
+        self.reader.fail(&[self.key, &[key]].concat(), problem)
+    }
+
+    fn refuse_what_means_nothing(self, table: &QueueTable) -> Result<(), ScenarioError> {
+        use DisciplineName::{Codel, FqCodel, Red};
+        let keys: [(&str, bool, &[DisciplineName]); 12] = [
+            ("ecn", table.ecn.is_some(), &[Red, Codel, FqCodel]),
+            ("target", table.target.is_some(), &[Codel, FqCodel]),
+            ("interval", table.interval.is_some(), &[Codel, FqCodel]),
+            ("flows", table.flows.is_some(), &[FqCodel]),
+            ("quantum", table.quantum.is_some(), &[FqCodel]),
+            ("memory-limit", table.memory_limit.is_some(), &[FqCodel]),
+            ("min", table.min.is_some(), &[Red]),
+            ("max", table.max.is_some(), &[Red]),
+            ("max-probability", table.max_probability.is_some(), &[Red]),
+            ("weight", table.weight.is_some(), &[Red]),
+            ("gentle", table.gentle.is_some(), &[Red]),
+            ("mean-packet", table.mean_packet.is_some(), &[Red]),
+        ];
+        match keys.into_iter().find(|(_, given, of)| *given && !of.contains(&table.discipline)) {
+            Some((key, ..)) => Err(self.fail(key, "it means nothing to this discipline; leave it out")),
+            None => Ok(()),
+        }
+    }
+
+    fn codel(self, table: &QueueTable, default: CoDelConfig) -> Result<CoDelConfig, ScenarioError> {
+        let key = |key| [self.key, &[key]].concat();
+        let (least, most) = (Duration::from_micros(1), Duration::from_secs(10));
+        let target = self.reader.duration_in(&key("target"), table.target, default.target, least, most)?;
+        let longest = Duration::from_secs(100);
+        let standard = default.interval.max(target);
+        let interval =
+            self.reader.duration_in(&key("interval"), table.interval, standard, target, longest)?;
+        Ok(CoDelConfig { target, interval, ecn: table.ecn.unwrap_or(default.ecn) })
+    }
+
+    fn fq_codel(self, table: &QueueTable) -> Result<FqCoDelConfig, ScenarioError> {
+        let default = FqCoDelConfig::default();
+        let flows = [self.key, &["flows"]].concat();
+        Ok(FqCoDelConfig {
+            codel: self.codel(table, default.codel)?,
+            flows: self.reader.count_in(&flows, table.flows, default.flows, (1, 65_536))?,
+            quantum: self.octets("quantum", table.quantum, u64::from(default.quantum), (256, 1 << 20))?
+                as u32,
+            memory_limit: self.octets(
+                "memory-limit",
+                table.memory_limit,
+                default.memory_limit,
+                (4096, 1 << 40),
+            )?,
+        })
+    }
+
+    fn red(self, table: &QueueTable) -> Result<RedConfig, ScenarioError> {
+        let default = RedConfig::default();
+        let max_probability = table.max_probability.map_or(default.max_probability, |Text(part)| part);
+        if max_probability.is_zero() {
+            return Err(self.fail("max-probability", "nothing would be dropped; expected more than \"0%\""));
+        }
+        let weight = table.weight.unwrap_or(default.weight);
+        if !(weight > 0.0 && weight <= 1.0) {
+            return Err(self.fail("weight", format!("{weight} is out of range; expected above 0, at most 1")));
+        }
+        let mean_packet = u64::from(default.mean_packet);
+        Ok(RedConfig {
+            thresholds: self.thresholds(table)?,
+            max_probability,
+            weight,
+            gentle: table.gentle.unwrap_or(default.gentle),
+            mean_packet: self.octets("mean-packet", table.mean_packet, mean_packet, (1, 1 << 16))? as u32,
+            ecn: table.ecn.unwrap_or(default.ecn),
+        })
+    }
+
+    fn thresholds(self, table: &QueueTable) -> Result<Thresholds, ScenarioError> {
+        let given = |limit: Option<Text<QueueLimit>>, default| {
+            limit.map_or(QueueLimit::Packets(default), |Text(limit)| limit)
+        };
+        let (thresholds, min, max) = match (given(table.min, 5), given(table.max, 15)) {
+            (QueueLimit::Packets(min), QueueLimit::Packets(max)) => (Thresholds::Packets(min, max), min, max),
+            (QueueLimit::Octets(min), QueueLimit::Octets(max)) => (Thresholds::Octets(min, max), min, max),
+            _ => {
+                let problem =
+                    "expected `min` and `max` both in packets or both in octets, such as \"20 packets\"";
+                return Err(self.fail(if table.max.is_some() { "max" } else { "min" }, problem));
+            }
+        };
+        if min >= max {
+            let key = if table.max.is_some() { "max" } else { "min" };
+            return Err(self.fail(key, "expected `max` above `min`"));
+        }
+        Ok(thresholds)
+    }
+
+    fn octets(
+        self,
+        key: &str,
+        value: Option<Text<Octets>>,
+        default: u64,
+        (least, most): (u64, u64),
+    ) -> Result<u64, ScenarioError> {
+        let octets = value.map_or(default, |Text(Octets(octets))| octets);
+        if (least..=most).contains(&octets) {
+            return Ok(octets);
+        }
+        let shown = format_octets;
+        let problem =
+            format!("{} is out of range; expected {} to {}", shown(octets), shown(least), shown(most));
+        Err(self.fail(key, problem))
+    }
+}

@@ -1,0 +1,31 @@
+//! Queues before a transmitter: plain, or managed by a discipline that drops or marks packets before
+//! there is no more room.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | [`config`] | what a queue can be told |
+//! | `waiting` | packets that wait, first in, first out |
+//! | `red` | random early detection (Floyd and Jacobson 1993) |
+//! | `codel` | CoDel's control loop for one queue (RFC 8289) |
+//! | `fq_codel` | flow queues with CoDel (RFC 8290); `pool`: their packets; `flow_hash`: whose they are |
+//! | `managed` | a queue under one of these; `either`: one that may be plain
+//!
+//! RED decides when a packet arrives, CoDel when it leaves: a link with a managed queue asks for the
+//! next packet when its transmitter is free, and not before.
+
+mod codel;
+pub mod config;
+mod either;
+mod flow_hash;
+mod fq_codel;
+mod managed;
+mod pool;
+mod red;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+pub use config::{CoDelConfig, Discipline, FqCoDelConfig, QueueConfig, QueueLimit, RedConfig, Thresholds};
+pub(crate) use either::Queue;
+pub(crate) use managed::{Managed, Pushed};
+pub(crate) use waiting::Waiting;

@@ -1,0 +1,139 @@
+//! One direction of a wired link with a managed queue: a transmitter that asks its queue for a packet
+//! when it is free, and a propagation delay. An event for each of the two.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Probability, Rng};
+
+use crate::capacity::{Pace, nanos};
+use crate::change::Change;
+use crate::config::{Direction, Jitter};
+use crate::id::{LinkId, NodeId};
+use crate::parcel::{ParcelKey, Parcels};
+use crate::queue::{Managed, Waiting};
+
+#[derive(Debug)]
+pub(crate) struct ManagedPipe {
+    pub(super) link: LinkId,
+    /// The transmitter, with the index of its interface there.
+    pub(super) from: (NodeId, usize),
+    /// The receiver, with the index of its interface there.
+    pub(super) to: (NodeId, usize),
+    pub(super) queue: Managed,
+    pace: Pace,
+    delay: Duration,
+    jitter: Jitter,
+    variations: Rng,
+    loss: Probability,
+    losses: Rng,
+    /// When the transmitter is done with the packet that it has.
+    free_at: Instant,
+    /// Whether an event is due then.
+    is_awaited: bool,
+    in_flight: VecDeque<InFlight>,
+}
+
+/// A packet that is being sent, or has been.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlight {
+    pub(super) arrival: Instant,
+    pub(super) key: ParcelKey,
+    pub(super) is_lost: bool,
+}
+
+/// A packet whose transmission starts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) key: ParcelKey,
+    /// What its transmission takes, whatever the clock makes of it.
+    pub(super) time: Duration,
+    /// When it arrives, if there is no other before it.
+    pub(super) first_arrival: Option<Instant>,
+}
+
+impl ManagedPipe {
+    pub(crate) fn new(
+        link: LinkId,
+        (from, to): ((NodeId, usize), (NodeId, usize)),
+        queue: Managed,
+        direction: &Direction,
+        (delay, jitter): (Duration, Jitter),
+        clock: Duration,
+        [losses, variations]: [Rng; 2],
+    ) -> Self {
+        Self {
+            link,
+            from,
+            to,
+            queue,
+            pace: Pace::new(&direction.capacity, clock),
+            delay,
+            jitter,
+            variations,
+            loss: direction.loss,
+            losses,
+            free_at: Instant::ZERO,
+            is_awaited: false,
+            in_flight: VecDeque::new(),
+        }
+    }
+
+    /// Whether a packet that comes now has to wait.
+    pub(super) fn is_busy(&self, now: Instant) -> bool {
+        self.is_awaited || self.free_at > now
+    }
+
+    /// When an event is to be scheduled for the end of the transmission under way: as soon as a
+    /// packet waits for it.
+    pub(super) fn await_end(&mut self) -> Option<Instant> {
+        if self.queue.is_empty() || std::mem::replace(&mut self.is_awaited, true) {
+            return None;
+        }
+        Some(self.free_at)
+    }
+
+    /// Whether a transmission has ended, and a packet waits for that; told once.
+    pub(super) fn take_end(&mut self, now: Instant) -> bool {
+        let has_ended = self.is_awaited && self.free_at <= now;
+        self.is_awaited &= !has_ended;
+        has_ended
+    }
+
+    /// The transmitter is free: the next packet's transmission starts.
+    pub(super) fn start(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Start> {
+        let Waiting { key, len, .. } = self.queue.pop(now, parcels)?;
+        self.free_at = self.pace.finish(now, len as usize);
+        let is_lost = self.losses.happens(self.loss);
+        let delay = match self.jitter {
+            Jitter::None => self.delay,
+            jitter => Duration::from_nanos(jitter.draw(nanos(self.delay), &mut self.variations)),
+        };
+        // Not before what is on its way.
+        let last = self.in_flight.back().map_or(Instant::ZERO, |last| last.arrival);
+        let arrival = (self.free_at + delay).max(last);
+        self.in_flight.push_back(InFlight { arrival, key, is_lost });
+        let first_arrival = (self.in_flight.len() == 1).then_some(arrival);
+        Some(Start { key, time: self.pace.exact_time(len as usize), first_arrival })
+    }
+
+    /// The first packet reaches the end of the link; and when the next one does.
+    pub(super) fn arrive(&mut self) -> Option<(InFlight, Option<Instant>)> {
+        let first = self.in_flight.pop_front()?;
+        Some((first, self.in_flight.front().map(|next| next.arrival)))
+    }
+
+    /// Changes what starts its transmission from now on.
+    pub(super) fn change(&mut self, change: &Change) {
+        match change {
+            Change::Capacity(capacity) => {
+                self.pace = self.pace.replaced(capacity);
+                self.queue.set_capacity(capacity);
+            }
+            Change::Delay(delay, jitter) => (self.delay, self.jitter) = (*delay, *jitter),
+            Change::Loss(loss) => self.loss = *loss,
+            Change::Queue(config) => self.queue.set(config),
+            Change::Channel(_) => {}
+        }
+    }
+}

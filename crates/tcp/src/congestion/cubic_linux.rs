@@ -1,0 +1,179 @@
+//! CUBIC as Linux 6.18 has it (`net/ipv4/tcp_cubic.c`), where it differs from RFC 9438
+//! ([`super::Cubic`]):
+//!
+//! - Windows are whole segments; ssthresh is 717/1024 of cwnd, used or not.
+//! - Where Reno would be faster, the window never grows faster than 8/15 of a segment a round trip:
+//!   the RFC has one whole segment above the window at which the last loss was.
+//! - Before the first loss the window grows by a twentieth a round trip at least.
+//! - The curve is calculated anew every 32nd of a second at most while the window stays the same.
+//! - A time-out forgets everything.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
+use crate::flight::Flight;
+
+/// Beta, in 1/1024.
+const BETA: u32 = 717;
+/// C times the unit of time to the third power, in 1/2^40 of a segment: 410/1024 a second cubed.
+const CURVE: u64 = 410;
+/// Units of the curve's time in a second.
+const UNIT: u64 = 1024;
+/// Eighths of the window that have to be acknowledged before Reno's grows by a segment.
+const RENO_EIGHTHS: u32 = 15;
+const LEAST_PERIOD: Duration = Duration::from_micros(31_250);
+const SETTLED: Duration = Duration::from_secs(1);
+
+/// CUBIC in whole segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CubicLinux {
+    /// The plateau: the window of the last loss (`last_max_cwnd`); 0 if there was none.
+    last_max: u32,
+    /// The least round-trip time.
+    min_rtt: Option<Duration>,
+    epoch: Option<Epoch>,
+    /// For which window and when the curve was calculated last.
+    calculated: Option<(u32, Instant)>,
+    /// Segments to be acknowledged before the window grows by one (`cnt`).
+    segments_a_step: u32,
+    /// Segments acknowledged since it grew (`snd_cwnd_cnt`).
+    acked: u32,
+    /// When a segment left last (`lsndtime`), and that nothing is outstanding since.
+    last_sent: Option<Instant>,
+    is_idle: bool,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Instant,
+    /// Time from the start to the plateau, in 1/1024 s.
+    k: u64,
+    /// The window at the plateau.
+    origin: u32,
+    /// What Reno would have (`tcp_cwnd`), and the segments acknowledged towards its next step.
+    reno: u32,
+    reno_acked: u32,
+}
+
+impl Epoch {
+    fn new(start: Instant, cwnd: u32, last_max: u32) -> Self {
+        let missing = last_max.saturating_sub(cwnd);
+        let k = libm::cbrt(f64::from(missing) * (1u64 << 40) as f64 / CURVE as f64) as u64;
+        Self { start, k, origin: cwnd.max(last_max), reno: cwnd, reno_acked: 0 }
+    }
+
+    /// The window that the curve has after `elapsed`.
+    fn target(&self, elapsed: Duration) -> u32 {
+        let t = (elapsed.as_nanos() * u128::from(UNIT) / 1_000_000_000) as u64;
+        let distance = u128::from(t.abs_diff(self.k));
+        let change = (u128::from(CURVE) * distance * distance * distance) >> 40;
+        let change = change.min(1 << 30) as u32;
+        if t < self.k { self.origin.saturating_sub(change) } else { self.origin + change }
+    }
+
+    /// So many segments were acknowledged. Returns by how much Reno's window is larger.
+    fn reno_ahead(&mut self, acked: u32, cwnd: u32) -> u32 {
+        self.reno_acked += acked;
+        let step = (cwnd * RENO_EIGHTHS / 8).max(1);
+        self.reno += self.reno_acked.saturating_sub(1) / step;
+        self.reno_acked -= self.reno_acked.saturating_sub(1) / step * step;
+        self.reno.saturating_sub(cwnd)
+    }
+}
+
+impl CubicLinux {
+    /// In congestion avoidance. Returns by how many segments the window grows.
+    fn avoid_congestion(&mut self, acked: u32, cwnd: u32, now: Instant) -> u32 {
+        self.update(acked, cwnd, now);
+        let mut steps = 0;
+        if self.acked >= self.segments_a_step {
+            (self.acked, steps) = (0, 1);
+        }
+        self.acked += acked;
+        steps += self.acked / self.segments_a_step;
+        self.acked %= self.segments_a_step;
+        steps
+    }
+
+    fn update(&mut self, acked: u32, cwnd: u32, now: Instant) {
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, self.last_max));
+        let ahead = epoch.reno_ahead(acked, cwnd);
+        if self.calculated.is_some_and(|(window, at)| window == cwnd && now.since(at) <= LEAST_PERIOD) {
+            return;
+        }
+        self.calculated = Some((cwnd, now));
+        let target = epoch.target(now.since(epoch.start) + self.min_rtt.unwrap_or_default());
+        let mut segments = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 {
+            segments = segments.min(20);
+        }
+        if let Some(most) = cwnd.checked_div(ahead) {
+            segments = segments.min(most);
+        }
+        self.segments_a_step = segments.max(2);
+    }
+
+    fn reduce(&mut self, flight: &Flight) -> u32 {
+        let cwnd = flight.cwnd / flight.mss;
+        // Fast convergence: a flow whose window did not get back to the plateau makes room.
+        self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
+        (self.epoch, self.acked) = (None, 0);
+        (cwnd * BETA / 1024).max(2) * flight.mss
+    }
+}
+
+impl CongestionControl for CubicLinux {
+    /// The curve goes by the least round-trip time.
+    fn goes_by_segments(&self) -> bool {
+        true
+    }
+
+    /// A pause is no time of the curve (`CA_EVENT_TX_START`).
+    fn on_sent(&mut self, segment: &SentSegment) {
+        let last_sent = self.last_sent.replace(segment.now);
+        if std::mem::take(&mut self.is_idle)
+            && let (Some(epoch), Some(last_sent)) = (&mut self.epoch, last_sent)
+        {
+            epoch.start = (epoch.start + segment.now.since(last_sent)).min(segment.now);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
+        self.on_other_ack(ack, flight);
+        let mut acked = ack.acked.div_ceil(flight.mss);
+        let mut cwnd = flight.cwnd / flight.mss;
+        if flight.cwnd < flight.ssthresh {
+            let step = acked.min((flight.ssthresh / flight.mss).saturating_sub(cwnd).max(1));
+            (cwnd, acked) = (cwnd + step, acked - step);
+        }
+        if acked > 0 {
+            cwnd += self.avoid_congestion(acked, cwnd, ack.now);
+        }
+        flight.cwnd = cwnd.min((1 << 30) / flight.mss) * flight.mss;
+    }
+
+    fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
+        self.is_idle = flight.outstanding() == 0;
+        // Right after a recovery round trips are not the path's.
+        let is_settled = self.epoch.is_none_or(|epoch| ack.now.since(epoch.start) >= SETTLED);
+        if let Some(rtt) = ack.rtt.filter(|_| is_settled) {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
+    fn on_loss(&mut self, flight: &Flight) -> Reduction {
+        Reduction::to(self.reduce(flight))
+    }
+
+    fn on_timeout(&mut self, flight: &mut Flight) {
+        flight.ssthresh = self.reduce(flight);
+        flight.cwnd = flight.mss;
+        *self = Self { last_sent: self.last_sent, ..Self::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests;

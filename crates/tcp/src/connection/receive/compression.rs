@@ -1,0 +1,100 @@
+//! Fewer ACKs while there is a gap: ACK compression.
+//!
+//! As in Linux 6.18 (`__tcp_ack_snd_check`, `tcp_compressed_ack_kick`, since 4.18): a receiver that
+//! reports blocks need not send a report for each segment behind a gap, once the sender has heard
+//! of it often enough to begin its recovery.
+
+use std::time::Duration;
+
+use lasthop_packet::Seq;
+
+/// ACKs for so many segments behind the same gap leave at once.
+const AT_ONCE: u32 = 3;
+/// At most so many ACKs become one (`tcp_comp_sack_nr`).
+const MOST: u32 = 44;
+/// An ACK waits no longer (`tcp_comp_sack_delay_ns`).
+const LONGEST: Duration = Duration::from_millis(1);
+/// Nor longer than this part of a round trip.
+const PART_OF_ROUND_TRIP: u32 = 20;
+
+/// But the kernel's timer may expire so much later (`tcp_comp_sack_slack_ns`), and does where
+/// nothing else wakes the processor.
+const SLACK: Duration = Duration::from_micros(100);
+
+/// ACKs that are held back.
+#[derive(Debug)]
+pub(super) struct Compression {
+    /// RCV.NXT of the gap that [`Self::told`] is about.
+    gap: Seq,
+    /// ACKs that left at once since RCV.NXT has stood there; at most [`AT_ONCE`].
+    told: u32,
+    held_back: u32,
+}
+
+impl Compression {
+    pub(super) const fn new() -> Self {
+        Self { gap: Seq(0), told: AT_ONCE, held_back: 0 }
+    }
+
+    /// A segment arrived behind the gap at `next`. Returns how long its ACK may wait, if it may;
+    /// `round_trip` is zero where it is not known.
+    pub(super) fn hold_back(&mut self, next: Seq, round_trip: Duration) -> Option<Duration> {
+        if self.held_back >= MOST {
+            return None;
+        }
+        if self.gap != next || self.told < AT_ONCE {
+            self.told = if self.gap == next { self.told + 1 } else { 1 };
+            self.gap = next;
+            return None;
+        }
+        let delay = LONGEST.min(round_trip / PART_OF_ROUND_TRIP);
+        if delay.is_zero() {
+            return None;
+        }
+        self.held_back += 1;
+        Some(delay + SLACK)
+    }
+
+    /// Whether an ACK waits.
+    pub(super) const fn is_holding_back(&self) -> bool {
+        self.held_back > 0
+    }
+
+    pub(super) const fn on_ack_sent(&mut self) {
+        self.held_back = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn three_acks_for_a_gap_leave_at_once_and_then_up_to_44_become_one() {
+        let mut compression = Compression::new();
+        for gap in [Seq(5000), Seq(7000)] {
+            for _ in 0..AT_ONCE {
+                assert_eq!(compression.hold_back(gap, RTT), None);
+                compression.on_ack_sent();
+            }
+            for _ in 0..MOST {
+                assert_eq!(compression.hold_back(gap, RTT), Some(LONGEST + SLACK));
+            }
+            assert_eq!(compression.hold_back(gap, RTT), None);
+            compression.on_ack_sent();
+            assert!(!compression.is_holding_back());
+            assert_eq!(compression.hold_back(gap, RTT), Some(LONGEST + SLACK));
+            compression.on_ack_sent();
+        }
+    }
+
+    #[test]
+    fn an_ack_waits_for_a_twentieth_of_a_round_trip_at_most() {
+        let mut compression = Compression::new();
+        (compression.gap, compression.told) = (Seq(1), AT_ONCE);
+        assert_eq!(compression.hold_back(Seq(1), Duration::from_millis(4)), Some(Duration::from_micros(300)));
+        assert_eq!(compression.hold_back(Seq(1), Duration::ZERO), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! The round-trip time as a receiver can measure it that sends no data.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+use super::arrival::Echo;
+
+/// An estimate as Linux 6.18 has it (`tcp_rcv_rtt_update`): timestamps that came back, smoothed;
+/// and the smallest time in which a whole window arrived, which is a round trip if the sender fills
+/// the window, and longer else.
+#[derive(Debug, Default)]
+pub(super) struct RoundTrip {
+    /// In nanoseconds.
+    estimate: Option<u64>,
+    /// The timestamp that came back last: each counts once.
+    echoed: u32,
+    /// When the window was told that is being timed, and its end.
+    timed: Option<(Instant, Seq)>,
+}
+
+/// Above so many milliseconds a timestamp that came back is nonsense.
+const OLDEST_ECHO: u32 = i32::MAX as u32 / 1_000_000;
+
+impl RoundTrip {
+    pub(super) fn estimate(&self) -> Option<Duration> {
+        self.estimate.map(Duration::from_nanos)
+    }
+
+    /// A full segment echoes a timestamp. While data waits to be read, the application delays what
+    /// is measured: then only what is shorter counts.
+    pub(super) const fn on_echo(&mut self, echo: Echo, is_read: bool) {
+        // An echo of 0 is none.
+        if echo.value == self.echoed || echo.value == 0 {
+            return;
+        }
+        self.echoed = echo.value;
+        if echo.age > 0 && echo.age <= OLDEST_ECHO {
+            self.update(echo.age as u64 * 1_000_000, is_read);
+        }
+    }
+
+    /// Data up to `next` has arrived, and `window` octets behind it are offered.
+    pub(super) fn on_data(&mut self, next: Seq, window: u32, now: Instant) {
+        match self.timed {
+            Some((_, end)) if next.before(end) => return,
+            Some((told, _)) => self.update((now.since(told).as_nanos() as u64).max(1), false),
+            None => {}
+        }
+        self.timed = Some((now, next + window));
+    }
+
+    const fn update(&mut self, sample: u64, may_rise: bool) {
+        self.estimate = match self.estimate {
+            Some(estimate) if sample >= estimate => {
+                Some(if may_rise { estimate - estimate / 8 + sample / 8 } else { estimate })
+            }
+            _ => Some(sample),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn echo(value: u32, age: u32) -> Echo {
+        Echo { value, age }
+    }
+
+    #[test]
+    fn a_shorter_time_counts_at_once_and_a_longer_one_by_an_eighth() {
+        let mut rtt = RoundTrip::default();
+        rtt.on_echo(echo(1, 40), true);
+        rtt.on_echo(echo(2, 24), true);
+        assert_eq!(rtt.estimate(), Some(Duration::from_millis(24)));
+        rtt.on_echo(echo(3, 40), true);
+        assert_eq!(rtt.estimate(), Some(Duration::from_millis(26)));
+    }
+
+    #[test]
+    fn an_echo_counts_once_and_not_upwards_while_data_waits_to_be_read() {
+        let mut rtt = RoundTrip::default();
+        rtt.on_echo(echo(0, 9), true);
+        assert_eq!(rtt.estimate(), None, "0 is no echo");
+        rtt.on_echo(echo(1, 24), true);
+        rtt.on_echo(echo(1, 80), true);
+        rtt.on_echo(echo(2, 80), false);
+        rtt.on_echo(echo(3, u32::MAX), true);
+        assert_eq!(rtt.estimate(), Some(Duration::from_millis(24)));
+    }
+
+    #[test]
+    fn without_timestamps_the_shortest_time_for_a_window_counts() {
+        let mut rtt = RoundTrip::default();
+        let at = Instant::from_millis;
+        rtt.on_data(Seq(1000), 5000, at(0));
+        rtt.on_data(Seq(5999), 5000, at(40));
+        assert_eq!(rtt.estimate(), None);
+        rtt.on_data(Seq(6000), 5000, at(50));
+        assert_eq!(rtt.estimate(), Some(Duration::from_millis(50)));
+        rtt.on_data(Seq(11_000), 5000, at(150));
+        assert_eq!(rtt.estimate(), Some(Duration::from_millis(50)));
+        rtt.on_data(Seq(16_000), 5000, at(180));
+        assert_eq!(rtt.estimate(), Some(Duration::from_millis(30)));
+    }
+}

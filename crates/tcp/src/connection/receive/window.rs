@@ -1,0 +1,126 @@
+//! The window that is offered.
+
+use lasthop_packet::{Payload, Seq};
+
+use super::ReceiveSide;
+
+impl ReceiveSide {
+    /// The window of a SYN, which is never scaled (RFC 7323, section 2.2).
+    pub(in crate::connection) fn window_in_syn(&self) -> u16 {
+        self.largest_window.min(u32::from(u16::MAX)) as u16
+    }
+
+    /// Windows are not scaled on this connection: more buffer than a field can tell is of no use.
+    pub(in crate::connection) fn forgo_scaling(&mut self) {
+        self.buffer = self.buffer.min(u32::from(u16::MAX));
+        if let Some(tuning) = &mut self.tuning {
+            tuning.limit(u32::from(u16::MAX));
+        }
+        self.limit_window(self.window_limit);
+    }
+
+    #[inline]
+    pub(in crate::connection) fn read(&mut self) -> Option<Payload> {
+        let payload = self.delivered.pop_front()?;
+        self.unread -= payload.len() as u32;
+        if self.is_adaptive {
+            self.adapt_to_read();
+        }
+        self.ack_now = self.ack_now || self.is_ack_worth_it();
+        Some(payload)
+    }
+
+    /// Whether reading has made an ACK worth it.
+    #[inline]
+    fn is_ack_worth_it(&self) -> bool {
+        if self.linux.is_some() {
+            return self.is_ack_worth_it_to_linux();
+        }
+        // Two segments more, or half of the largest window, are worth an ACK of their own, as in
+        // 4.3BSD; or as many segments as one ACK is for.
+        let opened = self.free().saturating_sub(self.window());
+        let is_worth_it = |segments: u32| opened >= (segments * self.mss).min(self.largest_window / 2).max(1);
+        is_worth_it(2) && !self.fin_received && is_worth_it(self.policy.segments_an_ack(self.segments))
+    }
+
+    /// An ACK that input has left to the application's reading, or a window that is twice what is
+    /// left of it (`tcp_cleanup_rbuf` of Linux 6.18).
+    #[cold]
+    fn is_ack_worth_it_to_linux(&self) -> bool {
+        let unacknowledged = self.next - self.last_ack_sent;
+        let is_due =
+            self.linux.as_ref().is_some_and(|linux| linux.is_due_on_read(unacknowledged, self.unread == 0));
+        let (left, free) = (self.window(), self.free());
+        let has_doubled = free / 2 >= left && free - left >= self.mss.min(self.largest_window / 2).max(1);
+        is_due || (has_doubled && !self.fin_received)
+    }
+
+    #[cold]
+    fn adapt_to_read(&mut self) {
+        let Some(tuning) = &mut self.tuning else { return };
+        let behind_gap = self.reassembly.end().map_or(0, |end| end - self.next);
+        let round_trip = self.round_trip.as_ref().and_then(|round_trip| round_trip.estimate());
+        let first = self.next + self.unread.wrapping_neg();
+        tuning.on_read(first, self.unread, behind_gap, round_trip);
+        self.buffer = tuning.buffer();
+    }
+
+    /// Opens the window for more segments like one that arrived, where the buffer has grown.
+    /// Returns whether it did.
+    pub(super) fn open_window(&mut self, len: u32) -> bool {
+        let Some(tuning) = &mut self.tuning else { return false };
+        let has_opened = tuning.open(len, self.mss, self.unread);
+        if has_opened {
+            self.limit_window(self.window_limit);
+        }
+        has_opened
+    }
+
+    /// The window field to send, shifted; remembers what it promises.
+    ///
+    //= RFC 9293, section 3.8.6.2.2: the window opens by a segment or half of the largest window, or
+    //= not at all.
+    #[inline]
+    pub(in crate::connection) fn advertise(&mut self, shift: u8) -> u16 {
+        let window = self.window();
+        // Rounded up, because what was promised stays promised; the buffer is over-booked by less
+        // than a unit.
+        let mut field = (window + ((1 << shift) - 1)) >> shift;
+        let free = self.free();
+        if free >= window + self.mss.min(self.largest_window / 2) {
+            field = field.max(free >> shift);
+        }
+        field = field.min(u32::from(u16::MAX));
+        self.advertised = self.next + (field << shift);
+        field as u16
+    }
+
+    /// What is left of the window that the peer was told.
+    #[inline]
+    pub(crate) fn window(&self) -> u32 {
+        self.advertised - self.next
+    }
+
+    /// What may be offered.
+    #[inline]
+    pub(super) fn free(&self) -> u32 {
+        self.buffer.saturating_sub(self.unread).min(self.largest_window)
+    }
+
+    /// No window above so many octets is offered from now on. What was offered stays so:
+    /// [`Self::advertise`] begins with that.
+    pub(crate) fn limit_window(&mut self, octets: u32) {
+        self.window_limit = octets;
+        self.largest_window = octets.min(self.tuning.as_ref().map_or(self.buffer, |tuning| tuning.offered()));
+    }
+
+    /// Behind the window that the peer was told.
+    pub(in crate::connection) const fn promised(&self) -> Seq {
+        self.advertised
+    }
+
+    /// What was written since [`Self::promised`] was that has not left: it promises nothing.
+    pub(in crate::connection) const fn withdraw_to(&mut self, promised: Seq) {
+        self.advertised = promised;
+    }
+}

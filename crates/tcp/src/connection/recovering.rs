@@ -1,0 +1,91 @@
+//! What the connection tells its loss recovery, and asks it.
+
+use lasthop_packet::{Instant, Tcp};
+
+use super::Connection;
+use crate::congestion::SentSegment;
+use crate::recovery::{AfterAck, LossRecovery, Sender};
+
+impl Connection {
+    /// Calls loss recovery, and notes what it has become.
+    pub(super) fn ask_recovery<R>(
+        &mut self,
+        now: Instant,
+        call: impl FnOnce(&mut dyn LossRecovery, &mut Sender<'_>) -> R,
+    ) -> R {
+        let (answer, undone) = {
+            let (recovery, mut sender) = self.recovery_and_sender(now);
+            (call(recovery, &mut sender), sender.undone)
+        };
+        self.stats.undone += u64::from(undone);
+        self.is_recovering = self.recovery.is_recovering();
+        if self.goes_by_segments {
+            self.timers.recovery = self.recovery.deadline();
+        }
+        answer
+    }
+
+    #[inline]
+    pub(super) fn recovery_and_sender(&mut self, now: Instant) -> (&mut dyn LossRecovery, Sender<'_>) {
+        let sender = Sender {
+            now,
+            flight: &mut self.flight,
+            congestion: self.congestion.as_mut(),
+            queue: &mut self.queue,
+            rtt: &self.rtt,
+            timer: self.timers.retransmit,
+            undone: false,
+        };
+        (self.recovery.as_mut(), sender)
+    }
+
+    /// Tells whoever goes by it that a segment leaves.
+    #[inline]
+    pub(super) fn announce(&mut self, segment: &SentSegment) {
+        self.congestion.on_sent(segment);
+        if self.goes_by_segments {
+            self.take_in_queue(segment);
+        }
+    }
+
+    #[inline(never)]
+    fn take_in_queue(&mut self, segment: &SentSegment) {
+        self.queue.on_sent(segment.seq, segment.end, segment.now);
+        if self.timers.retransmit.is_none() {
+            let oldest = self.queue.first().map_or(segment.now, |first| first.sent);
+            self.timers.retransmit = Some(self.rtt.expiry(oldest).max(segment.now));
+        }
+        self.ask_recovery(segment.now, |recovery, sender| recovery.on_sent(segment, sender));
+    }
+
+    /// New data was acknowledged.
+    #[inline(never)]
+    pub(super) fn advance_by_segments(&mut self, acked: u32, now: Instant) -> AfterAck {
+        self.ask_recovery(now, |recovery, sender| recovery.on_new_ack(acked, sender))
+    }
+
+    /// Tells the retransmission queue what an ACK says.
+    #[inline(never)]
+    pub(super) fn update_queue(&mut self, tcp: &Tcp, now: Instant) {
+        let echo = self.echo(tcp, now);
+        self.queue.begin_ack(echo);
+        if self.negotiated.sack && !tcp.options.sack.as_slice().is_empty() {
+            self.queue.on_sack(tcp.ack, tcp.options.sack.as_slice(), now);
+        }
+        if tcp.ack.after(self.flight.una) {
+            self.queue.on_cumulative_ack(tcp.ack, now);
+        }
+    }
+
+    /// When the segment left whose timestamp this one echoes, in whole milliseconds.
+    pub(super) fn echo(&self, tcp: &Tcp, now: Instant) -> Option<Instant> {
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps)?;
+        // An echo of 0 is none.
+        if timestamps.echo_reply == 0 {
+            return None;
+        }
+        let age = super::segment::timestamp(now).wrapping_sub(timestamps.echo_reply);
+        // What was never sent was echoed by nothing.
+        now.as_millis().checked_sub(u64::from(age)).map(Instant::from_millis)
+    }
+}

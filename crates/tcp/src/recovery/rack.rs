@@ -1,0 +1,524 @@
+//! Loss recovery by time (RACK-TLP, RFC 8985), as Linux has it.
+//!
+//! A segment is lost if one that left later has arrived, and it has had time enough to arrive out
+//! of order. That finds lost retransmissions, too, and needs no three duplicate ACKs. What is in
+//! the network is known segment by segment ([`crate::RetransmissionQueue`]); cwnd is how much may
+//! be there.
+//!
+//! Each of these is a setting of its own ([`RackConfig`]):
+//!
+//! | file | what |
+//! |---|---|
+//! | `reordering_window` | how long a segment may be overtaken before it counts as lost |
+//! | `tail_loss_probe` | a probe where no ACK comes that could show a loss |
+//! | `proportional_reduction` | the window shrinks over a round trip (RFC 9937) |
+//! | `f_rto` | whether a time-out came too early (RFC 5682) |
+//! | `undo` | a reduction is taken back if what was sent again had arrived (RFC 3522, 3708, 4015) |
+//!
+//! What the RFCs leave open, and what we chose, as Linux 6.18 does it:
+//! - A retransmission that is lost after a time-out begins a recovery with a reduction of its own.
+//! - A time-out counts as lost what has been in the network for a round trip, and the oldest
+//!   segment; cwnd becomes one segment above what is left.
+//! - A D-SACK widens the reordering window only where reordering was seen, and not if it is for a
+//!   tail loss probe.
+//! - A time-out in recovery, or a second one for the same segment, reduces ssthresh no further.
+
+use std::ops::ControlFlow::{Break, Continue};
+use std::time::Duration;
+
+use lasthop_agent::Deadline;
+use lasthop_packet::{Instant, Seq};
+
+use super::f_rto::FRto;
+use super::loss_recovery::{
+    AfterAck, AfterDeadline, AfterDuplicate, AfterTimeout, Chance, DUPLICATE_ACK_THRESHOLD, LossRecovery,
+    Next, Report, Sender,
+};
+use super::proportional_reduction::ProportionalReduction;
+use super::reordering_window::ReorderingWindow;
+use super::tail_loss_probe::{AfterProbe, TailLossProbe};
+use super::undo::Undo;
+use crate::congestion::SentSegment;
+use crate::flight::Flight;
+use crate::retransmission_queue::Newest;
+
+/// What RACK does beside detecting losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RackConfig {
+    /// Send a probe where no ACK comes (RFC 8985, section 7).
+    pub tail_loss_probe: bool,
+    /// Reduce the window over a round trip (RFC 9937), not at once.
+    pub proportional_reduction: bool,
+    /// Find out whether a time-out came too early (RFC 5682).
+    pub f_rto: bool,
+    /// Take reductions back whose loss was none (RFC 3522, 3708, 4015).
+    pub undo: bool,
+}
+
+impl RackConfig {
+    /// All of it.
+    pub const ALL: Self =
+        Self { tail_loss_probe: true, proportional_reduction: true, f_rto: true, undo: true };
+}
+
+impl Default for RackConfig {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// Finds losses by time, and repairs them.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    config: RackConfig,
+    phase: Phase,
+    /// `RACK.segment`: of all that was delivered, what was sent last.
+    newest: Option<Newest>,
+    window: ReorderingWindow,
+    /// When all segments that were overtaken so far count as lost.
+    overdue_at: Option<Instant>,
+    probe: TailLossProbe,
+    undo: Option<Undo>,
+    /// Time-outs since an ACK of new data.
+    timeouts: u32,
+    /// Something outstanding is reported, lost or sent again: what is in the network says what may
+    /// leave.
+    is_disordered: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// No loss is being repaired.
+    Open,
+    /// Losses are being repaired until all before `end` is acknowledged.
+    Recovery { end: Seq, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32, is_first_due: bool },
+    /// The same after a time-out: the window grows as in slow start.
+    Loss { end: Seq, f_rto: FRto },
+}
+
+impl Rack {
+    /// With these settings.
+    pub fn new(config: RackConfig) -> Self {
+        Self {
+            config,
+            phase: Phase::Open,
+            newest: None,
+            window: ReorderingWindow::default(),
+            overdue_at: None,
+            probe: TailLossProbe::default(),
+            undo: None,
+            timeouts: 0,
+            is_disordered: false,
+        }
+    }
+
+    /// An ACK came; the queue knows what it delivered. `advanced` if it acknowledged new data.
+    fn on_ack(&mut self, advanced: bool, sender: &mut Sender<'_>) -> AfterAck {
+        let delivery = *sender.queue.delivery();
+        self.note_delivery(sender);
+        if self.probe.on_ack(&delivery, advanced, sender.flight.una) == AfterProbe::RepairedLoss {
+            self.reduce_at_once(sender);
+        }
+        let (lost, entered) = match self.phase {
+            Phase::Open => self.on_ack_in_order(sender),
+            Phase::Recovery { end, .. } => self.on_ack_in_recovery(end, advanced, sender),
+            Phase::Loss { end, f_rto } => self.on_ack_after_timeout(end, f_rto, advanced, sender),
+        };
+        self.is_disordered = !sender.queue.is_in_order();
+        if advanced {
+            self.timeouts = 0;
+            self.schedule_probe(sender);
+        }
+        if sender.congestion.rules_recovery() {
+            return if entered { AfterAck::Recover } else { AfterAck::Open };
+        }
+        if !matches!(self.phase, Phase::Recovery { .. }) {
+            return AfterAck::Open;
+        }
+        if delivery.octets() > 0 {
+            self.reduce(delivery.octets(), advanced && lost == 0, sender);
+        }
+        if entered { AfterAck::Recover } else { AfterAck::WindowSet }
+    }
+
+    fn note_delivery(&mut self, sender: &Sender<'_>) {
+        let delivery = sender.queue.delivery();
+        //= RFC 8985, section 6.2, step 2: RACK.segment is the latest sent of all that was delivered.
+        if let Some(newest) = delivery.newest {
+            self.newest = Some(self.newest.map_or(newest, |known| known.followed_by(newest)));
+        }
+        self.window.on_delivery(delivery, self.probe.was_duplicate(delivery), sender.flight);
+        // The network may have doubled what was sent once.
+        if let (Some(undo), Some((_, right))) = (&mut self.undo, delivery.duplicate)
+            && sender.queue.may_be_sent_again(right)
+        {
+            undo.on_duplicate(right);
+        }
+    }
+
+    /// Returns octets newly lost, and whether a recovery has begun.
+    fn on_ack_in_order(&mut self, sender: &mut Sender<'_>) -> (u32, bool) {
+        if sender.queue.delivery().duplicate.is_some() {
+            self.undo_if_reported(sender);
+        }
+        let lost = self.detect_losses(sender);
+        if lost > 0 {
+            self.begin(sender);
+        }
+        (lost, lost > 0)
+    }
+
+    fn on_ack_in_recovery(&mut self, end: Seq, advanced: bool, sender: &mut Sender<'_>) -> (u32, bool) {
+        if !sender.flight.una.before(end) {
+            if !self.undo_if_needless(sender) {
+                self.end_recovery(sender);
+            }
+            return self.on_ack_in_order(sender);
+        }
+        if advanced && self.was_original(sender) {
+            // The first partial ACK is for an original: nothing was lost. What was sent again
+            // meanwhile is waited for first.
+            self.window.on_late_original();
+            if sender.queue.again() == 0 {
+                self.take_back(sender);
+            }
+            return (0, false);
+        }
+        if sender.queue.delivery().duplicate.is_some() && self.undo_if_reported(sender) {
+            return self.on_ack_in_order(sender);
+        }
+        (self.detect_losses(sender), false)
+    }
+
+    fn on_ack_after_timeout(
+        &mut self,
+        end: Seq,
+        mut f_rto: FRto,
+        advanced: bool,
+        sender: &mut Sender<'_>,
+    ) -> (u32, bool) {
+        let is_over = !sender.flight.una.before(end);
+        let is_undone = (advanced && self.undo_if_needless(sender))
+            || (f_rto.shows_original(end, sender) && self.config.undo && self.take_back(sender));
+        if is_undone || is_over {
+            self.phase = Phase::Open;
+            if !is_undone {
+                self.window.on_recovery_over();
+            }
+            return self.on_ack_in_order(sender);
+        }
+        let end = f_rto.on_ack(end, advanced, sender);
+        self.phase = Phase::Loss { end, f_rto };
+        let again = sender.queue.again();
+        let lost = self.detect_losses(sender);
+        let is_retransmission_lost = lost > 0 && sender.queue.again() < again;
+        if is_retransmission_lost {
+            self.begin(sender);
+        }
+        (lost, is_retransmission_lost)
+    }
+
+    //= RFC 8985, section 6.2, step 5: RACK_detect_loss ().
+    fn detect_losses(&mut self, sender: &mut Sender<'_>) -> u32 {
+        self.overdue_at = None;
+        let Some(newest) = self.newest else { return 0 };
+        if matches!(self.phase, Phase::Open) && sender.queue.is_in_order() {
+            return 0;
+        }
+        let patience = newest.rtt + self.patience(sender);
+        let (now, mut latest) = (sender.now, None::<Instant>);
+        let lost = sender.queue.mark_lost(|segment| {
+            if !newest.is_after(segment.sent, segment.end) {
+                // What lies behind a segment that was sent once left after it, the last time too.
+                return if segment.was_sent_again { Continue(false) } else { Break(()) };
+            }
+            let overdue_at = segment.sent + patience;
+            if overdue_at > now {
+                //= RFC 8985, section 6.2, step 5: "timeout = max(remaining, timeout)".
+                latest = latest.max(Some(overdue_at));
+            }
+            Continue(overdue_at <= now)
+        });
+        self.overdue_at = latest;
+        lost
+    }
+
+    fn patience(&self, sender: &Sender<'_>) -> Duration {
+        let is_obvious = !matches!(self.phase, Phase::Open)
+            || sender.queue.sacked() >= DUPLICATE_ACK_THRESHOLD * sender.flight.mss;
+        self.window.duration(is_obvious, sender.queue.min_rtt(), sender.rtt.srtt())
+    }
+
+    fn retransmissions_under_way(&self, sender: &Sender<'_>) -> u32 {
+        sender.queue.retransmissions_under_way().max(u32::from(self.probe.is_retransmission_under_way()))
+    }
+
+    /// A loss was found: goes into recovery.
+    fn begin(&mut self, sender: &mut Sender<'_>) {
+        let (flight, under_way) = (&*sender.flight, self.retransmissions_under_way(sender));
+        self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
+        self.shrink(sender);
+    }
+
+    /// Has the window shrink, and goes into recovery.
+    fn shrink(&mut self, sender: &mut Sender<'_>) {
+        let reduction = sender.congestion.on_loss(sender.flight);
+        //= RFC 9937, section 6: RecoverFS is what was in the network before this ACK.
+        let in_network = sender.queue.in_network() + sender.queue.lost() - sender.queue.again();
+        let recover_fs = in_network + sender.queue.delivery().octets();
+        let proportional = self
+            .config
+            .proportional_reduction
+            .then(|| ProportionalReduction::new(recover_fs, reduction.ssthresh));
+        if !sender.congestion.rules_recovery() {
+            sender.flight.ssthresh = reduction.ssthresh;
+            if proportional.is_none() {
+                sender.flight.cwnd = reduction.cwnd;
+            }
+        }
+        self.enter(proportional, reduction.cwnd, true, sender);
+    }
+
+    fn enter(
+        &mut self,
+        reduction: Option<ProportionalReduction>,
+        cwnd_afterwards: u32,
+        is_first_due: bool,
+        sender: &Sender<'_>,
+    ) {
+        self.probe.on_recovery_begins();
+        self.phase = Phase::Recovery { end: sender.flight.max, reduction, cwnd_afterwards, is_first_due };
+    }
+
+    fn end_recovery(&mut self, sender: &mut Sender<'_>) {
+        if let Phase::Recovery { cwnd_afterwards, .. } = self.phase
+            && !sender.congestion.rules_recovery()
+        {
+            sender.flight.cwnd = cwnd_afterwards;
+        }
+        self.phase = Phase::Open;
+        self.window.on_recovery_over();
+    }
+
+    /// An ACK in recovery delivered octets: sets cwnd.
+    fn reduce(&mut self, delivered: u32, is_safe: bool, sender: &mut Sender<'_>) {
+        if let Phase::Recovery { reduction: Some(reduction), .. } = &mut self.phase {
+            let (in_network, mss) = (sender.queue.in_network(), sender.flight.mss);
+            sender.flight.cwnd = reduction.on_ack(delivered, is_safe, in_network, mss);
+        }
+    }
+
+    /// A tail loss probe has repaired a loss that no ACK had shown: it counts for congestion.
+    fn reduce_at_once(&mut self, sender: &mut Sender<'_>) {
+        if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
+            let reduction = sender.congestion.on_loss(sender.flight);
+            (sender.flight.ssthresh, sender.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
+        }
+    }
+
+    /// Whether the ACK echoes a timestamp from before the first retransmission.
+    fn was_original(&self, sender: &Sender<'_>) -> bool {
+        self.config.undo
+            && self.undo.is_some_and(|undo| undo.is_delayed_original(sender.queue.delivery().echo))
+    }
+
+    /// Takes the reduction back if the receiver had got all that was sent again, or what it
+    /// acknowledges is the original.
+    fn undo_if_needless(&mut self, sender: &mut Sender<'_>) -> bool {
+        self.was_original(sender) && self.take_back(sender) || self.undo_if_reported(sender)
+    }
+
+    fn undo_if_reported(&mut self, sender: &mut Sender<'_>) -> bool {
+        self.config.undo && self.undo.is_some_and(|undo| undo.is_all_reported()) && self.take_back(sender)
+    }
+
+    //= RFC 4015, section 3.2: the window is what it was before the reduction, or what it has become since.
+    fn take_back(&mut self, sender: &mut Sender<'_>) -> bool {
+        let Some(undo) = self.undo.take() else { return false };
+        sender.queue.unmark_lost();
+        let flight = &mut *sender.flight;
+        (flight.cwnd, flight.ssthresh) = (flight.cwnd.max(undo.cwnd), flight.ssthresh.max(undo.ssthresh));
+        sender.congestion.on_undo(sender.flight);
+        sender.undone = true;
+        self.phase = Phase::Open;
+        true
+    }
+
+    /// The oldest segment counts as lost, and what has been in the network for a round trip.
+    fn mark_lost_by_timeout(&self, sender: &mut Sender<'_>) {
+        // A receiver that had what it reported would have acknowledged the oldest segment.
+        if sender.queue.first().is_some_and(|first| first.is_sacked) {
+            sender.queue.forget_reports();
+        }
+        let (una, now) = (sender.flight.una, sender.now);
+        let round_trip = self.newest.map_or(Duration::ZERO, |newest| newest.rtt);
+        sender.queue.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
+    }
+
+    fn schedule_probe(&mut self, sender: &Sender<'_>) {
+        let is_quiet = matches!(self.phase, Phase::Open) && sender.queue.is_in_order();
+        if self.config.tail_loss_probe && is_quiet {
+            self.probe.schedule(sender);
+        } else {
+            self.probe.cancel();
+        }
+    }
+}
+
+impl LossRecovery for Rack {
+    fn goes_by_segments(&self) -> bool {
+        true
+    }
+
+    fn on_report(&mut self, _blocks: &[(Seq, Seq)], sender: &Sender<'_>) -> Report {
+        let delivery = sender.queue.delivery();
+        if delivery.sacked > 0 || delivery.duplicate.is_some() { Report::New } else { Report::Unused }
+    }
+
+    fn on_duplicate_ack(&mut self, _count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
+        // An ACK of new data that reports more behind a gap was seen already.
+        if sender.queue.delivery().acked > 0 {
+            return AfterDuplicate::Wait;
+        }
+        match self.on_ack(false, sender) {
+            AfterAck::Recover => AfterDuplicate::Recover,
+            _ => AfterDuplicate::Wait,
+        }
+    }
+
+    fn on_loss(&mut self, _count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
+        let una = sender.flight.una;
+        if sender.queue.mark_lost(|segment| if segment.seq == una { Continue(true) } else { Break(()) }) > 0 {
+            self.begin(sender);
+        }
+        AfterDuplicate::Recover
+    }
+
+    fn on_new_ack(&mut self, _acked: u32, sender: &mut Sender<'_>) -> AfterAck {
+        self.on_ack(true, sender)
+    }
+
+    fn on_sent(&mut self, segment: &SentSegment, sender: &mut Sender<'_>) {
+        if let Phase::Recovery { reduction, is_first_due, .. } = &mut self.phase {
+            *is_first_due &= !segment.is_retransmission;
+            if let Some(reduction) = reduction {
+                reduction.on_sent(segment.end - segment.seq);
+            }
+        }
+        if segment.is_retransmission
+            && let Some(undo) = &mut self.undo
+        {
+            undo.on_retransmission(segment.now);
+        }
+        if !self.probe.on_sent(segment, sender.flight.max) {
+            self.schedule_probe(sender);
+        }
+        self.is_disordered = !sender.queue.is_in_order();
+    }
+
+    fn next(&mut self, sender: &Sender<'_>, chance: Chance) -> Next {
+        if self.probe.is_due() {
+            return TailLossProbe::next(sender, chance);
+        }
+        //= RFC 6675, section 5, step C: while cwnd - pipe is a segment or more. With nothing in the network, always: nothing
+        //= else would bring an ACK.
+        let (in_network, lost) = (sender.queue.in_network(), sender.queue.next_lost(chance.room));
+        let segment = lost.map_or(sender.flight.mss, |(_, len)| len);
+        //= RFC 6675, section 5, step 4.3: the first retransmission of a recovery leaves whatever cwnd says.
+        let is_forced = lost.is_some() && matches!(self.phase, Phase::Recovery { is_first_due: true, .. });
+        if in_network > 0 && !is_forced && sender.flight.cwnd < in_network.saturating_add(segment) {
+            return Next::Nothing;
+        }
+        if let Phase::Loss { end, f_rto } = &mut self.phase
+            && let Some(next) = f_rto.next(*end, sender.flight.max, chance.is_new_data)
+        {
+            return next;
+        }
+        match lost {
+            Some((seq, len)) => Next::Again(seq, len),
+            None if chance.is_new_data => Next::New,
+            None => Next::Nothing,
+        }
+    }
+
+    /// No loss, but a reduction as after one, which nothing takes back.
+    fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
+        if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
+            self.undo = None;
+            self.shrink(sender);
+        }
+    }
+
+    /// What is in the network says what may leave: nothing is inflated.
+    fn enter_without_reduction(&mut self, _cwnd: u32, sender: &mut Sender<'_>) {
+        if !matches!(self.phase, Phase::Open) {
+            return;
+        }
+        self.enter(None, sender.flight.cwnd, false, sender);
+        // The oldest segment goes again, whoever sends it: it is not lost until that has had time.
+        if let Some((seq, end)) = sender.queue.first().map(|first| (first.seq, first.end)) {
+            sender.queue.on_sent(seq, end, sender.now);
+            self.is_disordered = true;
+        }
+    }
+
+    fn on_timeout(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
+        let was_in_recovery = matches!(self.phase, Phase::Recovery { .. });
+        let was_lost = matches!(self.phase, Phase::Loss { .. });
+        let is_first = self.timeouts == 0;
+        self.mark_lost_by_timeout(sender);
+        if is_first && !was_in_recovery {
+            let under_way = self.retransmissions_under_way(sender);
+            let flight = &mut *sender.flight;
+            self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
+            sender.congestion.on_timeout(flight);
+        }
+        sender.flight.cwnd = sender.queue.in_network() + sender.flight.mss;
+        //= RFC 5682, section 3.1, step 1: not while a loss was being repaired already, but for a second time-out in a row.
+        let is_in_doubt = !(was_in_recovery || was_lost) || !is_first;
+        let f_rto = if self.config.f_rto && is_in_doubt { FRto::Waiting } else { FRto::Off };
+        self.phase = Phase::Loss { end: sender.flight.max, f_rto };
+        self.timeouts += 1;
+        self.overdue_at = None;
+        self.probe.on_recovery_begins();
+        self.is_disordered = true;
+        AfterTimeout::Recover
+    }
+
+    fn on_spared_timeout(&mut self, flight: &mut Flight) {
+        if let Phase::Recovery { cwnd_afterwards, .. } = self.phase {
+            flight.cwnd = cwnd_afterwards;
+        }
+        self.phase = Phase::Open;
+        self.probe.cancel();
+    }
+
+    fn is_recovering(&self) -> bool {
+        !matches!(self.phase, Phase::Open) || self.probe.is_due() || self.is_disordered
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let deadline = |at: Option<Instant>, reason| at.map(|at| Deadline { at, reason });
+        Deadline::earliest(
+            deadline(self.overdue_at, "reordering window"),
+            deadline(self.probe.at(), "tail loss probe"),
+        )
+    }
+
+    fn on_deadline(&mut self, sender: &mut Sender<'_>) -> AfterDeadline {
+        if self.probe.on_deadline(sender.now) {
+            return AfterDeadline::Probe;
+        }
+        // Nothing is delivered now.
+        sender.queue.begin_ack(None);
+        if self.overdue_at.is_none_or(|at| at > sender.now) || self.detect_losses(sender) == 0 {
+            return AfterDeadline::Nothing;
+        }
+        if matches!(self.phase, Phase::Recovery { .. }) {
+            return AfterDeadline::Nothing;
+        }
+        self.begin(sender);
+        self.reduce(0, false, sender);
+        AfterDeadline::Recover
+    }
+}

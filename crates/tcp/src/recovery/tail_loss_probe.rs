@@ -1,0 +1,140 @@
+//! The tail loss probe (RFC 8985, section 7): where no ACK comes that could show a loss, new data
+//! or the last segment once more asks for one.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+use super::loss_recovery::{Chance, Next, Sender};
+use crate::congestion::SentSegment;
+use crate::retransmission_queue::Delivery;
+
+//= RFC 8985, section 7.2: the receiver may hold an ACK of a single segment back (TLP.max_ack_delay).
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(200);
+//= RFC 8985, section 7.2: without a round-trip time, one second.
+const WITHOUT_RTT: Duration = Duration::from_secs(1);
+/// What Linux adds where more than one segment is outstanding: two ticks of its clock.
+const LEAST_SLACK: Duration = Duration::from_millis(2);
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TailLossProbe {
+    /// When it is sent.
+    at: Option<Instant>,
+    /// It leaves next.
+    is_due: bool,
+    /// It is under way: `TLP.end_seq`, and `TLP.is_retrans`.
+    under_way: Option<(Seq, bool)>,
+}
+
+/// What an ACK says of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AfterProbe {
+    Nothing,
+    /// The segment that was sent again had been lost.
+    RepairedLoss,
+}
+
+impl TailLossProbe {
+    pub(super) const fn at(&self) -> Option<Instant> {
+        self.at
+    }
+
+    pub(super) const fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    pub(super) const fn cancel(&mut self) {
+        self.at = None;
+        self.is_due = false;
+    }
+
+    //= RFC 8985, section 7.1: "Reset TLP.is_retrans and TLP.end_seq when initiating [...] fast recovery, or RTO recovery."
+    pub(super) const fn on_recovery_begins(&mut self) {
+        self.cancel();
+        self.under_way = None;
+    }
+
+    /// Whether a segment is under way that was sent before.
+    pub(super) const fn is_retransmission_under_way(&self) -> bool {
+        matches!(self.under_way, Some((_, true)))
+    }
+
+    /// Whether the receiver reports what was probed with as received twice.
+    pub(super) fn was_duplicate(&self, delivery: &Delivery) -> bool {
+        self.under_way.zip(delivery.duplicate).is_some_and(|((end, _), (_, right))| right == end)
+    }
+
+    /// The timer begins anew.
+    ///
+    //= RFC 8985, section 7.2: TLP_calc_PTO ().
+    #[inline]
+    pub(super) fn schedule(&mut self, sender: &Sender<'_>) {
+        self.at = None;
+        let Some(first) = sender.queue.first() else { return };
+        //= RFC 8985, section 7.3: one probe is under way at most.
+        if self.under_way.is_some() {
+            return;
+        }
+        let timeout = match sender.rtt.srtt() {
+            None => WITHOUT_RTT,
+            Some(srtt) if first.end == sender.flight.max => srtt * 2 + LONGEST_ACK_DELAY,
+            Some(srtt) => srtt * 2 + LEAST_SLACK,
+        };
+        let at = sender.now + timeout;
+        self.at = Some(sender.timer.map_or(at, |timer| at.min(timer)));
+    }
+
+    /// Whether a probe is due now, and leaves next.
+    pub(super) fn on_deadline(&mut self, now: Instant) -> bool {
+        if self.at.is_none_or(|at| at > now) {
+            return false;
+        }
+        self.at = None;
+        self.is_due = true;
+        true
+    }
+
+    /// What is sent as a probe.
+    ///
+    //= RFC 8985, section 7.3: TLP_send_probe (): new data if there is some, whatever cwnd says, or else the last segment.
+    pub(super) fn next(sender: &Sender<'_>, chance: Chance) -> Next {
+        if chance.is_new_data {
+            return Next::New;
+        }
+        sender.queue.last_missing().map_or(Next::Nothing, |last| {
+            let len = last.octets().min(chance.room);
+            Next::Again(last.seq + (last.octets() - len), len)
+        })
+    }
+
+    /// A segment leaves. Returns whether it is the probe.
+    #[inline]
+    pub(super) const fn on_sent(&mut self, segment: &SentSegment, max: Seq) -> bool {
+        if !self.is_due {
+            return false;
+        }
+        self.is_due = false;
+        self.under_way = Some((max, segment.is_retransmission));
+        true
+    }
+
+    /// An ACK came.
+    ///
+    //= RFC 8985, section 7.4.2: TLP_process_ack ().
+    #[inline]
+    pub(super) fn on_ack(&mut self, delivery: &Delivery, advanced: bool, una: Seq) -> AfterProbe {
+        let Some((end, is_retransmission)) = self.under_way else { return AfterProbe::Nothing };
+        if una.before(end) {
+            return AfterProbe::Nothing;
+        }
+        let is_plain_duplicate = !advanced && delivery.sacked == 0 && delivery.duplicate.is_none();
+        if !is_retransmission || self.was_duplicate(delivery) || is_plain_duplicate {
+            // The probe was needless: it and what it was for have arrived.
+            self.under_way = None;
+        } else if una.after(end) {
+            self.under_way = None;
+            return AfterProbe::RepairedLoss;
+        }
+        AfterProbe::Nothing
+    }
+}

@@ -1,0 +1,51 @@
+//! What a reduction of the window took, and what would show that it was needless: the receiver
+//! reports all that was sent again as received twice (RFC 3708), or acknowledges what was sent
+//! before it was sent again (Eifel, RFC 3522).
+
+use lasthop_packet::{Instant, Seq};
+
+/// The sender before a reduction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo {
+    pub(super) cwnd: u32,
+    pub(super) ssthresh: u32,
+    /// SND.UNA at that time.
+    una: Seq,
+    /// When the first segment left again.
+    first_retransmission: Option<Instant>,
+    /// Segments that were sent again and that the receiver has not reported as duplicates.
+    unreported: u32,
+}
+
+impl Undo {
+    /// `under_way`: segments that were sent again before and are in the network: a duplicate may be
+    /// of these.
+    pub(super) const fn new(cwnd: u32, ssthresh: u32, una: Seq, under_way: u32) -> Self {
+        Self { cwnd, ssthresh, una, first_retransmission: None, unreported: under_way }
+    }
+
+    pub(super) fn on_retransmission(&mut self, now: Instant) {
+        self.first_retransmission.get_or_insert(now);
+        self.unreported += 1;
+    }
+
+    /// The receiver got a segment twice that ends at `right`.
+    pub(super) const fn on_duplicate(&mut self, right: Seq) {
+        if right.after(self.una) {
+            self.unreported = self.unreported.saturating_sub(1);
+        }
+    }
+
+    //= RFC 3708, section 3: all that was sent again was received twice: nothing had been lost.
+    pub(super) const fn is_all_reported(&self) -> bool {
+        self.first_retransmission.is_some() && self.unreported == 0
+    }
+
+    /// Whether an ACK is for a segment from before the first retransmission, by the timestamp that
+    /// it echoes.
+    ///
+    //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
+    pub(super) fn is_delayed_original(&self, echo: Option<Instant>) -> bool {
+        self.first_retransmission.zip(echo).is_some_and(|(again, echo)| echo.as_millis() < again.as_millis())
+    }
+}

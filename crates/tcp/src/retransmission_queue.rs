@@ -1,0 +1,420 @@
+//! The retransmission queue: what is outstanding, segment by segment, with the time at which each
+//! left last.
+//!
+//! A connection keeps it only where its recovery or its congestion control goes by single segments:
+//! for all others it stays empty and costs nothing.
+
+mod delivery;
+mod outstanding;
+mod rate;
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+pub use delivery::{Delivery, Newest};
+pub use outstanding::Outstanding;
+pub use rate::RateSample;
+
+use rate::Meter;
+
+/// Pieces up to which reports of parts split segments: a receiver that reports octet by octet is to
+/// take no more memory.
+const MOST_PIECES: usize = 1 << 16;
+
+/// The segments between SND.UNA and SND.MAX in sequence order, without gaps.
+#[derive(Clone, Debug, Default)]
+pub struct RetransmissionQueue {
+    segments: VecDeque<Outstanding>,
+    /// Octets of segments that the receiver has reported.
+    sacked: u32,
+    /// Octets of segments that count as lost and are not reported.
+    lost: u32,
+    /// Octets of retransmissions that are in the network.
+    again: u32,
+    /// Behind the highest octet that is reported.
+    highest_sacked: Option<Seq>,
+    /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
+    /// each look from the beginning; None: not known.
+    due_from: Option<Seq>,
+    /// The blocks of the last report: what they covered is known.
+    reported: [Option<(Seq, Seq)>; 4],
+    meter: Meter,
+    delivery: Delivery,
+    min_rtt: Option<Duration>,
+}
+
+impl RetransmissionQueue {
+    /// Octets in the network: what was sent, without what was received or lost, and with what was
+    /// sent again (`pipe` of RFC 6675, `inflight` of RFC 8985 and 9937).
+    #[inline]
+    pub fn in_network(&self) -> u32 {
+        self.octets() - self.sacked - self.lost + self.again
+    }
+
+    /// Octets between SND.UNA and SND.MAX.
+    #[inline]
+    fn octets(&self) -> u32 {
+        match (self.segments.front(), self.segments.back()) {
+            (Some(first), Some(last)) => last.end - first.seq,
+            _ => 0,
+        }
+    }
+
+    /// Octets that the receiver has reported beyond SND.UNA.
+    pub const fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Octets that count as lost, sent again or not.
+    pub const fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Octets of retransmissions that are in the network.
+    pub const fn again(&self) -> u32 {
+        self.again
+    }
+
+    /// Whether nothing is reported, lost or sent again.
+    #[inline]
+    pub const fn is_in_order(&self) -> bool {
+        self.sacked == 0 && self.lost == 0 && self.again == 0
+    }
+
+    /// Behind the highest octet that is reported.
+    pub const fn highest_sacked(&self) -> Option<Seq> {
+        self.highest_sacked
+    }
+
+    /// What the last ACK delivered.
+    pub const fn delivery(&self) -> &Delivery {
+        &self.delivery
+    }
+
+    /// The least round-trip time that was measured on this connection.
+    pub const fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
+    }
+
+    /// Octets delivered since the connection began.
+    pub const fn delivered(&self) -> u64 {
+        self.meter.delivered()
+    }
+
+    /// The outstanding segments, from the oldest on.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Outstanding> {
+        self.segments.iter()
+    }
+
+    /// The oldest outstanding segment.
+    pub fn first(&self) -> Option<&Outstanding> {
+        self.segments.front()
+    }
+
+    /// The application has nothing more to send for now: what is in the network does not show what
+    /// the path can take (draft-ietf-ccwg-bbr, section 4.1.2.4).
+    pub fn note_application_limited(&mut self) {
+        self.meter.note_application_limited(u64::from(self.in_network()));
+    }
+
+    /// The octets from `seq` to `end` leave, for the first time or again. What lies beyond the last
+    /// segment is new.
+    #[inline]
+    pub fn on_sent(&mut self, seq: Seq, end: Seq, now: Instant) {
+        let next = self.segments.back().map_or(seq, |last| last.end);
+        if seq.before(next) {
+            self.on_sent_again(seq, end.earlier(next), now);
+        }
+        if end.after(next) {
+            let stamp = self.meter.stamp(self.segments.is_empty(), now);
+            self.segments.push_back(Outstanding::new(seq.later(next), end, now, stamp));
+        }
+    }
+
+    #[cold]
+    fn on_sent_again(&mut self, seq: Seq, end: Seq, now: Instant) {
+        self.split_at(seq);
+        self.split_at(end);
+        let from = self.position(seq);
+        let due = self.first_due().map(|first| first.seq);
+        if due.is_some_and(|due| !due.before(seq) && due.before(end)) {
+            self.due_from = Some(end);
+        }
+        let stamp = self.meter.stamp(false, now);
+        let Self { segments, again, .. } = self;
+        for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
+            if !segment.is_sacked && !segment.is_again {
+                *again += segment.octets();
+                segment.is_again = true;
+            }
+            segment.was_sent_again = true;
+            segment.sent = now;
+            segment.stamp = stamp;
+        }
+    }
+
+    /// An ACK came that echoes a timestamp, or none: begins a new [`Delivery`]. Follow with [`Self::on_sack`] and
+    /// [`Self::on_cumulative_ack`].
+    #[inline]
+    pub fn begin_ack(&mut self, echo: Option<Instant>) {
+        self.delivery = Delivery { echo, ..Delivery::default() };
+    }
+
+    /// Takes in the SACK blocks of an ACK of this number.
+    #[cold]
+    pub fn on_sack(&mut self, ack: Seq, blocks: &[(Seq, Seq)], now: Instant) {
+        self.delivery.duplicate = duplicate(ack, blocks);
+        let Some((una, max)) = self.bounds() else { return };
+        let mut known = [None; 4];
+        for (slot, &(left, right)) in known.iter_mut().zip(blocks) {
+            // By distance from SND.UNA: the order of sequence numbers is not transitive.
+            let (from, to) = (left - una, right - una);
+            if from >= to || to > max - una {
+                continue;
+            }
+            *slot = Some((left, right));
+            let (from, to) = self.unknown(left, right);
+            if from.before(to) {
+                self.mark_sacked(from, to, now);
+            }
+        }
+        self.reported = known;
+    }
+
+    /// What of a block the last report did not cover: the same block may have grown at either end.
+    fn unknown(&self, left: Seq, right: Seq) -> (Seq, Seq) {
+        for &(known_left, known_right) in self.reported.iter().flatten() {
+            if !left.before(known_left) && !right.after(known_right) {
+                return (right, right);
+            }
+            if left == known_left && right.after(known_right) {
+                return (known_right, right);
+            }
+            if right == known_right && left.before(known_left) {
+                return (left, known_left);
+            }
+        }
+        (left, right)
+    }
+
+    fn mark_sacked(&mut self, left: Seq, right: Seq, now: Instant) {
+        if self.segments.len() < MOST_PIECES {
+            self.split_at(left);
+            self.split_at(right);
+        }
+        let mut at = self.position(left);
+        while let Some(segment) = self.segments.get(at).copied()
+            && !segment.end.after(right)
+        {
+            if !segment.is_sacked {
+                self.note_reordering(&segment);
+                self.note_delivery(&segment, now);
+                self.delivery.sacked += segment.octets();
+                self.sacked += segment.octets();
+                self.lost -= if segment.is_lost { segment.octets() } else { 0 };
+                self.again -= if segment.is_again { segment.octets() } else { 0 };
+                if let Some(segment) = self.segments.get_mut(at) {
+                    (segment.is_sacked, segment.is_lost, segment.is_again) = (true, false, false);
+                }
+            }
+            at += 1;
+        }
+        // With nothing split, the last segment that is reported whole.
+        let last = at.checked_sub(1).and_then(|last| self.segments.get(last));
+        if let Some(last) = last.filter(|last| last.is_sacked) {
+            let right = last.end;
+            self.highest_sacked = Some(self.highest_sacked.map_or(right, |highest| highest.later(right)));
+        }
+    }
+
+    /// All before `ack` is acknowledged.
+    #[inline]
+    pub fn on_cumulative_ack(&mut self, ack: Seq, now: Instant) {
+        let timed = (self.delivery.first_sent, self.delivery.last_sent);
+        let mut is_again = false;
+        while let Some(first) = self.segments.front() {
+            if !first.seq.before(ack) {
+                break;
+            }
+            if first.end.after(ack) {
+                self.split_at(ack);
+            }
+            let Some(segment) = self.segments.pop_front() else { break };
+            is_again |= segment.was_sent_again;
+            if segment.is_sacked {
+                self.sacked -= segment.octets();
+            } else {
+                if self.highest_sacked.is_some() {
+                    self.note_reordering(&segment);
+                }
+                self.note_delivery(&segment, now);
+                self.delivery.acked += segment.octets();
+                self.lost -= if segment.is_lost { segment.octets() } else { 0 };
+                self.again -= if segment.is_again { segment.octets() } else { 0 };
+            }
+        }
+        //= RFC 6298, section 3: an ACK that covers what was sent again is no measurement: the rest has waited for it. What the ACK
+        //= reports newly is one.
+        if is_again {
+            (self.delivery.first_sent, self.delivery.last_sent) = timed;
+        }
+        if self.highest_sacked.is_some_and(|highest| !highest.after(ack)) {
+            self.highest_sacked = None;
+            self.reported = [None; 4];
+        }
+        if self.lost == 0 {
+            self.due_from = None;
+        }
+    }
+
+    /// The segment was delivered now.
+    #[inline]
+    fn note_delivery(&mut self, segment: &Outstanding, now: Instant) {
+        let rtt = now.since(segment.sent);
+        self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
+        if !segment.was_sent_again {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.delivery.note_original(segment);
+        } else if self.is_for_original(segment, rtt) {
+            return;
+        }
+        self.delivery.note_newest(segment, rtt);
+    }
+
+    /// Whether the ACK of a segment that was sent again, `rtt` ago, is for what was sent before.
+    ///
+    //= RFC 8985, section 6.2, step 2: it echoes a timestamp from before the retransmission, or comes sooner than min_RTT after it.
+    fn is_for_original(&self, segment: &Outstanding, rtt: Duration) -> bool {
+        self.delivery.echo.is_some_and(|echo| echo.as_millis() < segment.sent.as_millis())
+            || self.min_rtt.is_some_and(|least| rtt < least)
+    }
+
+    //= RFC 8985, section 6.2, step 3: a segment that was sent once is delivered below what was delivered before: reordering.
+    fn note_reordering(&mut self, segment: &Outstanding) {
+        let overtaken = self.highest_sacked.filter(|highest| segment.end.before(*highest));
+        if !segment.was_sent_again && overtaken.is_some() {
+            self.delivery.is_reordered = true;
+        }
+    }
+
+    /// The rate at which what this ACK delivered was delivered; None if it says nothing.
+    #[inline]
+    pub fn rate_sample(&mut self, now: Instant) -> Option<RateSample> {
+        self.meter.sample(now, self.min_rtt)
+    }
+
+    /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, and
+    /// marks those as lost that are. Returns their octets.
+    pub fn mark_lost(&mut self, mut is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>) -> u32 {
+        let (mut newly, mut first_newly) = (0, None);
+        for segment in &mut self.segments {
+            let is_under_way = !segment.is_sacked && (!segment.is_lost || segment.is_again);
+            if !is_under_way {
+                continue;
+            }
+            match is_lost(segment) {
+                ControlFlow::Continue(true) => {}
+                ControlFlow::Continue(false) => continue,
+                ControlFlow::Break(()) => break,
+            }
+            let len = segment.octets();
+            newly += len;
+            first_newly.get_or_insert(segment.seq);
+            if segment.is_again {
+                self.again -= len;
+            }
+            if !segment.is_lost {
+                self.lost += len;
+            }
+            (segment.is_lost, segment.is_again) = (true, false);
+        }
+        if let Some((due_from, first)) = self.due_from.zip(first_newly) {
+            self.due_from = Some(due_from.earlier(first));
+        }
+        newly
+    }
+
+    /// Nothing is lost after all: what counted as lost is in the network.
+    pub fn unmark_lost(&mut self) {
+        for segment in self.segments.iter_mut().filter(|segment| segment.is_lost) {
+            segment.is_lost = false;
+        }
+        self.lost = 0;
+    }
+
+    /// Forgets what the receiver has reported: it may have dropped it (RFC 2018, section 8).
+    pub fn forget_reports(&mut self) {
+        for segment in &mut self.segments {
+            segment.is_sacked = false;
+        }
+        self.sacked = 0;
+        self.highest_sacked = None;
+        self.reported = [None; 4];
+    }
+
+    /// The first segment that is lost and not sent again since, with what follows it and is so too:
+    /// where it begins, and at most `room` octets.
+    pub fn next_lost(&self, room: u32) -> Option<(Seq, u32)> {
+        self.first_due().map(|first| (first.seq, first.octets().min(room)))
+    }
+
+    fn first_due(&self) -> Option<&Outstanding> {
+        if self.lost == 0 {
+            return None;
+        }
+        let from = self.due_from.map_or(0, |seq| self.position(seq));
+        self.segments.range(from..).find(|segment| segment.is_lost && !segment.is_again)
+    }
+
+    /// Segments of which a retransmission is in the network.
+    pub fn retransmissions_under_way(&self) -> u32 {
+        self.segments.iter().filter(|segment| segment.is_again).count() as u32
+    }
+
+    /// Whether what ends at `end` may have been sent more than once: what is acknowledged may.
+    pub fn may_be_sent_again(&self, end: Seq) -> bool {
+        let last = self.position(end).checked_sub(1).and_then(|at| self.segments.get(at));
+        last.is_none_or(|segment| segment.was_sent_again)
+    }
+
+    /// The last outstanding segment that is not reported.
+    pub fn last_missing(&self) -> Option<&Outstanding> {
+        self.segments.iter().rev().find(|segment| !segment.is_sacked)
+    }
+
+    fn bounds(&self) -> Option<(Seq, Seq)> {
+        Some((self.segments.front()?.seq, self.segments.back()?.end))
+    }
+
+    /// Where the first segment stands that begins at `seq` or later.
+    fn position(&self, seq: Seq) -> usize {
+        self.segments.partition_point(|segment| segment.seq.before(seq))
+    }
+
+    /// Has a segment begin at `seq`, if that lies within one.
+    fn split_at(&mut self, seq: Seq) {
+        let at = self.position(seq);
+        let Some(before) = at.checked_sub(1).and_then(|at| self.segments.get_mut(at)) else { return };
+        if before.end.after(seq) {
+            let rest = before.cut_at(seq);
+            self.segments.insert(at, rest);
+        }
+    }
+}
+
+/// What the receiver got a second time: the first block tells it, below what is acknowledged, or
+/// within the second block.
+///
+//= RFC 2883, section 4: a first block before the acknowledgment number, or covered by the second block, is a D-SACK.
+fn duplicate(ack: Seq, blocks: &[(Seq, Seq)]) -> Option<(Seq, Seq)> {
+    let &(left, right) = blocks.first()?;
+    let is_known =
+        !right.after(ack) || blocks.get(1).is_some_and(|(from, to)| !left.before(*from) && !right.after(*to));
+    (is_known && left.before(right)).then_some((left, right))
+}
+
+#[cfg(test)]
+mod tests;

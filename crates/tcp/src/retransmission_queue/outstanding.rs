@@ -1,0 +1,53 @@
+//! One outstanding segment.
+
+use lasthop_packet::{Instant, Seq};
+
+use super::rate::Stamp;
+
+/// A run of octets that was sent and is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Outstanding {
+    /// Its first sequence number.
+    pub seq: Seq,
+    /// Behind its last one.
+    pub end: Seq,
+    /// When it left last.
+    pub sent: Instant,
+    /// The receiver has reported it (RFC 2018).
+    pub is_sacked: bool,
+    /// It counts as lost, or did when it was sent again.
+    pub is_lost: bool,
+    /// A retransmission of it is in the network.
+    pub is_again: bool,
+    /// It was sent more than once.
+    pub was_sent_again: bool,
+    pub(super) stamp: Stamp,
+}
+
+impl Outstanding {
+    pub(super) const fn new(seq: Seq, end: Seq, sent: Instant, stamp: Stamp) -> Self {
+        Self {
+            seq,
+            end,
+            sent,
+            is_sacked: false,
+            is_lost: false,
+            is_again: false,
+            was_sent_again: false,
+            stamp,
+        }
+    }
+
+    /// How many octets it has; SYN and FIN count for one each.
+    #[inline]
+    pub fn octets(&self) -> u32 {
+        self.end - self.seq
+    }
+
+    /// Ends it at `seq`. Returns the rest.
+    pub(super) const fn cut_at(&mut self, seq: Seq) -> Self {
+        let rest = Self { seq, ..*self };
+        self.end = seq;
+        rest
+    }
+}

@@ -1,0 +1,111 @@
+//! Smoothed round-trip time, and how far samples lie from it.
+
+use std::time::Duration;
+
+use lasthop_packet::Seq;
+
+use super::config::{RtoConfig, RtoRule};
+use crate::flight::Flight;
+
+/// The estimate after at least one sample.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Estimate {
+    Standard(Standard),
+    Linux(Linux),
+}
+
+/// RFC 6298's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standard {
+    srtt: Duration,
+    rttvar: Duration,
+}
+
+/// The kernel's (`tcp_rtt_estimator` in `net/ipv4/tcp_input.c`, Linux 6.18). All that stands for
+/// RTTVAR is four times it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Linux {
+    srtt: Duration,
+    /// The mean deviation; grows slowly while round trips get shorter.
+    deviation: Duration,
+    /// The largest deviation since the round trip began.
+    largest: Duration,
+    /// What RTO lies above the smoothed round-trip time; never less than RTO's minimum.
+    variation: Duration,
+    /// The round trip is over when all before this is acknowledged.
+    round_end: Seq,
+}
+
+impl Estimate {
+    pub(super) const fn first(rtt: Duration, config: &RtoConfig, flight: &Flight) -> Self {
+        match config.rule {
+            RtoRule::Standard => Self::Standard(Standard::first(rtt)),
+            RtoRule::Linux => Self::Linux(Linux::first(rtt, config.minimum, flight.max)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn update(&mut self, rtt: Duration, config: &RtoConfig, flight: &Flight) {
+        match self {
+            Self::Standard(estimate) => estimate.update(rtt),
+            Self::Linux(estimate) => estimate.update(rtt, config.minimum, flight),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn srtt(&self) -> Duration {
+        match self {
+            Self::Standard(Standard { srtt, .. }) | Self::Linux(Linux { srtt, .. }) => *srtt,
+        }
+    }
+
+    /// RTO without back-off.
+    #[inline]
+    pub(super) fn rto(&self, config: &RtoConfig) -> Duration {
+        match self {
+            //= RFC 6298, section 2.3: RTO <- SRTT + max (G, K*RTTVAR), K = 4.
+            Self::Standard(Standard { srtt, rttvar }) => *srtt + config.granularity.max(*rttvar * 4),
+            Self::Linux(Linux { srtt, variation, .. }) => *srtt + *variation,
+        }
+    }
+}
+
+impl Standard {
+    //= RFC 6298, section 2.2: first measurement.
+    const fn first(rtt: Duration) -> Self {
+        Self { srtt: rtt, rttvar: Duration::from_nanos(rtt.as_nanos() as u64 / 2) }
+    }
+
+    //= RFC 6298, section 2.3: alpha = 1/8, beta = 1/4.
+    #[inline]
+    fn update(&mut self, rtt: Duration) {
+        let Self { srtt, rttvar } = *self;
+        *self = Self { srtt: (srtt * 7 + rtt) / 8, rttvar: (rttvar * 3 + srtt.abs_diff(rtt)) / 4 };
+    }
+}
+
+impl Linux {
+    const fn first(rtt: Duration, minimum: Duration, max: Seq) -> Self {
+        let deviation = Duration::from_nanos(rtt.as_nanos() as u64 * 2);
+        let variation = if deviation.as_nanos() > minimum.as_nanos() { deviation } else { minimum };
+        Self { srtt: rtt, deviation, largest: variation, variation, round_end: max }
+    }
+
+    fn update(&mut self, rtt: Duration, minimum: Duration, flight: &Flight) {
+        let error = self.srtt.abs_diff(rtt);
+        let is_shorter = rtt < self.srtt;
+        self.srtt = (self.srtt * 7 + rtt) / 8;
+        let quarter = self.deviation / 4;
+        self.deviation = if is_shorter && error > quarter {
+            self.deviation + error.saturating_sub(quarter) / 8
+        } else {
+            self.deviation.saturating_sub(quarter) + error
+        };
+        self.largest = self.largest.max(self.deviation);
+        self.variation = self.variation.max(self.largest);
+        if flight.una.after(self.round_end) {
+            self.variation -= self.variation.saturating_sub(self.largest) / 4;
+            (self.round_end, self.largest) = (flight.max, minimum);
+        }
+    }
+}
