@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The simulator's TCP beside the kernel's: 48 cells a path (CUBIC, Reno and BBR; 0, 1, 4 and 8% loss both ways; download and upload; no agent
-# and Snoop), as a table in Markdown: the median of the real runs that can be trusted, the median of the predictions, how far they lie apart.
+# and Snoop), as a table in Markdown: the median of the real runs that can be trusted, the median of the predictions, and how far it is off.
 #
 #   benches/try-prediction.sh                      predictions beside the real results that are saved: seconds, no root
 #   benches/try-prediction.sh --path fast          of one path: try (scenarios/try.toml) or fast (scenarios/try-fast.toml)
@@ -110,14 +110,17 @@ for path in "${paths[@]}"; do
         | .deviation = (if .predicted then (.predicted / .real - 1) * 100 else null end)] as $cells
     | "Path \($path) (\($real[0].scenario)); real: \($real[0].kernel), \($real[0].machine), \($real[0].date); predicted: medians of \($seeds) seeds.",
       "",
-      "| flow | loss | TCP | scheme | real, Mbit/s | runs | predicted | deviation % |",
-      "|---|---|---|---|---|---|---|---|",
-      ($cells[] | "| \(.name.flow) | \(.name.loss)% | \(.name.congestion) | \(.name.scheme) "
-        + "| \(.real | mbit) (\(.goodputs | min | mbit) to \(.goodputs | max | mbit)) | \(.goodputs | length) "
-        + "| \(if .predicted then .predicted | mbit else "-" end) "
-        + "| \(if .deviation == null then "-" else (.deviation | signed) + (if .deviation | fabs > 10 then " !" else "" end) end) |"),
+      "Mbit/s real, predicted, how far the prediction is off; at a loss of",
+      "",
+      "| flow | TCP | scheme | \([$cells[].name.loss] | unique | map("\(.)%") | join(" | ")) |",
+      "|---|---|---|\([$cells[].name.loss] | unique | map("---|") | join(""))",
+      ($cells | group_by([.name.flow, .name.congestion, .name.scheme])[]
+        | "| \(.[0].name.flow) | \(.[0].name.congestion) | \(.[0].name.scheme) | "
+        + (map("\(.real | mbit), \(if .predicted then .predicted | mbit else "-" end), "
+            + (if .deviation == null then "-" else (.deviation | signed) + "%" + (if .deviation | fabs > 10 then " !" else "" end) end))
+            | join(" | ")) + " |"),
       "",
       "\([$cells[] | select(.deviation != null and (.deviation | fabs) <= 10)] | length) of \($cells | length) cells are within 10%; \(
-        [$cells[] | select(.deviation == null)] | length) have no prediction.",
+        [$cells[] | select(.deviation == null)] | length) have no prediction. Real runs a cell: \([$cells[].goodputs | length] | min) to \([$cells[].goodputs | length] | max).",
       ""' "$scratch"/predicted-*
 done

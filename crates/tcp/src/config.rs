@@ -37,6 +37,8 @@ pub struct Config {
     /// congestion control counts octets: [`Congestion::RenoAbc`] (by itself 2, and 1 after a
     /// time-out) and [`Congestion::Cubic`] (1).
     pub slow_start_limit: Option<u32>,
+    /// Whether segments leave at once, as far as the window allows.
+    pub pacing: PacingRule,
     /// A window that is not used does not grow, and shrinks while nothing is sent, as in Linux
     /// (`tcp_is_cwnd_limited`, `tcp_cwnd_restart`).
     pub window_validation: bool,
@@ -77,6 +79,7 @@ impl Default for Config {
             congestion: Congestion::Reno,
             slow_start: SlowStart::Standard,
             slow_start_limit: None,
+            pacing: PacingRule::Control,
             window_validation: false,
             recovery: Recovery::Reno,
             limited_transmit: false,
@@ -91,12 +94,16 @@ impl Default for Config {
     }
 }
 
+/// How far a receive window grows in Linux with nothing set: five eighths of the 6 MiB in `tcp_rmem`,
+/// as the rest is not payload.
+pub const LINUX_WINDOW_MAX: u32 = 3840 << 10;
+
 impl Config {
     /// What a host has that runs Linux 6.18 with nothing set, as far as it is modelled.
     pub fn linux() -> Self {
         Self {
             window: 65_535,
-            window_max: Some(6 << 20),
+            window_max: Some(LINUX_WINDOW_MAX),
             timestamps: true,
             sack: true,
             dsack: true,
@@ -180,4 +187,18 @@ impl AckPolicy {
             Self::Linux => Some(Duration::from_millis(200)),
         }
     }
+}
+
+/// When the segments that the window allows leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacingRule {
+    /// At once, but as the congestion control says where it has a rate ([`Congestion::Bbr`],
+    /// [`Congestion::Bbr3`]).
+    #[default]
+    Control,
+    /// Spread over the round trip, as on a Linux host whose interface has the queueing discipline
+    /// `fq`: at twice the rate of cwnd a round trip in the first half of slow start, at 1.2 times
+    /// that rate else (`tcp_update_pacing_rate`, Linux 6.18). A congestion control that has a rate
+    /// keeps it.
+    Fq,
 }

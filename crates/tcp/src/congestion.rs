@@ -1,22 +1,30 @@
 //! How cwnd grows and shrinks. A file a flavour; none knows another.
 
 mod abc;
+mod bbr;
 mod control;
 mod cubic;
 mod cubic_linux;
 mod hystart;
 mod hystart_plus_plus;
+mod pacing;
+mod path_model;
 mod reno;
+mod sample;
 mod vegas;
 mod westwood;
 
 pub use abc::RenoAbc;
-pub use control::{AckSample, CongestionControl, Reduction, SentSegment};
+pub use bbr::{Bbr, Bbr3};
+pub use control::{CongestionControl, Reduction};
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use hystart::Hystart;
 pub use hystart_plus_plus::HystartPlusPlus;
+pub use pacing::Pacing;
+pub use path_model::{PathModel, PathSample, Stage};
 pub use reno::Reno;
+pub use sample::{AckSample, SentSegment};
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 
@@ -36,12 +44,26 @@ pub enum Congestion {
     Cubic,
     /// [`CubicLinux`]: the same as Linux has it.
     CubicLinux,
+    /// [`Bbr`]: goes by the bandwidth and the least round-trip time, not by losses (version 1, as
+    /// Linux has it). Made for [`Recovery::Rack`](crate::Recovery::Rack).
+    Bbr,
+    /// [`Bbr3`]: the same, and heeds losses (version 3, draft-ietf-ccwg-bbr). Made for
+    /// [`Recovery::Rack`](crate::Recovery::Rack).
+    Bbr3,
 }
 
 impl Congestion {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Reno, Self::RenoAbc, Self::Vegas, Self::Westwood, Self::Cubic, Self::CubicLinux];
+    pub const ALL: [Self; 8] = [
+        Self::Reno,
+        Self::RenoAbc,
+        Self::Vegas,
+        Self::Westwood,
+        Self::Cubic,
+        Self::CubicLinux,
+        Self::Bbr,
+        Self::Bbr3,
+    ];
 
     /// What a Linux host has under this name: its Reno counts octets, and its CUBIC is its own.
     #[must_use]
@@ -61,6 +83,12 @@ impl Congestion {
         }
     }
 
+    /// Whether it goes by a model of the path ([`PathModel`]): made for
+    /// [`Recovery::Rack`](crate::Recovery::Rack).
+    pub const fn goes_by_model(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr3)
+    }
+
     /// Whether slow start opens the window by octets acknowledged, so that it has a limit to that.
     pub const fn counts_octets(self) -> bool {
         matches!(self, Self::RenoAbc | Self::Cubic)
@@ -76,6 +104,8 @@ impl Congestion {
             Self::Westwood => Box::new(Westwood::default()),
             Self::CubicLinux => Box::<CubicLinux>::default(),
             Self::Cubic => Box::new(Cubic::new(slow_start_limit)),
+            Self::Bbr => Box::<Bbr>::default(),
+            Self::Bbr3 => Box::<Bbr3>::default(),
         }
     }
 }
@@ -96,8 +126,12 @@ impl SlowStart {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Standard, Self::Hystart, Self::HystartPlusPlus];
 
-    /// This slow start in front of a congestion control.
+    /// This slow start in front of a congestion control; one that goes by a model of the path has
+    /// its own.
     pub fn before(self, control: Box<dyn CongestionControl>) -> Box<dyn CongestionControl> {
+        if control.rules_recovery() {
+            return control;
+        }
         match self {
             Self::Standard => control,
             Self::Hystart => Box::new(Hystart::new(control)),

@@ -6,8 +6,11 @@ mod expiry;
 mod handshake;
 mod input;
 mod marks;
+mod modelling;
 mod open;
 mod output;
+mod pacer;
+mod pacing;
 mod receive;
 mod recovering;
 mod resend;
@@ -34,6 +37,7 @@ use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
 use ecn::Ecn;
+use pacer::Pacer;
 pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;
@@ -73,6 +77,9 @@ pub struct Connection {
     /// Kept if recovery or congestion control goes by single segments.
     queue: RetransmissionQueue,
     goes_by_segments: bool,
+    /// Congestion control goes by a model of the path.
+    goes_by_model: bool,
+    pacer: Option<Pacer>,
     validation: Option<Validation>,
     /// Where the peers agreed on ECN.
     ecn: Option<Ecn>,
@@ -135,6 +142,7 @@ impl Connection {
     /// Appends data to what is to be sent. Ignored once [`Self::close`] was called.
     pub fn write(&mut self, payload: Payload) {
         if !self.close_requested {
+            self.note_application_limit();
             self.buffer.push(payload);
         }
     }
@@ -142,6 +150,7 @@ impl Connection {
     /// Appends `len` octets of simulated stream `stream` from `offset` on, however many.
     pub fn write_stream(&mut self, stream: u32, offset: u64, len: u64) {
         if !self.close_requested {
+            self.note_application_limit();
             self.buffer.push_stream(stream, offset, len);
         }
     }

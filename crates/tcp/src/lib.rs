@@ -15,7 +15,7 @@
 //!
 //! This crate knows no scheme; a scheme that changes an endpoint implements [`SenderExtension`] or
 //! [`ReceiverExtension`] in its own folder. Not modelled: urgent data, Nagle's algorithm (every
-//! sender has `TCP_NODELAY`), simultaneous open, path MTU discovery, slow start after idle time.
+//! sender has `TCP_NODELAY`), simultaneous open, path MTU discovery.
 
 pub mod config;
 pub mod congestion;
@@ -28,8 +28,8 @@ pub mod retransmission_queue;
 pub mod rtt;
 pub mod send_buffer;
 
-pub use config::{AckPolicy, Config};
-pub use congestion::{Congestion, CongestionControl, SlowStart};
+pub use config::{AckPolicy, Config, LINUX_WINDOW_MAX, PacingRule};
+pub use congestion::{Congestion, CongestionControl, PathModel, SlowStart};
 pub use connection::{Connection, State, Stats};
 pub use extension::{
     DuplicateAckResponse, IcmpNotice, OutgoingAck, ReceiverControl, ReceiverExtension, SenderControl,

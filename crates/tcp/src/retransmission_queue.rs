@@ -16,7 +16,7 @@ use lasthop_packet::{Instant, Seq};
 
 pub use delivery::{Delivery, Newest};
 pub use outstanding::Outstanding;
-pub use rate::RateSample;
+pub use rate::{LostSegment, RateSample};
 
 use rate::Meter;
 
@@ -42,6 +42,8 @@ pub struct RetransmissionQueue {
     /// The blocks of the last report: what they covered is known.
     reported: [Option<(Seq, Seq)>; 4],
     meter: Meter,
+    /// How much is in the network is noted with each segment that leaves.
+    notes_in_network: bool,
     delivery: Delivery,
     min_rtt: Option<Duration>,
 }
@@ -104,6 +106,27 @@ impl RetransmissionQueue {
         self.meter.delivered()
     }
 
+    /// When the latest of them were.
+    pub const fn delivered_at(&self) -> Instant {
+        self.meter.delivered_at()
+    }
+
+    /// Octets that counted as lost since the connection began, whether they were or not.
+    pub const fn lost_in_all(&self) -> u64 {
+        self.meter.lost()
+    }
+
+    /// Whether the application had nothing to send, and what it did not fill is still in the
+    /// network ([`Self::note_application_limited`]).
+    pub const fn is_application_limited(&self) -> bool {
+        self.meter.is_application_limited()
+    }
+
+    /// Has it note with each segment how much is in the network when it leaves.
+    pub(crate) const fn note_in_network(&mut self) {
+        self.notes_in_network = true;
+    }
+
     /// The outstanding segments, from the oldest on.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Outstanding> {
         self.segments.iter()
@@ -129,9 +152,17 @@ impl RetransmissionQueue {
             self.on_sent_again(seq, end.earlier(next), now);
         }
         if end.after(next) {
-            let stamp = self.meter.stamp(self.segments.is_empty(), now);
-            self.segments.push_back(Outstanding::new(seq.later(next), end, now, stamp));
+            let from = seq.later(next);
+            let in_network = self.in_network_with(end - from);
+            let stamp = self.meter.stamp(self.segments.is_empty(), in_network, now);
+            self.segments.push_back(Outstanding::new(from, end, now, stamp));
         }
+    }
+
+    /// Octets in the network with so many more, where that is noted.
+    #[inline]
+    fn in_network_with(&self, octets: u32) -> u32 {
+        if self.notes_in_network { self.in_network() + octets } else { 0 }
     }
 
     #[cold]
@@ -143,7 +174,8 @@ impl RetransmissionQueue {
         if due.is_some_and(|due| !due.before(seq) && due.before(end)) {
             self.due_from = Some(end);
         }
-        let stamp = self.meter.stamp(false, now);
+        let in_network = self.in_network_with(end - seq);
+        let stamp = self.meter.stamp(false, in_network, now);
         let Self { segments, again, .. } = self;
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
             if !segment.is_sacked && !segment.is_again {
@@ -306,9 +338,13 @@ impl RetransmissionQueue {
         self.meter.sample(now, self.min_rtt)
     }
 
-    /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, and
-    /// marks those as lost that are. Returns their octets.
-    pub fn mark_lost(&mut self, mut is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>) -> u32 {
+    /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, marks
+    /// those as lost that are, and tells `on_lost`. Returns their octets.
+    pub fn mark_lost(
+        &mut self,
+        mut is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>,
+        mut on_lost: impl FnMut(&LostSegment),
+    ) -> u32 {
         let (mut newly, mut first_newly) = (0, None);
         for segment in &mut self.segments {
             let is_under_way = !segment.is_sacked && (!segment.is_lost || segment.is_again);
@@ -330,6 +366,7 @@ impl RetransmissionQueue {
                 self.lost += len;
             }
             (segment.is_lost, segment.is_again) = (true, false);
+            on_lost(&self.meter.note_lost(segment.seq, segment.end, &segment.stamp));
         }
         if let Some((due_from, first)) = self.due_from.zip(first_newly) {
             self.due_from = Some(due_from.earlier(first));

@@ -4,20 +4,17 @@ mod table;
 
 use std::time::Duration;
 
-use lasthop_tcp::{AckPolicy, Congestion, RackConfig, Recovery, RtoConfig, SlowStart};
+use lasthop_tcp::{AckPolicy, Congestion, LINUX_WINDOW_MAX, RackConfig, Recovery, RtoConfig, SlowStart};
 
 use super::error::ScenarioError;
 use super::quantity::{Octets, ReceiveWindow, Text, Window};
 use super::reader::{Key, Reader};
-use table::{Acks, CongestionName, Preset, RecoveryName, RtoRuleName, SlowStartName};
+use table::{Acks, CongestionName, PacingName, Preset, RecoveryName, RtoRuleName, SlowStartName};
 
 pub(super) use table::TcpTable;
 
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
-
-/// Five eighths of the 6 MiB in the kernel's `tcp_rmem`: the rest is not payload.
-const LARGEST_AUTO_WINDOW: Window = Window::Octets(3840 << 10);
 
 /// The configuration of both ends of a flow.
 pub(super) fn read(
@@ -56,6 +53,9 @@ impl Layers<'_> {
         let congestion = self.congestion(default.congestion);
         let slow_start = self.slow_start(congestion);
         let recovery = self.recovery(default.recovery)?;
+        if congestion.goes_by_model() && !matches!(recovery, Recovery::Rack(_)) {
+            return Err(self.fail("recovery", "expected \"rack\" with congestion = \"bbr\" or \"bbr3\""));
+        }
         let goes_by_reports = recovery.goes_by_reports();
         let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
         if goes_by_reports && !sack {
@@ -76,6 +76,7 @@ impl Layers<'_> {
             congestion,
             slow_start,
             slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,
+            pacing: self.get(|tcp| tcp.pacing).map_or(default.pacing, PacingName::rule),
             window_validation: self.get(|tcp| tcp.window_validation).unwrap_or(default.window_validation),
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
@@ -229,7 +230,7 @@ impl Layers<'_> {
         let (window, most) = (self.get(|tcp| tcp.window), self.own.window_max_over(self.all));
         match (window, most) {
             (Some(Text(ReceiveWindow::Auto)), most) => {
-                let most = most.map_or(LARGEST_AUTO_WINDOW, |Text(window)| window);
+                let most = most.map_or(Window::Octets(LINUX_WINDOW_MAX.into()), |Text(window)| window);
                 let most = self.octets("window-max", mss, most)?;
                 if most < least {
                     return Err(self.fail("window-max", "expected at least \"65535 B\""));

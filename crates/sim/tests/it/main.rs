@@ -2,6 +2,7 @@
 
 mod ad_hoc;
 mod agents;
+mod bbr;
 mod broadcast;
 mod endpoints;
 mod formulas;

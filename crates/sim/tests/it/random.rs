@@ -12,7 +12,7 @@ use lasthop_sim::{
     LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueConfig, QueueLimit, Sojourn,
     StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
 };
-use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, RtoConfig, SlowStart};
+use lasthop_tcp::{AckPolicy, Config, Congestion, PacingRule, Recovery, RtoConfig, SlowStart};
 use proptest::prelude::*;
 
 use crate::agents::Mangler;
@@ -180,6 +180,7 @@ fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
         limited_transmit: rng.below(2) == 0,
         window_validation: rng.below(2) == 0,
         slow_start: SlowStart::ALL[rng.below(SlowStart::ALL.len() as u64) as usize],
+        pacing: [PacingRule::Control, PacingRule::Fq][rng.below(2) as usize],
         rto: RtoConfig { minimum: Duration::from_millis(200 + rng.below(800)), ..RtoConfig::default() },
         ..Config::default()
     };

@@ -1,7 +1,8 @@
 //! Reno that counts octets in place of ACKs: appropriate byte counting (RFC 3465). A receiver that
 //! acknowledges every second segment only does not slow it down.
 
-use super::control::{AckSample, CongestionControl, Reduction};
+use super::control::{CongestionControl, Reduction};
+use super::sample::AckSample;
 use crate::flight::Flight;
 
 /// Slow start by what an ACK acknowledges, two segments at most, up to ssthresh; then one segment a

@@ -1,11 +1,11 @@
-//! What a congestion control is told, and what it decides.
+//! What a congestion control is asked, and what it decides.
 
-use std::time::Duration;
+use lasthop_packet::Instant;
 
-use lasthop_packet::{Instant, Seq};
-
+use super::pacing::Pacing;
+use super::path_model::PathModel;
+use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
-use crate::retransmission_queue::RateSample;
 
 /// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`];
 /// what is lost is the business of [`crate::LossRecovery`].
@@ -16,10 +16,22 @@ pub trait CongestionControl: Send {
         false
     }
 
-    /// Whether it sets the window in loss recovery too: [`Self::on_ack`] is called there as well,
-    /// and [`Reduction`] is ignored.
+    /// Whether it sets the window in loss recovery too: it goes by a [`PathModel`], whose
+    /// [`update`](PathModel::update) is called with each ACK in the place of [`Self::on_ack`] and
+    /// [`Self::on_other_ack`]. A recovery that honours it sets no window, and ignores
+    /// [`Reduction`].
     fn rules_recovery(&self) -> bool {
         false
+    }
+
+    /// The same control as a model of the path, if it [rules recovery](Self::rules_recovery).
+    fn as_path_model(&mut self) -> Option<&mut dyn PathModel> {
+        None
+    }
+
+    /// How fast segments may leave; None: as fast as the window allows.
+    fn pacing(&self) -> Option<Pacing> {
+        None
     }
 
     /// A segment with data or FIN leaves, for the first time or again.
@@ -69,45 +81,5 @@ impl Reduction {
     /// Both to the same.
     pub const fn to(octets: u32) -> Self {
         Self { ssthresh: octets, cwnd: octets }
-    }
-}
-
-/// A segment that leaves.
-#[derive(Clone, Copy, Debug)]
-pub struct SentSegment {
-    /// When.
-    pub now: Instant,
-    /// Its first sequence number.
-    pub seq: Seq,
-    /// Behind its last one.
-    pub end: Seq,
-    /// Whether any of it was sent before.
-    pub is_retransmission: bool,
-}
-
-/// What one ACK says.
-#[derive(Clone, Copy, Debug)]
-pub struct AckSample {
-    /// When it came.
-    pub now: Instant,
-    /// Octets that it newly acknowledges; 0 for a duplicate ACK.
-    pub acked: u32,
-    /// Octets that were outstanding before it came.
-    pub outstanding: u32,
-    /// A round-trip time measured with it, exactly, however coarse the clock of the retransmission
-    /// timer is.
-    pub rtt: Option<Duration>,
-    /// The smoothed round-trip time, this measurement included.
-    pub srtt: Option<Duration>,
-    /// The rate of delivery; only for a control that [goes by
-    /// segments](CongestionControl::goes_by_segments).
-    pub rate: Option<RateSample>,
-}
-
-impl AckSample {
-    /// Whether the congestion window was what held the sender back: a window that is not used
-    /// proves nothing about the path (RFC 7661, section 4.5.3).
-    pub const fn is_cwnd_limited(&self, flight: &Flight) -> bool {
-        self.outstanding + flight.mss > flight.cwnd
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
+use super::control::{CongestionControl, Reduction};
+use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
 
 // The kernel's constants.
@@ -109,10 +110,6 @@ impl CongestionControl for Hystart {
     /// A round-trip time is needed with each ACK.
     fn goes_by_segments(&self) -> bool {
         true
-    }
-
-    fn rules_recovery(&self) -> bool {
-        self.control.rules_recovery()
     }
 
     fn on_sent(&mut self, segment: &SentSegment) {

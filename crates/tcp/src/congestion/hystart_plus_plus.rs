@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
+use super::control::{CongestionControl, Reduction};
+use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
 
 //= RFC 9406, section 4.3: the recommended constants; L is for senders that do not pace.
@@ -123,10 +124,6 @@ impl CongestionControl for HystartPlusPlus {
     /// Eight round-trip times are needed in a round.
     fn goes_by_segments(&self) -> bool {
         true
-    }
-
-    fn rules_recovery(&self) -> bool {
-        self.control.rules_recovery()
     }
 
     fn on_sent(&mut self, segment: &SentSegment) {

@@ -1,6 +1,7 @@
 //! 4.3BSD Reno: slow start and congestion avoidance (Jacobson 1988; RFC 2001).
 
-use super::control::{AckSample, CongestionControl, Reduction};
+use super::control::{CongestionControl, Reduction};
+use super::sample::AckSample;
 use crate::flight::Flight;
 
 /// Slow start by one segment an ACK up to ssthresh (included), then one segment a window.

@@ -25,7 +25,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
+use super::control::{CongestionControl, Reduction};
+use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
 
 /// Fewer segments of ours in queues: room for one more.

@@ -21,7 +21,8 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::{AckSample, CongestionControl, Reduction};
+use super::control::{CongestionControl, Reduction};
+use super::sample::AckSample;
 use crate::flight::Flight;
 
 /// Time constant of the filter, in seconds.

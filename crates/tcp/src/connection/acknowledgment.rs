@@ -14,6 +14,14 @@ impl Connection {
     /// carried nothing else.
     #[inline]
     pub(super) fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
+        if self.goes_by_model {
+            self.on_ack_with_model(tcp, is_bare, now);
+        } else {
+            self.take_ack(tcp, is_bare, now);
+        }
+    }
+
+    pub(super) fn take_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let ack = tcp.ack;
         let window = u32::from(tcp.window) << self.negotiated.peer_shift;
         if self.goes_by_segments {
@@ -92,7 +100,8 @@ impl Connection {
         }
 
         let rtt = self.measure(tcp, now);
-        let rate = if self.goes_by_segments { self.queue.rate_sample(now) } else { None };
+        let is_rate_wanted = self.goes_by_segments && !self.goes_by_model;
+        let rate = if is_rate_wanted { self.queue.rate_sample(now) } else { None };
         // What was reported before it was acknowledged counts once.
         let delivered = if self.goes_by_segments { self.queue.delivery().octets() } else { acked };
         let srtt = self.rtt.srtt();

@@ -10,6 +10,10 @@ impl Connection {
     /// Does what is due. Early and repeated calls are harmless.
     pub fn on_deadline(&mut self, now: Instant) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        self.note_application_limit();
+        if due(self.timers.pacing) {
+            self.timers.pacing = None;
+        }
         if due(self.timers.time_wait) {
             self.enter_closed();
             return;

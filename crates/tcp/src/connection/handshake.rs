@@ -99,5 +99,6 @@ impl Connection {
         if std::mem::take(&mut self.unanswered) > 0 {
             self.flight.cwnd = self.flight.mss;
         }
+        self.begin_model();
     }
 }

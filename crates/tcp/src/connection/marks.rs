@@ -24,7 +24,7 @@ impl Connection {
     //= RFC 3168, section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK ECE alone.
     pub(super) const fn agrees_on_ecn(&self, tcp: &Tcp) -> bool {
         let (ece, cwr) = (tcp.flags.has(TcpFlags::ECE), tcp.flags.has(TcpFlags::CWR));
-        self.config.ecn && ece && (cwr != tcp.flags.has(TcpFlags::ACK))
+        self.config.ecn && ece && cwr != tcp.flags.has(TcpFlags::ACK)
     }
 
     /// Reads the marks of a segment that is acceptable, ahead of everything else.

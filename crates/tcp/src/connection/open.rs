@@ -6,8 +6,8 @@ use lasthop_packet::Seq;
 
 use super::ecn::Ecn;
 use super::window_scale::{tellable, window_shift};
-use super::{Connection, Endpoint, Negotiated, ReceiveSide, State, Stats, Timers, Validation};
-use crate::config::Config;
+use super::{Connection, Endpoint, Negotiated, Pacer, ReceiveSide, State, Stats, Timers, Validation};
+use crate::config::{Config, PacingRule};
 use crate::flight::Flight;
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
@@ -63,6 +63,7 @@ impl Connection {
         connection.flight.max = iss + 1;
         connection.flight.peer_window = peer_window;
         connection.begin_transfer(mss);
+        connection.begin_model();
         connection
     }
 
@@ -97,6 +98,8 @@ impl Connection {
             is_recovering: false,
             queue: RetransmissionQueue::default(),
             goes_by_segments: false,
+            goes_by_model: false,
+            pacer: None,
             ecn: None,
             validation: config.window_validation.then(Validation::default),
             sender_extension: None,
@@ -123,5 +126,11 @@ impl Connection {
         self.recovery = self.config.recovery.begin(self.negotiated.sack);
         self.goes_by_segments = self.recovery.goes_by_segments() || self.congestion.goes_by_segments();
         self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
+        self.goes_by_model = self.congestion.rules_recovery();
+        if self.goes_by_model {
+            self.queue.note_in_network();
+        }
+        let is_paced = self.goes_by_model || self.config.pacing == PacingRule::Fq;
+        self.pacer = is_paced.then(Pacer::default);
     }
 }

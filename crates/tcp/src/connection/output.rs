@@ -66,10 +66,12 @@ impl Connection {
 
     /// What to send now.
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        let waits = self.pacer.is_some() && self.is_held_back(now);
         let segment = match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent => return self.transmit_syn(now),
             State::SynReceived => self.transmit_syn(now),
+            _ if waits => None,
             _ => match self.transmit_retransmission(now) {
                 None if self.retransmission_goes_alone => None,
                 None => self.transmit_more(now),

@@ -43,6 +43,9 @@ impl Connection {
     #[inline]
     pub(super) fn announce(&mut self, segment: &SentSegment) {
         self.congestion.on_sent(segment);
+        if self.pacer.is_some() {
+            self.pace(segment);
+        }
         if self.goes_by_segments {
             self.take_in_queue(segment);
         }

@@ -1,11 +1,13 @@
 //! What a loss recovery is told, and what it decides.
 
+use std::ops::ControlFlow;
+
 use lasthop_agent::Deadline;
 use lasthop_packet::{Instant, Seq};
 
-use crate::congestion::{CongestionControl, SentSegment};
+use crate::congestion::{CongestionControl, SentSegment, Stage};
 use crate::flight::Flight;
-use crate::retransmission_queue::RetransmissionQueue;
+use crate::retransmission_queue::{Outstanding, RetransmissionQueue};
 use crate::rtt::RttEstimator;
 
 /// Duplicate ACKs in a row that mean a loss (RFC 5681, section 3.2; `DupThresh` of RFC 6675).
@@ -79,6 +81,11 @@ pub trait LossRecovery: Send {
     /// The scheme has the first outstanding segment sent again.
     fn on_spared_timeout(&mut self, flight: &mut Flight);
 
+    /// What it is doing, for a congestion control that rules recovery.
+    fn stage(&self) -> Stage {
+        if self.is_recovering() { Stage::Recovery } else { Stage::Open }
+    }
+
     /// Whether it decides what leaves: a loss is being recovered from, or nearly taken for one.
     fn is_recovering(&self) -> bool;
 
@@ -110,6 +117,19 @@ pub struct Sender<'a> {
     pub timer: Option<Instant>,
     /// Set if a reduction of the window is taken back.
     pub undone: bool,
+}
+
+impl Sender<'_> {
+    /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, and
+    /// marks those as lost that are. Returns their octets.
+    pub fn mark_lost(&mut self, is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>) -> u32 {
+        match self.congestion.as_path_model() {
+            None => self.queue.mark_lost(is_lost, |_| ()),
+            Some(model) => {
+                self.queue.mark_lost(is_lost, |lost| model.on_segment_lost(lost, self.now, self.flight))
+            }
+        }
+    }
 }
 
 /// What SACK blocks make of an ACK.

@@ -38,7 +38,7 @@ use super::proportional_reduction::ProportionalReduction;
 use super::reordering_window::ReorderingWindow;
 use super::tail_loss_probe::{AfterProbe, TailLossProbe};
 use super::undo::Undo;
-use crate::congestion::SentSegment;
+use crate::congestion::{SentSegment, Stage};
 use crate::flight::Flight;
 use crate::retransmission_queue::Newest;
 
@@ -227,7 +227,7 @@ impl Rack {
         }
         let patience = newest.rtt + self.patience(sender);
         let (now, mut latest) = (sender.now, None::<Instant>);
-        let lost = sender.queue.mark_lost(|segment| {
+        let lost = sender.mark_lost(|segment| {
             if !newest.is_after(segment.sent, segment.end) {
                 // What lies behind a segment that was sent once left after it, the last time too.
                 return if segment.was_sent_again { Continue(false) } else { Break(()) };
@@ -266,11 +266,10 @@ impl Rack {
         //= RFC 9937, section 6: RecoverFS is what was in the network before this ACK.
         let in_network = sender.queue.in_network() + sender.queue.lost() - sender.queue.again();
         let recover_fs = in_network + sender.queue.delivery().octets();
-        let proportional = self
-            .config
-            .proportional_reduction
+        let is_ruled = sender.congestion.rules_recovery();
+        let proportional = (self.config.proportional_reduction && !is_ruled)
             .then(|| ProportionalReduction::new(recover_fs, reduction.ssthresh));
-        if !sender.congestion.rules_recovery() {
+        if !is_ruled {
             sender.flight.ssthresh = reduction.ssthresh;
             if proportional.is_none() {
                 sender.flight.cwnd = reduction.cwnd;
@@ -337,7 +336,9 @@ impl Rack {
         let Some(undo) = self.undo.take() else { return false };
         sender.queue.unmark_lost();
         let flight = &mut *sender.flight;
-        (flight.cwnd, flight.ssthresh) = (flight.cwnd.max(undo.cwnd), flight.ssthresh.max(undo.ssthresh));
+        if !sender.congestion.rules_recovery() {
+            (flight.cwnd, flight.ssthresh) = (flight.cwnd.max(undo.cwnd), flight.ssthresh.max(undo.ssthresh));
+        }
         sender.congestion.on_undo(sender.flight);
         sender.undone = true;
         self.phase = Phase::Open;
@@ -352,7 +353,7 @@ impl Rack {
         }
         let (una, now) = (sender.flight.una, sender.now);
         let round_trip = self.newest.map_or(Duration::ZERO, |newest| newest.rtt);
-        sender.queue.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
+        sender.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
     }
 
     fn schedule_probe(&mut self, sender: &Sender<'_>) {
@@ -388,7 +389,7 @@ impl LossRecovery for Rack {
 
     fn on_loss(&mut self, _count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
         let una = sender.flight.una;
-        if sender.queue.mark_lost(|segment| if segment.seq == una { Continue(true) } else { Break(()) }) > 0 {
+        if sender.mark_lost(|segment| if segment.seq == una { Continue(true) } else { Break(()) }) > 0 {
             self.begin(sender);
         }
         AfterDuplicate::Recover
@@ -474,6 +475,9 @@ impl LossRecovery for Rack {
             sender.congestion.on_timeout(flight);
         }
         sender.flight.cwnd = sender.queue.in_network() + sender.flight.mss;
+        if let Some(model) = sender.congestion.as_path_model() {
+            model.on_loss_state(sender.now, sender.queue);
+        }
         //= RFC 5682, section 3.1, step 1: not while a loss was being repaired already, but for a second time-out in a row.
         let is_in_doubt = !(was_in_recovery || was_lost) || !is_first;
         let f_rto = if self.config.f_rto && is_in_doubt { FRto::Waiting } else { FRto::Off };
@@ -491,6 +495,14 @@ impl LossRecovery for Rack {
         }
         self.phase = Phase::Open;
         self.probe.cancel();
+    }
+
+    fn stage(&self) -> Stage {
+        match self.phase {
+            Phase::Open => Stage::Open,
+            Phase::Recovery { .. } => Stage::Recovery,
+            Phase::Loss { .. } => Stage::Loss,
+        }
     }
 
     fn is_recovering(&self) -> bool {

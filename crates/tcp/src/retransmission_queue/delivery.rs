@@ -76,7 +76,7 @@ impl Delivery {
     #[inline]
     pub(super) fn note_original(&mut self, segment: &Outstanding) {
         self.first_sent.get_or_insert(segment.sent);
-        self.last_sent = Some(segment.sent);
+        self.last_sent = self.last_sent.max(Some(segment.sent));
         let end = segment.end;
         self.first_original = Some(self.first_original.map_or(end, |first| first.earlier(end)));
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, Seq};
 
 /// What is remembered of the connection when a segment leaves (`P`).
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,10 @@ pub(super) struct Stamp {
     first_sent: Instant,
     /// The application had nothing more to send (`P.is_app_limited`).
     is_application_limited: bool,
+    /// Octets in the network with this segment (`P.tx_in_flight`), where that is noted.
+    in_network: u32,
+    /// Octets lost by then (`P.lost`).
+    lost: u64,
 }
 
 /// How fast a flight's worth of data was delivered (`RS`).
@@ -31,6 +35,11 @@ pub struct RateSample {
     pub interval: Duration,
     /// The application was the limit (`RS.is_app_limited`).
     pub is_application_limited: bool,
+    /// Octets in the network when that segment had left (`RS.tx_in_flight`); only for a congestion
+    /// control that goes by a model of the path.
+    pub in_network: u32,
+    /// Octets lost since then (`RS.lost`).
+    pub lost: u64,
 }
 
 impl RateSample {
@@ -40,10 +49,29 @@ impl RateSample {
     }
 }
 
+/// A segment that counts as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Its first sequence number.
+    pub seq: Seq,
+    /// Behind its last one.
+    pub end: Seq,
+    /// Octets in the network when it had left last (`P.tx_in_flight`); only for a congestion
+    /// control that goes by a model of the path.
+    pub in_network: u32,
+    /// Octets lost since then, its own included.
+    pub lost: u64,
+    /// Octets delivered since the connection began.
+    pub delivered: u64,
+    /// The application was the limit when it left.
+    pub is_application_limited: bool,
+}
+
 /// Counts what is delivered (`C`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     delivered: u64,
+    lost: u64,
     delivered_at: Instant,
     first_sent: Instant,
     /// While as many octets are not delivered, samples are limited by the application.
@@ -57,13 +85,39 @@ impl Meter {
         self.delivered
     }
 
+    pub(super) const fn delivered_at(&self) -> Instant {
+        self.delivered_at
+    }
+
+    pub(super) const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(super) const fn is_application_limited(&self) -> bool {
+        self.application_limited_until > 0
+    }
+
+    /// The segment from `seq` to `end`, which left with `stamp`, is lost.
+    pub(super) fn note_lost(&mut self, seq: Seq, end: Seq, stamp: &Stamp) -> LostSegment {
+        self.lost += u64::from(end - seq);
+        LostSegment {
+            seq,
+            end,
+            in_network: stamp.in_network,
+            lost: self.lost - stamp.lost,
+            delivered: self.delivered,
+            is_application_limited: stamp.is_application_limited,
+        }
+    }
+
     pub(super) const fn note_application_limited(&mut self, in_network: u64) {
         self.application_limited_until = self.delivered + if in_network > 0 { in_network } else { 1 };
     }
 
-    /// A segment leaves; `is_idle` if nothing is in the network.
+    /// A segment leaves; `is_idle` if nothing is outstanding, `in_network` octets are in the network
+    /// with it.
     #[inline]
-    pub(super) const fn stamp(&mut self, is_idle: bool, now: Instant) -> Stamp {
+    pub(super) const fn stamp(&mut self, is_idle: bool, in_network: u32, now: Instant) -> Stamp {
         if is_idle {
             (self.first_sent, self.delivered_at) = (now, now);
         }
@@ -72,6 +126,8 @@ impl Meter {
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
             is_application_limited: self.application_limited_until > self.delivered,
+            in_network,
+            lost: self.lost,
         }
     }
 
@@ -105,6 +161,8 @@ impl Meter {
             prior_delivered: stamp.delivered,
             interval,
             is_application_limited: stamp.is_application_limited,
+            in_network: stamp.in_network,
+            lost: self.lost - stamp.lost,
         })
     }
 }

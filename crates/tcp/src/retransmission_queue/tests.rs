@@ -62,7 +62,7 @@ fn an_acknowledgment_within_a_segment_leaves_its_rest() {
 fn a_retransmission_of_a_part_splits_its_segment_and_may_go_on_with_new_data() {
     for first in FIRSTS {
         let mut queue = queue(first, 3);
-        queue.mark_lost(all);
+        queue.mark_lost(all, |_| ());
         queue.on_sent(first + 2400, first + 3500, at(100));
         assert_eq!(borders(&queue, first), [0, 1000, 2000, 2400, 3000]);
         assert_eq!(counters(&queue), [1100, 0, 3000, 600]);
@@ -77,7 +77,7 @@ fn what_is_lost_goes_again_from_the_first_on_and_one_that_is_lost_again_too() {
     let mut queue = queue(first, 4);
     queue.on_sack(first, &[(first + 1000, first + 2000)], at(100));
     assert_eq!(queue.next_lost(MSS), None);
-    assert_eq!(queue.mark_lost(all), 3000);
+    assert_eq!(queue.mark_lost(all, |_| ()), 3000);
     assert_eq!(queue.next_lost(400), Some((first, 400)));
     queue.on_sent(first, first + MSS, at(100));
     assert_eq!(queue.next_lost(MSS), Some((first + 2000, MSS)));
@@ -85,7 +85,7 @@ fn what_is_lost_goes_again_from_the_first_on_and_one_that_is_lost_again_too() {
     assert_eq!(queue.next_lost(MSS), None);
     assert_eq!(counters(&queue), [3000, 1000, 3000, 3000]);
     // The first is lost again; what is not in the network cannot be.
-    assert_eq!(queue.mark_lost(|segment| ControlFlow::Continue(segment.seq == first)), 1000);
+    assert_eq!(queue.mark_lost(|segment| ControlFlow::Continue(segment.seq == first), |_| ()), 1000);
     assert_eq!(counters(&queue), [2000, 1000, 3000, 2000]);
     assert_eq!(queue.next_lost(MSS), Some((first, MSS)));
     queue.unmark_lost();
@@ -216,7 +216,7 @@ fn an_ack_of_many_segments_shows_no_more_than_the_rate_at_which_they_left() {
 fn an_ack_that_comes_too_early_for_a_retransmission_shows_no_rate() {
     let mut queue = queue(Seq(0), 3);
     assert_eq!(rate(&mut queue, MSS, 100), Some((1000, 100, false)));
-    queue.mark_lost(all);
+    queue.mark_lost(all, |_| ());
     queue.on_sent(Seq(MSS), Seq(2 * MSS), at(150));
     assert_eq!(rate(&mut queue, 2 * MSS, 160), Some((1000, 150, false)), "the original took so long");
     queue.on_sent(Seq(2 * MSS), Seq(3 * MSS), at(161));
@@ -368,7 +368,7 @@ proptest! {
                 }
                 Step::Lose(until) => {
                     let until = at(u64::from(until));
-                    queue.mark_lost(|segment| ControlFlow::Continue(segment.sent <= until));
+                    queue.mark_lost(|segment| ControlFlow::Continue(segment.sent <= until), |_| ());
                     model.lose(una..max, |octet| octet.sent <= until);
                 }
                 Step::LoseFirst => {
@@ -376,7 +376,7 @@ proptest! {
                     let is_first = |segment: &Outstanding| segment.seq == seq(una);
                     queue.mark_lost(|segment| {
                         if is_first(segment) { ControlFlow::Continue(true) } else { ControlFlow::Break(()) }
-                    });
+                    }, |_| ());
                     model.lose(una..end, |_| true);
                 }
                 Step::Unmark => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_tcp::{Congestion, RackConfig, Recovery, RtoRule, SlowStart};
+use lasthop_tcp::{Congestion, PacingRule, RackConfig, Recovery, RtoRule, SlowStart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -69,6 +69,8 @@ pub(in crate::file) struct TcpTable {
     /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out) and "cubic" (default 1)
     /// only.
     pub(super) slow_start_limit: Option<Text<Window>>,
+    /// When the segments that the window allows leave; default "control".
+    pub(super) pacing: Option<PacingName>,
     /// A window that is not in use does not grow, and shrinks while nothing is sent, as in Linux;
     /// default false.
     pub(super) window_validation: Option<bool>,
@@ -114,6 +116,7 @@ impl TcpTable {
             congestion: self.congestion.or(below.congestion),
             slow_start: self.slow_start.or(below.slow_start),
             slow_start_limit: self.slow_start_limit.or(below.slow_start_limit),
+            pacing: self.pacing.or(below.pacing),
             window_validation: self.window_validation.or(below.window_validation),
             recovery: self.recovery.or(below.recovery),
             tail_loss_probe: self.tail_loss_probe.or(below.tail_loss_probe),
@@ -203,6 +206,32 @@ pub(super) enum CongestionName {
     Cubic,
     /// The same as Linux has it.
     CubicLinux,
+    /// By the bandwidth of the path and its least round-trip time, not by losses (version 1, as
+    /// Linux has it); with `recovery = "rack"` only.
+    Bbr,
+    /// The same, and heeds losses (version 3, draft-ietf-ccwg-bbr); with `recovery = "rack"` only.
+    Bbr3,
+}
+
+/// When the segments that the window allows leave.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PacingName {
+    /// At once; "bbr" and "bbr3" have a rate of their own.
+    Control,
+    /// Spread over the round trip, as on a Linux host whose interface has the queueing discipline
+    /// `fq`: at 200% of a window a round trip in the first half of slow start, at 120% else. "bbr"
+    /// and "bbr3" keep their own rate.
+    Fq,
+}
+
+impl PacingName {
+    pub(super) const fn rule(self) -> PacingRule {
+        match self {
+            Self::Control => PacingRule::Control,
+            Self::Fq => PacingRule::Fq,
+        }
+    }
 }
 
 /// How the first slow start ends.
@@ -238,6 +267,8 @@ impl CongestionName {
             Self::Westwood => Congestion::Westwood,
             Self::Cubic => Congestion::Cubic,
             Self::CubicLinux => Congestion::CubicLinux,
+            Self::Bbr => Congestion::Bbr,
+            Self::Bbr3 => Congestion::Bbr3,
         }
     }
 
@@ -249,6 +280,8 @@ impl CongestionName {
             Self::Westwood => "westwood",
             Self::Cubic => "cubic",
             Self::CubicLinux => "cubic-linux",
+            Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
         }
     }
 }

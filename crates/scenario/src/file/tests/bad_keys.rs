@@ -53,6 +53,12 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ),
         (
             "window = \"64 KiB\"",
+            "congestion = \"bbr\"\nrecovery = \"sack\"",
+            "25: tcp.recovery",
+            "expected \"rack\" with congestion",
+        ),
+        (
+            "window = \"64 KiB\"",
             "recovery = \"stack\"",
             "24: tcp.recovery",
             "expected one of `tahoe`, `reno`, `newreno`, `sack`, `rack`",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::{Capacity, Feedback, Opening, QueueLimit};
-use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoRule, SlowStart};
+use lasthop_tcp::{AckPolicy, Config, Congestion, PacingRule, RackConfig, Recovery, RtoRule, SlowStart};
 
 use super::{GOOD, read};
 use crate::model::{Link, Measure};
@@ -97,10 +97,12 @@ fn every_flavour_of_tcp_has_a_name() {
         let tcp = flow.tcp().expect("the default");
         (tcp.sender.clone(), tcp.receiver.clone())
     };
-    let names = ["reno", "reno-abc", "vegas", "westwood", "cubic", "cubic-linux"];
+    let names = ["reno", "reno-abc", "vegas", "westwood", "cubic", "cubic-linux", "bbr", "bbr3"];
     for (name, congestion) in names.into_iter().zip(Congestion::ALL) {
-        assert_eq!(tcp(&format!("congestion = \"{name}\"")).0.congestion, congestion);
+        let recovery = if congestion.goes_by_model() { "recovery = \"rack\"" } else { "" };
+        assert_eq!(tcp(&format!("congestion = \"{name}\"\n{recovery}")).0.congestion, congestion);
     }
+    assert_eq!(tcp("pacing = \"fq\"").0.pacing, PacingRule::Fq);
     for (name, recovery) in ["tahoe", "reno", "newreno", "sack", "rack"].into_iter().zip(Recovery::ALL) {
         let (sender, receiver) = tcp(&format!("recovery = \"{name}\""));
         assert_eq!((sender.recovery, sender.sack), (recovery, name.ends_with("ack")));

@@ -1,0 +1,33 @@
+//! BBR: goes by the bandwidth of the path and its least round-trip time, not by losses (Cardwell et
+//! al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016).
+//!
+//! | file | what |
+//! |---|---|
+//! | `v1` | [`Bbr`]: version 1, as Linux 6.18 has it |
+//! | `v3` | [`Bbr3`]: version 3 (draft-ietf-ccwg-bbr) |
+//! | `rate` | octets, times and rates |
+//! | `rounds` | round trips counted by packets |
+//! | `windowed_max`, `two_slots` | the largest value of late |
+//! | `full_pipe` | whether the bandwidth still grows |
+//! | `aggregation` | what ACKs bring at once beyond the bandwidth |
+//! | `probe_rtt_hold` | how long the window stays small for a round-trip time without queue |
+//! | `pacing_rate` | the rate at which segments leave |
+//! | `dice` | random numbers, the same in each run |
+
+mod aggregation;
+mod dice;
+mod full_pipe;
+mod pacing_rate;
+mod probe_rtt_hold;
+mod rate;
+mod rounds;
+mod two_slots;
+mod v1;
+mod v3;
+mod windowed_max;
+
+pub use v1::Bbr;
+pub use v3::Bbr3;
+
+#[cfg(test)]
+mod testing;

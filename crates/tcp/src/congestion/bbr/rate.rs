@@ -1,0 +1,36 @@
+//! Rates in octets a second. Results stay within 64 bits up to 100 Gbit/s over a second, and beyond
+//! that at the largest value.
+
+use std::time::Duration;
+
+const NANOS: u64 = 1_000_000_000;
+
+/// So many octets in this time.
+#[inline]
+pub(super) fn per_second(octets: u64, time: Duration) -> u64 {
+    octets.saturating_mul(NANOS) / nanos(time).max(1)
+}
+
+/// What a rate sends in this time.
+#[inline]
+pub(super) fn octets_in(rate: u64, time: Duration) -> u64 {
+    rate.saturating_mul(nanos(time)) / NANOS
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_times_a_time_is_what_was_sent() {
+        let rate = per_second(125_000, Duration::from_millis(50));
+        assert_eq!(rate, 2_500_000);
+        assert_eq!(octets_in(rate, Duration::from_millis(50)), 125_000);
+        assert_eq!(per_second(1, Duration::ZERO), NANOS);
+        assert_eq!(octets_in(u64::MAX, Duration::MAX), u64::MAX / NANOS);
+    }
+}

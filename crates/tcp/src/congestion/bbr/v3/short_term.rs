@@ -1,0 +1,152 @@
+//! How much the path takes while it is not probed: after a round trip with losses, no more than it
+//! delivered in that (draft-ietf-ccwg-bbr, section 5.5.10.3).
+
+use crate::retransmission_queue::RateSample;
+
+/// `BBR.Beta`: seven tenths.
+pub(super) const fn beta(value: u64) -> u64 {
+    value - value * 3 / 10
+}
+
+/// The model of the current cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ShortTerm {
+    /// `BBR.bw_shortterm` and `BBR.inflight_shortterm`; None: infinite.
+    pub(super) bandwidth: Option<u64>,
+    pub(super) volume: Option<u64>,
+    /// `BBR.bw_latest` and `BBR.inflight_latest`.
+    bandwidth_latest: u64,
+    volume_latest: u64,
+    /// `BBR.loss_round_delivered`, `BBR.loss_round_start` and `BBR.is_loss_in_round`.
+    round_delivered: u64,
+    is_round_start: bool,
+    has_loss: bool,
+}
+
+impl ShortTerm {
+    /// Whether the last ACK ended a round trip, as losses count them.
+    pub(super) const fn is_round_start(&self) -> bool {
+        self.is_round_start
+    }
+
+    /// Octets delivered in the last round trip.
+    pub(super) const fn volume_latest(&self) -> u64 {
+        self.volume_latest
+    }
+
+    /// The limits are at least these, or infinite.
+    pub(super) fn raise_to(&mut self, bandwidth: Option<u64>, volume: Option<u64>) {
+        let larger = |now: Option<u64>, before: Option<u64>| now.zip(before).map(|(a, b)| a.max(b));
+        self.bandwidth = larger(self.bandwidth, bandwidth);
+        self.volume = larger(self.volume, volume);
+    }
+
+    /// Forgets the limits (`ResetShortTermModel ()`).
+    pub(super) const fn reset(&mut self) {
+        (self.bandwidth, self.volume) = (None, None);
+    }
+
+    /// `ResetCongestionSignals ()`.
+    pub(super) const fn reset_signals(&mut self) {
+        (self.has_loss, self.bandwidth_latest, self.volume_latest) = (false, 0, 0);
+    }
+
+    pub(super) const fn forget_loss(&mut self) {
+        self.has_loss = false;
+    }
+
+    /// `UpdateLatestDeliverySignals ()`.
+    pub(super) fn note_delivery(&mut self, rate: Option<&RateSample>, delivery_rate: u64, delivered: u64) {
+        self.is_round_start = false;
+        let Some(rate) = rate else { return };
+        self.bandwidth_latest = self.bandwidth_latest.max(delivery_rate);
+        self.volume_latest = self.volume_latest.max(rate.delivered);
+        if rate.prior_delivered >= self.round_delivered {
+            (self.round_delivered, self.is_round_start) = (delivered, true);
+        }
+    }
+
+    /// `AdvanceLatestDeliverySignals ()`.
+    pub(super) fn begin_round(&mut self, rate: Option<&RateSample>, delivery_rate: u64) {
+        if let (true, Some(rate)) = (self.is_round_start, rate) {
+            (self.bandwidth_latest, self.volume_latest) = (delivery_rate, rate.delivered);
+        }
+    }
+
+    /// A segment is lost. Returns whether it is the first one in this round trip.
+    pub(super) const fn note_loss(&mut self, delivered: u64) -> bool {
+        let is_first = !self.has_loss;
+        if is_first {
+            self.round_delivered = delivered;
+        }
+        self.has_loss = true;
+        is_first
+    }
+
+    /// `InitLowerBounds ()` and `LossLowerBounds ()`.
+    fn reduce(&mut self, max_bandwidth: u64, cwnd: u32) {
+        let bandwidth = self.bandwidth.unwrap_or(max_bandwidth);
+        let volume = self.volume.unwrap_or(u64::from(cwnd));
+        self.bandwidth = Some(self.bandwidth_latest.max(beta(bandwidth)));
+        self.volume = Some(self.volume_latest.max(beta(volume)));
+    }
+
+    /// The rest of `UpdateCongestionSignals ()`.
+    pub(super) fn adapt(&mut self, is_accelerating: bool, max_bandwidth: u64, cwnd: u32) {
+        if !self.is_round_start {
+            return;
+        }
+        if self.has_loss && !is_accelerating {
+            self.reduce(max_bandwidth, cwnd);
+        }
+        self.has_loss = false;
+    }
+
+    /// `BoundBWForModel ()`.
+    pub(super) fn bound(&self, max_bandwidth: u64) -> u64 {
+        self.bandwidth.map_or(max_bandwidth, |bandwidth| bandwidth.min(max_bandwidth))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery(model: &mut ShortTerm, prior: u64, delivered: u64, rate: u64) {
+        let sample = RateSample {
+            delivered: delivered - prior,
+            prior_delivered: prior,
+            interval: std::time::Duration::from_millis(50),
+            is_application_limited: false,
+            in_network: 0,
+            lost: 0,
+        };
+        model.note_delivery(Some(&sample), rate, delivered);
+    }
+
+    #[test]
+    fn a_round_with_losses_takes_three_tenths_but_leaves_what_was_delivered() {
+        let mut model = ShortTerm::default();
+        delivery(&mut model, 0, 30_000, 900);
+        assert!(model.note_loss(30_000) && !model.note_loss(30_000));
+        model.reduce(1000, 100_000);
+        assert_eq!((model.bandwidth, model.volume), (Some(900), Some(70_000)));
+        model.reduce(1000, 100_000);
+        assert_eq!((model.bandwidth, model.volume), (Some(900), Some(49_000)));
+        assert_eq!((model.bound(1000), model.bound(800)), (900, 800));
+        model.reset();
+        assert_eq!(model.bound(1000), 1000);
+    }
+
+    #[test]
+    fn a_round_that_counts_begins_with_its_first_loss() {
+        let mut model = ShortTerm::default();
+        delivery(&mut model, 0, 1000, 1);
+        assert!(model.is_round_start());
+        model.note_loss(5000);
+        delivery(&mut model, 4999, 6000, 1);
+        assert!(!model.is_round_start());
+        delivery(&mut model, 5000, 7000, 1);
+        assert!(model.is_round_start());
+    }
+}

@@ -1,0 +1,62 @@
+//! When the next segment may leave, as Linux 6.18 has it (`tcp_pacing_check`,
+//! `tcp_update_skb_after_send`): a burst leaves at once, and the next one when the rate allows it.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+/// So many segments leave unpaced when the connection begins.
+const UNPACED: u32 = 10;
+
+/// When the next segment leaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pacer {
+    /// The earliest time for the next burst.
+    next: Instant,
+    /// When the current burst left, how many more segments it may have, and by how much it was
+    /// late.
+    began: Option<Instant>,
+    left: u32,
+    credit: Duration,
+    /// Segments sent so far, up to [`UNPACED`].
+    sent: u32,
+}
+
+impl Pacer {
+    pub(super) const fn next_departure(&self) -> Instant {
+        self.next
+    }
+
+    /// Whether a segment has to wait; if it has not, and no burst is leaving, one of `segments()`
+    /// begins.
+    pub(super) fn holds(&mut self, now: Instant, segments: impl FnOnce() -> u32) -> bool {
+        if self.began == Some(now) && self.left > 0 {
+            return false;
+        }
+        if self.next > now {
+            return true;
+        }
+        self.credit = now.since(self.next);
+        (self.began, self.left) = (Some(now), segments());
+        false
+    }
+
+    /// A segment of so many octets leaves.
+    pub(super) fn on_sent(&mut self, octets: u32, now: Instant, rate: u64) {
+        self.next = self.next.max(now);
+        self.left = self.left.saturating_sub(1);
+        self.sent = (self.sent + 1).min(UNPACED);
+        if self.sent < UNPACED {
+            self.credit = Duration::ZERO;
+            return;
+        }
+        let takes = Duration::from_nanos(u64::from(octets) * 1_000_000_000 / rate.max(1));
+        // Time lost since the last burst is made up for, by half of what this one takes.
+        let made_up = self.credit.min(takes / 2);
+        self.credit -= made_up;
+        self.next += takes.saturating_sub(made_up);
+    }
+}
+
+#[cfg(test)]
+mod tests;
