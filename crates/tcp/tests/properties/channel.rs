@@ -1,14 +1,15 @@
-//! Two endpoints joined by a channel that drops, doubles, delays and reorders: all data arrives
-//! once and in order, and both close.
+//! Two endpoints joined by a channel that drops, doubles, marks, delays and reorders: all data
+//! arrives once and in order, and both close.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Ecn, Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{
-    AckPolicy, Config, Congestion, Connection, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart, State,
+    AckPolicy, Config, Congestion, Connection, PacingRule, RackConfig, Recovery, RtoConfig, RtoRule,
+    SlowStart, State,
 };
 use proptest::prelude::*;
 
@@ -17,6 +18,8 @@ use proptest::prelude::*;
 struct Channel {
     loss: f64,
     doubling: f64,
+    /// Of what may be marked (RFC 3168), so much is.
+    marking: f64,
     /// Every packet takes this long, and up to `jitter` longer.
     delay_ms: u64,
     jitter_ms: u64,
@@ -47,7 +50,7 @@ fn config() -> impl Strategy<Value = Config> {
     let flavour = (
         prop::sample::select(&Congestion::ALL[..]),
         prop_oneof![3 => prop::sample::select(&Recovery::ALL[..]), 2 => parts],
-        any::<(bool, bool)>(),
+        any::<[bool; 4]>(),
         prop::sample::select(&SlowStart::ALL[..]),
         prop_oneof![Just(RtoRule::Standard), Just(RtoRule::Linux)],
     );
@@ -58,8 +61,10 @@ fn config() -> impl Strategy<Value = Config> {
         |(sizes, (timestamps, sack), receiver, granularity, flavour)| Config {
             congestion: flavour.0,
             recovery: flavour.1,
-            limited_transmit: flavour.2.0,
-            window_validation: flavour.2.1,
+            limited_transmit: flavour.2[0],
+            window_validation: flavour.2[1],
+            ecn: flavour.2[2],
+            pacing: if flavour.2[3] { PacingRule::Fq } else { PacingRule::Control },
             slow_start: flavour.3,
             mss: sizes.0.max(88),
             window: sizes.1,
@@ -97,8 +102,16 @@ fn side() -> impl Strategy<Value = Side> {
 }
 
 fn channel() -> impl Strategy<Value = Channel> {
-    (0.0..0.25f64, 0.0..0.2f64, 0u64..80, 0u64..60)
-        .prop_map(|(loss, doubling, delay_ms, jitter_ms)| Channel { loss, doubling, delay_ms, jitter_ms })
+    let marking = prop_oneof![Just(0.0), 0.0..0.3f64, Just(1.0)];
+    (0.0..0.25f64, 0.0..0.2f64, marking, 0u64..80, 0u64..60).prop_map(
+        |(loss, doubling, marking, delay_ms, jitter_ms)| Channel {
+            loss,
+            doubling,
+            marking,
+            delay_ms,
+            jitter_ms,
+        },
+    )
 }
 
 struct World {
@@ -262,9 +275,12 @@ impl World {
     fn settle(&mut self, end: usize) -> Result<(), TestCaseError> {
         for count in 0.. {
             prop_assert!(count < 100_000, "it does not stop sending\n{}", self.describe());
-            let Some(packet) = self.ends[end].poll_transmit(self.now) else { break };
+            let Some(mut packet) = self.ends[end].poll_transmit(self.now) else { break };
             self.check_windows(end, &packet)?;
             let copies = 1 + u32::from(self.happens(self.channel.doubling));
+            if packet.ip().ecn() == Ecn::Ect0 && self.happens(self.channel.marking) {
+                packet.set_ecn(Ecn::Ce);
+            }
             self.packets.push(packet);
             for _ in 0..copies {
                 if !self.happens(self.channel.loss) {
@@ -368,7 +384,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::settings(4000))]
 
     #[test]
     fn all_data_arrives_once_and_in_order_and_both_close(
