@@ -128,6 +128,8 @@ impl Rack {
         if advanced {
             self.timeouts = 0;
             self.schedule_probe(sender);
+        } else if !self.is_quiet(sender) {
+            self.probe.cancel();
         }
         if sender.congestion.rules_recovery() {
             return if entered { AfterAck::Recover } else { AfterAck::Open };
@@ -356,9 +358,13 @@ impl Rack {
         sender.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
     }
 
+    //= RFC 8985, section 7.2: no probe in recovery, nor where the receiver reports data behind a gap.
+    fn is_quiet(&self, sender: &Sender<'_>) -> bool {
+        matches!(self.phase, Phase::Open) && sender.queue.is_in_order()
+    }
+
     fn schedule_probe(&mut self, sender: &Sender<'_>) {
-        let is_quiet = matches!(self.phase, Phase::Open) && sender.queue.is_in_order();
-        if self.config.tail_loss_probe && is_quiet {
+        if self.config.tail_loss_probe && self.is_quiet(sender) {
             self.probe.schedule(sender);
         } else {
             self.probe.cancel();
