@@ -452,6 +452,8 @@ impl LossRecovery for Rack {
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
             self.undo = None;
+            // The mark is read ahead of the ACK that echoes it: that has delivered nothing yet.
+            sender.queue.begin_ack(None);
             self.shrink(sender);
         }
     }
