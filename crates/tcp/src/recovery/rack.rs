@@ -481,6 +481,11 @@ impl LossRecovery for Rack {
             let flight = &mut *sender.flight;
             self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
             sender.congestion.on_timeout(flight);
+        } else if !sender.congestion.rules_recovery() {
+            // As in Linux (`tcp_set_ca_state`), the control hears of each time-out.
+            let ssthresh = sender.flight.ssthresh;
+            sender.congestion.on_timeout(sender.flight);
+            sender.flight.ssthresh = ssthresh;
         }
         sender.flight.cwnd = sender.queue.in_network() + sender.flight.mss;
         if let Some(model) = sender.congestion.as_path_model() {
