@@ -199,3 +199,23 @@ fn a_mark_counts_however_long_ago_the_last_reduction_was() {
     let config = Config { mss: 65_000, initial_window: 1000, ..ecn() };
     Script::established(config).peer_window(1 << 30).run(&text);
 }
+
+// An ACK with ECE while nothing but a window probe is outstanding is no ground to wait for an ACK of that.
+#[test]
+fn a_mark_echoed_while_the_window_is_closed_does_not_end_its_probes() {
+    for recovery in [Recovery::Reno, Recovery::Sack, Recovery::Rack(lasthop_tcp::RackConfig::ALL)] {
+        Script::established(Config { recovery, sack: true, ..ecn() }).run(
+            "
+            +0    write 1000
+            +0    > 1:1001(1000)
+            +10ms < . ack 1001 win 0
+            +0    write 1000
+            +1s   > 1001:1002(1)
+            +10ms < E. ack 1001 win 0
+            +0    reason window-probe
+            3.01s > 1001:1002(1)
+            +0    reason window-probe
+            ",
+        );
+    }
+}
