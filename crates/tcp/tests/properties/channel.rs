@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Ecn, Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{
-    AckPolicy, Config, Congestion, Connection, PacingRule, RackConfig, Recovery, RtoConfig, RtoRule,
-    SlowStart, State,
+    AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, PacingRule, RackConfig, Recovery,
+    RtoConfig, RtoRule, SenderControl, SenderExtension, SlowStart, State, TimeoutResponse,
 };
 use proptest::prelude::*;
 
@@ -32,6 +32,27 @@ struct Side {
     octets: u64,
     /// Reads only every half second, so that its window closes.
     is_lazy: bool,
+    /// A scheme's part of the sender, which spares time-outs and reductions at random.
+    whim: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Whim(Rng);
+
+impl SenderExtension for Whim {
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
+        match self.0.below(4) {
+            answer @ 0..2 if count >= 3 => {
+                let cwnd = sender.flight().cwnd;
+                DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: answer == 0 }
+            }
+            _ => DuplicateAckResponse::Standard,
+        }
+    }
+
+    fn on_timeout(&mut self, _: &mut SenderControl<'_>) -> TimeoutResponse {
+        if self.0.below(2) == 0 { TimeoutResponse::RetransmitOnly } else { TimeoutResponse::Standard }
+    }
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -93,12 +114,9 @@ fn config() -> impl Strategy<Value = Config> {
 fn side() -> impl Strategy<Value = Side> {
     let iss = prop_oneof![any::<u32>(), (0u32..40_000).prop_map(|before| u32::MAX - before)];
     let octets = prop_oneof![Just(0u64), 1u64..100, 100u64..60_000];
-    (config(), iss, octets, prop::bool::weighted(0.2)).prop_map(|(config, iss, octets, is_lazy)| Side {
-        config,
-        iss,
-        octets,
-        is_lazy,
-    })
+    let whim = prop::option::weighted(0.2, any::<u64>());
+    (config(), iss, octets, prop::bool::weighted(0.2), whim)
+        .prop_map(|(config, iss, octets, is_lazy, whim)| Side { config, iss, octets, is_lazy, whim })
 }
 
 fn channel() -> impl Strategy<Value = Channel> {
@@ -158,6 +176,11 @@ impl World {
                 Connection::established(b.config.clone(), &a.config, LOCAL[1], LOCAL[0], iss_b, iss_a),
             ]
         };
+        let whim = |side: &Side| {
+            side.whim.map(|seed| Box::new(Whim(Rng::named(seed, "whim"))) as Box<dyn SenderExtension>)
+        };
+        let [first, second] = ends;
+        let ends = [first.with_sender_extension(whim(a)), second.with_sender_extension(whim(b))];
         let shift = |config: &Config| (0..14).find(|shift| config.largest_window() >> shift <= 65_535);
         let shift = if handshake { [None; 2] } else { [shift(&a.config), shift(&b.config)] };
         // What a field cannot tell is not promised.
