@@ -34,6 +34,8 @@ pub struct RetransmissionQueue {
     lost: u32,
     /// Octets of retransmissions that are in the network.
     again: u32,
+    /// Octets of these that count as lost: where that is all that is lost, nothing is looked for.
+    repaired: u32,
     /// Behind the highest octet that is reported.
     highest_sacked: Option<Seq>,
     /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
@@ -176,11 +178,12 @@ impl RetransmissionQueue {
         }
         let in_network = self.in_network_with(end - seq);
         let stamp = self.meter.stamp(false, in_network, now);
-        let Self { segments, again, .. } = self;
+        let Self { segments, again, repaired, .. } = self;
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
             if !segment.is_sacked && !segment.is_again {
                 *again += segment.octets();
                 segment.is_again = true;
+                *repaired += segment.repaired();
             }
             segment.was_sent_again = true;
             segment.sent = now;
@@ -248,6 +251,7 @@ impl RetransmissionQueue {
                 self.sacked += segment.octets();
                 self.lost -= if segment.is_lost { segment.octets() } else { 0 };
                 self.again -= if segment.is_again { segment.octets() } else { 0 };
+                self.repaired -= segment.repaired();
                 if let Some(segment) = self.segments.get_mut(at) {
                     (segment.is_sacked, segment.is_lost, segment.is_again) = (true, false, false);
                 }
@@ -286,6 +290,7 @@ impl RetransmissionQueue {
                 self.delivery.acked += segment.octets();
                 self.lost -= if segment.is_lost { segment.octets() } else { 0 };
                 self.again -= if segment.is_again { segment.octets() } else { 0 };
+                self.repaired -= segment.repaired();
             }
         }
         //= RFC 6298, section 3: an ACK that covers what was sent again is no measurement: the rest has waited for it. What the ACK
@@ -359,6 +364,7 @@ impl RetransmissionQueue {
             let len = segment.octets();
             newly += len;
             first_newly.get_or_insert(segment.seq);
+            self.repaired -= segment.repaired();
             if segment.is_again {
                 self.again -= len;
             }
@@ -379,7 +385,7 @@ impl RetransmissionQueue {
         for segment in self.segments.iter_mut().filter(|segment| segment.is_lost) {
             segment.is_lost = false;
         }
-        self.lost = 0;
+        (self.lost, self.repaired) = (0, 0);
     }
 
     /// Forgets what the receiver has reported: it may have dropped it (RFC 2018, section 8).
@@ -399,7 +405,7 @@ impl RetransmissionQueue {
     }
 
     fn first_due(&self) -> Option<&Outstanding> {
-        if self.lost == 0 {
+        if self.lost == self.repaired {
             return None;
         }
         let from = self.due_from.map_or(0, |seq| self.position(seq));

@@ -44,6 +44,11 @@ impl Outstanding {
         self.end - self.seq
     }
 
+    /// Its octets if it counts as lost and a retransmission of it is in the network, or else 0.
+    pub(super) fn repaired(&self) -> u32 {
+        if self.is_lost && self.is_again { self.octets() } else { 0 }
+    }
+
     /// Ends it at `seq`. Returns the rest.
     pub(super) const fn cut_at(&mut self, seq: Seq) -> Self {
         let rest = Self { seq, ..*self };
