@@ -176,14 +176,14 @@ fn what_an_earlier_ack_delivered_has_no_part_in_the_reduction() {
 #[test]
 fn a_mark_counts_however_long_ago_the_last_reduction_was() {
     const ROUND: u32 = 400 * 65_000;
-    let mut text = String::new();
+    let mut text = Vec::new();
     let rounds = (1u32 << 31) / ROUND + 4;
     for round in 0..=rounds {
         let (from, to) = (1 + round * ROUND, 1 + (round + 1) * ROUND);
         let flags = if round == 0 || round == rounds { "E." } else { "." };
         let first = if round == 1 { "W." } else { "." };
         let echoes = if round == rounds { 2 } else { 1 };
-        text.push_str(&format!(
+        text.push(format!(
             "
             +0    write {ROUND}
             +0    > {first} {from}:{}(65000)
@@ -197,7 +197,7 @@ fn a_mark_counts_however_long_ago_the_last_reduction_was() {
         ));
     }
     let config = Config { mss: 65_000, initial_window: 1000, ..ecn() };
-    Script::established(config).peer_window(1 << 30).run(&text);
+    Script::established(config).peer_window(1 << 30).run(&text.join("\n"));
 }
 
 // An ACK with ECE while nothing but a window probe is outstanding is no ground to wait for an ACK of that.
