@@ -128,7 +128,9 @@ impl Connection {
         self.receive.begin(self.flight.mss, self.negotiated.sack);
         self.recovery = self.config.recovery.begin(self.negotiated.sack);
         self.goes_by_segments = self.recovery.goes_by_segments() || self.congestion.goes_by_segments();
-        self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
+        // No larger than the largest window that TCP can advertise (RFC 7323, section 2.3).
+        let segments = self.config.initial_window.max(1);
+        self.flight.cwnd = self.flight.mss.saturating_mul(segments).min(1 << 30);
         self.goes_by_model = self.congestion.rules_recovery();
         if self.goes_by_model {
             self.queue.note_in_network();

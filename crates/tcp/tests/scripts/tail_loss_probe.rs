@@ -288,3 +288,17 @@ fn where_rto_is_sooner_the_probe_takes_its_place() {
         ",
     );
 }
+
+//= RFC 8985, section 7.2: no probe where the scoreboard has reports: there the reordering timer finds what is lost.
+#[test]
+fn a_report_takes_the_probe_s_place() {
+    run("
+        +0    write 11000
+        +0    >> 1001:12001(11000)
+        +0    reason tail-loss-probe timer 202ms
+        +201ms < . ack 1001 <sack 2001:3001>
+        +0    reason reordering-window timer 25ms
+        +25ms > 1001:2001(1000)
+        +0    tail_loss_probes 0 fast_retransmits 1
+        ");
+}
