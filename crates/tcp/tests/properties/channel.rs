@@ -71,7 +71,7 @@ fn config() -> impl Strategy<Value = Config> {
     let flavour = (
         prop::sample::select(&Congestion::ALL[..]),
         prop_oneof![3 => prop::sample::select(&Recovery::ALL[..]), 2 => parts],
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
         prop::sample::select(&SlowStart::ALL[..]),
         prop_oneof![Just(RtoRule::Standard), Just(RtoRule::Linux)],
     );
@@ -85,6 +85,7 @@ fn config() -> impl Strategy<Value = Config> {
             limited_transmit: flavour.2[0],
             window_validation: flavour.2[1],
             ecn: flavour.2[2],
+            segmentation_offload: flavour.2[4],
             pacing: if flavour.2[3] { PacingRule::Fq } else { PacingRule::Control },
             slow_start: flavour.3,
             mss: sizes.0.max(88),
