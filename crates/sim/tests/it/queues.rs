@@ -81,8 +81,12 @@ fn bulk_tcp(world: &mut World, ends: [NodeId; 2], congestion: Congestion) -> Flo
         initial_ssthresh: 1 << 30,
         ..Config::default()
     };
+    bulk(world, ends, &tcp)
+}
+
+fn bulk(world: &mut World, ends: [NodeId; 2], tcp: &Config) -> FlowId {
     let flow = FlowConfig {
-        transport: tcp_transport(Opening::Handshake, &tcp),
+        transport: tcp_transport(Opening::Handshake, tcp),
         ..udp_flow(world, (ends[0], ends[1]), Application::transfer(None))
     };
     world.add_flow(flow)
@@ -152,6 +156,34 @@ fn codel_keeps_the_median_delay_of_a_bulk_flow_near_its_target_and_the_link_busy
         assert!(bps > 9.6e6, "{congestion:?}: {bps} bit/s");
         assert!(accounts.dropped[&DropCause::QueueManagement] > 10 && accounts.balance());
         assert!(!accounts.dropped.contains_key(&DropCause::QueueFull), "{accounts:?}");
+    }
+}
+
+//= RFC 3168, section 5: a mark in the place of a drop; and section 6.1: TCP takes it for one.
+#[test]
+fn marks_keep_the_queue_as_short_as_drops_do_and_nothing_goes_twice() {
+    let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
+    let fq_codel = FqCoDelConfig { codel, ..FqCoDelConfig::default() };
+    let thresholds = Thresholds::Packets(5, 30);
+    let red = RedConfig { thresholds, ecn: true, ..RedConfig::default() };
+    for discipline in [Discipline::CoDel(codel), Discipline::FqCoDel(fq_codel), Discipline::Red(red)] {
+        for congestion in [Congestion::Reno, Congestion::RenoAbc, Congestion::Cubic, Congestion::CubicLinux] {
+            let run = |ecn| {
+                let (mut world, ends) = bottleneck(queue(1000, discipline), 5);
+                let waits = waits(&mut world, Instant::from_secs(5));
+                let flow = bulk(&mut world, ends, &Config { ecn, congestion, ..Config::linux() });
+                world.run(Instant::from_secs(60), false);
+                let dropped = world.accounts().dropped.get(&DropCause::QueueManagement).copied().unwrap_or(0);
+                (world.outcome(flow), median(&waits()), dropped, world.packets_marked())
+            };
+            let (marked, dropping) = (run(true), run(false));
+            let case = format!("{discipline:?}, {congestion:?}: {marked:?} and {dropping:?}");
+            assert!(marked.3 > Some(10) && dropping.3 == Some(0), "{case}");
+            assert!(marked.2 == 0 && dropping.2 > 10, "{case}");
+            assert!(marked.0.tcp().is_some_and(|tcp| tcp.sender.retransmits == 0), "{case}");
+            assert!(marked.0.octets * 100 > dropping.0.octets * 98, "{case}");
+            assert!(marked.1 < 1.5 * dropping.1 + 0.002, "{case}");
+        }
     }
 }
 

@@ -162,10 +162,13 @@ impl Rack {
             self.undo_if_reported(sender);
         }
         let lost = self.detect_losses(sender);
-        if lost > 0 {
+        // What was sent in a recovery, and was found lost before it ended, is a loss of its own
+        // (`tcp_time_to_recover`).
+        let is_loss_open = sender.queue.lost() > 0;
+        if is_loss_open {
             self.begin(sender);
         }
-        (lost, lost > 0)
+        (lost, is_loss_open)
     }
 
     fn on_ack_in_recovery(&mut self, end: Seq, advanced: bool, sender: &mut Sender<'_>) -> (u32, bool) {

@@ -105,6 +105,28 @@ fn a_hole_filled_by_a_retransmission_is_no_reordering() {
     );
 }
 
+//= RFC 6675, section 5, and `tcp_time_to_recover` in Linux: what was sent after a recovery began and is lost when it ends is a loss of its own.
+#[test]
+fn a_recovery_that_ends_with_a_later_loss_open_goes_over_into_the_next() {
+    ten(
+        30_000,
+        "
+        +100ms < . ack 1 <sack 1001:7001>
+        +0    > 1:1001(1000)
+        +0    > 10001:11001(1000)
+        +10ms < . ack 1 <sack 1001:10001>
+        +0    >> 11001:14001(3000)
+        +100ms < . ack 1 <sack 11001:14001, sack 1001:10001>   # neither 1 nor 10001 has come
+        +0    fast_retransmits 1
+        +0    > 1:1001(1000)
+        +0    > 10001:11001(1000)
+        +0    >> 14001:17001(3000)
+        +100ms < . ack 10001 <sack 11001:14001>
+        +0    fast_retransmits 2 lost 1000 again 1000
+        ",
+    );
+}
+
 //= RFC 8985, section 3.2 and section 6.2, step 5: RACK detects the loss of a retransmission, as of any other segment.
 #[test]
 fn a_lost_retransmission_is_found_without_a_time_out() {

@@ -90,6 +90,7 @@ pub fn read_options(text: &str, origin: Seq) -> TcpOptions {
             "sackOK" => options.sack_permitted = true,
             "TS" => options.timestamps = Some(Timestamps { value: value(1), echo_reply: value(2) }),
             "sack" => {
+                assert!(words.len() == 2, "one block each: {part:?}");
                 let (left, right) = range(words[1]).unwrap_or_else(|error| panic!("{error}"));
                 sack.push(origin + left, origin + right);
             }
