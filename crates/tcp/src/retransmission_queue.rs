@@ -34,6 +34,9 @@ pub struct RetransmissionQueue {
     lost: u32,
     /// Octets of retransmissions that are in the network.
     again: u32,
+    /// Octets of segments that count as lost and of which no retransmission is in the network:
+    /// with none, there is nothing to look for.
+    due: u32,
     /// Behind the highest octet that is reported.
     highest_sacked: Option<Seq>,
     /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
@@ -176,10 +179,11 @@ impl RetransmissionQueue {
         }
         let in_network = self.in_network_with(end - seq);
         let stamp = self.meter.stamp(false, in_network, now);
-        let Self { segments, again, .. } = self;
+        let Self { segments, again, due, .. } = self;
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
             if !segment.is_sacked && !segment.is_again {
                 *again += segment.octets();
+                *due -= segment.due_octets();
                 segment.is_again = true;
             }
             segment.was_sent_again = true;
@@ -248,6 +252,7 @@ impl RetransmissionQueue {
                 self.sacked += segment.octets();
                 self.lost -= if segment.is_lost { segment.octets() } else { 0 };
                 self.again -= if segment.is_again { segment.octets() } else { 0 };
+                self.due -= segment.due_octets();
                 if let Some(segment) = self.segments.get_mut(at) {
                     (segment.is_sacked, segment.is_lost, segment.is_again) = (true, false, false);
                 }
@@ -286,6 +291,7 @@ impl RetransmissionQueue {
                 self.delivery.acked += segment.octets();
                 self.lost -= if segment.is_lost { segment.octets() } else { 0 };
                 self.again -= if segment.is_again { segment.octets() } else { 0 };
+                self.due -= segment.due_octets();
             }
         }
         //= RFC 6298, section 3: an ACK that covers what was sent again is no measurement: the rest has waited for it. What the ACK
@@ -358,6 +364,7 @@ impl RetransmissionQueue {
             }
             let len = segment.octets();
             newly += len;
+            self.due += len;
             first_newly.get_or_insert(segment.seq);
             if segment.is_again {
                 self.again -= len;
@@ -379,7 +386,7 @@ impl RetransmissionQueue {
         for segment in self.segments.iter_mut().filter(|segment| segment.is_lost) {
             segment.is_lost = false;
         }
-        self.lost = 0;
+        (self.lost, self.due) = (0, 0);
     }
 
     /// Forgets what the receiver has reported: it may have dropped it (RFC 2018, section 8).
@@ -399,7 +406,7 @@ impl RetransmissionQueue {
     }
 
     fn first_due(&self) -> Option<&Outstanding> {
-        if self.lost == 0 {
+        if self.due == 0 {
             return None;
         }
         let from = self.due_from.map_or(0, |seq| self.position(seq));
