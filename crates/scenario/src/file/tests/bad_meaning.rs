@@ -166,12 +166,7 @@ fn what_would_not_end_or_mean_nothing_is_refused() {
             "26: tcp.slow-start-limit",
             "\"cubic\" without preset = \"linux\"",
         ),
-        (
-            "window = \"64 KiB\"",
-            "congestion = \"bbr\"",
-            "24: tcp.congestion",
-            "recovery = \"rack\"",
-        ),
+        ("window = \"64 KiB\"", "congestion = \"bbr\"", "24: tcp.congestion", "recovery = \"rack\""),
         ("window = \"64 KiB\"", "send-window = \"0 B\"", "24: tcp.send-window", "1 GiB"),
         ("window = \"64 KiB\"", "dsack = true", "24: tcp.dsack", "sack = true"),
         ("window = \"64 KiB\"", "ack-compression = true", "24: tcp.ack-compression", "sack = true"),
