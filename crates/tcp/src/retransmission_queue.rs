@@ -182,7 +182,7 @@ impl RetransmissionQueue {
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
             if !segment.is_sacked && !segment.is_again {
                 *again += segment.octets();
-                *due -= if segment.is_lost { segment.octets() } else { 0 };
+                *due -= segment.due_octets();
                 segment.is_again = true;
             }
             segment.was_sent_again = true;
@@ -309,7 +309,7 @@ impl RetransmissionQueue {
         let len = segment.octets();
         self.lost -= if segment.is_lost { len } else { 0 };
         self.again -= if segment.is_again { len } else { 0 };
-        self.due -= if segment.is_lost && !segment.is_again { len } else { 0 };
+        self.due -= segment.due_octets();
     }
 
     /// The segment was delivered now.

@@ -13,7 +13,7 @@ use crate::file::quantity::{Octets, ReceiveWindow, Text, Window};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct TcpTable {
     /// Where all that is not set here comes from; without it, from 4.3BSD Reno.
-    pub(super) preset: Option<Preset>,
+    pub(super) preset: Option<PresetName>,
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
     pub(super) segment: Option<Text<Octets>>,
     /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
@@ -66,8 +66,8 @@ pub(in crate::file) struct TcpTable {
     /// How the first slow start ends where no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
     /// In slow start, by how much one ACK opens the window at most: "2 segments" or "unlimited" (L
-    /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out) and "cubic" (default 1)
-    /// only.
+    /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out; with `preset = "linux"`
+    /// "unlimited") and "cubic" (default 1; not with `preset = "linux"`) only.
     pub(super) slow_start_limit: Option<Text<Window>>,
     /// When the segments that the window allows leave; default "control".
     pub(super) pacing: Option<PacingName>,
@@ -142,15 +142,15 @@ impl TcpTable {
     /// What these settings are called: by the congestion control, or else by the recovery.
     pub(in crate::file) fn flavour(&self) -> Option<&'static str> {
         let congestion = self.congestion.map(CongestionName::as_written);
-        let preset = self.preset.map(|Preset::Linux| "linux");
+        let preset = self.preset.map(|PresetName::Linux| "linux");
         congestion.or(self.recovery.map(RecoveryName::as_written)).or(preset)
     }
 }
 
-/// A whole set of settings.
+/// Where the settings of TCP that are not given come from.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Preset {
+pub(super) enum PresetName {
     /// A host that runs Linux 6.18 with nothing set.
     Linux,
 }
