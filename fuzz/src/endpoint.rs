@@ -351,6 +351,7 @@ fn config(octets: &mut Octets<'_>) -> Config {
     if is_on(6) {
         config.rto.rule = RtoRule::Linux;
     }
+    (config.ecn, config.segmentation_offload) = (is_on(7), is_on(7));
     config
 }
 

@@ -53,7 +53,13 @@ enum Command {
 fn main() -> ExitCode {
     // Usage errors exit with 2 by clap's own rule, help and version with 0.
     let command = Arguments::parse().command;
-    if matches!(command, Command::Run(_) | Command::Sweep(_)) {
+    // A trial between real hosts hears of signals itself.
+    let leaves_files = match &command {
+        Command::Run(_) | Command::Sweep(_) => true,
+        Command::Try(arguments) => arguments.only_predicts(),
+        _ => false,
+    };
+    if leaves_files {
         leave_nothing_when_told_to_end();
     }
     let outcome = match command {

@@ -195,6 +195,34 @@ fn a_run_that_is_interrupted_leaves_nothing() {
 }
 
 #[test]
+fn a_prediction_that_is_interrupted_leaves_nothing() {
+    let scenario = repository().join("scenarios/try.toml");
+    let folder = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.arg("try").arg(scenario).args(["--predict", "--seeds", "1000", "--series", "series.csv"]);
+    let mut child = command.current_dir(folder.0.path()).spawn().expect("the command starts");
+    let files = || fs::read_dir(folder.0.path()).map_or(0, Iterator::count);
+    while files() < 1 {
+        assert!(child.try_wait().expect("our child").is_none(), "it takes minutes");
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
+    assert_eq!(child.wait().expect("our child").code(), None, "it ends by the signal");
+    assert_eq!(files(), 0);
+}
+
+#[test]
+fn a_congestion_control_that_cannot_be_predicted_is_refused() {
+    let scenario = repository().join("scenarios/try.toml");
+    let scenario = scenario.to_str().expect("UTF-8");
+    for names in ["bbr2", "cubic,bbr2", ""] {
+        let complaint = Folder::new().refuse(&["try", scenario, "--predict", "--congestion", names]);
+        let name = names.split(',').next_back().unwrap_or_default();
+        assert!(complaint.contains(&format!("no congestion control {name:?}")), "{complaint}");
+        assert!(complaint.contains("bbr, bbr3, cubic, reno, vegas, westwood"), "{complaint}");
+    }
+}
+
+#[test]
 fn files_of_an_earlier_run_are_told() {
     let folder = Folder::new().with("small.toml", SMALL).with("less.toml", SMALL.replace("\"queue\", ", ""));
     folder.succeed(&["run", "small.toml", "--out", "series"]);

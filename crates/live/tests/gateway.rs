@@ -89,8 +89,12 @@ fn snoop_sees_downloads_behind_address_translation() {
     let flows = gateway.flows(10).expect("it runs");
     assert!(matches!(&flows[..], [flow] if flow.octets_from_core > BULK as u64), "{flows:?}");
     let report = gateway.stop().expect("it ends well");
-    assert!(report.engine.agents.packets.seen + report.engine.agents.packets.shown > 100, "{report:?}");
-    assert_eq!(report.engine.counters.passed.one_way, 0, "{report:?}");
+    let seen = report.engine.agents.packets.seen + report.engine.agents.packets.shown;
+    assert!(seen > 100, "{report:?}");
+    assert_eq!(report.engine.connections, 1, "{report:?}");
+    // Ports are read in turn: on a busy machine the client's first segments may come ahead of the
+    // server's SYN.
+    assert!(report.engine.counters.passed.one_way * 10 < seen, "{report:?}");
 }
 
 fn a_port_that_is_not_there_is_named() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use lasthop_packet::Instant;
 use lasthop_scenario::file::schema::scenario_schema;
 use lasthop_scenario::{Link, Overrides, Scenario, Sweep, file};
+use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_sim::LinkLayer;
 
 fn scenarios() -> PathBuf {
@@ -128,4 +129,20 @@ fn what_the_schema_refers_to_is_there() {
         let pointer = reference.split('"').next().expect("split yields at least one piece");
         assert!(schema.pointer(pointer).is_some(), "{pointer}");
     }
+}
+
+/// A scheme's settings bring their own definitions, and names are all that tells these from the
+/// format's.
+#[test]
+fn what_schemes_define_and_what_the_format_defines_have_names_of_their_own() {
+    let schema = scenario_schema();
+    for scheme in CATALOGUE {
+        let own = scheme.schema().to_value();
+        for (name, definition) in own["$defs"].as_object().into_iter().flatten() {
+            assert_eq!(schema["$defs"][name], *definition, "{}: {name}", scheme.name);
+        }
+    }
+    let preset = &schema["$defs"]["TcpTable"]["properties"]["preset"].to_string();
+    let name = preset.split("#/$defs/").nth(1).and_then(|rest| rest.split('"').next()).expect("a reference");
+    assert!(schema["$defs"][name].to_string().contains("\"linux\""), "{name}: {}", schema["$defs"][name]);
 }

@@ -81,7 +81,11 @@ pub fn layer_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
         let Some(table) = schema.as_object_mut() else { continue };
         // What the settings refer to has its place at the root of the whole.
         if let Some(Value::Object(definitions)) = table.remove("$defs") {
-            generator.definitions_mut().extend(definitions);
+            let all = generator.definitions_mut();
+            for (name, definition) in definitions {
+                debug_assert!(all.get(&name).is_none_or(|own| *own == definition), "two types named {name}");
+                all.insert(name, definition);
+            }
         }
         table.remove("$schema");
         table.insert("title".to_owned(), json!(scheme.name));

@@ -39,6 +39,11 @@ pub struct Config {
     pub slow_start_limit: Option<u32>,
     /// Whether segments leave at once, as far as the window allows.
     pub pacing: PacingRule,
+    /// Segments leave in super-packets, as with segmentation offload in Linux (`tcp_tso_autosize`,
+    /// `tcp_tso_should_defer`): as many at once as the rate sends in a millisecond, two at least;
+    /// what is less may wait for the next ACK. For [`Recovery::Rack`], and senders that are not
+    /// paced.
+    pub segmentation_offload: bool,
     /// A window that is not used does not grow, and shrinks while nothing is sent, as in Linux
     /// (`tcp_is_cwnd_limited`, `tcp_cwnd_restart`).
     pub window_validation: bool,
@@ -80,6 +85,7 @@ impl Default for Config {
             slow_start: SlowStart::Standard,
             slow_start_limit: None,
             pacing: PacingRule::Control,
+            segmentation_offload: false,
             window_validation: false,
             recovery: Recovery::Reno,
             limited_transmit: false,
@@ -110,6 +116,7 @@ impl Config {
             congestion: Congestion::CubicLinux,
             slow_start: SlowStart::Hystart,
             slow_start_limit: Some(u32::MAX),
+            segmentation_offload: true,
             window_validation: true,
             recovery: Recovery::Rack(RackConfig::ALL),
             initial_window: 10,

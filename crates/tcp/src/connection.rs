@@ -7,6 +7,7 @@ mod handshake;
 mod input;
 mod marks;
 mod modelling;
+mod offload;
 mod open;
 mod output;
 mod pacer;
@@ -17,6 +18,7 @@ mod resend;
 mod segment;
 mod state;
 mod stats;
+mod super_packet;
 mod timers;
 mod validation;
 mod window_scale;
@@ -41,6 +43,7 @@ use pacer::Pacer;
 pub(crate) use receive::ReceiveSide;
 pub use state::State;
 pub use stats::Stats;
+use super_packet::SuperPacket;
 pub(crate) use timers::Timers;
 use window_use::Validation;
 
@@ -80,6 +83,8 @@ pub struct Connection {
     /// Congestion control goes by a model of the path.
     goes_by_model: bool,
     pacer: Option<Pacer>,
+    /// Where segments leave in super-packets.
+    super_packet: Option<SuperPacket>,
     validation: Option<Validation>,
     /// Where the peers agreed on ECN.
     ecn: Option<Ecn>,

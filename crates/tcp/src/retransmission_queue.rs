@@ -34,6 +34,8 @@ pub struct RetransmissionQueue {
     lost: u32,
     /// Octets of retransmissions that are in the network.
     again: u32,
+    /// Octets that are lost and not sent again since.
+    due: u32,
     /// Behind the highest octet that is reported.
     highest_sacked: Option<Seq>,
     /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
@@ -170,16 +172,17 @@ impl RetransmissionQueue {
         self.split_at(seq);
         self.split_at(end);
         let from = self.position(seq);
-        let due = self.first_due().map(|first| first.seq);
-        if due.is_some_and(|due| !due.before(seq) && due.before(end)) {
+        let first_due = self.first_due().map(|first| first.seq);
+        if first_due.is_some_and(|due| !due.before(seq) && due.before(end)) {
             self.due_from = Some(end);
         }
         let in_network = self.in_network_with(end - seq);
         let stamp = self.meter.stamp(false, in_network, now);
-        let Self { segments, again, .. } = self;
+        let Self { segments, again, due, .. } = self;
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
             if !segment.is_sacked && !segment.is_again {
                 *again += segment.octets();
+                *due -= segment.due_octets();
                 segment.is_again = true;
             }
             segment.was_sent_again = true;
@@ -246,8 +249,7 @@ impl RetransmissionQueue {
                 self.note_delivery(&segment, now);
                 self.delivery.sacked += segment.octets();
                 self.sacked += segment.octets();
-                self.lost -= if segment.is_lost { segment.octets() } else { 0 };
-                self.again -= if segment.is_again { segment.octets() } else { 0 };
+                self.forget_fate(&segment);
                 if let Some(segment) = self.segments.get_mut(at) {
                     (segment.is_sacked, segment.is_lost, segment.is_again) = (true, false, false);
                 }
@@ -284,8 +286,7 @@ impl RetransmissionQueue {
                 }
                 self.note_delivery(&segment, now);
                 self.delivery.acked += segment.octets();
-                self.lost -= if segment.is_lost { segment.octets() } else { 0 };
-                self.again -= if segment.is_again { segment.octets() } else { 0 };
+                self.forget_fate(&segment);
             }
         }
         //= RFC 6298, section 3: an ACK that covers what was sent again is no measurement: the rest has waited for it. What the ACK
@@ -300,6 +301,15 @@ impl RetransmissionQueue {
         if self.lost == 0 {
             self.due_from = None;
         }
+    }
+
+    /// The segment was delivered: it is neither lost nor in the network.
+    #[inline]
+    fn forget_fate(&mut self, segment: &Outstanding) {
+        let len = segment.octets();
+        self.lost -= if segment.is_lost { len } else { 0 };
+        self.again -= if segment.is_again { len } else { 0 };
+        self.due -= segment.due_octets();
     }
 
     /// The segment was delivered now.
@@ -366,6 +376,7 @@ impl RetransmissionQueue {
                 self.lost += len;
             }
             (segment.is_lost, segment.is_again) = (true, false);
+            self.due += len;
             on_lost(&self.meter.note_lost(segment.seq, segment.end, &segment.stamp));
         }
         if let Some((due_from, first)) = self.due_from.zip(first_newly) {
@@ -379,7 +390,7 @@ impl RetransmissionQueue {
         for segment in self.segments.iter_mut().filter(|segment| segment.is_lost) {
             segment.is_lost = false;
         }
-        self.lost = 0;
+        (self.lost, self.due) = (0, 0);
     }
 
     /// Forgets what the receiver has reported: it may have dropped it (RFC 2018, section 8).
@@ -399,7 +410,7 @@ impl RetransmissionQueue {
     }
 
     fn first_due(&self) -> Option<&Outstanding> {
-        if self.lost == 0 {
+        if self.due == 0 {
             return None;
         }
         let from = self.due_from.map_or(0, |seq| self.position(seq));

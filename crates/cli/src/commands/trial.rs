@@ -69,9 +69,19 @@ pub struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// Whether no real host takes part.
+    pub const fn only_predicts(&self) -> bool {
+        self.predict
+    }
+}
+
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let scenario = chosen(arguments)?;
     plan::check(&scenario).map_err(Failure::usage)?;
+    if arguments.predict {
+        plan::check_simulator(&scenario).map_err(Failure::usage)?;
+    }
     let series = arguments.series.as_ref().map(|name| ResultFile::create(name, &scenario.files));
     let series = series.transpose().map_err(Failure::usage)?;
     if arguments.predict {

@@ -18,6 +18,14 @@ pub fn of_the_kernel(congestion: Congestion) -> String {
     }
 }
 
+/// The kernel's names of all that the simulator has, sorted.
+pub fn all_simulated() -> Vec<String> {
+    let mut names: Vec<String> = Congestion::ALL.into_iter().map(of_the_kernel).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// The variant's name, which is the algorithm's, in the kernel's spelling.
 fn named(congestion: Congestion) -> String {
     format!("{congestion:?}").to_lowercase()

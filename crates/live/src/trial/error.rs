@@ -36,6 +36,9 @@ pub enum TrialError {
         "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
     )]
     Congestion(String),
+    /// The simulator does not have a congestion control; what it has.
+    #[error("the simulator has no congestion control {0:?}; expected some of: {1}")]
+    NoPrediction(String, String),
     /// The gateway cannot run the scheme.
     #[error("the gateway: {0}")]
     Gateway(String),

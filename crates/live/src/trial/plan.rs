@@ -10,7 +10,7 @@ use std::time::Duration;
 use lasthop_scenario::{Scenario, SchemeChoice};
 use lasthop_sim::Application;
 
-use super::congestion::of_the_kernel;
+use super::congestion::{all_simulated, of_the_kernel, simulated};
 use super::error::TrialError;
 
 /// More flows than this together are two threads each on a machine that has to keep time.
@@ -145,6 +145,16 @@ pub fn check_kernel(scenario: &Scenario) -> Result<(), TrialError> {
     match wanted.find(|name| !available.contains(name)) {
         None => Ok(()),
         Some(missing) => Err(TrialError::Congestion(missing.clone())),
+    }
+}
+
+/// Checks that the simulator has every congestion control.
+pub fn check_simulator(scenario: &Scenario) -> Result<(), TrialError> {
+    let cases = cases(scenario);
+    let mut wanted = cases.iter().flat_map(|case| &case.flows).map(|flow| &flow.congestion);
+    match wanted.find(|name| simulated(name).is_none()) {
+        None => Ok(()),
+        Some(missing) => Err(TrialError::NoPrediction(missing.clone(), all_simulated().join(", "))),
     }
 }
 

@@ -9,7 +9,7 @@ use lasthop_tcp::{AckPolicy, Congestion, LINUX_WINDOW_MAX, RackConfig, Recovery,
 use super::error::ScenarioError;
 use super::quantity::{Octets, ReceiveWindow, Text, Window};
 use super::reader::{Key, Reader};
-use table::{Acks, CongestionName, PacingName, Preset, RecoveryName, RtoRuleName, SlowStartName};
+use table::{Acks, CongestionName, PacingName, PresetName, RecoveryName, RtoRuleName, SlowStartName};
 
 pub(super) use table::TcpTable;
 
@@ -54,7 +54,8 @@ impl Layers<'_> {
         let slow_start = self.slow_start(congestion);
         let recovery = self.recovery(default.recovery)?;
         if congestion.goes_by_model() && !matches!(recovery, Recovery::Rack(_)) {
-            return Err(self.fail("recovery", "expected \"rack\" with congestion = \"bbr\" or \"bbr3\""));
+            let key = if self.get(|tcp| tcp.recovery).is_some() { "recovery" } else { "congestion" };
+            return Err(self.fail(key, "expected recovery = \"rack\" with \"bbr\" or \"bbr3\""));
         }
         let goes_by_reports = recovery.goes_by_reports();
         let sack = self.get(|tcp| tcp.sack).unwrap_or(default.sack || goes_by_reports);
@@ -77,6 +78,7 @@ impl Layers<'_> {
             slow_start,
             slow_start_limit: self.slow_start_limit(congestion, default.slow_start_limit)?,
             pacing: self.get(|tcp| tcp.pacing).map_or(default.pacing, PacingName::rule),
+            segmentation_offload: self.segmentation_offload(recovery, default.segmentation_offload)?,
             window_validation: self.get(|tcp| tcp.window_validation).unwrap_or(default.window_validation),
             recovery,
             limited_transmit: self.get(|tcp| tcp.limited_transmit).unwrap_or(default.limited_transmit),
@@ -93,7 +95,19 @@ impl Layers<'_> {
     fn default(&self) -> lasthop_tcp::Config {
         match self.get(|tcp| tcp.preset) {
             None => lasthop_tcp::Config::default(),
-            Some(Preset::Linux) => lasthop_tcp::Config::linux(),
+            Some(PresetName::Linux) => lasthop_tcp::Config::linux(),
+        }
+    }
+
+    /// Of classic recoveries none knows when the oldest segment left.
+    fn segmentation_offload(&self, recovery: Recovery, default: bool) -> Result<bool, ScenarioError> {
+        let is_rack = matches!(recovery, Recovery::Rack(_));
+        match self.get(|tcp| tcp.segmentation_offload) {
+            Some(true) if !is_rack => {
+                Err(self
+                    .fail("segmentation-offload", "expected false, or no value, without recovery = \"rack\""))
+            }
+            given => Ok(given.unwrap_or(default && is_rack)),
         }
     }
 
@@ -101,14 +115,14 @@ impl Layers<'_> {
         let congestion = self.get(|tcp| tcp.congestion).map_or(default, CongestionName::congestion);
         match (self.get(|tcp| tcp.preset), congestion) {
             (None, _) => congestion,
-            (Some(Preset::Linux), congestion) => congestion.as_in_linux(),
+            (Some(PresetName::Linux), congestion) => congestion.as_in_linux(),
         }
     }
 
     fn slow_start(&self, congestion: Congestion) -> SlowStart {
         let default = match self.get(|tcp| tcp.preset) {
             None => SlowStart::Standard,
-            Some(Preset::Linux) => congestion.slow_start_in_linux(),
+            Some(PresetName::Linux) => congestion.slow_start_in_linux(),
         };
         self.get(|tcp| tcp.slow_start).map_or(default, SlowStartName::slow_start)
     }
@@ -150,7 +164,8 @@ impl Layers<'_> {
         if !congestion.counts_octets() {
             return Err(self.fail(
                 key,
-                "expected it only with a congestion control that counts octets: \"reno-abc\" or \"cubic\"",
+                "expected it only with a congestion control that counts octets: \"reno-abc\", or \"cubic\" without \
+                 preset = \"linux\"",
             ));
         }
         match limit {
@@ -229,16 +244,12 @@ impl Layers<'_> {
         let least = lasthop_tcp::Config::default().window;
         let (window, most) = (self.get(|tcp| tcp.window), self.own.window_max_over(self.all));
         match (window, most) {
-            (Some(Text(ReceiveWindow::Auto)), most) => {
-                let most = most.map_or(Window::Octets(LINUX_WINDOW_MAX.into()), |Text(window)| window);
-                let most = self.octets("window-max", mss, most)?;
-                if most < least {
-                    return Err(self.fail("window-max", "expected at least \"65535 B\""));
-                }
-                Ok((least, Some(most)))
+            (Some(Text(ReceiveWindow::Auto)), None) => Ok((least, Some(LINUX_WINDOW_MAX))),
+            (Some(Text(ReceiveWindow::Auto)), Some(Text(most))) => {
+                Ok((least, Some(self.octets_from(least, "window-max", mss, most)?)))
             }
             (None, Some(Text(most))) if default.window_max.is_some() => {
-                Ok((least, Some(self.octets("window-max", mss, most)?)))
+                Ok((least, Some(self.octets_from(least, "window-max", mss, most)?)))
             }
             (_, Some(_)) => Err(self.fail("window-max", "expected it only with window = \"auto\"")),
             (None, None) => Ok((default.window, default.window_max)),
@@ -271,15 +282,20 @@ impl Layers<'_> {
     }
 
     fn octets(&self, key: &str, mss: u64, window: Window) -> Result<u32, ScenarioError> {
+        self.octets_from(1, key, mss, window)
+    }
+
+    /// A window of at least `least` octets.
+    fn octets_from(&self, least: u32, key: &str, mss: u64, window: Window) -> Result<u32, ScenarioError> {
         let octets = match window {
             Window::Octets(octets) => octets,
             Window::Segments(segments) => segments.saturating_mul(mss),
             Window::Unlimited => LARGEST_WINDOW,
         };
-        if (1..=LARGEST_WINDOW).contains(&octets) {
+        if (u64::from(least)..=LARGEST_WINDOW).contains(&octets) {
             return Ok(octets as u32);
         }
-        Err(self.fail(key, format!("{octets} octets; expected a window of \"1 B\" to \"1 GiB\"")))
+        Err(self.fail(key, format!("{octets} octets; expected a window of \"{least} B\" to \"1 GiB\"")))
     }
 
     fn fail(&self, key: &str, problem: impl Into<String>) -> ScenarioError {

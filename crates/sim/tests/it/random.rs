@@ -179,6 +179,7 @@ fn random_flow(world: &World, nodes: &[NodeId], rng: &mut Rng) -> FlowConfig {
         recovery: Recovery::ALL[rng.below(Recovery::ALL.len() as u64) as usize],
         limited_transmit: rng.below(2) == 0,
         window_validation: rng.below(2) == 0,
+        segmentation_offload: rng.below(2) == 0,
         slow_start: SlowStart::ALL[rng.below(SlowStart::ALL.len() as u64) as usize],
         pacing: [PacingRule::Control, PacingRule::Fq][rng.below(2) as usize],
         rto: RtoConfig { minimum: Duration::from_millis(200 + rng.below(800)), ..RtoConfig::default() },

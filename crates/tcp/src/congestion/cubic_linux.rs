@@ -17,13 +17,13 @@ use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
 
 /// Beta, in 1/1024.
-const BETA: u32 = 717;
+const BETA: u64 = 717;
 /// C times the unit of time to the third power, in 1/2^40 of a segment: 410/1024 a second cubed.
 const CURVE: u64 = 410;
 /// Units of the curve's time in a second.
 const UNIT: u64 = 1024;
 /// Eighths of the window that have to be acknowledged before Reno's grows by a segment.
-const RENO_EIGHTHS: u32 = 15;
+const RENO_EIGHTHS: u64 = 15;
 const LEAST_PERIOD: Duration = Duration::from_micros(31_250);
 const SETTLED: Duration = Duration::from_secs(1);
 
@@ -78,7 +78,7 @@ impl Epoch {
     /// So many segments were acknowledged. Returns by how much Reno's window is larger.
     fn reno_ahead(&mut self, acked: u32, cwnd: u32) -> u32 {
         self.reno_acked += acked;
-        let step = (cwnd * RENO_EIGHTHS / 8).max(1);
+        let step = (u64::from(cwnd) * RENO_EIGHTHS / 8).max(1) as u32;
         self.reno += self.reno_acked.saturating_sub(1) / step;
         self.reno_acked -= self.reno_acked.saturating_sub(1) / step * step;
         self.reno.saturating_sub(cwnd)
@@ -107,7 +107,7 @@ impl CubicLinux {
         }
         self.calculated = Some((cwnd, now));
         let target = epoch.target(now.since(epoch.start) + self.min_rtt.unwrap_or_default());
-        let mut segments = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        let mut segments = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.last_max == 0 {
             segments = segments.min(20);
         }
@@ -120,10 +120,15 @@ impl CubicLinux {
     fn reduce(&mut self, flight: &Flight) -> u32 {
         let cwnd = flight.cwnd / flight.mss;
         // Fast convergence: a flow whose window did not get back to the plateau makes room.
-        self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
+        self.last_max = if cwnd < self.last_max { part(cwnd, 1024 + BETA, 2048) } else { cwnd };
         (self.epoch, self.acked) = (None, 0);
-        (cwnd * BETA / 1024).max(2) * flight.mss
+        part(cwnd, BETA, 1024).max(2) * flight.mss
     }
+}
+
+/// So many of `of` parts of a window.
+const fn part(cwnd: u32, parts: u64, of: u64) -> u32 {
+    (cwnd as u64 * parts / of) as u32
 }
 
 impl CongestionControl for CubicLinux {

@@ -41,7 +41,9 @@ impl Connection {
             }
         }
         ecn.is_echoed = tcp.flags.has(TcpFlags::ECE);
-        let is_news = ecn.reduced_at.is_none_or(|reduced| tcp.ack.after(reduced));
+        // It is forgotten when it is acknowledged: later, sequence numbers wrap.
+        ecn.reduced_at = ecn.reduced_at.filter(|reduced| !tcp.ack.after(*reduced));
+        let is_news = ecn.reduced_at.is_none() && !tcp.ack.before(self.flight.una);
         //= RFC 3168, section 6.1.2: not more than once for each window of data.
         if ecn.is_echoed && is_news && self.flight.max != self.flight.una {
             ecn.reduced_at = Some(self.flight.max);

@@ -43,8 +43,10 @@ impl Connection {
         }
     }
 
+    /// What the application has written and that was not sent; a full send buffer takes no more.
     fn unsent(&self) -> u64 {
-        self.buffer.len().saturating_sub(u64::from(self.flight.outstanding()))
+        let room = u64::from(self.config.send_window.unwrap_or(u32::MAX));
+        self.buffer.len().min(room).saturating_sub(u64::from(self.flight.outstanding()))
     }
 
     /// Takes in an acknowledgment, and tells the model.

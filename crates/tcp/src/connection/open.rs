@@ -6,7 +6,9 @@ use lasthop_packet::Seq;
 
 use super::ecn::Ecn;
 use super::window_scale::{tellable, window_shift};
-use super::{Connection, Endpoint, Negotiated, Pacer, ReceiveSide, State, Stats, Timers, Validation};
+use super::{
+    Connection, Endpoint, Negotiated, Pacer, ReceiveSide, State, Stats, SuperPacket, Timers, Validation,
+};
 use crate::config::{Config, PacingRule};
 use crate::flight::Flight;
 use crate::retransmission_queue::RetransmissionQueue;
@@ -100,6 +102,7 @@ impl Connection {
             goes_by_segments: false,
             goes_by_model: false,
             pacer: None,
+            super_packet: None,
             ecn: None,
             validation: config.window_validation.then(Validation::default),
             sender_extension: None,
@@ -125,12 +128,16 @@ impl Connection {
         self.receive.begin(self.flight.mss, self.negotiated.sack);
         self.recovery = self.config.recovery.begin(self.negotiated.sack);
         self.goes_by_segments = self.recovery.goes_by_segments() || self.congestion.goes_by_segments();
-        self.flight.cwnd = self.flight.mss.saturating_mul(self.config.initial_window.max(1));
+        // No larger than the largest window that TCP can advertise (RFC 7323, section 2.3).
+        let segments = self.config.initial_window.max(1);
+        self.flight.cwnd = self.flight.mss.saturating_mul(segments).min(1 << 30);
         self.goes_by_model = self.congestion.rules_recovery();
         if self.goes_by_model {
             self.queue.note_in_network();
         }
         let is_paced = self.goes_by_model || self.config.pacing == PacingRule::Fq;
         self.pacer = is_paced.then(Pacer::default);
+        let is_offloaded = self.config.segmentation_offload && self.recovery.goes_by_segments() && !is_paced;
+        self.super_packet = is_offloaded.then(SuperPacket::default);
     }
 }

@@ -134,9 +134,16 @@ impl Connection {
                 (Next::ByWindow, room) => (self.flight.window(), room),
                 (Next::New, room) => (self.flight.peer_window, room),
                 (Next::Again(seq, len), _) => return Some(self.retransmission(seq, len, now)),
+                // With nothing outstanding no ACK would come: a closed window is probed.
+                (Next::Nothing, room) if self.flight.in_flight() == 0 && self.flight.peer_window == 0 => {
+                    (0, room)
+                }
                 (Next::Nothing, _) => return None,
             }
         } else if self.flight.nxt == self.flight.max {
+            if self.super_packet.is_some() && self.waits_for_more(now) {
+                return None;
+            }
             (self.window(), self.segment_room())
         } else {
             self.skip_what_is_reported()

@@ -69,14 +69,19 @@ impl Connection {
         Some(Pacing { rate: u64::try_from(rate).unwrap_or(u64::MAX).max(1), least_burst: 2 })
     }
 
-    /// Segments that leave at once: a millisecond of the rate, but never more than half of the
-    /// window (`tcp_tso_autosize`, `tcp_cwnd_test`).
+    /// Segments that leave at once: those of a super-packet, but never more than half of the window
+    /// (`tcp_cwnd_test`).
     fn burst(&self) -> u32 {
+        self.super_packet_segments().min((self.flight.cwnd / self.flight.mss / 2).max(1))
+    }
+
+    /// Segments of a super-packet: a millisecond of the rate (`tcp_tso_autosize`).
+    pub(super) fn super_packet_segments(&self) -> u32 {
         let Some(pacing) = self.pacing() else { return u32::MAX };
         let halvings = self.queue.min_rtt().map_or(u128::MAX, |rtt| rtt.as_nanos() / RTT_STEP.as_nanos());
         let near = u32::try_from(halvings).ok().and_then(|shift| LARGEST_BURST.checked_shr(shift));
         let octets = pacing.rate / BURSTS_A_SECOND + near.unwrap_or(0);
         let segments = (octets.min(LARGEST_BURST) / u64::from(self.flight.mss)) as u32;
-        segments.max(pacing.least_burst).min((self.flight.cwnd / self.flight.mss / 2).max(1))
+        segments.max(pacing.least_burst)
     }
 }

@@ -53,6 +53,9 @@ impl Connection {
 
     #[inline(never)]
     fn take_in_queue(&mut self, segment: &SentSegment) {
+        if let Some(super_packet) = &mut self.super_packet {
+            super_packet.on_sent(segment.now);
+        }
         self.queue.on_sent(segment.seq, segment.end, segment.now);
         if self.timers.retransmit.is_none() {
             let oldest = self.queue.first().map_or(segment.now, |first| first.sent);

@@ -39,6 +39,14 @@ impl Connection {
         }
     }
 
+    /// What the window has room for waits, because it is too little.
+    pub(super) fn note_full_window(&mut self) {
+        if let Some(validation) = &mut self.validation {
+            (validation.was_full, validation.most) = (true, self.flight.outstanding());
+            validation.round_end = self.flight.max;
+        }
+    }
+
     /// A segment leaves: if nothing did for longer than RTO, cwnd halves for each RTO that has
     /// passed, down to the initial window, and ssthresh keeps three quarters of it.
     #[inline(never)]

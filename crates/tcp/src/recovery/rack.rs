@@ -128,6 +128,8 @@ impl Rack {
         if advanced {
             self.timeouts = 0;
             self.schedule_probe(sender);
+        } else if !self.is_quiet(sender) {
+            self.probe.cancel();
         }
         if sender.congestion.rules_recovery() {
             return if entered { AfterAck::Recover } else { AfterAck::Open };
@@ -359,9 +361,13 @@ impl Rack {
         sender.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
     }
 
+    //= RFC 8985, section 7.2: no probe in recovery, nor where the receiver reports data behind a gap.
+    fn is_quiet(&self, sender: &Sender<'_>) -> bool {
+        matches!(self.phase, Phase::Open) && sender.queue.is_in_order()
+    }
+
     fn schedule_probe(&mut self, sender: &Sender<'_>) {
-        let is_quiet = matches!(self.phase, Phase::Open) && sender.queue.is_in_order();
-        if self.config.tail_loss_probe && is_quiet {
+        if self.config.tail_loss_probe && self.is_quiet(sender) {
             self.probe.schedule(sender);
         } else {
             self.probe.cancel();
@@ -449,6 +455,8 @@ impl LossRecovery for Rack {
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
             self.undo = None;
+            // The mark is read ahead of the ACK that echoes it: that has delivered nothing yet.
+            sender.queue.begin_ack(None);
             self.shrink(sender);
         }
     }
@@ -476,6 +484,11 @@ impl LossRecovery for Rack {
             let flight = &mut *sender.flight;
             self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
             sender.congestion.on_timeout(flight);
+        } else if !sender.congestion.rules_recovery() {
+            // As in Linux (`tcp_set_ca_state`), the control hears of each time-out.
+            let ssthresh = sender.flight.ssthresh;
+            sender.congestion.on_timeout(sender.flight);
+            sender.flight.ssthresh = ssthresh;
         }
         sender.flight.cwnd = sender.queue.in_network() + sender.flight.mss;
         if let Some(model) = sender.congestion.as_path_model() {

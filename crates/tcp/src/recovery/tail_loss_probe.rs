@@ -64,12 +64,12 @@ impl TailLossProbe {
         self.under_way.zip(delivery.duplicate).is_some_and(|((end, _), (_, right))| right == end)
     }
 
-    /// The timer begins anew.
+    /// The timer begins anew; a probe that was due and has not left is none.
     ///
     //= RFC 8985, section 7.2: TLP_calc_PTO ().
     #[inline]
     pub(super) fn schedule(&mut self, sender: &Sender<'_>) {
-        self.at = None;
+        self.cancel();
         let Some(first) = sender.queue.first() else { return };
         //= RFC 8985, section 7.3: one probe is under way at most.
         if self.under_way.is_some() {
@@ -136,5 +136,36 @@ impl TailLossProbe {
             return AfterProbe::RepairedLoss;
         }
         AfterProbe::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Congestion;
+    use crate::flight::Flight;
+    use crate::retransmission_queue::RetransmissionQueue;
+    use crate::rtt::{RtoConfig, RttEstimator};
+
+    // The pacer may hold a probe back until all that it asks for is acknowledged. With nothing outstanding and a closed window, a probe
+    // that stays due keeps everything else from leaving: the window is never probed.
+    #[test]
+    fn a_probe_that_was_held_back_is_given_up_when_nothing_is_outstanding() {
+        let (una, peer_window, mss) = (Seq(1001), 0, 1000);
+        let mut flight = Flight { una, nxt: una, max: una, peer_window, mss, cwnd: mss, ssthresh: mss };
+        let mut congestion = Congestion::Reno.begin(None);
+        let sender = Sender {
+            now: Instant::from_secs(1),
+            flight: &mut flight,
+            congestion: congestion.as_mut(),
+            queue: &mut RetransmissionQueue::default(),
+            rtt: &RttEstimator::new(RtoConfig::default()),
+            timer: None,
+            undone: false,
+        };
+        let mut probe = TailLossProbe { at: Some(sender.now), ..TailLossProbe::default() };
+        assert!(probe.on_deadline(sender.now) && probe.is_due());
+        probe.schedule(&sender);
+        assert!(!probe.is_due() && probe.at().is_none());
     }
 }

@@ -44,6 +44,11 @@ impl Outstanding {
         self.end - self.seq
     }
 
+    /// How many of its octets are lost without a retransmission in the network: all or none.
+    pub(super) fn due_octets(&self) -> u32 {
+        if self.is_lost && !self.is_again { self.octets() } else { 0 }
+    }
+
     /// Ends it at `seq`. Returns the rest.
     pub(super) const fn cut_at(&mut self, seq: Seq) -> Self {
         let rest = Self { seq, ..*self };

@@ -396,6 +396,7 @@ proptest! {
             prop_assert_eq!(queue.highest_sacked(), model.highest_sacked().map(|at| first + at as u32));
             let due = model.octets.iter().enumerate().skip(model.una).find(|(_, o)| o.is_lost && !o.is_again);
             prop_assert_eq!(queue.next_lost(1).map(|(seq, _)| seq), due.map(|(at, _)| first + at as u32));
+            prop_assert_eq!(queue.due, model.count(|o| o.is_lost && !o.is_again));
             let missing = model.octets.iter().enumerate().skip(model.una).rfind(|(_, o)| !o.is_sacked);
             prop_assert_eq!(queue.last_missing().map(|last| last.end), missing.map(|(at, _)| first + at as u32 + 1));
             // Without gaps, and nothing empty.

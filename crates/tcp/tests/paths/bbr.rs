@@ -139,3 +139,14 @@ fn figures() {
         }
     }
 }
+
+// A full send buffer takes no more from the application: `tcp_rate_check_app_limited` finds less
+// than a segment that was not sent.
+#[test]
+fn a_send_buffer_is_a_limit_of_the_application() {
+    for send_window in [Some(20 * 1448), None] {
+        let mut path = path(&Config { congestion: Congestion::Bbr, send_window, ..Config::linux() });
+        path.run_until(Instant::from_secs(2));
+        assert_eq!(path.sender.queue().is_application_limited(), send_window.is_some());
+    }
+}

@@ -1,14 +1,15 @@
-//! Two endpoints joined by a channel that drops, doubles, delays and reorders: all data arrives
-//! once and in order, and both close.
+//! Two endpoints joined by a channel that drops, doubles, marks, delays and reorders: all data
+//! arrives once and in order, and both close.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Ecn, Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{
-    AckPolicy, Config, Congestion, Connection, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart, State,
+    AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, PacingRule, RackConfig, Recovery,
+    RtoConfig, RtoRule, SenderControl, SenderExtension, SlowStart, State, TimeoutResponse,
 };
 use proptest::prelude::*;
 
@@ -17,6 +18,8 @@ use proptest::prelude::*;
 struct Channel {
     loss: f64,
     doubling: f64,
+    /// Of what may be marked (RFC 3168), so much is.
+    marking: f64,
     /// Every packet takes this long, and up to `jitter` longer.
     delay_ms: u64,
     jitter_ms: u64,
@@ -29,6 +32,27 @@ struct Side {
     octets: u64,
     /// Reads only every half second, so that its window closes.
     is_lazy: bool,
+    /// A scheme's part of the sender, which spares time-outs and reductions at random.
+    whim: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Whim(Rng);
+
+impl SenderExtension for Whim {
+    fn on_duplicate_ack(&mut self, count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
+        match self.0.below(4) {
+            answer @ 0..2 if count >= 3 => {
+                let cwnd = sender.flight().cwnd;
+                DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: answer == 0 }
+            }
+            _ => DuplicateAckResponse::Standard,
+        }
+    }
+
+    fn on_timeout(&mut self, _: &mut SenderControl<'_>) -> TimeoutResponse {
+        if self.0.below(2) == 0 { TimeoutResponse::RetransmitOnly } else { TimeoutResponse::Standard }
+    }
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -47,7 +71,7 @@ fn config() -> impl Strategy<Value = Config> {
     let flavour = (
         prop::sample::select(&Congestion::ALL[..]),
         prop_oneof![3 => prop::sample::select(&Recovery::ALL[..]), 2 => parts],
-        any::<(bool, bool)>(),
+        any::<[bool; 5]>(),
         prop::sample::select(&SlowStart::ALL[..]),
         prop_oneof![Just(RtoRule::Standard), Just(RtoRule::Linux)],
     );
@@ -58,8 +82,11 @@ fn config() -> impl Strategy<Value = Config> {
         |(sizes, (timestamps, sack), receiver, granularity, flavour)| Config {
             congestion: flavour.0,
             recovery: flavour.1,
-            limited_transmit: flavour.2.0,
-            window_validation: flavour.2.1,
+            limited_transmit: flavour.2[0],
+            window_validation: flavour.2[1],
+            ecn: flavour.2[2],
+            segmentation_offload: flavour.2[4],
+            pacing: if flavour.2[3] { PacingRule::Fq } else { PacingRule::Control },
             slow_start: flavour.3,
             mss: sizes.0.max(88),
             window: sizes.1,
@@ -88,17 +115,22 @@ fn config() -> impl Strategy<Value = Config> {
 fn side() -> impl Strategy<Value = Side> {
     let iss = prop_oneof![any::<u32>(), (0u32..40_000).prop_map(|before| u32::MAX - before)];
     let octets = prop_oneof![Just(0u64), 1u64..100, 100u64..60_000];
-    (config(), iss, octets, prop::bool::weighted(0.2)).prop_map(|(config, iss, octets, is_lazy)| Side {
-        config,
-        iss,
-        octets,
-        is_lazy,
-    })
+    let whim = prop::option::weighted(0.2, any::<u64>());
+    (config(), iss, octets, prop::bool::weighted(0.2), whim)
+        .prop_map(|(config, iss, octets, is_lazy, whim)| Side { config, iss, octets, is_lazy, whim })
 }
 
 fn channel() -> impl Strategy<Value = Channel> {
-    (0.0..0.25f64, 0.0..0.2f64, 0u64..80, 0u64..60)
-        .prop_map(|(loss, doubling, delay_ms, jitter_ms)| Channel { loss, doubling, delay_ms, jitter_ms })
+    let marking = prop_oneof![Just(0.0), 0.0..0.3f64, Just(1.0)];
+    (0.0..0.25f64, 0.0..0.2f64, marking, 0u64..80, 0u64..60).prop_map(
+        |(loss, doubling, marking, delay_ms, jitter_ms)| Channel {
+            loss,
+            doubling,
+            marking,
+            delay_ms,
+            jitter_ms,
+        },
+    )
 }
 
 struct World {
@@ -145,6 +177,11 @@ impl World {
                 Connection::established(b.config.clone(), &a.config, LOCAL[1], LOCAL[0], iss_b, iss_a),
             ]
         };
+        let whim = |side: &Side| {
+            side.whim.map(|seed| Box::new(Whim(Rng::named(seed, "whim"))) as Box<dyn SenderExtension>)
+        };
+        let [first, second] = ends;
+        let ends = [first.with_sender_extension(whim(a)), second.with_sender_extension(whim(b))];
         let shift = |config: &Config| (0..14).find(|shift| config.largest_window() >> shift <= 65_535);
         let shift = if handshake { [None; 2] } else { [shift(&a.config), shift(&b.config)] };
         // What a field cannot tell is not promised.
@@ -262,9 +299,12 @@ impl World {
     fn settle(&mut self, end: usize) -> Result<(), TestCaseError> {
         for count in 0.. {
             prop_assert!(count < 100_000, "it does not stop sending\n{}", self.describe());
-            let Some(packet) = self.ends[end].poll_transmit(self.now) else { break };
+            let Some(mut packet) = self.ends[end].poll_transmit(self.now) else { break };
             self.check_windows(end, &packet)?;
             let copies = 1 + u32::from(self.happens(self.channel.doubling));
+            if packet.ip().ecn() == Ecn::Ect0 && self.happens(self.channel.marking) {
+                packet.set_ecn(Ecn::Ce);
+            }
             self.packets.push(packet);
             for _ in 0..copies {
                 if !self.happens(self.channel.loss) {
@@ -368,7 +408,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::settings(4000))]
 
     #[test]
     fn all_data_arrives_once_and_in_order_and_both_close(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_packet::{
     Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
 };
-use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, Recovery, State};
+use lasthop_tcp::{AckPolicy, Config, Congestion, Connection, PacingRule, Recovery, State};
 use proptest::prelude::*;
 
 const LOCAL: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 1);
@@ -129,7 +129,7 @@ fn play(config: &Config, open: u8, seed: u64, near_wrap: bool) -> Result<(), Tes
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::settings(3000))]
 
     #[test]
     fn no_segment_breaks_a_connection_in_any_state(
@@ -142,7 +142,7 @@ proptest! {
         (timestamps, sack) in any::<(bool, bool)>(),
         congestion in prop::sample::select(&Congestion::ALL[..]),
         recovery in prop::sample::select(&Recovery::ALL[..]),
-        limited_transmit in any::<bool>(),
+        (limited_transmit, window_validation, ecn, is_paced) in any::<(bool, bool, bool, bool)>(),
     ) {
         let ack_policy = match delay {
             0 => AckPolicy::EverySegment,
@@ -162,6 +162,9 @@ proptest! {
             congestion,
             recovery,
             limited_transmit,
+            window_validation,
+            ecn,
+            pacing: if is_paced { PacingRule::Fq } else { PacingRule::Control },
             ack_policy,
             max_timeouts: 4,
             ..Config::default()

@@ -43,8 +43,7 @@ fn blocks_behind_a_gap_follow_the_duplicate() {
     );
 }
 
-//= RFC 2883, section 4.2: "the second SACK block [...] can be used to specify the SACK block that
-//= contains the duplicate".
+//= RFC 2883, section 4.2, rule 4: "then the second SACK block in that SACK option should specify that (possibly larger) block of data".
 #[test]
 fn a_duplicate_behind_a_gap_is_followed_by_the_block_that_holds_it() {
     dsack().run(

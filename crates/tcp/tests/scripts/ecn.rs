@@ -147,3 +147,75 @@ fn with_proportional_reduction_the_window_shrinks_over_a_round_trip() {
         ",
     );
 }
+
+//= RFC 9937, section 6: RecoverFS is what was in the network before this ACK, whatever the one before it has delivered.
+#[test]
+fn what_an_earlier_ack_delivered_has_no_part_in_the_reduction() {
+    let recovery = Recovery::Rack(lasthop_tcp::RackConfig::ALL);
+    Script::established(Config { recovery, sack: true, initial_window: 8, ..ecn() }).run(
+        "
+        +0    write 40000
+        +0    >> 1:8001(8000)
+        +10ms < . ack 4001
+        +0    >> 8001:13001(5000)          # Reno counts ACKs: nine segments
+        +0    cwnd 9000
+        +10ms < E. ack 5001
+        +0    > W. 13001:14001(1000)
+        +0    ssthresh 4000
+        +0    < E. ack 6001
+        +0    < E. ack 7001
+        +0    > 14001:15001(1000)          # 3 of 9 segments, times 4: more than one
+        +0    < E. ack 8001
+        +0    < E. ack 9001
+        +0    > 15001:16001(1000)          # 5 of 9 segments, times 4: more than two
+        ",
+    );
+}
+
+// 2^31 octets later, the end of the last reduction looks as if it lay ahead.
+#[test]
+fn a_mark_counts_however_long_ago_the_last_reduction_was() {
+    const ROUND: u32 = 400 * 65_000;
+    let mut text = Vec::new();
+    let rounds = (1u32 << 31) / ROUND + 4;
+    for round in 0..=rounds {
+        let (from, to) = (1 + round * ROUND, 1 + (round + 1) * ROUND);
+        let flags = if round == 0 || round == rounds { "E." } else { "." };
+        let first = if round == 1 { "W." } else { "." };
+        let echoes = if round == rounds { 2 } else { 1 };
+        text.push(format!(
+            "
+            +0    write {ROUND}
+            +0    > {first} {from}:{}(65000)
+            +0    >> {}:{to}({})
+            +10ms < {flags} ack {to} win 65535
+            +0    echoes {echoes}
+            ",
+            from + 65_000,
+            from + 65_000,
+            ROUND - 65_000
+        ));
+    }
+    let config = Config { mss: 65_000, initial_window: 1000, ..ecn() };
+    Script::established(config).peer_window(1 << 30).run(&text.join("\n"));
+}
+
+// An ACK with ECE while nothing but a window probe is outstanding is no ground to wait for an ACK of that.
+#[test]
+fn a_mark_echoed_while_the_window_is_closed_does_not_end_its_probes() {
+    for recovery in [Recovery::Reno, Recovery::Sack, Recovery::Rack(lasthop_tcp::RackConfig::ALL)] {
+        Script::established(Config { recovery, sack: true, ..ecn() }).run(
+            "
+            +0    write 1000
+            +0    > 1:1001(1000)
+            +10ms < . ack 1001 win 0
+            +0    write 1000
+            +1s   > 1001:1002(1)
+            +10ms < E. ack 1001 win 0
+            +0    reason window-probe
+            3.01s > 1001:1002(1)
+            +0    reason window-probe
+            ",
+        );
+    }
+}

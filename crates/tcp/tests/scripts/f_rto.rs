@@ -23,8 +23,8 @@ fn eleven(config: Config, octets: u32, rest: &str) {
     ));
 }
 
-//= RFC 5682, section 3.1, step 2.b: "transmit up to two new (previously unsent) segments"; step 3.b: "the data being acknowledged was not
-//= retransmitted after the timeout": "declare the timeout to be spurious".
+//= RFC 5682, section 3.1, step 2.b: "transmit up to two new (previously unsent) segments"; step 3.b: "declare the timeout spurious", for
+//= "the segment acknowledged with this ACK was transmitted before the timeout".
 #[test]
 fn a_late_ack_of_what_was_not_sent_again_shows_that_the_time_out_came_too_early() {
     eleven(
@@ -42,7 +42,7 @@ fn a_late_ack_of_what_was_not_sent_again_shows_that_the_time_out_came_too_early(
     );
 }
 
-//= RFC 5682, section 3.1, step 3.a: "If the acknowledgment number does not advance": "continue with the conventional RTO recovery".
+//= RFC 5682, section 3.1, step 3.a: "covers more than RecoveryPoint": "proceed with the conventional RTO recovery".
 #[test]
 fn new_data_reported_behind_the_gap_shows_that_it_did_not() {
     eleven(
@@ -63,7 +63,7 @@ fn new_data_reported_behind_the_gap_shows_that_it_did_not() {
     );
 }
 
-//= RFC 5682, section 3.1, step 2.b: "If there is no new data [...] continue with the conventional RTO recovery": later ACKs undo nothing.
+//= RFC 5682, section 3.1, step 2.b: "it does not have any new data to send": "refrain from entering step 3": later ACKs undo nothing.
 #[test]
 fn without_new_data_the_time_out_counts_as_real() {
     eleven(
@@ -79,7 +79,7 @@ fn without_new_data_the_time_out_counts_as_real() {
     );
 }
 
-//= RFC 5682, section 3.1, step 2.b: the same where "the receiver's advertised window" has no room.
+//= RFC 5682, section 3.1, step 2.b: the same "due to receiver window limitation".
 #[test]
 fn without_room_in_the_window_of_the_receiver_too() {
     Script::established(f_rto()).peer_window(4000).run(
@@ -94,7 +94,7 @@ fn without_room_in_the_window_of_the_receiver_too() {
     );
 }
 
-//= RFC 5682, section 3.1, step 2.a: "If the acknowledgment covers all" that was sent, the time-out recovery is over.
+//= RFC 5682, section 3.1, step 2.a: "Do not enter step 3" where all is acknowledged that was sent: the time-out recovery is over.
 #[test]
 fn an_ack_of_everything_ends_recovery() {
     eleven(
@@ -125,7 +125,7 @@ fn a_second_time_out_in_a_row_is_examined_too() {
     );
 }
 
-//= RFC 5682, section 3.1, step 1: not "when loss recovery is already underway".
+//= RFC 5682, section 3.1: "SHOULD NOT be applied if the TCP sender is already in loss recovery when a retransmission timeout occurs".
 #[test]
 fn a_time_out_in_recovery_is_not_examined() {
     Script::established(f_rto()).run(

@@ -128,3 +128,44 @@ fn after_a_time_out_the_window_grows_to_ssthresh_and_then_slowly() {
     text.push("+0 cwnd 8000".into());
     Script::established(config).run(&text.join("\n"));
 }
+
+/// Linux's `tcp_enter_loss` tells the control of each time-out (`tcp_set_ca_state`), and CUBIC
+/// forgets everything (`bictcp_reset`), the window of the last loss included: without one, the
+/// window grows by a segment for twenty at least.
+#[test]
+fn a_time_out_in_recovery_reduces_nothing_again_but_cubic_forgets_its_plateau() {
+    let config = Config { congestion: Congestion::CubicLinux, ..rack(ALONE) };
+    Script::established(config).run(
+        "
+        +0    write 10000
+        +0    >> 1:10001(10000)
+        +10ms < . ack 1 <sack 1001:4001>
+        +0    > 1:1001(1000)
+        +0    cwnd 7000 ssthresh 7000
+        +1s   > 1:1001(1000)
+        +0    timeouts 1 cwnd 1000 ssthresh 7000
+        +10ms < . ack 10001
+        +0    cwnd 7000
+        +0    write 21000
+        +0    >> 10001:17001(7000)
+        +5ms  < . ack 17001
+        +0    >> 17001:24001(7000)
+        +5ms  < . ack 24001
+        +0    >> 24001:31001(7000)
+        +5ms  < . ack 31001
+        +0    cwnd 8000
+        ",
+    );
+}
+
+#[test]
+fn the_initial_window_is_no_larger_than_any_that_tcp_can_advertise() {
+    Script::established(Config { initial_window: u32::MAX, ..cubic() }).run(
+        "
+        +0    cwnd 1073741824
+        +0    write 2000
+        +0    >> 1:2001(2000)
+        +10ms < . ack 2001
+        ",
+    );
+}

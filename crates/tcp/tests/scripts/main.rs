@@ -34,6 +34,7 @@ mod sack;
 mod sack_recovery;
 mod script;
 mod segment;
+mod segmentation_offload;
 mod send_window;
 mod sender_extension;
 mod silly_window;

@@ -38,7 +38,7 @@ fn twenty(lost: u32, rows: &[(u32, u32, char)]) {
 }
 
 //= RFC 6937, section 4, the example of one loss, line PRR: cwnd and pipe go down by one with every second ACK, to ssthresh: from there
-//= on "SndCnt = MIN (ssthresh - inflight, SndCnt)".
+//= on no more than fits below it.
 #[test]
 fn one_loss_takes_half_of_the_window_off_evenly_over_a_round_trip() {
     twenty(

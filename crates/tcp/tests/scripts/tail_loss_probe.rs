@@ -142,7 +142,7 @@ fn an_ack_of_new_data_starts_the_timer_again() {
         ");
 }
 
-//= RFC 8985, section 7.4.2, case 1: a D-SACK for the probe: "the original and the probe arrived": no loss.
+//= RFC 8985, section 7.4.2, case 1: a D-SACK shows that "both the original segment and TLP retransmission arrived at the receiver".
 #[test]
 fn a_probe_that_the_receiver_had_already_costs_nothing() {
     run("
@@ -158,7 +158,7 @@ fn a_probe_that_the_receiver_had_already_costs_nothing() {
         ");
 }
 
-//= RFC 8985, section 7.4.2, case 2: "an ACK that is a DUPACK without any SACK option".
+//= RFC 8985, section 7.4.2, case 2: "Else If ACK is a DupAck without any SACK option".
 #[test]
 fn a_bare_duplicate_ack_of_a_probe_costs_nothing() {
     run("
@@ -174,7 +174,7 @@ fn a_bare_duplicate_ack_of_a_probe_costs_nothing() {
         ");
 }
 
-//= RFC 8985, section 7.4.2: "Else If SEG.ACK > TLP.end_seq: Repaired the single loss": congestion control hears of it.
+//= RFC 8985, section 7.4.2: "Else If ACK's ack. number > TLP.end_seq": "Repaired the single loss": congestion control hears of it.
 #[test]
 fn a_loss_that_a_probe_repaired_reduces_the_window_once() {
     run("
@@ -287,4 +287,18 @@ fn where_rto_is_sooner_the_probe_takes_its_place() {
         +0    cwnd 2000 ssthresh 5000
         ",
     );
+}
+
+//= RFC 8985, section 7.2: no probe where the scoreboard has reports: there the reordering timer finds what is lost.
+#[test]
+fn a_report_takes_the_probe_s_place() {
+    run("
+        +0    write 11000
+        +0    >> 1001:12001(11000)
+        +0    reason tail-loss-probe timer 202ms
+        +201ms < . ack 1001 <sack 2001:3001>
+        +0    reason reordering-window timer 25ms
+        +25ms > 1001:2001(1000)
+        +0    tail_loss_probes 0 fast_retransmits 1
+        ");
 }

@@ -13,7 +13,7 @@ use crate::file::quantity::{Octets, ReceiveWindow, Text, Window};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct TcpTable {
     /// Where all that is not set here comes from; without it, from 4.3BSD Reno.
-    pub(super) preset: Option<Preset>,
+    pub(super) preset: Option<PresetName>,
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
     pub(super) segment: Option<Text<Octets>>,
     /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
@@ -66,11 +66,15 @@ pub(in crate::file) struct TcpTable {
     /// How the first slow start ends where no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
     /// In slow start, by how much one ACK opens the window at most: "2 segments" or "unlimited" (L
-    /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out) and "cubic" (default 1)
-    /// only.
+    /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out; with `preset = "linux"`
+    /// "unlimited") and "cubic" (default 1; not with `preset = "linux"`) only.
     pub(super) slow_start_limit: Option<Text<Window>>,
     /// When the segments that the window allows leave; default "control".
     pub(super) pacing: Option<PacingName>,
+    /// Segments leave in super-packets, as with segmentation offload in Linux: as many at once as the
+    /// rate sends in a millisecond, two at least, and what is less may wait for the next ACK. With
+    /// `recovery = "rack"`, and for senders that are not paced; default false.
+    pub(super) segmentation_offload: Option<bool>,
     /// A window that is not in use does not grow, and shrinks while nothing is sent, as in Linux;
     /// default false.
     pub(super) window_validation: Option<bool>,
@@ -117,6 +121,7 @@ impl TcpTable {
             slow_start: self.slow_start.or(below.slow_start),
             slow_start_limit: self.slow_start_limit.or(below.slow_start_limit),
             pacing: self.pacing.or(below.pacing),
+            segmentation_offload: self.segmentation_offload.or(below.segmentation_offload),
             window_validation: self.window_validation.or(below.window_validation),
             recovery: self.recovery.or(below.recovery),
             tail_loss_probe: self.tail_loss_probe.or(below.tail_loss_probe),
@@ -137,15 +142,15 @@ impl TcpTable {
     /// What these settings are called: by the congestion control, or else by the recovery.
     pub(in crate::file) fn flavour(&self) -> Option<&'static str> {
         let congestion = self.congestion.map(CongestionName::as_written);
-        let preset = self.preset.map(|Preset::Linux| "linux");
+        let preset = self.preset.map(|PresetName::Linux| "linux");
         congestion.or(self.recovery.map(RecoveryName::as_written)).or(preset)
     }
 }
 
-/// A whole set of settings.
+/// Where the settings of TCP that are not given come from.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Preset {
+pub(super) enum PresetName {
     /// A host that runs Linux 6.18 with nothing set.
     Linux,
 }

@@ -55,7 +55,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
             "window = \"64 KiB\"",
             "congestion = \"bbr\"\nrecovery = \"sack\"",
             "25: tcp.recovery",
-            "expected \"rack\" with congestion",
+            "expected recovery = \"rack\" with",
         ),
         (
             "window = \"64 KiB\"",

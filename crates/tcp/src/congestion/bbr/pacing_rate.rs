@@ -37,12 +37,13 @@ impl PacingRate {
         }
     }
 
-    /// The bandwidth with its gain; as long as the pipe is not full, the rate only grows.
+    /// The bandwidth with its gain; as long as the pipe is not full, the rate only grows. Before a
+    /// bandwidth was measured, it stays what it is.
     ///
     //= draft-ietf-ccwg-bbr, section 5.6.2: SetPacingRateWithGain ().
     pub(super) const fn set(&mut self, bandwidth_with_gain: u64, is_full: bool) {
         let rate = below(bandwidth_with_gain);
-        if is_full || rate > self.rate {
+        if rate > self.rate || (is_full && rate > 0) {
             self.rate = rate;
         }
     }

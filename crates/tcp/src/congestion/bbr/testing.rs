@@ -214,6 +214,21 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         });
     }
 
+    /// An ACK comes in recovery that says nothing of a rate, and delivers so many octets.
+    pub(super) fn acknowledge_in_recovery(&mut self, acked: u32) {
+        let ack = AckSample { now: self.now, acked, outstanding: acked, rtt: None, srtt: None, rate: None };
+        self.model.update(&mut PathSample {
+            ack,
+            stage: Stage::Recovery,
+            lost: 0,
+            in_network_before: acked,
+            is_delayed: false,
+            next_departure: self.now,
+            flight: &mut self.flight,
+            queue: &mut self.queue,
+        });
+    }
+
     /// What left before what was delivered last is lost: nothing is reordered here.
     fn detect_losses(&mut self, lost_before: u64) {
         if let Some(newest) = self.queue.delivery().newest {

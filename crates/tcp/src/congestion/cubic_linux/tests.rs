@@ -165,3 +165,17 @@ fn a_pause_is_no_time_of_the_curve() {
     let (with, without) = (windows(Duration::from_secs(600)), windows(Duration::ZERO));
     assert!(with.iter().zip(&without).all(|(a, b)| a.abs_diff(*b) <= 1), "{with:?} {without:?}");
 }
+
+#[test]
+fn the_largest_window_of_the_smallest_segments_is_no_overflow() {
+    let Run { mut control, mut flight, now } = Run::new(1, 1);
+    (flight.mss, flight.cwnd) = (1, 1 << 30);
+    let first = control.on_loss(&flight);
+    assert_eq!(first.ssthresh, ((1u64 << 30) * 717 / 1024) as u32);
+    (flight.cwnd, flight.ssthresh) = (first.cwnd, first.ssthresh);
+    let ack = AckSample { now, acked: 1000, outstanding: 0, rtt: None, srtt: None, rate: None };
+    control.on_ack(&ack, &mut flight);
+    assert!((first.cwnd..first.cwnd + 1000).contains(&flight.cwnd));
+    let second = control.on_loss(&flight);
+    assert_eq!(second.ssthresh, (u64::from(flight.cwnd) * 717 / 1024) as u32);
+}

@@ -149,8 +149,8 @@ impl ReceiveSide {
 
     /// Remembers the first run of octets of a segment that was received before.
     ///
-    //= RFC 2883, section 4: "the first block of the SACK option is used to report the sequence
-    //= numbers of the packet that triggered the acknowledgement".
+    //= RFC 2883, section 4: "the first block of the SACK option should be a D-SACK block
+    //= specifying the sequence numbers for the duplicate segment that triggers the acknowledgement".
     pub(super) fn note_duplicate(&mut self, from: Seq, to: Seq) {
         if !self.reports_duplicates || from == to {
             return;

@@ -125,6 +125,14 @@ fn in_the_first_round_trip_of_recovery_as_much_leaves_as_is_delivered() {
     assert!(is_near(pipe.model.bandwidth(), pipe.rate, 2));
 }
 
+// Linux counts packets: one that is delivered lets one leave, however small it was.
+#[test]
+fn in_recovery_a_small_segment_that_is_delivered_lets_a_whole_one_leave() {
+    let mut pipe = Pipe::<Bbr>::new();
+    pipe.acknowledge_in_recovery(15);
+    assert_eq!(pipe.flight.cwnd, MSS);
+}
+
 #[test]
 fn random_loss_does_not_slow_it_down() {
     // At 15% it may take the losses for a policer's, and keep to the rate that it has then.

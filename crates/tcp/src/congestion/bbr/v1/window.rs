@@ -63,7 +63,7 @@ impl Window {
             self.is_conserving = false;
         }
         self.stage = stage;
-        if self.is_conserving { Conserving::Yes(cwnd.max(conserving)) } else { Conserving::No(cwnd) }
+        if self.is_conserving { Conserving::Yes(cwnd.max(conserving).max(mss)) } else { Conserving::No(cwnd) }
     }
 }
 

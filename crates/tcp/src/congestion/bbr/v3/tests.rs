@@ -240,3 +240,32 @@ fn a_pipe_of_less_than_a_segment_has_four_of_them() {
     let rate = pipe.model.pacing.get().rate;
     assert!(rate < pipe.rate * 13 / 10, "{rate}");
 }
+
+// Without reports every recovery ends Startup, be nothing measured yet: at a rate of nothing, the next segment would not leave.
+#[test]
+fn as_long_as_no_bandwidth_is_measured_the_rate_stays_that_of_the_initial_window() {
+    let mut pipe = Pipe::<Bbr3>::new();
+    pipe.model.has_reports = false;
+    let before = pipe.model.pacing.get();
+    pipe.acknowledge_in_recovery(0);
+    assert!(pipe.model.full_pipe.was_reached);
+    assert_eq!(pipe.model.pacing.get(), before);
+}
+
+//= draft-ietf-ccwg-bbr, section 5.3.4.3: EnterProbeRTT (), then SaveCwnd (): in ProbeRTT that is "max(BBR.prior_cwnd, cwnd)".
+#[test]
+fn the_window_before_the_round_trip_time_is_probed_is_kept_and_so_is_a_larger_one_before_it() {
+    for prior in [PRODUCT as u32 / 2, PRODUCT as u32 * 4] {
+        let mut pipe = settled();
+        pipe.model.window.save(prior, false);
+        pipe.rtt = Duration::from_millis(52);
+        let mut before = 0;
+        pipe.run_until(|pipe| {
+            let is_probing = pipe.model.state == State::ProbeRtt;
+            before = if is_probing { before } else { pipe.flight.cwnd };
+            is_probing
+        });
+        assert!(pipe.flight.cwnd < before * 3 / 4, "{} of {before}", pipe.flight.cwnd);
+        assert_eq!(pipe.model.window.restored(0), before.max(prior));
+    }
+}

@@ -1,0 +1,40 @@
+//! The super-packet that is leaving.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+/// What left longer ago says nothing of what comes next.
+const RECENT: Duration = Duration::from_millis(1);
+
+/// Segments that leave at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SuperPacket {
+    /// When a segment left last.
+    last_sent: Option<Instant>,
+    /// How many more segments it has.
+    left: u32,
+}
+
+impl SuperPacket {
+    /// Whether the next segment belongs to it.
+    pub(super) fn goes_on(&self, now: Instant) -> bool {
+        self.left > 0 && self.last_sent == Some(now)
+    }
+
+    /// Whether a segment left in the last millisecond.
+    pub(super) fn is_recent(&self, now: Instant) -> bool {
+        self.last_sent.is_some_and(|sent| now.since(sent) <= RECENT)
+    }
+
+    /// One of so many segments begins.
+    pub(super) const fn begin(&mut self, segments: u32) {
+        self.left = segments;
+    }
+
+    /// A segment leaves.
+    pub(super) const fn on_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+        self.left = self.left.saturating_sub(1);
+    }
+}
