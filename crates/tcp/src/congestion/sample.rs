@@ -27,7 +27,7 @@ pub struct AckSample {
     pub now: Instant,
     /// Octets that it newly acknowledges; 0 for a duplicate ACK.
     pub acked: u32,
-    /// Octets that were outstanding before it came.
+    /// Octets that were outstanding before it came, or waited to be a super-packet.
     pub outstanding: u32,
     /// A round-trip time measured with it, exactly, however coarse the clock of the retransmission
     /// timer is.

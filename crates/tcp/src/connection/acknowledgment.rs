@@ -86,7 +86,7 @@ impl Connection {
     #[inline]
     fn on_new_ack(&mut self, tcp: &Tcp, now: Instant) {
         let acked = tcp.ack - self.flight.una;
-        let outstanding = self.flight.outstanding();
+        let outstanding = self.flight.outstanding() + self.super_packet.map_or(0, |packet| packet.held());
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.duplicate_acks = 0;

@@ -33,15 +33,14 @@ impl Connection {
             && super_packet.is_recent(now)
             // Its ACK is near.
             && is_oldest_late;
-        if waits {
-            // The window is full but for what waits.
-            if by_cwnd <= by_peer {
-                self.note_full_window();
-            }
-        } else {
+        if !waits {
             super_packet.begin((limit / mss).min(most));
-            self.super_packet = Some(super_packet);
+        } else if by_cwnd <= by_peer {
+            // The window is full but for what waits.
+            super_packet.hold(limit);
+            self.note_full_window();
         }
+        self.super_packet = Some(super_packet);
         waits
     }
 }

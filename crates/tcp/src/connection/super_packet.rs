@@ -14,6 +14,8 @@ pub(super) struct SuperPacket {
     last_sent: Option<Instant>,
     /// How many more segments it has.
     left: u32,
+    /// Octets that the congestion window has room for, and that wait for the next one.
+    held: u32,
 }
 
 impl SuperPacket {
@@ -29,7 +31,17 @@ impl SuperPacket {
 
     /// One of so many segments begins.
     pub(super) const fn begin(&mut self, segments: u32) {
-        self.left = segments;
+        (self.left, self.held) = (segments, 0);
+    }
+
+    /// The next one waits, and with it so many octets of the congestion window.
+    pub(super) const fn hold(&mut self, octets: u32) {
+        self.held = octets;
+    }
+
+    /// Octets of the congestion window that are not in use for that reason alone.
+    pub(super) const fn held(&self) -> u32 {
+        self.held
     }
 
     /// A segment leaves.

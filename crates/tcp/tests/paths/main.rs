@@ -5,3 +5,4 @@ mod controls;
 mod fall_floyd;
 mod linux_receiver;
 mod path;
+mod segmentation_offload;

@@ -88,7 +88,7 @@ impl Path {
     }
 
     pub fn run_until(&mut self, end: Instant) {
-        self.settle();
+        self.transmit_data();
         loop {
             let arrival = self.wire.peek().map(|Reverse((at, _))| *at);
             let deadlines = [&self.sender, &self.receiver].map(|end| end.deadline().map(|d| d.at));
@@ -105,8 +105,9 @@ impl Path {
             } else {
                 self.sender.on_deadline(self.now);
                 self.receiver.on_deadline(self.now);
+                self.transmit_data();
+                self.transmit_acks();
             }
-            self.settle();
         }
     }
 
@@ -117,12 +118,14 @@ impl Path {
             self.arrived += 1;
             self.receiver.on_segment(&packet, self.now);
             while self.receiver.read().is_some() {}
+            self.transmit_acks();
         } else {
             self.sender.on_segment(&packet, self.now);
+            self.transmit_data();
         }
     }
 
-    fn settle(&mut self) {
+    fn transmit_data(&mut self) {
         while let Some(packet) = self.sender.poll_transmit(self.now) {
             let tcp = packet.tcp().expect("a sender sends segments");
             let number = (tcp.seq - (self.sender.iss() + 1)) / self.mss;
@@ -140,6 +143,9 @@ impl Path {
             }
             self.sent.push(Sent { at: self.now, number, is_again, queued });
         }
+    }
+
+    fn transmit_acks(&mut self) {
         while let Some(packet) = self.receiver.poll_transmit(self.now) {
             self.acks.push(self.arrived);
             let (_, entered) = self.back[0].carry(HEADERS, self.now);
