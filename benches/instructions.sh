@@ -36,10 +36,10 @@ guard() {
     fi
 }
 
-guard 3880 10 40 wired
-guard 4420 10 40 wired linux
-guard 5640 10 40 wired bbr
-guard 5780 10 40 wired bbr3
+guard 3900 10 40 wired
+guard 4760 10 40 wired linux
+guard 5650 10 40 wired bbr
+guard 5800 10 40 wired bbr3
 guard 9001 2 6 cell 1
 guard 8093 2 6 cell 20
 guard 8403 100 400 queues wireless drop-tail

@@ -64,9 +64,9 @@ impl Connection {
         let flight = &self.flight;
         let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
         let percent = if flight.cwnd < flight.ssthresh / 2 { IN_SLOW_START } else { AFTER_SLOW_START };
-        let window = u128::from(flight.cwnd.max(flight.outstanding())) * u128::from(percent);
-        let rate = window * 10_000_000 / srtt.as_nanos();
-        Some(Pacing { rate: u64::try_from(rate).unwrap_or(u64::MAX).max(1), least_burst: 2 })
+        // A window has no more than 30 bits: this fits into 64.
+        let window = u64::from(flight.cwnd.max(flight.outstanding())) * percent;
+        Some(Pacing { rate: (window * 10_000_000 / nanos(srtt)).max(1), least_burst: 2 })
     }
 
     /// Segments that leave at once: those of a super-packet, but never more than half of the window
@@ -78,10 +78,16 @@ impl Connection {
     /// Segments of a super-packet: a millisecond of the rate (`tcp_tso_autosize`).
     pub(super) fn super_packet_segments(&self) -> u32 {
         let Some(pacing) = self.pacing() else { return u32::MAX };
-        let halvings = self.queue.min_rtt().map_or(u128::MAX, |rtt| rtt.as_nanos() / RTT_STEP.as_nanos());
+        let halvings = self.queue.min_rtt().map_or(u64::MAX, |rtt| nanos(rtt) / nanos(RTT_STEP));
         let near = u32::try_from(halvings).ok().and_then(|shift| LARGEST_BURST.checked_shr(shift));
         let octets = pacing.rate / BURSTS_A_SECOND + near.unwrap_or(0);
         let segments = (octets.min(LARGEST_BURST) / u64::from(self.flight.mss)) as u32;
         segments.max(pacing.least_burst)
     }
+}
+
+/// Nanoseconds, of round trips: the largest duration that fits is 584 years.
+#[inline]
+fn nanos(duration: Duration) -> u64 {
+    duration.as_nanos() as u64
 }
