@@ -12,15 +12,7 @@ jobs=${2:-2}
 for needed in jq chrt; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done
-lasthop=${LASTHOP:-}
-if [ -z "$lasthop" ]; then
-    cargo build --release --locked --quiet -p lasthop-cli
-    lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
-fi
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-first=()
-chrt -r 1 true 2> /dev/null && first=(chrt -r 1)
+. benches/trial.sh
 
 for loss in 0 1 3 5; do
     "${first[@]}" "$lasthop" try scenarios/try.toml --schemes none,snoop --congestion cubic,reno,bbr --set "links.air.loss=$loss%" \

@@ -6,22 +6,25 @@
 #   benches/try-prediction.sh --path fast          of one path: try (scenarios/try.toml) or fast (scenarios/try-fast.toml)
 #   sudo benches/try-prediction.sh --measure 5 2   first the real runs of 5 seeds that are not saved yet, 2 at a time, 8 s each
 #
-# Real results are in benches/results/try-PATH.json, or in the directory that --results names; a file that is removed is measured anew.
-# A run that cannot be trusted is made again, five times at most. LASTHOP names another binary than that of this source.
-#                                                benches/try-prediction.sh [--path NAME] [--results DIR] [--measure] [--predicted-seeds N] [SEEDS] [JOBS]
+# Real results are in benches/results/try-PATH.json, or in the directory that --results names; a file that is removed is measured again.
+# --set KEY=VALUE, of the scenario, is for predictions alone. A run that cannot be trusted is made again, five times at most. LASTHOP names another
+# binary than that of this source.
+#            benches/try-prediction.sh [--path NAME] [--results DIR] [--measure] [--predicted-seeds N] [--set KEY=VALUE] [SEEDS] [JOBS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 paths=(try fast)
 results=benches/results
 measure=
 predicted_seeds=25
+settings=()
 while [ $# -gt 0 ]; do
     case $1 in
         --path) paths=("$2"); shift 2 ;;
         --results) results=$2; shift 2 ;;
         --measure) measure=yes; shift ;;
         --predicted-seeds) predicted_seeds=$2; shift 2 ;;
-        -*) echo "$1: expected --path, --results, --measure or --predicted-seeds" >&2; exit 2 ;;
+        --set) settings+=(--set "$2"); shift 2 ;;
+        -*) echo "$1: expected --path, --results, --measure, --predicted-seeds or --set" >&2; exit 2 ;;
         *) break ;;
     esac
 done
@@ -30,15 +33,7 @@ jobs=${2:-2}
 controls=(cubic reno bbr)
 losses=(0 1 4 8)
 command -v jq > /dev/null || { echo "SKIPPED: jq is not installed" >&2; exit 0; }
-lasthop=${LASTHOP:-}
-if [ -z "$lasthop" ]; then
-    cargo build --release --locked --quiet -p lasthop-cli
-    lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
-fi
-first=()
-chrt -r 1 true 2> /dev/null && first=(chrt -r 1)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. benches/trial.sh
 
 scenario_of() {
     case $1 in
@@ -94,17 +89,26 @@ for path in "${paths[@]}"; do
     scenario=$(scenario_of "$path") file=$results/try-$path.json
     [ -e "$file" ] || { echo "$file is not there: --measure makes it" >&2; exit 1; }
     for loss in "${losses[@]}"; do
-        "$lasthop" try "$scenario" --predict --set "links.air.loss=$loss%" --schemes none,snoop --congestion "$(IFS=,; echo "${controls[*]}")" \
-            --seeds "$predicted_seeds" --jobs "$jobs" --json | jq --argjson loss "$loss" '[.rows[] | . + {loss: $loss}]' > "$scratch/predicted-$loss"
+        "$lasthop" try "$scenario" --predict --set "links.air.loss=$loss%" "${settings[@]}" --schemes none,snoop --congestion "$(IFS=,; echo "${controls[*]}")" \
+            --seeds "$predicted_seeds" --jobs "$jobs" --json > "$scratch/run"
+        jq --argjson loss "$loss" '[.rows[] | . + {loss: $loss}]' "$scratch/run" > "$scratch/predicted-$loss"
+        jq --argjson loss "$loss" '[.runs[] | . + {loss: $loss}]' "$scratch/run" > "$scratch/runs-$loss"
     done
-    jq -rs --slurpfile real "$file" --argjson seeds "$predicted_seeds" --arg path "$path" '
+    jq -s add "$scratch"/runs-* > "$scratch/runs"
+    jq -rs --slurpfile runs "$scratch/runs" --slurpfile real "$file" --argjson seeds "$predicted_seeds" --arg path "$path" '
     def fixed($places): . * pow(10; $places) | round | tostring
         | if $places == 0 then . else (("0" * $places) + .)[-([length, $places + 1] | max):] | .[:-$places] + "." + .[-$places:] end;
     def mbit: . / 1e6 | fixed(2);
     def median: sort | if length % 2 == 1 then .[length / 2 | floor] else (.[length / 2 - 1] + .[length / 2]) / 2 end;
     def signed: (if . < 0 then "-" else "+" end) + (fabs | fixed(1));
     def key: [.flow, .loss, .congestion, .scheme];
+    def mean: add / length;
+    def percent: fixed(1) + "%";
     (add | map({(key | tojson): .predicted_goodput_bps}) | add) as $predicted
+    # Run by run, the same seed on both sides: the logarithm of predicted over real.
+    | ($runs[0] | map({(key + [.seed] | tojson): .predicted_goodput_bps}) | add) as $by_seed
+    | [$real[0].runs[] | select(.scheme == "none" and .loss > 0 and .congestion != "bbr")
+        | . + {ratio: (($by_seed[key + [.seed] | tojson] // empty | log) - (.goodput_bps | log))}] as $paired
     | [$real[0].runs | group_by(key)[] | {name: .[0], goodputs: map(.goodput_bps), predicted: $predicted[.[0] | key | tojson]}
         | .real = (.goodputs | median)
         | .deviation = (if .predicted then (.predicted / .real - 1) * 100 else null end)] as $cells
@@ -122,5 +126,11 @@ for path in "${paths[@]}"; do
       "",
       "\([$cells[] | select(.deviation != null and (.deviation | fabs) <= 10)] | length) of \($cells | length) cells are within 10%; \(
         [$cells[] | select(.deviation == null)] | length) have no prediction. Real runs a cell: \([$cells[].goodputs | length] | min) to \([$cells[].goodputs | length] | max).",
+      "",
+      "Run by run, the same seed on both sides, CUBIC and Reno with losses and without an agent, \($paired | length) runs: \(
+        ($paired | map(.ratio) | mean | exp - 1) * 100 | signed)% in the mean, \($paired | map(.ratio | fabs) | median | exp - 1 | . * 100 | percent) the median distance. A cell, mean and standard deviation:",
+      "",
+      ($paired | group_by(key)[] | map(.ratio) as $ratios | ($ratios | mean) as $mean
+        | "- \(.[0].flow), \(.[0].loss)%, \(.[0].congestion): \(($mean | exp - 1) * 100 | signed)%, \(($ratios | map(. - $mean | . * .) | add / (length - 1) | sqrt) * 100 | percent)"),
       ""' "$scratch"/predicted-*
 done

@@ -9,15 +9,7 @@ for tool in gnuplot jq; do
     command -v $tool > /dev/null || { echo "SKIPPED: $tool is not installed" >&2; exit 0; }
 done
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
-lasthop=${LASTHOP:-}
-if [ -z "$lasthop" ]; then
-    cargo build --release --locked --quiet -p lasthop-cli
-    lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
-fi
-first=()
-chrt -r 1 true 2> /dev/null && first=(chrt -r 1)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. benches/trial.sh
 controls=(cubic reno bbr)
 losses=(0 0.1)
 for loss in "${losses[@]}"; do for control in "${controls[@]}"; do

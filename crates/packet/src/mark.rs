@@ -1,5 +1,5 @@
-//! One octet of an IP header changed in place, in octets that are not ours to write anew: a fragment
-//! or a header with options is only ever passed on as it came.
+//! One octet of an IP header changed in place, for packets that cannot be parsed and written again:
+//! a fragment or a header with options is passed on as it came.
 
 use bytes::Bytes;
 

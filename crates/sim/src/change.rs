@@ -46,7 +46,7 @@ pub enum ChangeError {
     /// An 802.11 cell has no such settings a link.
     #[error("a link of an 802.11 cell cannot be changed so")]
     Radio,
-    /// What waits would have to be sorted anew.
+    /// The packets that wait would have to be sorted into the new one's queues.
     #[error(
         "a queue keeps its discipline, and FQ-CoDel its number of flows, while the link is in use; \
          its other settings can change"

@@ -161,7 +161,7 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Octets in the network with so many more, where that is noted.
+    /// Octets in the network once `octets` more have left; 0 where that is not noted.
     #[inline]
     fn in_network_with(&self, octets: u32) -> u32 {
         if self.notes_in_network { self.in_network() + octets } else { 0 }

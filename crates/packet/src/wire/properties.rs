@@ -52,7 +52,7 @@ proptest! {
     ) {
         let mut octets = emit(&packet).to_vec();
         if packet.ip().source.is_ipv4() {
-            // A fragment, but for the first: nothing behind its header can be written anew.
+            // A fragment, but for the first: what follows its header cannot be parsed and written again.
             octets[7] = fragment_offset;
             let sum = u16::from_be_bytes([octets[10], octets[11]]);
             let right = if sum > u16::from(fragment_offset) { sum - u16::from(fragment_offset) } else { 0 };

@@ -42,8 +42,8 @@ pub(super) struct CoDel {
     is_dropping: bool,
 }
 
-/// Entering the dropping state again within so many intervals, CoDel goes on at the rate that it
-/// had.
+/// If CoDel enters the dropping state again within this number of intervals, it continues at the
+/// rate that it had.
 const RECENT: u32 = 16;
 
 impl CoDel {

@@ -32,7 +32,7 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
-    /// Whether a packet of `len` octets fits behind so many packets and octets.
+    /// Whether a packet of `len` octets fits behind this number of packets and octets.
     #[inline]
     pub(crate) const fn has_room(self, packets: usize, octets: u64, len: usize) -> bool {
         match self {
@@ -82,8 +82,8 @@ pub struct RedConfig {
     /// Whether the part grows on from the upper threshold, to all at twice that (Floyd 2000);
     /// otherwise all are dropped from there on.
     pub gentle: bool,
-    /// Octets of a typical packet: so many of them as an idle link could have sent count as having
-    /// found an empty queue. With thresholds in octets, the probability is that of such a packet.
+    /// Octets of a typical packet: for each that an idle link could have sent, the average falls as
+    /// if one had found an empty queue. With thresholds in octets, the probability is that of such a packet.
     pub mean_packet: u32,
     /// Whether packets that understand ECN are marked instead of dropped below the upper threshold.
     pub ecn: bool,

@@ -62,7 +62,7 @@ impl Red {
         self.octet_time = octet_time;
     }
 
-    /// A packet of `len` octets arrives behind so many packets and octets.
+    /// A packet of `len` octets arrives behind this number of packets and octets.
     pub(super) fn on_arrival(&mut self, (packets, octets): (usize, u64), len: u32, now: Instant) -> Chance {
         let RedConfig { thresholds, max_probability, gentle, mean_packet, .. } = self.config;
         let max_probability = max_probability.value();

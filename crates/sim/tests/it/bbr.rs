@@ -11,7 +11,8 @@ const RATE: f64 = 10e6 * 1448.0 / 1500.0;
 /// Packets that fill the path.
 const PRODUCT: f64 = 33.3;
 
-/// Flows from as many servers to one client; the queue of the bottleneck takes so many products.
+/// A flow for each control, each from a server of its own, to one client; the bottleneck's queue
+/// takes `queue` bandwidth-delay products.
 fn shared(queue: f64, loss: f64, controls: &[Congestion]) -> (World, Vec<FlowId>) {
     let mut world = World::new(7);
     let [router, client] = [("router", NodeKind::Router), ("client", NodeKind::Host)]

@@ -11,9 +11,9 @@ use crate::flight::Flight;
 /// what is lost is the business of [`crate::LossRecovery`].
 pub trait CongestionControl: Send {
     /// Whether the connection is to measure single segments for it: an exact round-trip time with
-    /// each ACK, and the rate of delivery.
+    /// each ACK, and the rate of delivery. A [`PathModel`] always needs them.
     fn goes_by_segments(&self) -> bool {
-        false
+        self.rules_recovery()
     }
 
     /// Whether it sets the window in loss recovery too: it goes by a [`PathModel`], whose

@@ -32,7 +32,7 @@ impl Connection {
     pub(super) fn read_marks(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         let Some(ecn) = &mut self.ecn else { return };
         if !packet.payload().is_empty() {
-            //= RFC 3168, section 6.1.3: ECE is set in all ACKs until a segment with CWR comes; a mark on that one begins anew.
+            //= RFC 3168, section 6.1.3: ECE is set in all ACKs until a segment with CWR comes; a mark on that very segment starts it again.
             if tcp.flags.has(TcpFlags::CWR) {
                 ecn.is_echoing = false;
             }

@@ -41,7 +41,7 @@ impl Pacer {
         false
     }
 
-    /// A segment of so many octets leaves.
+    /// A segment leaves; `rate` is in octets a second.
     pub(super) fn on_sent(&mut self, octets: u32, now: Instant, rate: u64) {
         self.next = self.next.max(now);
         self.left = self.left.saturating_sub(1);

@@ -29,12 +29,12 @@ impl SuperPacket {
         self.last_sent.is_some_and(|sent| now.since(sent) <= RECENT)
     }
 
-    /// One of so many segments begins.
+    /// A super-packet of `segments` begins.
     pub(super) const fn begin(&mut self, segments: u32) {
         (self.left, self.held) = (segments, 0);
     }
 
-    /// The next one waits, and with it so many octets of the congestion window.
+    /// The next one waits, and `octets` of the congestion window stay unused.
     pub(super) const fn hold(&mut self, octets: u32) {
         self.held = octets;
     }

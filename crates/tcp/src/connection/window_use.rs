@@ -7,8 +7,8 @@ use lasthop_packet::{Instant, Seq};
 pub(super) struct Validation {
     /// When a segment left last.
     pub(super) last_sent: Option<Instant>,
-    /// The window was full in the round trip that ends at `round_end`, or so many octets were
-    /// outstanding at most.
+    /// Whether the window was full in the round trip that ends at `round_end`; if not, `most` is how
+    /// many octets were outstanding at most.
     pub(super) was_full: bool,
     pub(super) most: u32,
     pub(super) round_end: Seq,

@@ -86,7 +86,7 @@ mod tests {
         Flight { una, nxt: max, max, peer_window: 65_535, mss: 1000, cwnd: 1000, ssthresh: 65_535 }
     }
 
-    /// A window that has seen reordering, and so many duplicates, one a round trip.
+    /// A window that has seen reordering, and duplicates, one a round trip.
     fn after(duplicates: u32) -> ReorderingWindow {
         let mut window = ReorderingWindow::default();
         window.on_late_original();
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(quarters(&after(1000)), u128::from(LARGEST_MULTIPLIER));
     }
 
-    //= RFC 8985, section 6.2, step 4: "RACK.reo_wnd_persist = 16": after so many recoveries without a D-SACK "RACK.reo_wnd_mult = 1".
+    //= RFC 8985, section 6.2, step 4: "RACK.reo_wnd_persist = 16": after 16 recoveries without a D-SACK "RACK.reo_wnd_mult = 1".
     #[test]
     fn it_is_kept_for_sixteen_recoveries() {
         let mut window = after(3);

@@ -64,7 +64,7 @@ impl TailLossProbe {
         self.under_way.zip(delivery.duplicate).is_some_and(|((end, _), (_, right))| right == end)
     }
 
-    /// The timer begins anew; a probe that was due and has not left is none.
+    /// Restarts the timer; a probe that was due and has not left is given up.
     ///
     //= RFC 8985, section 7.2: TLP_calc_PTO ().
     #[inline]

@@ -23,7 +23,7 @@ fn bbr(congestion: Congestion) -> Path {
     path(&Config { congestion, ..Config::linux() })
 }
 
-/// Loses so many percent of the segments, the first time that they are sent.
+/// Loses `percent` of the segments, the first time that they are sent.
 fn lose(path: &mut Path, percent: u64) {
     let mut state: u64 = 12_345;
     path.drops = (0..60_000)
@@ -62,9 +62,7 @@ fn a_bbr_flow_fills_the_link_and_keeps_a_short_queue() {
 
 #[test]
 fn random_loss_costs_bbr_what_is_lost_and_little_more() {
-    // At 15%, probing at 5/4 of the rate barely makes up for the losses: 0.77 to 0.92 over seven
-    // draws.
-    for (percent, share) in [(1, 0.97), (4, 0.97), (8, 0.97), (15, 0.75)] {
+    for (percent, share) in [(1, 0.97), (4, 0.97), (8, 0.97), (15, 0.85)] {
         let mut path = bbr(Congestion::Bbr);
         lose(&mut path, percent);
         let goodput = goodput(&mut path, 2, 9);

@@ -3,8 +3,8 @@
 mod channel;
 mod noise;
 
-/// Settings of a property: so many cases, or as many as `PROPTEST_CASES` says. (A number of cases in
-/// the settings would stand above the variable.)
+/// Settings of a property: `PROPTEST_CASES` cases if that is set, else `cases`. (A number of cases in
+/// the settings would override the variable.)
 fn settings(cases: u32) -> proptest::prelude::ProptestConfig {
     let mut settings = proptest::prelude::ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_none() {

@@ -74,7 +74,7 @@ fn a_mark_is_echoed_until_the_sender_says_that_it_has_reduced_its_window() {
         +0    > E. 1:1(0) ack 3001
         +0    < W. 3001:4001(1000) ect0
         +0    > . 1:1(0) ack 4001
-        +0    < W. 4001:5001(1000) ce      # a mark on the very segment begins anew
+        +0    < W. 4001:5001(1000) ce      # a mark on that very segment is echoed again
         +0    > E. 1:1(0) ack 5001
         ",
     );

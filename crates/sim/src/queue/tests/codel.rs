@@ -13,7 +13,7 @@ fn site(ecn: bool) -> Site {
     Site::new(Discipline::CoDel(CoDelConfig { ecn, ..CoDelConfig::default() }), QueueLimit::Unlimited)
 }
 
-/// Fills a queue at time 0 and takes a packet each millisecond, for so many of them; when packets
+/// Fills a queue at time 0 and takes a packet each millisecond, for `millis`. Returns when packets
 /// were dropped, in milliseconds.
 fn drops_of_a_standing_queue(site: &mut Site, millis: u64) -> Vec<u64> {
     for _ in 0..5_000 {
@@ -71,7 +71,7 @@ fn a_queue_below_the_target_loses_nothing_and_one_good_packet_in_an_interval_is_
     assert_eq!(site.dropped(), []);
 }
 
-/// Keeps a queue standing until so many packets were dropped, then empties it. When each was
+/// Keeps a queue standing until `drops` packets were dropped, then empties it. Returns when each was
 /// dropped, and when the queue was empty.
 fn episode(site: &mut Site, start: u64, drops: usize) -> (Vec<u64>, u64) {
     let mut at = Vec::new();
@@ -109,7 +109,7 @@ fn the_dropping_state_that_is_entered_again_soon_goes_on_at_the_rate_that_it_had
     // The first count was 1; what it rose by is what the second begins with.
     assert_eq!(spacing, (INTERVAL / (delta as f64).sqrt()).ceil() as u64, "{delta}");
     let (spacing, _) = second_episode(16 * 100 + 100);
-    assert_eq!(spacing, 100, "after 16 intervals it begins anew");
+    assert_eq!(spacing, 100, "after 16 intervals it starts from the beginning");
 }
 
 // RFC 8289, section 5.6: the queue never gets smaller than what arrives in the time of one packet.

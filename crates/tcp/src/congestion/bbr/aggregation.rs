@@ -13,7 +13,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Begins anew.
+    /// Starts counting again.
     pub(super) const fn restart(&mut self, now: Instant) {
         (self.start, self.acked) = (now, 0);
     }
@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1000)), 5000);
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1000)), 10_000);
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1001)), 14_000);
-        // 15 ms later everything came that was to come: the next one begins anew.
+        // 15 ms later, all that was expected has come: counting starts again.
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1015)), 5000);
     }
 }

@@ -35,7 +35,7 @@ impl FullPipe {
         }
     }
 
-    /// Looks anew, for growth above this bandwidth.
+    /// Starts again, and looks for growth above this bandwidth.
     pub(super) const fn reset_to(&mut self, baseline: u64) {
         (self.baseline, self.count, self.is_full) = (baseline, 0, false);
     }

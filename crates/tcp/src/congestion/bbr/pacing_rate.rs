@@ -30,7 +30,7 @@ impl PacingRate {
         self.rate = below(gain(per_second(u64::from(cwnd), rtt)));
     }
 
-    /// Before the first round-trip time: begins anew with it.
+    /// The first round-trip time was not known yet: the rate is set again when it is.
     pub(super) fn note_rtt(&mut self, cwnd: u32, srtt: Option<Duration>, gain: impl Fn(u64) -> u64) {
         if !self.has_rtt && srtt.is_some() {
             self.begin(cwnd, srtt, gain);

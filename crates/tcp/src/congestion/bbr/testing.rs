@@ -26,7 +26,7 @@ pub(super) struct Pipe<M> {
     pub rtt: Duration,
     /// Octets that may wait.
     pub buffer: u64,
-    /// Of 1000 segments, so many are lost at random.
+    /// Segments of 1000 that are lost at random.
     pub loss: u64,
     /// What a policer in front lets through: octets a second, and the depth of its bucket.
     pub policer: Option<(u64, u64)>,
@@ -106,13 +106,13 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         }
     }
 
-    /// The application has so many more segments to send.
+    /// The application has this number of segments more to send.
     pub(super) fn write(&mut self, segments: u64) {
         self.note_application_limit();
         self.data += segments;
     }
 
-    /// The bottleneck becomes so many times slower, for what waits too.
+    /// The bottleneck becomes slower by this factor, for what waits too.
     pub(super) fn slow_down(&mut self, times: u32) {
         self.rate /= u64::from(times);
         let now = self.now;
@@ -214,7 +214,7 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         });
     }
 
-    /// An ACK comes in recovery that says nothing of a rate, and delivers so many octets.
+    /// An ACK comes in recovery that says nothing of a rate, and delivers these octets.
     pub(super) fn acknowledge_in_recovery(&mut self, acked: u32) {
         let ack = AckSample { now: self.now, acked, outstanding: acked, rtt: None, srtt: None, rate: None };
         self.model.update(&mut PathSample {

@@ -96,10 +96,6 @@ impl PathModel for Bbr {
 }
 
 impl CongestionControl for Bbr {
-    fn goes_by_segments(&self) -> bool {
-        true
-    }
-
     fn rules_recovery(&self) -> bool {
         true
     }

@@ -121,10 +121,6 @@ impl PathModel for Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
-    fn goes_by_segments(&self) -> bool {
-        true
-    }
-
     fn rules_recovery(&self) -> bool {
         true
     }

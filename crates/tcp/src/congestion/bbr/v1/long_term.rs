@@ -7,16 +7,16 @@ use lasthop_packet::Instant;
 use crate::congestion::bbr::rate::per_second;
 use crate::retransmission_queue::RetransmissionQueue;
 
-/// An interval has at least so many round trips, and at most four times as many
+/// Least number of round trips of an interval; it has at most four times as many
 /// (`bbr_lt_intvl_min_rtts`).
 const LEAST_ROUNDS: u32 = 4;
-/// An interval is lossy if so many are lost of 256 that are delivered (`bbr_lt_loss_thresh`).
+/// From this number of losses for 256 deliveries on, an interval is lossy (`bbr_lt_loss_thresh`).
 const LOSSY: u64 = 50;
 /// Two rates are the same if they differ by an eighth (`bbr_lt_bw_ratio`) or by 4 kbit/s
 /// (`bbr_lt_bw_diff`), in octets a second.
 const SAME_PART: u64 = 8;
 const SAME: u64 = 4000 / 8;
-/// After so many round trips the rate is given up (`bbr_lt_bw_max_rtts`).
+/// Round trips after which the rate is given up (`bbr_lt_bw_max_rtts`).
 const KEPT_ROUNDS: u32 = 48;
 
 /// Looks for a policer.

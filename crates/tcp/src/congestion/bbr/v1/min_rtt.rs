@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 /// For so long a round-trip time counts (`bbr_min_rtt_win_sec`).
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A minimum that has to be measured anew when it is too old.
+/// A minimum that has to be measured again when it is too old.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     least: Option<Duration>,

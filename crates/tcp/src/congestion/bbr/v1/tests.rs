@@ -190,7 +190,7 @@ fn an_application_that_sends_little_does_not_lower_the_bandwidth() {
 }
 
 #[test]
-fn a_needless_recovery_restores_the_window_and_looks_for_a_full_pipe_anew() {
+fn a_needless_recovery_restores_the_window_and_looks_for_a_full_pipe_again() {
     let mut pipe = settled();
     let before = pipe.flight.cwnd;
     pipe.recover();

@@ -62,7 +62,7 @@ impl LongTerm {
         Some(volume.saturating_sub(headroom).max(least(mss)))
     }
 
-    /// Whether so many octets are no less than this.
+    /// Whether this is known, and `octets` reach it.
     pub(super) fn limits(&self, octets: u32) -> bool {
         self.volume.is_some_and(|volume| u64::from(octets) >= volume)
     }

@@ -6,7 +6,7 @@ use super::state::{Gain, State};
 use super::undo::Return;
 use crate::congestion::{PathSample, Stage};
 
-/// Drain ends after so many round trips at the latest.
+/// Round trips after which Drain ends at the latest.
 const LONGEST_DRAIN: u64 = 3;
 
 impl Bbr3 {
