@@ -1,6 +1,7 @@
 //! What is lost, and what goes again. A file a flavour; none knows another.
 
 mod f_rto;
+mod loss_detection;
 mod loss_recovery;
 mod newreno;
 mod proportional_reduction;

@@ -7,6 +7,7 @@
 mod delivery;
 mod outstanding;
 mod rate;
+mod reported_blocks;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -19,6 +20,7 @@ pub use outstanding::Outstanding;
 pub use rate::{LostSegment, RateSample};
 
 use rate::Meter;
+use reported_blocks::{ReportedBlocks, duplicate};
 
 /// Pieces up to which reports of parts split segments: a receiver that reports octet by octet is to
 /// take no more memory.
@@ -41,8 +43,7 @@ pub struct RetransmissionQueue {
     /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
     /// each look from the beginning; None: not known.
     due_from: Option<Seq>,
-    /// The blocks of the last report: what they covered is known.
-    reported: [Option<(Seq, Seq)>; 4],
+    reported: ReportedBlocks,
     meter: Meter,
     /// How much is in the network is noted with each segment that leaves.
     notes_in_network: bool,
@@ -203,36 +204,20 @@ impl RetransmissionQueue {
     pub fn on_sack(&mut self, ack: Seq, blocks: &[(Seq, Seq)], now: Instant) {
         self.delivery.duplicate = duplicate(ack, blocks);
         let Some((una, max)) = self.bounds() else { return };
-        let mut known = [None; 4];
-        for (slot, &(left, right)) in known.iter_mut().zip(blocks) {
+        let mut reported = ReportedBlocks::default();
+        for (place, &(left, right)) in blocks.iter().enumerate().take(4) {
             // By distance from SND.UNA: the order of sequence numbers is not transitive.
             let (from, to) = (left - una, right - una);
             if from >= to || to > max - una {
                 continue;
             }
-            *slot = Some((left, right));
-            let (from, to) = self.unknown(left, right);
+            reported.note(place, left, right);
+            let (from, to) = self.reported.news(left, right);
             if from.before(to) {
                 self.mark_sacked(from, to, now);
             }
         }
-        self.reported = known;
-    }
-
-    /// What of a block the last report did not cover: the same block may have grown at either end.
-    fn unknown(&self, left: Seq, right: Seq) -> (Seq, Seq) {
-        for &(known_left, known_right) in self.reported.iter().flatten() {
-            if !left.before(known_left) && !right.after(known_right) {
-                return (right, right);
-            }
-            if left == known_left && right.after(known_right) {
-                return (known_right, right);
-            }
-            if right == known_right && left.before(known_left) {
-                return (left, known_left);
-            }
-        }
-        (left, right)
+        self.reported = reported;
     }
 
     fn mark_sacked(&mut self, left: Seq, right: Seq, now: Instant) {
@@ -296,7 +281,7 @@ impl RetransmissionQueue {
         }
         if self.highest_sacked.is_some_and(|highest| !highest.after(ack)) {
             self.highest_sacked = None;
-            self.reported = [None; 4];
+            self.reported = ReportedBlocks::default();
         }
         if self.lost == 0 {
             self.due_from = None;
@@ -400,7 +385,7 @@ impl RetransmissionQueue {
         }
         self.sacked = 0;
         self.highest_sacked = None;
-        self.reported = [None; 4];
+        self.reported = ReportedBlocks::default();
     }
 
     /// The first segment that is lost and not sent again since, with what follows it and is so too:
@@ -451,17 +436,6 @@ impl RetransmissionQueue {
             self.segments.insert(at, rest);
         }
     }
-}
-
-/// What the receiver got a second time: the first block tells it, below what is acknowledged, or
-/// within the second block.
-///
-//= RFC 2883, section 4: a first block before the acknowledgment number, or covered by the second block, is a D-SACK.
-fn duplicate(ack: Seq, blocks: &[(Seq, Seq)]) -> Option<(Seq, Seq)> {
-    let &(left, right) = blocks.first()?;
-    let is_known =
-        !right.after(ack) || blocks.get(1).is_some_and(|(from, to)| !left.before(*from) && !right.after(*to));
-    (is_known && left.before(right)).then_some((left, right))
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 //! the network is known segment by segment ([`crate::RetransmissionQueue`]); cwnd is how much may
 //! be there.
 //!
-//! Each of these is a setting of its own ([`RackConfig`]):
+//! All of these but the first two are settings of their own ([`RackConfig`]):
 //!
 //! | file | what |
 //! |---|---|
+//! | `loss_detection` | which segments are lost |
 //! | `reordering_window` | how long a segment may be overtaken before it counts as lost |
 //! | `tail_loss_probe` | a probe where no ACK comes that could show a loss |
 //! | `proportional_reduction` | the window shrinks over a round trip (RFC 9937) |
@@ -24,23 +25,20 @@
 //! - A time-out in recovery, or a second one for the same segment, reduces ssthresh no further.
 
 use std::ops::ControlFlow::{Break, Continue};
-use std::time::Duration;
 
 use lasthop_agent::Deadline;
 use lasthop_packet::{Instant, Seq};
 
 use super::f_rto::FRto;
+use super::loss_detection::LossDetection;
 use super::loss_recovery::{
-    AfterAck, AfterDeadline, AfterDuplicate, AfterTimeout, Chance, DUPLICATE_ACK_THRESHOLD, LossRecovery,
-    Next, Report, Sender,
+    AfterAck, AfterDeadline, AfterDuplicate, AfterTimeout, Chance, LossRecovery, Next, Report, Sender,
 };
 use super::proportional_reduction::ProportionalReduction;
-use super::reordering_window::ReorderingWindow;
 use super::tail_loss_probe::{AfterProbe, TailLossProbe};
 use super::undo::Undo;
 use crate::congestion::{SentSegment, Stage};
 use crate::flight::Flight;
-use crate::retransmission_queue::Newest;
 
 /// What RACK does beside detecting losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +70,7 @@ impl Default for RackConfig {
 pub struct Rack {
     config: RackConfig,
     phase: Phase,
-    /// `RACK.segment`: of all that was delivered, what was sent last.
-    newest: Option<Newest>,
-    window: ReorderingWindow,
-    /// When all segments that were overtaken so far count as lost.
-    overdue_at: Option<Instant>,
+    detection: LossDetection,
     probe: TailLossProbe,
     undo: Option<Undo>,
     /// Time-outs since an ACK of new data.
@@ -102,9 +96,7 @@ impl Rack {
         Self {
             config,
             phase: Phase::Open,
-            newest: None,
-            window: ReorderingWindow::default(),
-            overdue_at: None,
+            detection: LossDetection::default(),
             probe: TailLossProbe::default(),
             undo: None,
             timeouts: 0,
@@ -145,11 +137,7 @@ impl Rack {
 
     fn note_delivery(&mut self, sender: &Sender<'_>) {
         let delivery = sender.queue.delivery();
-        //= RFC 8985, section 6.2, step 2: RACK.segment is the latest sent of all that was delivered.
-        if let Some(newest) = delivery.newest {
-            self.newest = Some(self.newest.map_or(newest, |known| known.followed_by(newest)));
-        }
-        self.window.on_delivery(delivery, self.probe.was_duplicate(delivery), sender.flight);
+        self.detection.on_delivery(self.probe.was_duplicate(delivery), sender);
         // The network may have doubled what was sent once.
         if let (Some(undo), Some((_, right))) = (&mut self.undo, delivery.duplicate)
             && sender.queue.may_be_sent_again(right)
@@ -183,7 +171,7 @@ impl Rack {
         if advanced && self.was_original(sender) {
             // The first partial ACK is for an original: nothing was lost. What was sent again
             // meanwhile is waited for first.
-            self.window.on_late_original();
+            self.detection.on_late_original();
             if sender.queue.again() == 0 {
                 self.take_back(sender);
             }
@@ -208,7 +196,7 @@ impl Rack {
         if is_undone || is_over {
             self.phase = Phase::Open;
             if !is_undone {
-                self.window.on_recovery_over();
+                self.detection.on_recovery_over();
             }
             return self.on_ack_in_order(sender);
         }
@@ -223,35 +211,8 @@ impl Rack {
         (lost, is_retransmission_lost)
     }
 
-    //= RFC 8985, section 6.2, step 5: RACK_detect_loss ().
     fn detect_losses(&mut self, sender: &mut Sender<'_>) -> u32 {
-        self.overdue_at = None;
-        let Some(newest) = self.newest else { return 0 };
-        if matches!(self.phase, Phase::Open) && sender.queue.is_in_order() {
-            return 0;
-        }
-        let patience = newest.rtt + self.patience(sender);
-        let (now, mut latest) = (sender.now, None::<Instant>);
-        let lost = sender.mark_lost(|segment| {
-            if !newest.is_after(segment.sent, segment.end) {
-                // What lies behind a segment that was sent once left after it, the last time too.
-                return if segment.was_sent_again { Continue(false) } else { Break(()) };
-            }
-            let overdue_at = segment.sent + patience;
-            if overdue_at > now {
-                //= RFC 8985, section 6.2, step 5: "timeout = max(remaining, timeout)".
-                latest = latest.max(Some(overdue_at));
-            }
-            Continue(overdue_at <= now)
-        });
-        self.overdue_at = latest;
-        lost
-    }
-
-    fn patience(&self, sender: &Sender<'_>) -> Duration {
-        let is_obvious = !matches!(self.phase, Phase::Open)
-            || sender.queue.sacked() >= DUPLICATE_ACK_THRESHOLD * sender.flight.mss;
-        self.window.duration(is_obvious, sender.queue.min_rtt(), sender.rtt.srtt())
+        self.detection.detect(!matches!(self.phase, Phase::Open), sender)
     }
 
     fn retransmissions_under_way(&self, sender: &Sender<'_>) -> u32 {
@@ -301,7 +262,7 @@ impl Rack {
             sender.flight.cwnd = cwnd_afterwards;
         }
         self.phase = Phase::Open;
-        self.window.on_recovery_over();
+        self.detection.on_recovery_over();
     }
 
     /// An ACK in recovery delivered octets: sets cwnd.
@@ -357,7 +318,7 @@ impl Rack {
             sender.queue.forget_reports();
         }
         let (una, now) = (sender.flight.una, sender.now);
-        let round_trip = self.newest.map_or(Duration::ZERO, |newest| newest.rtt);
+        let round_trip = self.detection.round_trip();
         sender.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
     }
 
@@ -499,7 +460,7 @@ impl LossRecovery for Rack {
         let f_rto = if self.config.f_rto && is_in_doubt { FRto::Waiting } else { FRto::Off };
         self.phase = Phase::Loss { end: sender.flight.max, f_rto };
         self.timeouts += 1;
-        self.overdue_at = None;
+        self.detection.forget_deadline();
         self.probe.on_recovery_begins();
         self.is_disordered = true;
         AfterTimeout::Recover
@@ -528,7 +489,7 @@ impl LossRecovery for Rack {
     fn deadline(&self) -> Option<Deadline> {
         let deadline = |at: Option<Instant>, reason| at.map(|at| Deadline { at, reason });
         Deadline::earliest(
-            deadline(self.overdue_at, "reordering window"),
+            deadline(self.detection.deadline(), "reordering window"),
             deadline(self.probe.at(), "tail loss probe"),
         )
     }
@@ -539,7 +500,7 @@ impl LossRecovery for Rack {
         }
         // Nothing is delivered now.
         sender.queue.begin_ack(None);
-        if self.overdue_at.is_none_or(|at| at > sender.now) || self.detect_losses(sender) == 0 {
+        if self.detection.deadline().is_none_or(|at| at > sender.now) || self.detect_losses(sender) == 0 {
             return AfterDeadline::Nothing;
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
