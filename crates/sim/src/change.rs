@@ -1,12 +1,10 @@
 //! Changes of a link while packets are on it.
 
-use std::time::Duration;
-
 use lasthop_packet::Probability;
 use thiserror::Error;
 
 use crate::capacity::Capacity;
-use crate::config::Jitter;
+use crate::delay::Delay;
 use crate::queue::QueueConfig;
 use crate::wireless::ChannelConfig;
 
@@ -22,13 +20,13 @@ pub enum Way {
 }
 
 /// A change of a link. It is for what starts its transmission from now on, unless it says
-/// otherwise; packets stay in order.
+/// otherwise.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// How fast it is.
     Capacity(Capacity),
-    /// Propagation delay, with the jitter around it.
-    Delay(Duration, Jitter),
+    /// Propagation delay, and whether packets may overtake each other.
+    Delay(Delay),
     /// Loss; on a wired link, of packets that are sent into it from now on.
     Loss(Probability),
     /// How much may wait, and the settings of the queue's discipline; what waits already stays.
@@ -53,6 +51,6 @@ pub enum ChangeError {
     )]
     Discipline,
     /// The sender would not know how long to wait.
-    #[error("a stop-and-wait link layer has no jitter, and a rate that is fixed")]
+    #[error("a stop-and-wait link layer has a constant delay, and a rate that is fixed")]
     StopAndWait,
 }

@@ -4,10 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_packet::{Instant, Probability, Rng};
+use lasthop_packet::{Instant, Probability};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::capacity::Capacity;
+use crate::delay::Delay;
 use crate::id::{MediumId, NodeId};
 use crate::queue::QueueConfig;
 use crate::traffic::Application;
@@ -64,30 +65,15 @@ pub struct Direction {
     /// The probability that a packet (wired) or a transmission of a frame (wireless) is lost,
     /// independent of everything else.
     pub loss: Probability,
+    /// Propagation delay.
+    pub delay: Delay,
 }
 
-/// How a propagation delay varies from packet to packet. Packets stay in order: one that would
-/// overtake arrives with the one before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Jitter {
-    /// Not at all.
-    #[default]
-    None,
-    /// Uniformly, by at most this to either side.
-    Uniform(Duration),
-    /// Normally, with this standard deviation; cut at three deviations to either side.
-    Normal(Duration),
-}
-
-impl Jitter {
-    /// A delay that varies so around `mean`, in nanoseconds; never below zero.
-    pub(crate) fn draw(self, mean: u64, rng: &mut Rng) -> u64 {
-        let (spread, deviate) = match self {
-            Self::None => return mean,
-            Self::Uniform(spread) => (spread, 2.0 * rng.uniform() - 1.0),
-            Self::Normal(spread) => (spread, rng.normal().clamp(-3.0, 3.0)),
-        };
-        (mean as f64 + deviate * spread.as_nanos() as f64).max(0.0).round() as u64
+impl Direction {
+    /// The same with this propagation delay.
+    #[must_use]
+    pub fn delayed(&self, delay: impl Into<Delay>) -> Self {
+        Self { delay: delay.into(), ..self.clone() }
     }
 }
 
@@ -100,10 +86,6 @@ pub struct WiredConfig {
     pub forward: Direction,
     /// From its second node to its first.
     pub backward: Direction,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// How it varies.
-    pub jitter: Jitter,
     /// Transmission times are cut down to whole multiples of this; zero keeps them exact. The
     /// thesis's simulator counts milliseconds.
     pub clock: Duration,
@@ -130,10 +112,6 @@ pub struct WirelessConfig {
     pub forward: Direction,
     /// From its second node to its first.
     pub backward: Direction,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// How it varies.
-    pub jitter: Jitter,
     /// See [`WiredConfig::clock`].
     pub clock: Duration,
     /// The error process, one for both directions.

@@ -12,6 +12,7 @@
 //! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
 //! | `cells` | 802.11 cells between nodes |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
+//! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
 //! | [`change`] | changes of a link while packets are on it |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
@@ -39,6 +40,8 @@ pub mod change;
 pub mod config;
 pub mod counters;
 pub mod datagrams;
+pub mod delay;
+mod flight;
 pub mod flow;
 mod hosts;
 pub mod id;
@@ -63,11 +66,12 @@ pub mod world;
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
 pub use config::{
-    Direction, FlowConfig, Jitter, NodeConfig, NodeKind, Opening, TcpConfig, TransportConfig, WiredConfig,
+    Direction, FlowConfig, NodeConfig, NodeKind, Opening, TcpConfig, TransportConfig, WiredConfig,
     WirelessConfig,
 };
 pub use counters::Counters;
 pub use datagrams::{DelayOutcome, UdpOutcome};
+pub use delay::{Delay, Distribution, Order};
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
 pub use observe::{Interest, Observer, TraceEvent};

@@ -37,10 +37,11 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         buffer: None,
         position: lasthop_sim::wifi::Position::default(),
     };
-    let direction = |bps| Direction {
+    let direction = |bps, delay: Duration| Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(bps)),
         queue: QueueLimit::Unlimited.into(),
         loss: Probability::ZERO,
+        delay: delay.into(),
     };
     let tcp = Config {
         mss: 1024,
@@ -64,10 +65,8 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                 ends: (0, 1),
                 link: Link::Wired(WiredConfig {
                     name: "wired".to_owned(),
-                    forward: direction(8),
-                    backward: direction(8),
-                    delay: parameters.wired_delay,
-                    jitter: lasthop_sim::Jitter::None,
+                    forward: direction(8, parameters.wired_delay),
+                    backward: direction(8, parameters.wired_delay),
                     clock: CLOCK,
                     seed: None,
                 }),
@@ -77,10 +76,8 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                 link: Link::Wireless {
                     config: WirelessConfig {
                         name: "wireless".to_owned(),
-                        forward: direction(1),
-                        backward: direction(1),
-                        delay: Duration::from_millis(1),
-                        jitter: lasthop_sim::Jitter::None,
+                        forward: direction(1, Duration::from_millis(1)),
+                        backward: direction(1, Duration::from_millis(1)),
                         clock: CLOCK,
                         channel: ChannelConfig::bursty(Duration::from_secs(5), parameters.mean_bad),
                         link_layer: LINK_LAYER,

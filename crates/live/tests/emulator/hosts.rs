@@ -7,7 +7,7 @@ use lasthop_live::emulator::{Device, Emulator, End};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::{
-    Capacity, Direction, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
+    Capacity, Delay, Direction, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
 };
 
 pub struct Hosts {
@@ -20,19 +20,19 @@ pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(mbps)),
         queue: QueueLimit::Packets(2000).into(),
         loss: Probability::new(loss_percent / 100.0).expect("0 to 100"),
+        delay: Delay::ZERO,
     }
 }
 
 /// Two external nodes and a wired link of this kind in both directions between them.
-pub fn world(seed: u64, direction: &Direction, delay: Duration) -> (World, [NodeId; 2], LinkId) {
+pub fn world(seed: u64, direction: &Direction, delay: impl Into<Delay>) -> (World, [NodeId; 2], LinkId) {
     let mut world = World::new(seed);
+    let delay = delay.into();
     let ends = ["near", "far"].map(|name| world.add_node(NodeConfig::new(name, NodeKind::External)));
     let config = WiredConfig {
         name: "hop".to_owned(),
-        forward: direction.clone(),
-        backward: direction.clone(),
-        delay,
-        jitter: lasthop_sim::Jitter::None,
+        forward: direction.delayed(delay.clone()),
+        backward: direction.delayed(delay),
         clock: Duration::ZERO,
         seed: None,
     };

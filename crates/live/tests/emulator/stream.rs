@@ -131,10 +131,8 @@ pub fn fates_of_frames_are_told_to_agents_outside_the_world() {
         ends[1],
         &WirelessConfig {
             name: "air".to_owned(),
-            forward: direction(50, 20.0),
-            backward: direction(50, 20.0),
-            delay: Duration::from_millis(1),
-            jitter: lasthop_sim::Jitter::None,
+            forward: direction(50, 20.0).delayed(Duration::from_millis(1)),
+            backward: direction(50, 20.0).delayed(Duration::from_millis(1)),
             clock: Duration::ZERO,
             channel: ChannelConfig::PERFECT,
             link_layer: LinkLayer { feedback: Feedback::Immediate, retransmission_attempts: 1 },

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_schemes::Seat;
 use lasthop_sim::{
-    Capacity, Direction, Jitter, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
+    Capacity, Delay, Direction, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
 };
 
 use super::{BuildError, BuiltWlan, Seats, of_stations};
@@ -156,13 +156,12 @@ impl Site<'_> {
             capacity: Capacity::Fixed(Bitrate::mbps(1_000_000)),
             queue: QueueLimit::Unlimited.into(),
             loss: Probability::ZERO,
+            delay: Delay::ZERO,
         };
         let wire = WiredConfig {
             name: format!("{} at {}", link.name(), self.scenario.nodes[node].name),
             forward: direction.clone(),
             backward: direction,
-            delay: Duration::ZERO,
-            jitter: Jitter::None,
             clock: Duration::ZERO,
             seed: None,
         };

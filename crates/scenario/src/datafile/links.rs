@@ -31,14 +31,11 @@ impl Draft {
         let common = self.link_attributes(block)?;
         let loss = block.number("loss_probability", 0.0..=1.0, "")?;
         let loss = Probability::new(loss.value).unwrap_or(Probability::ZERO);
-        let direction =
-            Direction { capacity: Capacity::Fixed(common.rate), queue: QueueLimit::Unlimited.into(), loss };
+        let direction = Direction { loss, ..direction(&common) };
         let link = Link::Wired(WiredConfig {
             name: common.id.value.to_string(),
             forward: direction.clone(),
             backward: direction,
-            delay: common.latency,
-            jitter: lasthop_sim::Jitter::None,
             clock: CLOCK,
             seed: Some(common.seed),
         });
@@ -75,17 +72,11 @@ impl Draft {
             return Err(block.problem_at(block.line, "node_id1", problem));
         }
         self.bad_means.insert(self.scenario.links.len(), bad);
-        let direction = Direction {
-            capacity: Capacity::Fixed(common.rate),
-            queue: QueueLimit::Unlimited.into(),
-            loss: Probability::ZERO,
-        };
+        let direction = direction(&common);
         let config = WirelessConfig {
             name: common.id.value.to_string(),
             forward: direction.clone(),
             backward: direction,
-            delay: common.latency,
-            jitter: lasthop_sim::Jitter::None,
             clock: CLOCK,
             channel: ChannelConfig::bursty(
                 Duration::from_secs_f64(good.value),
@@ -227,5 +218,15 @@ fn link_layer(link: &CommonAttributes) -> LinkLayer {
     LinkLayer {
         feedback: Feedback::Acknowledged { timeout, ack_octets: ACK_OCTETS },
         retransmission_attempts: 8,
+    }
+}
+
+/// One direction of a link.
+fn direction(common: &CommonAttributes) -> Direction {
+    Direction {
+        capacity: Capacity::Fixed(common.rate),
+        queue: QueueLimit::Unlimited.into(),
+        loss: Probability::ZERO,
+        delay: common.latency.into(),
     }
 }

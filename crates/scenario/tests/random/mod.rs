@@ -64,16 +64,16 @@ fn direction(rng: &mut Rng) -> Direction {
     };
     let rate = Bitrate::from_bps(300_000 + rng.below(5_000_000)).expect("above zero");
     let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability");
-    Direction { capacity: Capacity::Fixed(rate), queue: queue.into(), loss }
+    Direction { capacity: Capacity::Fixed(rate), queue: queue.into(), loss, delay: Delay::ZERO }
 }
 
 fn wired(rng: &mut Rng) -> WiredConfig {
+    let (forward, backward) = (direction(rng), direction(rng));
+    let delay = Duration::from_millis(rng.below(150));
     WiredConfig {
         name: "wire".to_owned(),
-        forward: direction(rng),
-        backward: direction(rng),
-        delay: Duration::from_millis(rng.below(150)),
-        jitter: lasthop_sim::Jitter::None,
+        forward: forward.delayed(delay),
+        backward: backward.delayed(delay),
         clock: Duration::ZERO,
         seed: None,
     }
@@ -97,10 +97,8 @@ fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig 
     };
     WirelessConfig {
         name: format!("air {number}"),
-        forward: direction(rng),
-        backward: direction(rng),
-        delay: Duration::from_millis(1),
-        jitter: lasthop_sim::Jitter::None,
+        forward: direction(rng).delayed(Duration::from_millis(1)),
+        backward: direction(rng).delayed(Duration::from_millis(1)),
         clock: Duration::from_millis(rng.below(2)),
         channel,
         link_layer: LinkLayer { feedback, retransmission_attempts: rng.below(9) as u32 },

@@ -101,10 +101,8 @@ fn wireless_transfer(size: Option<u64>, queue: QueueConfig) -> (World, FlowId) {
         sink,
         &WirelessConfig {
             name: "wireless".to_owned(),
-            forward: direction(1, queue),
-            backward: direction(1, queue),
-            delay: Duration::from_millis(1),
-            jitter: lasthop_sim::Jitter::None,
+            forward: direction(1, queue).delayed(Duration::from_millis(1)),
+            backward: direction(1, queue).delayed(Duration::from_millis(1)),
             clock,
             channel: ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500)),
             link_layer: LinkLayer {
@@ -127,19 +125,17 @@ fn nodes(world: &mut World) -> [NodeId; 3] {
 }
 
 fn direction(mbps: u64, queue: QueueConfig) -> Direction {
-    Direction { capacity: Capacity::Fixed(Bitrate::mbps(mbps)), queue, loss: Probability::ZERO }
+    Direction {
+        capacity: Capacity::Fixed(Bitrate::mbps(mbps)),
+        queue,
+        loss: Probability::ZERO,
+        delay: lasthop_sim::Delay::ZERO,
+    }
 }
 
 fn wired_link(name: &str, direction: &Direction, delay_ms: u64, clock: Duration) -> WiredConfig {
-    WiredConfig {
-        name: name.to_owned(),
-        forward: direction.clone(),
-        backward: direction.clone(),
-        delay: Duration::from_millis(delay_ms),
-        jitter: lasthop_sim::Jitter::None,
-        clock,
-        seed: None,
-    }
+    let direction = direction.delayed(Duration::from_millis(delay_ms));
+    WiredConfig { name: name.to_owned(), forward: direction.clone(), backward: direction, clock, seed: None }
 }
 
 fn flow(world: &mut World, (from, to): (NodeId, NodeId), size: Option<u64>, tcp: &Config) -> FlowId {

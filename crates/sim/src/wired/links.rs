@@ -34,8 +34,8 @@ impl WiredLinks {
     pub(crate) fn arrive(&mut self, id: PipeId, transit: &mut Transit) -> Option<Output> {
         let pipe = &mut self.pipes[id.index()];
         let (at, link) = (pipe.to, pipe.link);
-        // The link was changed, and the packet comes later than was planned; there is an event for
-        // that, too.
+        // The link was changed, and the packet comes later than was planned; or it was overtaken,
+        // and has arrived since. There is an event for what comes next.
         if pipe.next_arrival().is_none_or(|arrival| arrival > transit.now) {
             return None;
         }
@@ -85,7 +85,7 @@ impl Technology for WiredLinks {
         let (expected, now) = (pipe.next_arrival(), transit.now);
         match change {
             Change::Capacity(capacity) => pipe.set_capacity(capacity, now),
-            Change::Delay(delay, jitter) => pipe.set_delay(*delay, *jitter, now),
+            Change::Delay(delay) => pipe.set_delay(delay, now),
             Change::Loss(loss) => pipe.set_loss(*loss),
             Change::Queue(config) => pipe.set_limit(config.limit),
             Change::Channel(_) => {}

@@ -1,14 +1,15 @@
 //! One direction of a wired link with a managed queue: a transmitter that asks its queue for a packet
 //! when it is free, and a propagation delay. An event for each of the two.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
-use crate::capacity::{Pace, nanos};
+use crate::capacity::Pace;
 use crate::change::Change;
-use crate::config::{Direction, Jitter};
+use crate::config::Direction;
+use crate::delay::Delay;
+use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
 use crate::parcel::{ParcelKey, Parcels};
 use crate::queue::{Managed, Waiting};
@@ -22,8 +23,7 @@ pub(crate) struct ManagedPipe {
     pub(super) to: (NodeId, usize),
     pub(super) queue: Managed,
     pace: Pace,
-    delay: Duration,
-    jitter: Jitter,
+    delay: Delay,
     variations: Rng,
     loss: Probability,
     losses: Rng,
@@ -31,13 +31,12 @@ pub(crate) struct ManagedPipe {
     free_at: Instant,
     /// Whether an event is due then.
     is_awaited: bool,
-    in_flight: VecDeque<InFlight>,
+    in_flight: Flight<InFlight>,
 }
 
 /// A packet that is being sent, or has been.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
-    pub(super) arrival: Instant,
     pub(super) key: ParcelKey,
     pub(super) is_lost: bool,
 }
@@ -48,7 +47,7 @@ pub(super) struct Start {
     pub(super) key: ParcelKey,
     /// What its transmission takes, whatever the clock makes of it.
     pub(super) time: Duration,
-    /// When it arrives, if there is no other before it.
+    /// When it arrives, if no other does so before it.
     pub(super) first_arrival: Option<Instant>,
 }
 
@@ -58,7 +57,6 @@ impl ManagedPipe {
         (from, to): ((NodeId, usize), (NodeId, usize)),
         queue: Managed,
         direction: &Direction,
-        (delay, jitter): (Duration, Jitter),
         clock: Duration,
         [losses, variations]: [Rng; 2],
     ) -> Self {
@@ -68,14 +66,13 @@ impl ManagedPipe {
             to,
             queue,
             pace: Pace::new(&direction.capacity, clock),
-            delay,
-            jitter,
+            delay: direction.delay.clone(),
             variations,
             loss: direction.loss,
             losses,
             free_at: Instant::ZERO,
             is_awaited: false,
-            in_flight: VecDeque::new(),
+            in_flight: Flight::default(),
         }
     }
 
@@ -105,22 +102,21 @@ impl ManagedPipe {
         let Waiting { key, len, .. } = self.queue.pop(now, parcels)?;
         self.free_at = self.pace.finish(now, len as usize);
         let is_lost = self.losses.happens(self.loss);
-        let delay = match self.jitter {
-            Jitter::None => self.delay,
-            jitter => Duration::from_nanos(jitter.draw(nanos(self.delay), &mut self.variations)),
-        };
-        // Not before what is on its way.
-        let last = self.in_flight.back().map_or(Instant::ZERO, |last| last.arrival);
-        let arrival = (self.free_at + delay).max(last);
-        self.in_flight.push_back(InFlight { arrival, key, is_lost });
-        let first_arrival = (self.in_flight.len() == 1).then_some(arrival);
+        let arrival = self.delay.arrival(self.free_at, self.in_flight.last(), &mut self.variations);
+        let is_first = self.in_flight.push(arrival, InFlight { key, is_lost });
+        let first_arrival = is_first.then_some(arrival);
         Some(Start { key, time: self.pace.exact_time(len as usize), first_arrival })
     }
 
-    /// The first packet reaches the end of the link; and when the next one does.
-    pub(super) fn arrive(&mut self) -> Option<(InFlight, Option<Instant>)> {
-        let first = self.in_flight.pop_front()?;
-        Some((first, self.in_flight.front().map(|next| next.arrival)))
+    /// The first packet reaches the end of the link, if it does so by now; and when the next one
+    /// does. It may have arrived before, and its event come too late: another overtook the packet
+    /// that the event was for.
+    pub(super) fn arrive(&mut self, now: Instant) -> Option<(InFlight, Option<Instant>)> {
+        if self.in_flight.next()? > now {
+            return None;
+        }
+        let (_, first) = self.in_flight.pop()?;
+        Some((first, self.in_flight.next()))
     }
 
     /// Changes what starts its transmission from now on.
@@ -130,7 +126,7 @@ impl ManagedPipe {
                 self.pace = self.pace.replaced(capacity);
                 self.queue.set_capacity(capacity);
             }
-            Change::Delay(delay, jitter) => (self.delay, self.jitter) = (*delay, *jitter),
+            Change::Delay(delay) => self.delay = delay.clone(),
             Change::Loss(loss) => self.loss = *loss,
             Change::Queue(config) => self.queue.set(config),
             Change::Channel(_) => {}

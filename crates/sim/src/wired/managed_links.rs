@@ -61,7 +61,7 @@ impl ManagedWiredLinks {
 
     fn on_arrival(&mut self, port: usize, transit: &mut Transit) {
         let pipe = &mut self.pipes[port];
-        let Some((InFlight { key, is_lost, .. }, next)) = pipe.arrive() else { return };
+        let Some((InFlight { key, is_lost, .. }, next)) = pipe.arrive(transit.now) else { return };
         self.outputs.push_back(if is_lost {
             Output::Lost { node: pipe.from.0, key, cause: DropCause::WiredLoss }
         } else {

@@ -1,15 +1,17 @@
 //! One direction of a wired link with a plain queue: a FIFO queue, a transmitter and a propagation delay.
 //!
-//! Because all three are first in, first out, a packet's arrival is known the moment it is queued:
-//! one event a packet and hop.
+//! Because the first two are first in, first out, a packet's arrival is known the moment it is queued:
+//! one event per packet and hop. Only where packets overtake each other there may be two.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
 use crate::capacity::{Capacity, Pace, nanos};
-use crate::config::{Direction, Jitter};
+use crate::config::Direction;
+use crate::delay::Delay;
+use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::queue::QueueLimit;
@@ -20,14 +22,12 @@ pub(crate) struct Pipe {
     /// The receiver, with the index of its interface there.
     pub(crate) to: (NodeId, usize),
     pace: Pace,
-    /// Propagation, in nanoseconds.
-    delay: u64,
-    jitter: Jitter,
-    /// Its own stream, so that jitter changes nothing about which packets are lost.
+    delay: Delay,
+    /// Its own stream, so that delays change nothing about which packets are lost.
     variations: Rng,
-    /// Whether the delay varies, or was changed: only then can a packet catch up with the one
-    /// before it.
-    has_varied: bool,
+    /// The delay in nanoseconds while it is constant and has never been changed: no packet can
+    /// catch up with the one before it.
+    always: Option<u64>,
     limit: QueueLimit,
     loss: Probability,
     rng: Rng,
@@ -36,8 +36,8 @@ pub(crate) struct Pipe {
     /// Packets that may still wait; cleaned when asked.
     waiting: VecDeque<Waiting>,
     waiting_octets: u64,
-    /// Arrival and key of packets on their way.
-    in_flight: VecDeque<(Instant, ParcelKey)>,
+    /// Packets on their way.
+    in_flight: Flight<ParcelKey>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +45,17 @@ struct Waiting {
     /// When its transmission starts.
     start: Instant,
     len: u32,
-    /// It will not arrive.
-    lost: bool,
+    /// [`LOST`] if it will not arrive.
+    key: ParcelKey,
 }
+
+/// The key of no packet.
+const LOST: ParcelKey = ParcelKey(u32::MAX);
 
 /// What becomes of a packet that is put into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// It arrives; if it is the first in the pipe, at this time an event is due.
+    /// It arrives; if it is the first to do so, at this time an event is due.
     Arrives(Option<Instant>),
     /// The queue is full.
     Full,
@@ -65,7 +68,6 @@ impl Pipe {
         link: LinkId,
         to: (NodeId, usize),
         direction: &Direction,
-        (delay, jitter): (Duration, Jitter),
         clock: Duration,
         [rng, variations]: [Rng; 2],
     ) -> Self {
@@ -73,17 +75,16 @@ impl Pipe {
             link,
             to,
             pace: Pace::new(&direction.capacity, clock),
-            delay: nanos(delay),
-            jitter,
+            delay: direction.delay.clone(),
             variations,
-            has_varied: jitter != Jitter::None,
+            always: direction.delay.constant().map(nanos),
             limit: direction.queue.limit,
             loss: direction.loss,
             rng,
             free_at: Instant::ZERO,
             waiting: VecDeque::new(),
             waiting_octets: 0,
-            in_flight: VecDeque::new(),
+            in_flight: Flight::default(),
         }
     }
 
@@ -123,7 +124,7 @@ impl Pipe {
             if !self.limit.has_room(self.waiting.len(), self.waiting_octets, len) {
                 return Entry::Full;
             }
-            self.waiting.push_back(Waiting { start, len: len as u32, lost: false });
+            self.waiting.push_back(Waiting { start, len: len as u32, key });
             self.waiting_octets += len as u64;
         }
         self.free_at = self.pace.finish(start, len);
@@ -131,28 +132,25 @@ impl Pipe {
             if start > now
                 && let Some(waiting) = self.waiting.back_mut()
             {
-                waiting.lost = true;
+                waiting.key = LOST;
             }
             return Entry::Lost;
         }
-        let mut arrival = self.free_at.after_nanos(self.delay);
-        if self.has_varied {
-            arrival = self.vary();
-        }
-        self.in_flight.push_back((arrival, key));
-        Entry::Arrives((self.in_flight.len() == 1).then_some(arrival))
+        let Some(delay) = self.always else { return Entry::Arrives(self.send(key)) };
+        let arrival = self.free_at.after_nanos(delay);
+        Entry::Arrives(self.in_flight.append(arrival, key).then_some(arrival))
     }
 
-    /// The arrival of what leaves at `free_at`: not before what is on its way.
+    /// A packet leaves at `free_at`: its arrival, if it is the first to arrive.
     #[cold]
-    fn vary(&mut self) -> Instant {
-        let arrival = self.free_at.after_nanos(self.jitter.draw(self.delay, &mut self.variations));
-        self.in_flight.back().map_or(arrival, |(last, _)| arrival.max(*last))
+    fn send(&mut self, key: ParcelKey) -> Option<Instant> {
+        let arrival = self.delay.arrival(self.free_at, self.in_flight.last(), &mut self.variations);
+        self.in_flight.push(arrival, key).then_some(arrival)
     }
 
     /// When the first packet arrives.
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        self.in_flight.front().map(|(arrival, _)| *arrival)
+        self.in_flight.next()
     }
 
     /// What is put in from now on may be lost with this probability.
@@ -165,41 +163,44 @@ impl Pipe {
         self.limit = limit;
     }
 
-    /// What starts its transmission from now on takes this pace.
+    /// What starts its transmission from now on takes this pace. What it has drawn as its delay
+    /// stays.
     pub(crate) fn set_capacity(&mut self, capacity: &Capacity, now: Instant) {
         self.pace = self.pace.replaced(capacity);
-        self.repeat_queueing(self.delay, now);
+        self.repeat_queueing(now, |_, _, old| nanos(old));
     }
 
-    /// What starts its transmission from now on has this delay, and what is put in from now on this
-    /// jitter.
-    pub(crate) fn set_delay(&mut self, delay: Duration, jitter: Jitter, now: Instant) {
-        let old = std::mem::replace(&mut self.delay, nanos(delay));
-        self.jitter = jitter;
-        self.has_varied = true;
-        self.repeat_queueing(old, now);
+    /// What starts its transmission from now on has this delay.
+    pub(crate) fn set_delay(&mut self, delay: &Delay, now: Instant) {
+        self.delay = delay.clone();
+        self.always = None;
+        self.repeat_queueing(now, |delay, variations, _| delay.draw(variations));
     }
 
-    /// Computes starts and arrivals of what waits once more. What varied in a packet's delay before
-    /// does so again.
-    fn repeat_queueing(&mut self, old_delay: u64, now: Instant) {
+    /// Computes starts and arrivals of what waits once more. `own` says how long a packet
+    /// propagates, from how long it would have done so before.
+    fn repeat_queueing(&mut self, now: Instant, own: impl Fn(&Delay, &mut Rng, Duration) -> u64) {
         self.forget_started(now);
+        let Some(mut start) = self.waiting.front().map(|first| first.start) else { return };
         let finishes: Vec<Instant> =
             self.waiting.iter().skip(1).map(|next| next.start).chain([self.free_at]).collect();
-        let arriving = self.waiting.iter().filter(|waiting| !waiting.lost).count();
-        let mut index = self.in_flight.len() - arriving;
-        let Some(mut start) = self.waiting.front().map(|first| first.start) else { return };
+        let waiting: BTreeSet<u32> = self.waiting.iter().map(|waiting| waiting.key.0).collect();
+        let mut arrivals = BTreeMap::new();
+        let mut in_flight = std::mem::take(&mut self.in_flight);
+        while let Some((arrival, key)) = in_flight.pop() {
+            if waiting.contains(&key.0) {
+                arrivals.insert(key.0, arrival);
+            } else {
+                self.in_flight.append(arrival, key);
+            }
+        }
         for (waiting, old_finish) in self.waiting.iter_mut().zip(finishes) {
             waiting.start = start;
             start = self.pace.finish(start, waiting.len as usize);
-            if waiting.lost {
-                continue;
-            }
-            let delayed = self.in_flight[index].0.since(old_finish);
-            let own = self.delay.saturating_add(nanos(delayed)).saturating_sub(old_delay);
-            let before = index.checked_sub(1).map_or(Instant::ZERO, |before| self.in_flight[before].0);
-            self.in_flight[index].0 = start.after_nanos(own).max(before);
-            index += 1;
+            let Some(arrival) = arrivals.get(&waiting.key.0) else { continue };
+            let own = own(&self.delay, &mut self.variations, arrival.since(old_finish));
+            let arrival = self.delay.in_order(start.after_nanos(own), self.in_flight.last());
+            self.in_flight.push(arrival, waiting.key);
         }
         self.free_at = start;
     }
@@ -207,8 +208,8 @@ impl Pipe {
     /// The first packet arrives: its key, and when the next one does.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(ParcelKey, Option<Instant>)> {
-        let (_, key) = self.in_flight.pop_front()?;
-        Some((key, self.in_flight.front().map(|(arrival, _)| *arrival)))
+        let (_, key) = self.in_flight.pop()?;
+        Some((key, self.in_flight.next()))
     }
 
     #[inline]
@@ -233,12 +234,12 @@ mod tests {
             capacity: Capacity::Fixed(Bitrate::mbps(8)),
             queue: queue.into(),
             loss: Probability::ZERO,
+            delay: Duration::from_millis(5).into(),
         };
         Pipe::new(
             LinkId(0),
             (NodeId(1), 0),
             &direction,
-            (Duration::from_millis(5), Jitter::None),
             Duration::ZERO,
             [Rng::named(1, "pipe"), Rng::named(1, "jitter")],
         )

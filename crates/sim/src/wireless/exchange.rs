@@ -77,9 +77,7 @@ impl WirelessLinks {
             sending.copied = key != sending.key;
             sending.confirmed = !matches!(feedback, Feedback::Acknowledged { .. });
         }
-        let arrival = hop.arrival(finish);
-        hop.in_flight.push_back(InFlight { arrival, key, number });
-        if hop.in_flight.len() == 1 {
+        if let Some(arrival) = hop.send(finish, key, number) {
             transit.schedule.push(arrival, Event::FrameArrival(id));
         }
         // An acknowledged exchange ends when the acknowledgment comes, or does not: that is known
@@ -91,9 +89,13 @@ impl WirelessLinks {
 
     pub(super) fn on_frame_arrival(&mut self, id: HopId, transit: &mut Transit) {
         let hop = &mut self.hops[id.index()];
-        let Some(InFlight { key, number, .. }) = hop.in_flight.pop_front() else { return };
-        if let Some(next) = hop.in_flight.front() {
-            transit.schedule.push(next.arrival, Event::FrameArrival(id));
+        // The frame that the event was for may have been overtaken, and have arrived since.
+        if hop.in_flight.next().is_none_or(|next| next > transit.now) {
+            return;
+        }
+        let Some((_, InFlight { key, number })) = hop.in_flight.pop() else { return };
+        if let Some(next) = hop.in_flight.next() {
+            transit.schedule.push(next, Event::FrameArrival(id));
         }
         let (at, link) = (hop.to, hop.link);
         let is_new = hop.is_new(number);
@@ -115,7 +117,8 @@ impl WirelessLinks {
         let now = transit.now;
         let hop = &self.hops[id.index()];
         let Feedback::Acknowledged { timeout, ack_octets } = hop.layer.feedback else { return };
-        let (link, channel, medium, delay, from) = (hop.link, hop.channel, hop.medium, hop.delay, hop.to.0);
+        let (link, channel, medium, delay, from) =
+            (hop.link, hop.channel, hop.medium, hop.propagation(), hop.to.0);
         // An acknowledgment takes its time at the hop's own pace; it does not wait behind data.
         let ack_time = hop.pace.clone().finish(now, ack_octets as usize).since(now);
         if self.channels.loses(channel, now + ack_time, transit) {

@@ -1,14 +1,15 @@
 //! One direction of a wireless link: its queue, its link-layer sender and receiver.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::layer::{Feedback, LinkLayer};
-use crate::capacity::{Capacity, Pace, nanos};
+use crate::capacity::{Capacity, Pace};
 use crate::change::{Change, ChangeError};
-use crate::config::{Direction, Jitter};
+use crate::config::Direction;
+use crate::delay::Delay;
+use crate::flight::Flight;
 use crate::id::{LinkId, MediumId, NodeId};
 use crate::parcel::{ParcelKey, Parcels};
 use crate::queue::{Queue, Waiting};
@@ -23,8 +24,7 @@ pub(crate) struct Hop {
     pub(crate) medium: MediumId,
     pub(crate) channel: usize,
     pub(crate) pace: Pace,
-    pub(crate) delay: Duration,
-    pub(crate) jitter: Jitter,
+    delay: Delay,
     variations: Rng,
     pub(crate) loss: Probability,
     pub(crate) losses: Rng,
@@ -34,7 +34,7 @@ pub(crate) struct Hop {
     /// The frame that is being transmitted, or is to be transmitted again.
     pub(crate) sending: Option<Sending>,
     /// Frames in the air.
-    pub(crate) in_flight: VecDeque<InFlight>,
+    pub(crate) in_flight: Flight<InFlight>,
     next_number: u32,
     /// The receiver's link layer: the lowest frame number that is new to it.
     pub(crate) expected: u32,
@@ -59,7 +59,6 @@ pub(crate) struct Sending {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
-    pub(crate) arrival: Instant,
     pub(crate) key: ParcelKey,
     pub(crate) number: u32,
 }
@@ -75,7 +74,6 @@ impl Hop {
         medium: MediumId,
         channel: usize,
         direction: &Direction,
-        (delay, jitter): (Duration, Jitter),
         clock: Duration,
         layer: LinkLayer,
         [losses, variations, queueing]: [Rng; 3],
@@ -87,15 +85,14 @@ impl Hop {
             medium,
             channel,
             pace: Pace::new(&direction.capacity, clock),
-            delay,
-            jitter,
+            delay: direction.delay.clone(),
             variations,
             loss: direction.loss,
             losses,
             layer,
             queue: Queue::new(&direction.queue, &direction.capacity, queueing),
             sending: None,
-            in_flight: VecDeque::new(),
+            in_flight: Flight::default(),
             next_number: 0,
             expected: 0,
         }
@@ -105,24 +102,31 @@ impl Hop {
     /// was on its way, and those on their way to a receiver that has the packet already.
     pub(crate) fn doubled(&self) -> usize {
         let kept = usize::from(self.sending.is_some_and(|sending| sending.copied));
-        let again = self.in_flight.iter().filter(|frame| !self.is_new(frame.number)).count();
+        let again = self.in_flight.items().filter(|frame| !self.is_new(frame.number)).count();
         kept + again
     }
 
-    /// Whether the receiver has not seen a frame of this number.
+    /// Whether the receiver has not seen a frame of this number. Only a sender that waits for
+    /// acknowledgments repeats what has arrived; its frames arrive in order.
     pub(crate) const fn is_new(&self, number: u32) -> bool {
-        number.wrapping_sub(self.expected).cast_signed() >= 0
+        match self.layer.feedback {
+            Feedback::Acknowledged { .. } => number.wrapping_sub(self.expected).cast_signed() >= 0,
+            Feedback::None | Feedback::Immediate => true,
+        }
     }
 
-    /// When a frame arrives whose transmission ends at `finish`: not before what is in the air.
+    /// A frame whose transmission ends at `finish` is on its way: when it arrives, if it is the
+    /// first to do so.
     #[inline]
-    pub(crate) fn arrival(&mut self, finish: Instant) -> Instant {
-        let delay = match self.jitter {
-            Jitter::None => self.delay,
-            jitter => Duration::from_nanos(jitter.draw(nanos(self.delay), &mut self.variations)),
-        };
-        let arrival = finish + delay;
-        self.in_flight.back().map_or(arrival, |last| arrival.max(last.arrival))
+    pub(crate) fn send(&mut self, finish: Instant, key: ParcelKey, number: u32) -> Option<Instant> {
+        let arrival = self.delay.arrival(finish, self.in_flight.last(), &mut self.variations);
+        self.in_flight.push(arrival, InFlight { key, number }).then_some(arrival)
+    }
+
+    /// Propagation of the frames and acknowledgments of a sender that waits for these; constant
+    /// there.
+    pub(super) fn propagation(&self) -> Duration {
+        self.delay.distribution.mean()
     }
 
     /// Whether there is something to transmit.
@@ -161,7 +165,7 @@ impl Hop {
         let waits = matches!(self.layer.feedback, Feedback::Acknowledged { .. });
         let senseless = match change {
             Change::Capacity(capacity) => matches!(capacity, Capacity::Trace(_)),
-            Change::Delay(_, jitter) => *jitter != Jitter::None,
+            Change::Delay(delay) => delay.constant().is_none(),
             _ => false,
         };
         if waits && senseless { Err(ChangeError::StopAndWait) } else { Ok(()) }
@@ -177,7 +181,7 @@ impl Hop {
                     managed.set_capacity(capacity);
                 }
             }
-            Change::Delay(delay, jitter) => (self.delay, self.jitter) = (*delay, *jitter),
+            Change::Delay(delay) => self.delay = delay.clone(),
             Change::Loss(loss) => self.loss = *loss,
             Change::Queue(config) => self.queue.set(config),
             Change::Channel(_) => {}
@@ -194,7 +198,7 @@ impl Hop {
     fn acknowledgment_way(&self) -> Duration {
         match self.layer.feedback {
             Feedback::Acknowledged { ack_octets, .. } => {
-                self.delay * 2 + self.pace.exact_time(ack_octets as usize)
+                self.propagation() * 2 + self.pace.exact_time(ack_octets as usize)
             }
             Feedback::None | Feedback::Immediate => Duration::ZERO,
         }

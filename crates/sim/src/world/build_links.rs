@@ -23,15 +23,14 @@ impl World {
             let rng = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
             let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
             let queueing = self.link_stream(config.seed, &format!("link {} queue {name}", config.name));
-            let delay = (config.delay, config.jitter);
             let egress = match Managed::new(&direction.queue, &direction.capacity, queueing) {
                 None => {
-                    let pipe = Pipe::new(link, to, direction, delay, config.clock, [rng, jitter]);
+                    let pipe = Pipe::new(link, to, direction, config.clock, [rng, jitter]);
                     Egress::Pipe(self.links.wired.add(pipe))
                 }
                 Some(queue) => {
                     let (ends, streams) = ((from, to), [rng, jitter]);
-                    let pipe = ManagedPipe::new(link, ends, queue, direction, delay, config.clock, streams);
+                    let pipe = ManagedPipe::new(link, ends, queue, direction, config.clock, streams);
                     Egress::ManagedPipe(self.links.managed_wired.add(pipe))
                 }
             };
@@ -66,7 +65,6 @@ impl World {
                 medium,
                 channel,
                 direction,
-                (config.delay, config.jitter),
                 config.clock,
                 config.link_layer,
                 [losses, jitter, queueing],

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use lasthop_agent::{Agent, Stack};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
+use lasthop_sim::delay::{Band, Bands};
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig};
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
-    Application, Capacity, CapacityTrace, ChannelConfig, Direction, Discipline, Feedback, FlowConfig, LinkId,
-    LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, QueueConfig, QueueLimit, Sojourn,
-    StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
+    Application, Capacity, CapacityTrace, ChannelConfig, Delay, Direction, Discipline, Distribution,
+    Feedback, FlowConfig, LinkId, LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, Order,
+    QueueConfig, QueueLimit, Sojourn, StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, PacingRule, Recovery, RtoConfig, SlowStart};
 use proptest::prelude::*;
@@ -54,8 +55,9 @@ fn world(shape: u64, seed: u64, agents: Agents) -> World {
     for (number, (near, far)) in joints.into_iter().enumerate() {
         let name = format!("link {number}");
         if rng.below(2) == 0 {
-            let mut config = wired(&name, &random_direction(&mut rng), rng.below(40));
-            config.backward = random_direction(&mut rng);
+            let mut config = wired(&name, &random_direction(&mut rng), 0);
+            config.forward = random_direction(&mut rng).delayed(random_delay(&mut rng));
+            config.backward = random_direction(&mut rng).delayed(random_delay(&mut rng));
             links.push(world.add_wired_link(near, far, &config));
         } else {
             let config = random_wireless(name, medium, &mut rng);
@@ -124,7 +126,24 @@ fn random_direction(rng: &mut Rng) -> Direction {
         _ => Discipline::DropTail,
     };
     let queue = QueueConfig { limit, discipline };
-    Direction { capacity, queue, loss: percent([0.0, 0.0, 1.0][rng.below(3) as usize]) }
+    Direction { capacity, queue, loss: percent([0.0, 0.0, 1.0][rng.below(3) as usize]), delay: Delay::ZERO }
+}
+
+fn random_delay(rng: &mut Rng) -> Delay {
+    let [min, more] = [40_000, 20_000].map(|most| Duration::from_micros(rng.below(most)));
+    let max = min + more;
+    let band = |share, min, max| Band { share, min, max };
+    let distribution = match rng.below(5) {
+        0 => Distribution::Uniform { min, max },
+        1 => Distribution::Normal { mean: min, deviation: more },
+        2 => Distribution::Exponential { min, mean: max },
+        3 => {
+            let bands = vec![band(0.75, min, max), band(0.25, max, 3 * max)];
+            Distribution::Bands(Arc::new(Bands::new(bands).expect("good bands")))
+        }
+        _ => Distribution::Constant(min),
+    };
+    Delay { distribution, order: [Order::Kept, Order::Overtake][rng.below(2) as usize] }
 }
 
 fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessConfig {
@@ -133,6 +152,11 @@ fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessCon
     let acknowledged =
         Feedback::Acknowledged { timeout: 2 * delay + Duration::from_millis(2), ack_octets: 14 };
     let feedback = [Feedback::None, Feedback::Immediate, acknowledged, acknowledged][rng.below(4) as usize];
+    // A sender that waits for acknowledgments has a constant delay.
+    let (forward, backward) = match feedback {
+        Feedback::Acknowledged { .. } => (delay.into(), delay.into()),
+        Feedback::None | Feedback::Immediate => (random_delay(rng), random_delay(rng)),
+    };
     let stay = |mean: u64, loss: f64| Sojourn { mean: Duration::from_millis(mean), loss: percent(loss) };
     let channel = if rng.below(3) == 0 {
         ChannelConfig::PERFECT
@@ -143,10 +167,8 @@ fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessCon
     };
     WirelessConfig {
         name,
-        forward: Direction { loss: Probability::ZERO, ..random_direction(rng) },
-        backward: random_direction(rng),
-        delay,
-        jitter: lasthop_sim::Jitter::None,
+        forward: Direction { loss: Probability::ZERO, ..random_direction(rng).delayed(forward) },
+        backward: random_direction(rng).delayed(backward),
         clock: Duration::from_millis(rng.below(2)),
         channel,
         link_layer: LinkLayer { feedback, retransmission_attempts: attempts },

@@ -5,30 +5,39 @@ use std::time::Duration;
 use lasthop_packet::Bitrate;
 use lasthop_sim::world::{Change, ChangeError, Way};
 use lasthop_sim::{
-    Capacity, ChannelConfig, Jitter, LinkId, LinkLayer, NodeId, NodeKind, QueueLimit, WiredConfig,
-    WirelessConfig, World,
+    Capacity, ChannelConfig, Delay, Distribution, LinkId, LinkLayer, NodeId, NodeKind, QueueLimit,
+    WiredConfig, WirelessConfig, World,
 };
 
 use crate::radio::STOP_AND_WAIT;
 use crate::support::{arrived, direction, hash, ms, node, number, packet, percent, wired, wireless};
 
+const TEN: Duration = Duration::from_millis(10);
 const KINDS: [Option<LinkLayer>; 3] = [None, Some(LinkLayer::UNRELIABLE), Some(STOP_AND_WAIT)];
 
-/// Two external nodes and a link of 8 Mbit/s, a packet a millisecond, with 10 ms of propagation.
-fn pair(link_layer: Option<LinkLayer>, jitter: Jitter) -> (World, [NodeId; 2], LinkId) {
+/// Two external nodes and a link of 8 Mbit/s, a packet a millisecond.
+fn pair(link_layer: Option<LinkLayer>, delay: impl Into<Delay>) -> (World, [NodeId; 2], LinkId) {
     let mut world = World::new(3);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
-    let (delay, fast) = (Duration::from_millis(10), direction(8000));
+    let fast = direction(8000).delayed(delay);
     let link = match link_layer {
         None => {
-            world.add_wired_link(ends[0], ends[1], &WiredConfig { delay, jitter, ..wired("hop", &fast, 0) })
+            let (forward, backward) = (fast.clone(), fast.clone());
+            let config = WiredConfig { forward, backward, ..wired("hop", &fast, 0) };
+            world.add_wired_link(ends[0], ends[1], &config)
         }
         Some(layer) => {
-            let config = WirelessConfig { delay, jitter, ..wireless("hop", &fast, layer) };
+            let (forward, backward) = (fast.clone(), fast.clone());
+            let config = WirelessConfig { forward, backward, ..wireless("hop", &fast, layer) };
             world.add_wireless_link(ends[0], ends[1], &config)
         }
     };
     (world, ends, link)
+}
+
+fn uniform(min_ms: u64, max_ms: u64) -> Distribution {
+    let [min, max] = [min_ms, max_ms].map(Duration::from_millis);
+    Distribution::Uniform { min, max }
 }
 
 fn rate(kbps: u64) -> Change {
@@ -50,7 +59,7 @@ fn arrivals(world: &mut World, to: NodeId) -> Vec<u64> {
 fn a_new_rate_is_for_what_still_waits() {
     for layer in [None, Some(LinkLayer::UNRELIABLE)] {
         for (kbps, expected) in [(800, [11, 12, 13, 23, 33]), (80_000, [11, 12, 13, 13, 13])] {
-            let (mut world, [from, to], link) = pair(layer, Jitter::None);
+            let (mut world, [from, to], link) = pair(layer, TEN);
             for number in 0..5 {
                 world.inject(from, packet(&world, from, to, number));
             }
@@ -63,7 +72,7 @@ fn a_new_rate_is_for_what_still_waits() {
 
 #[test]
 fn a_link_that_was_idle_or_whose_first_packet_moves_keeps_its_events() {
-    let (mut world, [from, to], link) = pair(None, Jitter::None);
+    let (mut world, [from, to], link) = pair(None, TEN);
     world.reconfigure_link(link, Way::Both, &rate(80)).expect("it can");
     world.inject(from, packet(&world, from, to, 0));
     world.advance_to(ms(1));
@@ -79,10 +88,10 @@ fn a_link_that_was_idle_or_whose_first_packet_moves_keeps_its_events() {
 #[test]
 fn a_shorter_delay_lets_nothing_overtake() {
     for layer in KINDS {
-        let (mut world, [from, to], link) = pair(layer, Jitter::None);
+        let (mut world, [from, to], link) = pair(layer, TEN);
         world.inject(from, packet(&world, from, to, 0));
         world.advance_to(ms(2));
-        let short = Change::Delay(Duration::from_millis(1), Jitter::None);
+        let short = Change::Delay(Duration::from_millis(1).into());
         world.reconfigure_link(link, Way::Both, &short).expect("it can");
         world.inject(from, packet(&world, from, to, 1));
         world.advance_to(ms(50));
@@ -95,8 +104,8 @@ fn a_shorter_delay_lets_nothing_overtake() {
 
 #[test]
 fn a_stop_and_wait_sender_waits_as_much_longer_as_the_way_is() {
-    let (mut world, [from, to], link) = pair(Some(STOP_AND_WAIT), Jitter::None);
-    let long = Change::Delay(Duration::from_secs(1), Jitter::None);
+    let (mut world, [from, to], link) = pair(Some(STOP_AND_WAIT), TEN);
+    let long = Change::Delay(Duration::from_secs(1).into());
     world.reconfigure_link(link, Way::Both, &long).expect("it can");
     for number in 0..3 {
         world.inject(from, packet(&world, from, to, number));
@@ -108,7 +117,7 @@ fn a_stop_and_wait_sender_waits_as_much_longer_as_the_way_is() {
 #[test]
 fn loss_queue_and_channel_change() {
     for layer in [None, Some(LinkLayer::UNRELIABLE)] {
-        let (mut world, [from, to], link) = pair(layer, Jitter::None);
+        let (mut world, [from, to], link) = pair(layer, TEN);
         let burst = |world: &mut World, change: Change| {
             world.reconfigure_link(link, Way::Forward, &change).expect("it can");
             for number in 0..5 {
@@ -126,22 +135,20 @@ fn loss_queue_and_channel_change() {
             assert_eq!(burst(&mut world, Change::Channel(ChannelConfig::PERFECT)), 2);
         }
     }
-    let (mut world, _, link) = pair(None, Jitter::None);
+    let (mut world, _, link) = pair(None, TEN);
     let channel = Change::Channel(ChannelConfig::PERFECT);
     assert_eq!(world.reconfigure_link(link, Way::Both, &channel), Err(ChangeError::NoChannel));
-    let (mut world, _, link) = pair(Some(STOP_AND_WAIT), Jitter::None);
-    let varied = Change::Delay(Duration::from_millis(9), Jitter::Uniform(Duration::from_millis(1)));
+    let (mut world, _, link) = pair(Some(STOP_AND_WAIT), TEN);
+    let varied = Change::Delay(uniform(8, 10).into());
     assert_eq!(world.reconfigure_link(link, Way::Both, &varied), Err(ChangeError::StopAndWait));
 }
 
 #[test]
 fn jitter_varies_the_delay_around_its_mean_and_keeps_the_order() {
-    let spread = Duration::from_millis(4);
+    let normal = Distribution::Normal { mean: TEN, deviation: Duration::from_millis(4) };
     for layer in [None, Some(LinkLayer::UNRELIABLE)] {
-        for (jitter, deviation) in
-            [(Jitter::Uniform(spread), 4.0 / 3f64.sqrt()), (Jitter::Normal(spread), 3.95)]
-        {
-            let (mut world, [from, to], _) = pair(layer, jitter);
+        for (jitter, deviation) in [(uniform(6, 14), 4.0 / 3f64.sqrt()), (normal.clone(), 3.95)] {
+            let (mut world, [from, to], _) = pair(layer, jitter.clone());
             let mut delays = Vec::new();
             for number in 0..4000 {
                 // Far enough apart that none catches up with the one before it.
@@ -157,7 +164,7 @@ fn jitter_varies_the_delay_around_its_mean_and_keeps_the_order() {
             assert!((mean - 10.0).abs() < 0.2, "{jitter:?} {mean}");
             assert!((variance.sqrt() - deviation).abs() < 0.2, "{jitter:?} {variance}");
         }
-        let (mut world, [from, to], _) = pair(layer, Jitter::Uniform(spread));
+        let (mut world, [from, to], _) = pair(layer, uniform(6, 14));
         for number in 0..100 {
             world.inject(from, packet(&world, from, to, number));
         }
@@ -167,8 +174,8 @@ fn jitter_varies_the_delay_around_its_mean_and_keeps_the_order() {
 
 #[test]
 fn jitter_changes_nothing_about_what_is_lost_and_a_changed_run_repeats() {
-    let run = |jitter| {
-        let (mut world, [from, to], link) = pair(None, jitter);
+    let run = |delay: Delay| {
+        let (mut world, [from, to], link) = pair(None, delay);
         let hash = hash(&mut world);
         world.reconfigure_link(link, Way::Both, &Change::Loss(percent(20.0))).expect("it can");
         for number in 0..300 {
@@ -181,11 +188,11 @@ fn jitter_changes_nothing_about_what_is_lost_and_a_changed_run_repeats() {
         world.advance_to(ms(10_000));
         (arrived(&mut world, to), hash())
     };
-    let still = run(Jitter::None);
-    let varied = run(Jitter::Uniform(Duration::from_millis(5)));
+    let still = run(TEN.into());
+    let varied = run(uniform(5, 15).into());
     assert_eq!(still.0, varied.0);
     assert_ne!(still.1, varied.1);
-    assert_eq!(varied, run(Jitter::Uniform(Duration::from_millis(5))));
+    assert_eq!(varied, run(uniform(5, 15).into()));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
 use lasthop_sim::observe::TraceHash;
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Direction, FlowConfig, Interest, LinkLayer, NodeConfig, NodeId,
-    NodeKind, Observer, Opening, QueueLimit, TcpConfig, TraceEvent, TransportConfig, WiredConfig,
+    Application, Capacity, ChannelConfig, Delay, Direction, FlowConfig, Interest, LinkLayer, NodeConfig,
+    NodeId, NodeKind, Observer, Opening, QueueLimit, TcpConfig, TraceEvent, TransportConfig, WiredConfig,
     WirelessConfig, World,
 };
 use lasthop_tcp::Config;
@@ -29,16 +29,16 @@ pub fn direction(kbps: u64) -> Direction {
         capacity: Capacity::Fixed(Bitrate::from_bps(kbps * 1000).expect("above zero")),
         queue: QueueLimit::Unlimited.into(),
         loss: Probability::ZERO,
+        delay: Delay::ZERO,
     }
 }
 
 pub fn wired(name: &str, direction: &Direction, delay_ms: u64) -> WiredConfig {
+    let direction = direction.delayed(Duration::from_millis(delay_ms));
     WiredConfig {
         name: name.to_owned(),
         forward: direction.clone(),
-        backward: direction.clone(),
-        delay: Duration::from_millis(delay_ms),
-        jitter: lasthop_sim::Jitter::None,
+        backward: direction,
         clock: Duration::ZERO,
         seed: None,
     }
@@ -46,12 +46,11 @@ pub fn wired(name: &str, direction: &Direction, delay_ms: u64) -> WiredConfig {
 
 /// A perfect channel with 1 ms of propagation.
 pub fn wireless(name: &str, direction: &Direction, link_layer: LinkLayer) -> WirelessConfig {
+    let direction = direction.delayed(Duration::from_millis(1));
     WirelessConfig {
         name: name.to_owned(),
         forward: direction.clone(),
-        backward: direction.clone(),
-        delay: Duration::from_millis(1),
-        jitter: lasthop_sim::Jitter::None,
+        backward: direction,
         clock: Duration::ZERO,
         channel: ChannelConfig::PERFECT,
         link_layer,
