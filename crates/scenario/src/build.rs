@@ -198,7 +198,7 @@ impl Scenario {
         }
     }
 
-    /// Adds each link between its ends.
+    /// Adds each link between its ends, with the changes that are to come.
     fn add_links(
         &self,
         world: &mut World,
@@ -207,7 +207,8 @@ impl Scenario {
         without_loss: bool,
     ) -> Vec<LinkId> {
         let mut cells = BTreeMap::new();
-        self.links
+        let links: Vec<LinkId> = self
+            .links
             .iter()
             .zip(ends)
             .map(|(link, &(first, second))| match &link.link {
@@ -234,7 +235,11 @@ impl Scenario {
                     world.add_radio_link(name, *id, station(link.ends.0), station(link.ends.1))
                 }
             })
-            .collect()
+            .collect();
+        let planned = world.plan_changes(self.planned_changes(&links, without_loss));
+        // Reading has asked whether each can be made.
+        planned.expect("a link that can change so");
+        links
     }
 }
 

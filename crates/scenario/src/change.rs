@@ -1,9 +1,10 @@
-//! What to tell a running world whose scenario has changed.
+//! What to tell a world whose scenario changes: at once, or at given times.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use lasthop_sim::world::{Change, Way};
-use lasthop_sim::{ChannelConfig, Direction, Jitter};
+use lasthop_packet::Instant;
+use lasthop_sim::world::{Change, ChangeError, PlannedChange, Way};
+use lasthop_sim::{ChannelConfig, Direction, LinkId, NodeConfig, NodeKind, World};
 
 use crate::model::{Link, LinkModel, Scenario};
 
@@ -16,6 +17,38 @@ impl Scenario {
         pairs
             .flat_map(|(index, (old, new))| changes(old, new).map(move |(way, change)| (index, way, change)))
             .collect()
+    }
+
+    /// What a world is to be told, before it starts, of the changes at given times. `links`: the
+    /// scenario's in the world. With `without_loss`, loss stays as it is.
+    pub(crate) fn planned_changes(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedChange> {
+        let mut latest: BTreeMap<usize, &LinkModel> = BTreeMap::new();
+        let mut planned = Vec::new();
+        for change in &self.changes {
+            let before = latest.insert(change.link, &change.model).unwrap_or(&self.links[change.link]);
+            let (at, link) = (Instant::ZERO + change.at, links[change.link]);
+            let of_loss = |change: &Change| matches!(change, Change::Loss(_) | Change::Channel(_));
+            let changes =
+                changes(before, &change.model).filter(|(_, change)| !(without_loss && of_loss(change)));
+            planned.extend(changes.map(|(way, change)| PlannedChange { at, link, way, change }));
+        }
+        planned
+    }
+}
+
+impl LinkModel {
+    /// Whether a link can become this one while packets are on it; asked of one that is built for
+    /// that.
+    pub(crate) fn check_change(&self, new: &Self) -> Result<(), ChangeError> {
+        let mut world = World::new(0);
+        let [first, second] =
+            ["first", "second"].map(|name| world.add_node(NodeConfig::new(name, NodeKind::Router)));
+        let link = match &self.link {
+            Link::Wired(config) => world.add_wired_link(first, second, config),
+            Link::Wireless { config, .. } => world.add_wireless_link(first, second, config),
+            Link::Radio { .. } => return Err(ChangeError::Radio),
+        };
+        changes(self, new).try_for_each(|(way, change)| world.can_reconfigure_link(link, way, &change))
     }
 }
 
@@ -35,9 +68,9 @@ fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Chang
         if old.loss.value().to_bits() != new.loss.value().to_bits() {
             changes.push((way, Change::Loss(new.loss)));
         }
-    }
-    if old.delay != new.delay {
-        changes.push((Way::Both, Change::Delay(new.delay.0, new.delay.1)));
+        if old.delay != new.delay {
+            changes.push((way, Change::Delay(new.delay.clone())));
+        }
     }
     if old.channel != new.channel
         && let Some(channel) = new.channel
@@ -51,7 +84,6 @@ fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Chang
 struct View<'a> {
     forward: &'a Direction,
     backward: &'a Direction,
-    delay: (Duration, Jitter),
     channel: Option<&'a ChannelConfig>,
 }
 
@@ -59,18 +91,12 @@ impl<'a> View<'a> {
     fn of(model: &'a LinkModel) -> Option<Self> {
         Some(match &model.link {
             Link::Radio { .. } => return None,
-            Link::Wired(config) => Self {
-                forward: &config.forward,
-                backward: &config.backward,
-                delay: (config.delay, config.jitter),
-                channel: None,
-            },
-            Link::Wireless { config, .. } => Self {
-                forward: &config.forward,
-                backward: &config.backward,
-                delay: (config.delay, config.jitter),
-                channel: Some(&config.channel),
-            },
+            Link::Wired(config) => {
+                Self { forward: &config.forward, backward: &config.backward, channel: None }
+            }
+            Link::Wireless { config, .. } => {
+                Self { forward: &config.forward, backward: &config.backward, channel: Some(&config.channel) }
+            }
         })
     }
 }

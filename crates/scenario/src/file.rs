@@ -18,19 +18,24 @@
 //! | `quantity` | values that are written as text |
 //! | `overrides` | what the command line says instead of the file |
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
+//! | `changes` | changes of links at given times |
+//! | `named_files`, `delay_table` | files that a scenario names |
 //! | `text` | files before they are parsed, their lines |
 //!
 //! `scenarios/README.md` explains the format to its users. A table stands in the file that reads
 //! it; the doc comments of its keys are the reference, and reach editors through the JSON schema.
 
 mod application;
+mod changes;
 mod channel;
 mod check;
+mod delay_table;
 pub mod document;
 pub mod error;
 mod lineup;
 mod link;
 mod named;
+mod named_files;
 mod node;
 mod overrides;
 mod quantity;
@@ -43,7 +48,6 @@ mod settings;
 pub mod sweep;
 mod tcp;
 mod text;
-mod trace;
 mod traffic;
 mod transport;
 mod trial;
@@ -63,7 +67,7 @@ pub use sweep::{Point, Sweep};
 pub use text::read_file;
 
 use document::Document;
-use trace::Traces;
+use named_files::NamedFiles;
 
 /// Reads a scenario file. Files that it names are looked for beside it.
 ///
@@ -83,5 +87,5 @@ pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Resu
     let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = Document::parse(text, name.to_owned())?;
     overrides::apply(&settings, &mut document)?;
-    scenario::read(&document, base, overrides, &Traces::default())
+    scenario::read(&document, base, overrides, &NamedFiles::default())
 }

@@ -7,7 +7,7 @@
 //! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`results`] | files of results: whole or not there, and never in an input's place |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
-//! | [`change`] | what to tell a running world whose scenario has changed |
+//! | [`change`] | what to tell a world whose scenario changes, at once or at given times |
 //!
 //! Start with [`Scenario`] and [`file::read`].
 
@@ -22,6 +22,6 @@ pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{Overrides, Point, ScenarioError, Settings, Sweep};
 pub use model::{
-    FlowModel, Link, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
-    WlanModel, WlanStation,
+    FlowModel, Link, LinkChange, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, TcpModel,
+    TransportModel, Trial, WlanModel, WlanStation,
 };

@@ -1,5 +1,6 @@
 //! A scenario after reading: checked, with every default filled in. Names have become indices.
 
+mod change;
 mod flow;
 mod link;
 mod measure;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use lasthop_schemes::Role;
 
+pub use change::LinkChange;
 pub use flow::{FlowModel, TcpModel, TransportModel};
 pub use link::{Link, LinkModel};
 pub use measure::Measure;
@@ -38,6 +40,8 @@ pub struct Scenario {
     pub nodes: Vec<NodeModel>,
     /// Links, those of IEEE 802.11 cells among them.
     pub links: Vec<LinkModel>,
+    /// Changes of links at given times, in order of time.
+    pub changes: Vec<LinkChange>,
     /// IEEE 802.11 cells.
     pub wlans: Vec<WlanModel>,
     /// Ways given by hand.

@@ -42,8 +42,8 @@ fn the_manuals_example_is_the_network_of_figure_5_1() {
     let (Link::Wired(wired), Link::Wireless { config, cell: None }) = (&wired.link, &wireless.link) else {
         panic!("one wired, one wireless and full duplex")
     };
-    assert_eq!((wired.delay, wired.seed), (Duration::from_millis(492), Some(2)));
-    assert_eq!((config.delay, config.seed), (Duration::from_millis(1), Some(3)));
+    assert_eq!((wired.forward.delay.constant(), wired.seed), (Some(Duration::from_millis(492)), Some(2)));
+    assert_eq!((config.forward.delay.constant(), config.seed), (Some(Duration::from_millis(1)), Some(3)));
     assert_eq!(config.channel.good.mean, Duration::from_secs(5));
     assert_eq!(config.link_layer.retransmission_attempts, 8);
     assert!(file.notes.is_empty());

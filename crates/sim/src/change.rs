@@ -1,10 +1,11 @@
 //! Changes of a link while packets are on it.
 
-use lasthop_packet::Probability;
+use lasthop_packet::{Instant, Probability};
 use thiserror::Error;
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
+use crate::id::LinkId;
 use crate::queue::QueueConfig;
 use crate::wireless::ChannelConfig;
 
@@ -33,6 +34,19 @@ pub enum Change {
     Queue(QueueConfig),
     /// The error process, from its good state on; always for both directions.
     Channel(ChannelConfig),
+}
+
+/// A change of a link that is to come.
+#[derive(Clone, Debug)]
+pub struct PlannedChange {
+    /// When.
+    pub at: Instant,
+    /// Of which link.
+    pub link: LinkId,
+    /// In which directions.
+    pub way: Way,
+    /// What.
+    pub change: Change,
 }
 
 /// Why a link cannot be changed so.

@@ -29,6 +29,8 @@ pub(crate) enum Event {
     Routing(NodeId),
     /// Stations of an 802.11 cell are to move on.
     Movement(WlanId),
+    /// A link is to change.
+    PlannedChange,
     /// A flow starts.
     FlowStart(FlowId),
     /// A flow's application writes.

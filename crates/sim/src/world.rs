@@ -26,6 +26,7 @@ mod messages;
 mod movement;
 mod reconfigure;
 mod run;
+mod timeline;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -49,7 +50,7 @@ use crate::technology::Technology;
 use crate::transit::Transit;
 
 pub use crate::cells::RadioUse;
-pub use crate::change::{Change, ChangeError, Way};
+pub use crate::change::{Change, ChangeError, PlannedChange, Way};
 pub use ad_hoc::{AodvError, aodv_address};
 pub use build::{AttachError, RouteError};
 pub use messages::MESSAGE_PORT;
@@ -69,6 +70,8 @@ pub struct World {
     ad_hoc: Vec<Option<Box<AdHocNode>>>,
     /// By cell, how its stations move.
     movements: Vec<Option<Box<Movement>>>,
+    /// Changes of links to come, in order of time.
+    planned: VecDeque<PlannedChange>,
     /// By node.
     at_nodes: Vec<AtNode>,
 }

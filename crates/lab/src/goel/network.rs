@@ -88,6 +88,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                 },
             },
         ],
+        changes: Vec::new(),
         wlans: Vec::new(),
         routes: Vec::new(),
         flows: vec![FlowModel {

@@ -48,6 +48,7 @@ impl Draft {
             stop_when_done: false,
             nodes: Vec::new(),
             links: Vec::new(),
+            changes: Vec::new(),
             wlans: Vec::new(),
             routes: Vec::new(),
             flows: Vec::new(),

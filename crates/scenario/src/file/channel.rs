@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
+use super::named_files::LARGEST_TRACE;
 use super::quantity::Text;
 use super::reader::{Key, Reader};
 use super::text::read_text;
-use super::trace::LARGEST_TRACE;
 
 /// A stay shorter than this is shorter than any frame; to simulate it would only take time.
 const SHORTEST_STAY: Duration = Duration::from_micros(10);

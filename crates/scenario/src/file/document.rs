@@ -67,7 +67,19 @@ impl<'t> Document<'t> {
 
     /// Reads the whole file as `T`.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
-        T::deserialize(toml::de::Deserializer::from(self.root.clone())).map_err(|error| {
+        self.read_as(self.root.clone())
+    }
+
+    /// Reads the table at this path as `T`.
+    pub(super) fn deserialize_at<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, ScenarioError> {
+        match self.get(path).map(|value| (value.span(), value.get_ref())) {
+            Some((span, DeValue::Table(table))) => self.read_as(Spanned::new(span, table.clone())),
+            _ => Err(self.error(path, "expected a table")),
+        }
+    }
+
+    fn read_as<T: DeserializeOwned>(&self, table: Spanned<DeTable<'t>>) -> Result<T, ScenarioError> {
+        T::deserialize(toml::de::Deserializer::from(table)).map_err(|error| {
             let path = error.span().map(|span| self.path_at(&span)).unwrap_or_default();
             let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
             let missing =

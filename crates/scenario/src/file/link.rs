@@ -1,5 +1,6 @@
 //! The links of a scenario.
 
+mod delay;
 mod direction;
 mod layer;
 mod queue;
@@ -8,14 +9,14 @@ mod table;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_sim::{ChannelConfig, Feedback, Jitter, LinkLayer, WiredConfig, WirelessConfig};
+use lasthop_sim::{ChannelConfig, Direction, LinkLayer, WiredConfig, WirelessConfig};
 
 use super::channel;
 use super::error::ScenarioError;
 use super::quantity::{Mac, Rate, Text};
 use super::reader::Reader;
 use crate::model::{Link, LinkModel, WlanModel};
-use table::{DirectionTable, JitterDistribution, Medium};
+use table::{DirectionTable, Medium};
 
 pub(super) use table::LinkTable;
 
@@ -27,22 +28,14 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
     if table.kind == Medium::Wired {
         refuse_on_a_wired_link(reader, name, &table)?;
     }
-    let delay = reader.delay(&["links", name, "delay"], table.delay)?;
-    let jitter = jitter(reader, name, &table, delay)?;
-    let clock = clock(reader, name, &table, delay)?;
     let forward = direction::read(reader, name, &table, "forward", &table.forward)?;
     let backward = direction::read(reader, name, &table, "backward", &table.backward)?;
+    let clock = clock(reader, name, &table, [&forward, &backward])?;
     let name_of_link = name.to_owned();
     let link = match table.kind {
-        Medium::Wired => Link::Wired(WiredConfig {
-            name: name_of_link,
-            forward,
-            backward,
-            delay,
-            jitter,
-            clock,
-            seed: None,
-        }),
+        Medium::Wired => {
+            Link::Wired(WiredConfig { name: name_of_link, forward, backward, clock, seed: None })
+        }
         Medium::Wireless => {
             if let (Some(Text(Mac::Ideal)), None) = (table.mac, &table.cell) {
                 return Err(reader.fail(
@@ -51,13 +44,9 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
                 ));
             }
             let link_layer = match table.link_layer {
-                Some(entry) => layer::read(reader, name, &entry, (&forward, &backward), delay, clock)?,
+                Some(entry) => layer::read(reader, name, &entry, (&forward, &backward), clock)?,
                 None => LinkLayer::UNRELIABLE,
             };
-            if jitter != Jitter::None && matches!(link_layer.feedback, Feedback::Acknowledged { .. }) {
-                let problem = "a \"stop-and-wait\" link layer knows how long an acknowledgment takes; expected no jitter with it";
-                return Err(reader.fail(&["links", name, "jitter"], problem));
-            }
             let channel = match table.channel {
                 Some(table) => channel::read(reader, &["links", name, "channel"], &table)?,
                 None => ChannelConfig::PERFECT,
@@ -66,8 +55,6 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
                 name: name_of_link,
                 forward,
                 backward,
-                delay,
-                jitter,
                 clock,
                 channel,
                 link_layer,
@@ -115,35 +102,17 @@ fn refuse_on_a_wired_link(reader: &Reader<'_>, name: &str, table: &LinkTable) ->
     Ok(())
 }
 
-fn jitter(
-    reader: &Reader<'_>,
-    name: &str,
-    table: &LinkTable,
-    delay: Duration,
-) -> Result<Jitter, ScenarioError> {
-    let none = Duration::ZERO;
-    let spread = reader.duration_in(&["links", name, "jitter"], table.jitter, none, none, delay)?;
-    if table.jitter.is_none() && table.jitter_distribution.is_some() {
-        let problem = "there is no jitter; expected jitter = \"2 ms\" or so with it";
-        return Err(reader.fail(&["links", name, "jitter-distribution"], problem));
-    }
-    Ok(match table.jitter_distribution {
-        _ if spread.is_zero() => Jitter::None,
-        None | Some(JitterDistribution::Uniform) => Jitter::Uniform(spread),
-        Some(JitterDistribution::Normal) => Jitter::Normal(spread),
-    })
-}
-
 fn clock(
     reader: &Reader<'_>,
     name: &str,
     table: &LinkTable,
-    delay: Duration,
+    directions: [&Direction; 2],
 ) -> Result<Duration, ScenarioError> {
     let key = ["links", name, "clock"];
     let (least, most) = (Duration::from_millis(1), Duration::from_secs(1));
     let clock = reader.duration_in(&key, table.clock, Duration::ZERO, least, most)?;
-    if !clock.is_zero() && delay.is_zero() {
+    let has_delay = |direction: &&Direction| !direction.delay.distribution.mean().is_zero();
+    if !clock.is_zero() && !directions.iter().all(has_delay) {
         // Cut down to nothing and without delay, packets could circle for ever while no time
         // passes.
         return Err(reader.fail(&key, "a link with a clock needs a delay above zero"));
@@ -182,8 +151,8 @@ pub(super) fn check_trace_given(
     let follows = |link: &LinkTable| link.kind == Medium::Wireless && direction::follows_a_trace(link);
     if links.values().any(follows) {
         return reader
-            .traces
-            .get(trace)
+            .named_files
+            .trace(trace)
             .map(drop)
             .map_err(|problem| ScenarioError::of_file("--trace", problem));
     }

@@ -3,30 +3,31 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_sim::NodeKind;
 
 use super::document::Document;
 use super::error::ScenarioError;
+use super::named_files::NamedFiles;
 use super::overrides::Overrides;
 use super::quantity::Text;
-use super::trace::Traces;
 use crate::model::WlanStation;
 
 /// The longest name of a scenario, or of anything in it, in characters.
 pub(super) const LONGEST_NAME: usize = 64;
 /// The longest delay of anything in the network.
-const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
 /// What reading a scenario needs to know.
 pub(super) struct Reader<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) base: &'a Path,
     pub(super) overrides: &'a Overrides,
-    pub(super) traces: &'a Traces,
+    pub(super) named_files: &'a NamedFiles,
     /// Index of each node.
-    pub(super) nodes: BTreeMap<String, (usize, NodeKind)>,
+    pub(super) nodes: Arc<BTreeMap<String, (usize, NodeKind)>>,
 }
 
 /// The path of a key: its tables' names and its own.

@@ -2,27 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_sim::NodeKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::changes::ChangeTable;
 use super::document::Document;
 use super::error::ScenarioError;
 use super::lineup::SchemeEntry;
 use super::link::{LinkTable, MOST_LINKS};
+use super::named_files::NamedFiles;
 use super::node::NodeTable;
 use super::overrides::Overrides;
 use super::quantity::Text;
 use super::reader::{LONGEST_NAME, Reader};
 use super::seeds::Seeds;
 use super::tcp::TcpTable;
-use super::trace::Traces;
 use super::traffic::FlowTable;
 use super::trial::TryTable;
 use super::wlan::WlanTable;
-use super::{check, lineup, link, node, routes, seeds, traffic, trial, wlan};
+use super::{changes, check, lineup, link, node, routes, seeds, traffic, trial, wlan};
 use crate::model::{Measure, Scenario};
 
 const MOST_FLOWS: usize = 5_000;
@@ -61,6 +63,9 @@ pub(super) struct ScenarioFile {
     /// IEEE 802.11 cells by name.
     #[serde(default)]
     wlans: BTreeMap<String, WlanTable>,
+    /// Changes of links while packets are on them, at most 10,000.
+    #[serde(default)]
+    changes: Vec<ChangeTable>,
     /// Flows by name; 1 to 5,000, or none beside external nodes.
     #[serde(default)]
     flows: BTreeMap<String, FlowTable>,
@@ -77,11 +82,11 @@ pub(super) fn read(
     document: &Document<'_>,
     base: &Path,
     overrides: &Overrides,
-    traces: &Traces,
+    named_files: &NamedFiles,
 ) -> Result<Scenario, ScenarioError> {
     let document = &document.with_groups_written_out()?;
     let file: ScenarioFile = document.deserialize()?;
-    let mut reader = Reader { document, base, overrides, traces, nodes: BTreeMap::new() };
+    let mut reader = Reader { document, base, overrides, named_files, nodes: Arc::default() };
     let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;
     if duration.is_zero() {
         return Err(reader.fail(&["duration"], "a run that ends at once; expected a duration above zero"));
@@ -90,7 +95,7 @@ pub(super) fn read(
     let given_routes: Vec<_> = routes::written(&file.nodes);
     let nodes = node::read(&reader, file.nodes)?;
     let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), (index, node.kind)));
-    reader.nodes = by_name.collect();
+    reader.nodes = Arc::new(by_name.collect());
     let links = reader.in_order("links", file.links, MOST_LINKS)?;
     let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
     let mut links = links.collect::<Result<Vec<_>, _>>()?;
@@ -118,7 +123,8 @@ pub(super) fn read(
     let scenario = Scenario {
         name: name(&reader, file.name)?,
         description: file.description,
-        files: traces.paths(),
+        changes: changes::read(&reader, &file.changes, &links)?,
+        files: named_files.paths(),
         duration,
         stop_when_done: file.stop_when_done.unwrap_or(true),
         nodes,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::changes::{OF_A_LINK, can_change};
 use super::error::ScenarioError;
 use super::overrides::{self, Overrides};
 use crate::model::Scenario;
@@ -16,10 +17,6 @@ pub struct Settings {
     overrides: Overrides,
     scenario: Scenario,
 }
-
-/// What can change of a link, and what is different in one direction.
-const OF_A_LINK: [&str; 8] =
-    ["rate", "delay", "jitter", "jitter-distribution", "loss", "queue", "channel", "trace"];
 
 impl Settings {
     /// Reads a scenario file, as [`super::read`] does.
@@ -79,11 +76,7 @@ impl Settings {
             let known: Vec<&str> = self.scenario.links.iter().map(crate::model::LinkModel::name).collect();
             return Err(fail(format!("there is no link {link:?}; there are: {}", known.join(", "))));
         }
-        let what = match rest {
-            ["forward" | "backward", what, ..] | [what, ..] => Some(what),
-            [] => None,
-        };
-        if !what.is_some_and(|what| OF_A_LINK.contains(what)) {
+        if !can_change(rest) {
             return Err(fail(format!(
                 "it cannot be changed while the link is in use; expected LINK.KEY, where KEY is one of: {}",
                 OF_A_LINK.join(", ")

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::document::Document;
 use super::error::ScenarioError;
 use super::lineup::SchemeEntry;
+use super::named_files::NamedFiles;
 use super::overrides::{self, Overrides};
 use super::scenario;
 use super::seeds::Seeds;
 use super::text::read_file;
-use super::trace::Traces;
 use crate::model::Scenario;
 use axis::{Axis, axes};
 
@@ -39,7 +39,7 @@ pub struct Sweep {
     scenario: PathBuf,
     scenario_text: String,
     overrides: Overrides,
-    traces: Traces,
+    named_files: NamedFiles,
     axes: Vec<Axis>,
 }
 
@@ -96,7 +96,7 @@ impl Sweep {
             scenario,
             scenario_text,
             overrides: overrides.clone(),
-            traces: Traces::default(),
+            named_files: NamedFiles::default(),
             axes,
         };
         sweep.check()?;
@@ -105,7 +105,7 @@ impl Sweep {
 
     /// The files that it was read from.
     pub fn files(&self) -> Vec<PathBuf> {
-        let mut files = self.traces.paths();
+        let mut files = self.named_files.paths();
         files.extend([PathBuf::from(&self.file), self.scenario.clone()]);
         files
     }
@@ -166,7 +166,7 @@ impl Sweep {
             assignments.push((axis.key.clone(), axis.values[*chosen].clone()));
         }
         let base = self.scenario.parent().unwrap_or(Path::new(""));
-        let scenario = scenario::read(&document, base, &self.overrides, &self.traces)?;
+        let scenario = scenario::read(&document, base, &self.overrides, &self.named_files)?;
         Ok(Point { assignments, scenario })
     }
 

@@ -8,8 +8,8 @@ use lasthop_scenario::{
 };
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
-    Sojourn, StateSource, WiredConfig, WirelessConfig,
+    Application, Capacity, ChannelConfig, Delay, Direction, Feedback, LinkLayer, NodeKind, Opening,
+    QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, SlowStart};
 
@@ -45,6 +45,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         stop_when_done: true,
         nodes,
         links,
+        changes: Vec::new(),
         wlans: Vec::new(),
         routes: Vec::new(),
         flows,

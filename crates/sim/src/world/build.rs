@@ -1,5 +1,6 @@
 //! Adding nodes, agents and ways by hand.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use lasthop_agent::Agent;
@@ -58,6 +59,7 @@ impl World {
             seats: Seats::default(),
             ad_hoc: Vec::new(),
             movements: Vec::new(),
+            planned: VecDeque::new(),
             at_nodes: Vec::new(),
         }
     }

@@ -73,6 +73,7 @@ impl World {
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
             Event::Routing(node) => self.on_routing(node),
             Event::Movement(cell) => self.on_movement(cell),
+            Event::PlannedChange => self.on_planned_change(),
             Event::FlowStart(flow) => self.on_flow_start(flow),
             Event::FlowWrite(flow) => self.on_flow_write(flow),
             Event::FlowStop(flow) => self.on_flow_stop(flow),

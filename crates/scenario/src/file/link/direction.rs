@@ -1,10 +1,10 @@
-//! One direction of a link: its rate, its queue, its loss.
+//! One direction of a link: its rate, its queue, its loss, its delay.
 
 use lasthop_packet::Probability;
 use lasthop_sim::{Capacity, Direction};
 
-use super::queue;
 use super::table::{DirectionTable, LinkTable};
+use super::{delay, queue};
 use crate::file::error::ScenarioError;
 use crate::file::quantity::{Rate, Text};
 use crate::file::reader::Reader;
@@ -21,7 +21,9 @@ pub(super) fn read(
         None => queue::read(reader, &["links", name, "queue"], table.queue.as_ref())?,
     };
     let loss = own.loss.or(table.loss).map_or(Probability::ZERO, |Text(loss)| loss);
-    Ok(Direction { capacity: capacity(reader, name, table, side, own)?, queue, loss })
+    let capacity = capacity(reader, name, table, side, own)?;
+    let delay = delay::read(reader, name, table, (side, own))?;
+    Ok(Direction { capacity, queue, loss, delay })
 }
 
 /// A direction's own rate and trace, or else the link's.
@@ -64,7 +66,7 @@ fn capacity(
                     return Err(reader.fail(&key_of("rate"), problem));
                 }
             };
-            reader.traces.get(&path).map(Capacity::Trace).map_err(|problem| reader.fail(&key, problem))
+            reader.named_files.trace(&path).map(Capacity::Trace).map_err(|problem| reader.fail(&key, problem))
         }
     }
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_packet::units::cut_to_ticks;
-use lasthop_sim::{Capacity, Direction, Feedback, LinkLayer};
+use lasthop_sim::{Capacity, Direction, Feedback, LinkLayer, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
 use crate::file::named::{NameOrTable, Named};
 use crate::file::quantity::{Octets, Text};
-use crate::file::reader::Reader;
+use crate::file::reader::{Key, Reader};
 
 /// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix
 /// B.4 of the thesis shows.
@@ -62,7 +62,6 @@ pub(super) fn read(
     name: &str,
     NameOrTable(table): &NameOrTable<LinkLayerTable>,
     directions: (&Direction, &Direction),
-    delay: Duration,
     clock: Duration,
 ) -> Result<LinkLayer, ScenarioError> {
     let key = |key| ["links", name, "link-layer", key];
@@ -90,6 +89,7 @@ pub(super) fn read(
             if !(1..=1500).contains(&ack_octets) {
                 return Err(reader.fail(&key("ack-size"), "expected \"1 B\" to \"1500 B\""));
             }
+            let delay = constant_delay(reader, name, directions)?;
             let way = acknowledgment_way(directions, ack_octets, delay, clock);
             if table.ack_timeout.is_none() && way.is_none() {
                 let problem =
@@ -106,6 +106,32 @@ pub(super) fn read(
         }
     };
     Ok(LinkLayer { feedback, retransmission_attempts })
+}
+
+/// The delay that a sender which waits for acknowledgments knows.
+fn constant_delay(
+    reader: &Reader<'_>,
+    name: &str,
+    (forward, backward): (&Direction, &Direction),
+) -> Result<Duration, ScenarioError> {
+    let problem = match forward.delay.constant() {
+        _ if forward.delay.order == Order::Overtake || backward.delay.order == Order::Overtake => {
+            "sends a frame when the one before it is done with; expected no order = \"overtake\" with it"
+        }
+        Some(delay) if backward.delay.constant() == Some(delay) => return Ok(delay),
+        _ => {
+            "knows how long an acknowledgment takes; expected no jitter with it, and one delay in both directions"
+        }
+    };
+    let keys: [&Key<'_>; 5] = [
+        &["links", name, "order"],
+        &["links", name, "jitter"],
+        &["links", name, "forward", "delay"],
+        &["links", name, "backward", "delay"],
+        &["links", name, "delay"],
+    ];
+    let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
+    Err(reader.fail(written.unwrap_or(&["links", name]), format!("a \"stop-and-wait\" link layer {problem}")))
 }
 
 /// From the end of a frame's transmission to the end of its acknowledgment's arrival; `None` where

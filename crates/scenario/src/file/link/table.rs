@@ -6,6 +6,7 @@ use lasthop_packet::Probability;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::delay::DelayTable;
 use super::layer::LinkLayerTable;
 use super::queue::QueueTable;
 use crate::file::channel::ChannelTable;
@@ -34,14 +35,18 @@ pub(in crate::file) struct LinkTable {
     /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost,
     /// independent of all else; default "0%".
     pub(super) loss: Option<Text<Probability>>,
-    /// Propagation delay, at most "1 h"; default "0 s".
-    pub(super) delay: Option<Text<Duration>>,
-    /// By how much the delay varies from packet to packet, at most `delay`; packets stay in order.
-    /// Not with a "stop-and-wait" link layer. Default "0 s".
+    /// Propagation delay of each packet, at most "1 h": one for all, or a table with a
+    /// distribution. With a "stop-and-wait" link layer one for all, the same in both directions.
+    /// Default "0 s".
+    pub(super) delay: Option<NameOrTable<DelayTable>>,
+    /// By how much the delay varies from packet to packet, at most `delay`, which is then one
+    /// duration. Not with a "stop-and-wait" link layer. Default "0 s".
     pub(super) jitter: Option<Text<Duration>>,
     /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default
     /// "uniform".
     pub(super) jitter_distribution: Option<JitterDistribution>,
+    /// Whether packets whose delays vary, or change, may overtake each other; default "kept".
+    pub(super) order: Option<OrderName>,
     /// Transmission times are cut down to whole multiples of this, "1 ms" to "1 s", as in
     /// simulators that count so; default exact.
     pub(super) clock: Option<Text<Duration>>,
@@ -72,6 +77,16 @@ pub(in crate::file) enum JitterDistribution {
     Normal,
 }
 
+/// Whether packets may overtake each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum OrderName {
+    /// No: one that would overtake arrives with the one before it.
+    Kept,
+    /// Yes: each arrives at its own time.
+    Overtake,
+}
+
 /// What kind of link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -93,4 +108,12 @@ pub(in crate::file) struct DirectionTable {
     pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Probability that a packet or a transmission is lost.
     pub(super) loss: Option<Text<Probability>>,
+    /// Propagation delay; one with a distribution has no jitter of the link's.
+    pub(super) delay: Option<NameOrTable<DelayTable>>,
+    /// By how much the delay varies.
+    pub(super) jitter: Option<Text<Duration>>,
+    /// What `jitter` is.
+    pub(super) jitter_distribution: Option<JitterDistribution>,
+    /// Whether packets may overtake each other.
+    pub(super) order: Option<OrderName>,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lasthop_sim::world::{Change, Way};
-use lasthop_sim::{Jitter, NodeKind};
+use lasthop_sim::{Distribution, NodeKind};
 
 use super::{GOOD, check, error, read};
 use crate::file::{Overrides, Settings};
@@ -33,10 +33,13 @@ fn what_is_set_becomes_changes_of_links() {
 
     let before = settings.set(&[("wire.delay", "\"7 ms\""), ("wire.jitter", "1 ms")]).expect("good values");
     let changes = before.changes_of_links(settings.scenario());
-    let [(0, Way::Both, Change::Delay(delay, Jitter::Uniform(jitter)))] = changes.as_slice() else {
+    let [(0, Way::Forward, Change::Delay(forward)), (0, Way::Backward, Change::Delay(backward))] =
+        changes.as_slice()
+    else {
         panic!("{changes:?}")
     };
-    assert_eq!((*delay, *jitter), (Duration::from_millis(7), Duration::from_millis(1)));
+    let [min, max] = [6, 8].map(Duration::from_millis);
+    assert_eq!((forward, forward), (backward, &Distribution::Uniform { min, max }.into()));
     let channel = "{ good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }";
     let before = settings.set(&[("air.channel", channel), ("air.queue", "7 packets")]).expect("good values");
     assert_eq!(before.changes_of_links(settings.scenario()).len(), 3, "what was set before stays");
@@ -77,15 +80,18 @@ fn jitter_is_at_most_the_delay_and_not_for_a_link_layer_that_waits() {
     let jitter = |text: &str| {
         let link = format!("rate = \"10 Mbit/s\"\n{text}");
         read(&GOOD.replacen("rate = \"10 Mbit/s\"", &link, 1)).map(|scenario| match &scenario.links[0].link {
-            Link::Wired(config) => config.jitter,
-            Link::Wireless { config, .. } => config.jitter,
+            Link::Wired(config) => config.forward.delay.distribution.clone(),
+            Link::Wireless { config, .. } => config.forward.delay.distribution.clone(),
             Link::Radio { .. } => panic!("it is no cell"),
         })
     };
-    let two = Duration::from_millis(2);
-    assert_eq!(jitter("delay = \"5 ms\"\njitter = \"2 ms\""), Ok(Jitter::Uniform(two)));
+    let [two, three, five, seven] = [2, 3, 5, 7].map(Duration::from_millis);
+    assert_eq!(
+        jitter("delay = \"5 ms\"\njitter = \"2 ms\""),
+        Ok(Distribution::Uniform { min: three, max: seven })
+    );
     let normal = "delay = \"5 ms\"\njitter = \"2 ms\"\njitter-distribution = \"normal\"";
-    assert_eq!(jitter(normal), Ok(Jitter::Normal(two)));
+    assert_eq!(jitter(normal), Ok(Distribution::Normal { mean: five, deviation: two }));
     check(&[
         (
             "rate = \"2 Mbit/s\"",

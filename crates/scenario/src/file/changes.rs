@@ -1,0 +1,125 @@
+//! Changes of links at given times.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use lasthop_packet::units::format_duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::document::Document;
+use super::error::ScenarioError;
+use super::link;
+use super::quantity::Text;
+use super::reader::Reader;
+use crate::model::{LinkChange, LinkModel};
+
+/// Changes at most.
+const MOST_CHANGES: usize = 10_000;
+
+/// What can change of a link while packets are on it, of both directions or of one.
+pub(super) const OF_A_LINK: [&str; 9] =
+    ["rate", "delay", "jitter", "jitter-distribution", "order", "loss", "queue", "channel", "trace"];
+
+/// Whether the key of a link, without the link's name, is of something that can change.
+pub(super) fn can_change(key: &[&str]) -> bool {
+    let what = match key {
+        ["forward" | "backward", what, ..] | [what, ..] => what,
+        [] => return false,
+    };
+    OF_A_LINK.contains(what)
+}
+
+/// Changes of links at one time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ChangeTable {
+    /// When, from the start of the run.
+    at: Text<Duration>,
+    /// Keys of links, such as "links.air.delay", with their values from then on. What can change:
+    /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (its discipline stays)
+    /// and channel, of both directions or of one.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    set: BTreeMap<String, IgnoredAny>,
+}
+
+/// Reads the changes: what each link is from which time on, in order of time. Each change is on top
+/// of those before it.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    tables: &[ChangeTable],
+    links: &[LinkModel],
+) -> Result<Vec<LinkChange>, ScenarioError> {
+    if tables.len() > MOST_CHANGES {
+        let problem = format!("{} of them; expected at most {MOST_CHANGES}", tables.len());
+        return Err(reader.fail(&["changes"], problem));
+    }
+    let indices: BTreeMap<&str, usize> =
+        links.iter().enumerate().map(|(index, link)| (link.name(), index)).collect();
+    let mut by_time: Vec<(usize, &ChangeTable)> = tables.iter().enumerate().collect();
+    by_time.sort_by_key(|(_, table)| table.at.0);
+    let mut timeline = Timeline { reader, document: reader.document.clone() };
+    let mut changes: Vec<LinkChange> = Vec::new();
+    let mut latest: BTreeMap<usize, usize> = BTreeMap::new();
+    for (number, table) in by_time {
+        let Text(at) = table.at;
+        for name in timeline.set(number, table)? {
+            let Some(&link) = indices.get(name.as_str()) else { continue };
+            let model = timeline.link(at, &name)?;
+            let before = latest.get(&link).map_or(&links[link], |change| &changes[*change].model);
+            if let Err(problem) = before.check_change(&model) {
+                let key = ["changes", &number.to_string(), "set"];
+                return Err(reader.fail(&key, format!("link {name:?}: {problem}")));
+            }
+            latest.insert(link, changes.len());
+            changes.push(LinkChange { at, link, model });
+        }
+    }
+    Ok(changes)
+}
+
+/// The file as it would be at a time.
+struct Timeline<'a, 'd> {
+    reader: &'a Reader<'d>,
+    document: Document<'d>,
+}
+
+impl Timeline<'_, '_> {
+    /// Makes the changes of a table. Returns the names of their links.
+    fn set(&mut self, number: usize, table: &ChangeTable) -> Result<BTreeSet<String>, ScenarioError> {
+        let number = number.to_string();
+        let mut changed = BTreeSet::new();
+        for key in table.set.keys() {
+            let place = ["changes", &number, "set", key];
+            let path: Vec<&str> = key.split('.').map(|step| step.trim().trim_matches('"')).collect();
+            let ["links", name, rest @ ..] = path.as_slice() else {
+                return Err(self.reader.fail(&place, "expected links.NAME.KEY, such as links.air.delay"));
+            };
+            if let Some(problem) = self.document.names_nothing(&path) {
+                return Err(self.reader.fail(&place, problem));
+            }
+            if !can_change(rest) {
+                let problem = format!(
+                    "it cannot be changed while the link is in use; expected links.{name}.KEY, where KEY is one of: {}",
+                    OF_A_LINK.join(", ")
+                );
+                return Err(self.reader.fail(&place, problem));
+            }
+            self.document.replace_from(self.reader.document, &place, &path)?;
+            changed.insert((*name).to_owned());
+        }
+        Ok(changed)
+    }
+
+    /// A link as it is now.
+    fn link(&self, at: Duration, name: &str) -> Result<LinkModel, ScenarioError> {
+        let Reader { base, overrides, named_files, ref nodes, .. } = *self.reader;
+        let reader = Reader { document: &self.document, base, overrides, named_files, nodes: nodes.clone() };
+        let table = self.document.deserialize_at(&["links", name]);
+        table.and_then(|table| link::read(&reader, name, table)).map_err(|error| ScenarioError {
+            problem: format!("with the changes up to {}: {}", format_duration(at), error.problem),
+            ..error
+        })
+    }
+}

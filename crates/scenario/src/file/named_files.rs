@@ -1,0 +1,66 @@
+//! Files that a scenario names, such as measured traces: each is read once, however many links use
+//! it.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lasthop_sim::CapacityTrace;
+use lasthop_sim::delay::Bands;
+
+use super::delay_table;
+use super::text::read_text;
+
+/// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes
+/// less.
+pub(super) const LARGEST_TRACE: u64 = 256 << 20;
+/// The same for a table of delays.
+const LARGEST_DELAY_TABLE: u64 = 1 << 20;
+
+/// The files that have been read so far.
+#[derive(Default)]
+pub(super) struct NamedFiles {
+    traces: Contents<CapacityTrace>,
+    delay_tables: Contents<Bands>,
+}
+
+/// What files of one kind contain.
+type Contents<T> = Mutex<BTreeMap<PathBuf, Arc<T>>>;
+
+impl NamedFiles {
+    /// The capacity trace in this file. The error names the file and its line.
+    pub(super) fn trace(&self, path: &Path) -> Result<Arc<CapacityTrace>, String> {
+        read_once(&self.traces, path, LARGEST_TRACE, CapacityTrace::parse)
+    }
+
+    /// The table of delays in this file. The error names the file and its line.
+    pub(super) fn delay_table(&self, path: &Path) -> Result<Arc<Bands>, String> {
+        read_once(&self.delay_tables, path, LARGEST_DELAY_TABLE, delay_table::parse)
+    }
+
+    /// Where they were read.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        [paths(&self.traces), paths(&self.delay_tables)].concat()
+    }
+}
+
+fn read_once<T, E: Display>(
+    known: &Contents<T>,
+    path: &Path,
+    largest: u64,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Arc<T>, String> {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(content) = known.get(path) {
+        return Ok(Arc::clone(content));
+    }
+    let text = read_text(path, largest).map_err(|error| error.to_string())?;
+    let content = parse(&text).map(Arc::new).map_err(|error| format!("{}: {error}", path.display()))?;
+    known.insert(path.to_owned(), Arc::clone(&content));
+    Ok(content)
+}
+
+fn paths<T>(known: &Contents<T>) -> Vec<PathBuf> {
+    known.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+}
