@@ -28,6 +28,7 @@ fn main() -> ExitCode {
             leftovers::a_device_that_is_down_or_gone_loses_packets_and_nothing_else,
             leftovers::a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it,
             stream::delay_and_rate_are_those_asked_for_and_packets_stay_in_order,
+            stream::packets_overtake_each_other_and_their_delays_are_those_of_the_distribution,
             stream::fates_of_frames_are_told_to_agents_outside_the_world,
             stream::the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them;
         [namespaces, iptables]:

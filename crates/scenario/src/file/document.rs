@@ -186,8 +186,14 @@ impl<'t> Document<'t> {
         if let Some(Replaced { file, line, .. }) = replaced {
             return (file, *line);
         }
-        let span = (0..=path.len()).rev().find_map(|len| self.span(&path[..len]));
-        (&self.name, line_at(self.text.as_bytes(), span.map_or(0, |span| span.start)))
+        let start =
+            (0..=path.len()).rev().find_map(|len| self.span(&path[..len])).map_or(0, |span| span.start);
+        // A table that was made for a key within it.
+        let made = start.checked_sub(self.text.len() + 1).and_then(|behind| self.replaced.get(behind / 2));
+        if let Some(Replaced { file, line, .. }) = made {
+            return (file, *line);
+        }
+        (&self.name, line_at(self.text.as_bytes(), start))
     }
 
     /// Where the key at this path stands, or the element if it is one of a list.

@@ -4,6 +4,8 @@ mod ad_hoc;
 mod bad_keys;
 mod bad_meaning;
 mod bad_octets;
+mod changes;
+mod delays;
 mod flavours;
 mod good;
 mod groups;

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Probability, Rng};
 use lasthop_scenario::{
-    FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
+    FlowModel, Link, LinkChange, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel,
+    Trial,
 };
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Delay, Direction, Feedback, LinkLayer, NodeKind, Opening,
-    QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,
+    Application, Capacity, ChannelConfig, Delay, Direction, Distribution, Feedback, LinkLayer, NodeKind,
+    Opening, Order, QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, SlowStart};
 
@@ -34,6 +35,14 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         let config = wireless(number, reports_fate, &mut rng);
         links.push(LinkModel { ends: (1, 2 + number), link: Link::Wireless { config, cell: cell.clone() } });
     }
+    // A stream of its own: networks and traffic stay what they are.
+    let mut delays = Rng::named(shape, "delays");
+    if delays.below(2) == 0 {
+        for model in &mut links {
+            vary_delays(model, &mut delays);
+        }
+    }
+    let changes = changes(&links, &mut delays);
     let mut flows: Vec<FlowModel> =
         (0..=rng.below(3)).map(|number| flow(number, mobiles, &mut rng)).collect();
     flows.extend((0..rng.below(3)).map(|number| datagrams(number, mobiles, &mut rng)));
@@ -45,7 +54,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         stop_when_done: true,
         nodes,
         links,
-        changes: Vec::new(),
+        changes,
         wlans: Vec::new(),
         routes: Vec::new(),
         flows,
@@ -106,6 +115,51 @@ fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig 
         medium: None,
         seed: None,
     }
+}
+
+/// Delays of their own in both directions, and packets that may overtake each other.
+fn vary_delays(model: &mut LinkModel, rng: &mut Rng) {
+    let (forward, backward) = match &mut model.link {
+        Link::Wired(config) => (&mut config.forward, &mut config.backward),
+        // A sender that waits for acknowledgments has a constant delay.
+        Link::Wireless { config, .. } if config.link_layer.feedback == Feedback::Immediate => {
+            (&mut config.forward, &mut config.backward)
+        }
+        _ => return,
+    };
+    forward.delay = delay(rng);
+    backward.delay = delay(rng);
+}
+
+fn delay(rng: &mut Rng) -> Delay {
+    let [min, more] = [100, 100].map(|most| Duration::from_millis(rng.below(most)));
+    let distribution = match rng.below(4) {
+        0 => Distribution::Constant(min),
+        1 => Distribution::Uniform { min, max: min + more },
+        2 => Distribution::Normal { mean: min, deviation: more / 3 },
+        _ => Distribution::Exponential { min, mean: min + more },
+    };
+    Delay { distribution, order: [Order::Kept, Order::Overtake][rng.below(2) as usize] }
+}
+
+/// Changes of rates, losses and delays, up to five of them in the first ten seconds.
+fn changes(links: &[LinkModel], rng: &mut Rng) -> Vec<LinkChange> {
+    let mut now = links.to_vec();
+    let mut times: Vec<u64> = (0..rng.below(6)).map(|_| rng.below(10_000)).collect();
+    times.sort_unstable();
+    let change = |millis: u64| {
+        let link = rng.below(now.len() as u64) as usize;
+        vary_delays(&mut now[link], rng);
+        if let Link::Wired(WiredConfig { forward, .. })
+        | Link::Wireless { config: WirelessConfig { forward, .. }, .. } = &mut now[link].link
+            && rng.below(2) == 0
+        {
+            let Direction { capacity, loss, .. } = direction(rng);
+            (forward.capacity, forward.loss) = (capacity, loss);
+        }
+        LinkChange { at: Duration::from_millis(millis), link, model: now[link].clone() }
+    };
+    times.into_iter().map(change).collect()
 }
 
 /// A flow of datagrams that stops.

@@ -8,7 +8,7 @@ use super::layer::{Feedback, LinkLayer};
 use crate::capacity::{Capacity, Pace};
 use crate::change::{Change, ChangeError};
 use crate::config::Direction;
-use crate::delay::Delay;
+use crate::delay::{Delay, Order};
 use crate::flight::Flight;
 use crate::id::{LinkId, MediumId, NodeId};
 use crate::parcel::{ParcelKey, Parcels};
@@ -165,7 +165,7 @@ impl Hop {
         let waits = matches!(self.layer.feedback, Feedback::Acknowledged { .. });
         let senseless = match change {
             Change::Capacity(capacity) => matches!(capacity, Capacity::Trace(_)),
-            Change::Delay(delay) => delay.constant().is_none(),
+            Change::Delay(delay) => delay.constant().is_none() || delay.order == Order::Overtake,
             _ => false,
         };
         if waits && senseless { Err(ChangeError::StopAndWait) } else { Ok(()) }

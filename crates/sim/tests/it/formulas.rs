@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_sim::{Direction, NodeKind, Opening, World};
+use lasthop_sim::{NodeKind, Opening, World};
 use lasthop_tcp::{AckPolicy, Config, Recovery};
 
 use crate::support::{direction, flow, node, percent, tcp_transport, wired};

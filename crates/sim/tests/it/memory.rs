@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use lasthop_packet::Instant;
-use lasthop_sim::{Direction, NodeKind, Opening, World};
+use lasthop_sim::traffic::{Beat, Constant};
+use lasthop_sim::{Application, Delay, Distribution, NodeKind, Opening, Order, WiredConfig, World};
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 
-use crate::support::{direction, flow, node, percent, tcp_transport, wired};
+use crate::support::{direction, flow, node, percent, tcp_transport, udp_flow, wired};
 
 #[path = "../../benches/worlds/mod.rs"]
 mod worlds;
@@ -20,6 +21,25 @@ fn the_steady_path_allocates_nothing() {
     let allocations = measure(|| world.run(Instant::from_secs(60), false));
     let packets = (world.outcome(flow).octets - before) / u64::from(worlds::MSS);
     assert!(packets > 33_000, "{packets}");
+    assert_eq!(allocations.count_total, 0, "{allocations:?}");
+}
+
+#[test]
+fn packets_that_overtake_each_other_allocate_nothing() {
+    let mut world = World::new(5);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
+    let [min, max] = [5, 25].map(Duration::from_millis);
+    let delay = Delay { distribution: Distribution::Uniform { min, max }, order: Order::Overtake };
+    let way = direction(10_000).delayed(delay);
+    let link = WiredConfig { forward: way.clone(), backward: way.clone(), ..wired("wire", &way, 0) };
+    world.add_wired_link(ends[0], ends[1], &link);
+    let interval = Beat::Interval(Duration::from_millis(1));
+    let constant = Constant { message: 1000, beat: interval, jitter: Duration::ZERO };
+    let id = world.add_flow(udp_flow(&world, (ends[0], ends[1]), Application::Constant(constant)));
+    world.run(Instant::from_secs(100), false);
+    let before = world.outcome(id).octets;
+    let allocations = measure(|| world.run(Instant::from_secs(200), false));
+    assert!(world.outcome(id).octets - before > 99_000_000);
     assert_eq!(allocations.count_total, 0, "{allocations:?}");
 }
 

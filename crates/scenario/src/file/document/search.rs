@@ -35,6 +35,10 @@ impl Search<'_> {
             DeValue::Array(elements) => {
                 for (index, element) in elements.iter().enumerate() {
                     self.path.push(index.to_string());
+                    // A list of tables with headers of their own is where the first of them is.
+                    if element.span() == value.span() && self.encloses(&element.span()) {
+                        self.best = (element.span().len(), self.path.clone());
+                    }
                     self.value(element);
                     self.path.pop();
                 }
@@ -46,8 +50,12 @@ impl Search<'_> {
     fn consider(&mut self, span: &Range<usize>) {
         // The span of a key in a header is that of its table, too: the outer of two equals is the
         // more general and comes first.
-        if span.start <= self.place.start && self.place.end <= span.end && span.len() < self.best.0 {
+        if self.encloses(span) && span.len() < self.best.0 {
             self.best = (span.len(), self.path.clone());
         }
+    }
+
+    const fn encloses(&self, span: &Range<usize>) -> bool {
+        span.start <= self.place.start && self.place.end <= span.end
     }
 }

@@ -1,0 +1,164 @@
+//! Changes of links at given times.
+
+use std::time::Duration;
+
+use lasthop_sim::world::{Change, Way};
+use lasthop_sim::{Capacity, Delay, Order};
+
+use super::{GOOD, error, read};
+use crate::model::{Link, Scenario};
+
+/// `GOOD` with these changes.
+fn with(changes: &str) -> String {
+    format!("{GOOD}{changes}")
+}
+
+fn good(changes: &str) -> Scenario {
+    read(&with(changes)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Changes of a good scenario, as the world is told of them: seconds, the index of the link, and
+/// what.
+fn planned(scenario: &Scenario, without_loss: bool) -> Vec<(u64, usize, Way, Change)> {
+    let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
+    let planned = scenario.planned_changes(&links, without_loss).into_iter();
+    let index = |link| links.iter().position(|other| *other == link).expect("it is one of them");
+    planned
+        .map(|change| (change.at.as_millis() / 1000, index(change.link), change.way, change.change))
+        .collect()
+}
+
+const SPIKE: &str = r#"
+[[changes]]
+at = "5 s"
+set = { "links.wire.delay" = "6 s" }
+[[changes]]
+at = "11 s"
+set = { "links.wire.delay" = "170 ms", "links.wire.order" = "overtake" }
+"#;
+
+#[test]
+fn a_spike_of_the_delay_is_two_changes_of_both_directions() {
+    let planned = planned(&good(SPIKE), false);
+    let delays: Vec<_> = planned
+        .iter()
+        .map(|(at, link, way, change)| match change {
+            Change::Delay(delay) => {
+                (*at, *link, *way, delay.constant().expect("constant").as_millis(), delay.order)
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let (kept, overtake) = (Order::Kept, Order::Overtake);
+    let (forward, backward) = (Way::Forward, Way::Backward);
+    let expected = [
+        (5, 0, forward, 6_000, kept),
+        (5, 0, backward, 6_000, kept),
+        (11, 0, forward, 170, overtake),
+        (11, 0, backward, 170, overtake),
+    ];
+    assert_eq!(delays, expected);
+}
+
+#[test]
+fn each_change_is_on_top_of_those_before_it_in_time_wherever_they_stand() {
+    let changes = r#"
+[[changes]]
+at = "9 s"
+set = { "links.wire.forward.rate" = "1 Mbit/s", "links.wire.loss" = "1%" }
+[[changes]]
+at = "3 s"
+set = { "links.wire.rate" = "5 Mbit/s", "links.wire.delay" = "7 ms" }
+"#;
+    let scenario = good(changes);
+    let times: Vec<_> = scenario.changes.iter().map(|change| (change.at.as_secs(), change.link)).collect();
+    assert_eq!(times, [(3, 0), (9, 0)]);
+    let Link::Wired(config) = &scenario.changes[1].model.link else { panic!("it is wired") };
+    let rate = |capacity: &Capacity| match capacity {
+        Capacity::Fixed(rate) => rate.as_bps(),
+        Capacity::Trace(_) => 0,
+    };
+    assert_eq!([&config.forward, &config.backward].map(|way| rate(&way.capacity)), [1_000_000, 5_000_000]);
+    assert_eq!(config.forward.delay, Delay::from(Duration::from_millis(7)));
+    let told: Vec<_> = planned(&scenario, false).iter().map(|(at, ..)| *at).collect();
+    assert_eq!(told, [3, 3, 3, 3, 9, 9, 9], "rates and delays; a rate and two losses");
+    assert_eq!(planned(&scenario, true).len(), 5, "a row without loss stays so");
+}
+
+#[test]
+fn a_change_makes_a_difference_when_it_comes() {
+    let goodput = |changes: &str| {
+        let scenario = good(changes);
+        let mut built = scenario.build(&scenario.schemes[0], 1).expect("it can run");
+        built.world.run(lasthop_packet::Instant::from_secs(20), false);
+        assert!(built.world.accounts().balance());
+        built.world.outcome(built.flows[0]).octets
+    };
+    let slower =
+        |at: &str| format!("[[changes]]\nat = \"{at}\"\nset = {{ \"links.wire.rate\" = \"50 kbit/s\" }}\n");
+    let (never, late, early) = (goodput(""), goodput(&slower("10 s")), goodput(&slower("1 s")));
+    assert!(early * 3 < late && late * 5 < never * 4, "{early} {late} {never}");
+    assert_eq!(goodput(&slower("20.1 s")), never);
+}
+
+#[test]
+fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
+    let set = |set: &str| with(&format!("[[changes]]\nat = \"5 s\"\nset = {{ {set} }}\n"));
+    for (keys, place, says) in [
+        (
+            "\"links.moon.delay\" = \"6 s\"",
+            "27: changes[0].set.links.moon.delay",
+            "no \"moon\" among its links",
+        ),
+        ("\"air.delay\" = \"6 s\"", "27: changes[0].set.air.delay", "expected links.NAME.KEY"),
+        ("\"links.air\" = \"6 s\"", "27: changes[0].set.links.air", "cannot be changed"),
+        (
+            "\"links.air.link-layer\" = \"none\"",
+            "27: changes[0].set.links.air.link-layer",
+            "one of: rate, delay",
+        ),
+        ("\"links.air.between\" = []", "27: changes[0].set.links.air.between", "cannot be changed"),
+        ("\"links.wire.delay\" = \"6\"", "27: links.wire.delay", "with the changes up to 5 s: "),
+        ("\"links.wire.delay\" = 6", "27: links.wire.delay", "or a table with a distribution"),
+        ("\"links.wire.delay.min\" = \"6 ms\"", "27: links.wire.delay", "expected a `distribution`"),
+        ("\"links.wire.jitter\" = \"6 ms\"", "27: links.wire.jitter", "0 s to 0 s"),
+        (
+            "\"links.air.jitter\" = \"0 s\", \"links.air.order\" = \"overtake\"",
+            "27: links.air.order",
+            "stop-and-wait",
+        ),
+        (
+            "\"links.wire.queue\" = \"codel\"",
+            "27: changes[0].set",
+            "link \"wire\": a queue keeps its discipline",
+        ),
+        ("\"links.wire.channel.good.mean\" = \"1 s\"", "27: links.wire.channel", "wired"),
+    ] {
+        let error = error(&set(keys));
+        assert!(error.starts_with(&format!("x.toml:{place}: ")), "{keys}: expected {place} in: {error}");
+        assert!(error.contains(says), "{keys}: expected {says:?} in: {error}");
+    }
+    for (changes, place, says) in [
+        ("[[changes]]\nset = {}\n", "25: changes[0].at", "missing"),
+        ("[[changes]]\nat = \"-1 s\"\nset = {}\n", "26: changes[0].at", "a duration"),
+        ("[[changes]]\nat = \"1 s\"\n", "25: changes[0].set", "missing"),
+        ("[[changes]]\nat = \"1 s\"\nset = {}\n[[changes]]\nset = {}\n", "28: changes[1].at", "missing"),
+        ("[[changes]]\nat = \"1 s\"\nset = {}\nfor = 1\n", "28: changes[0].for", "expected"),
+        (&"[[changes]]\nat = \"1 s\"\nset = {}\n".repeat(10_001), "25: changes", "at most 10000"),
+    ] {
+        let error = error(&with(changes));
+        assert!(error.starts_with(&format!("x.toml:{place}: ")), "expected {place} in: {error}");
+        assert!(error.contains(says), "expected {says:?} in: {error}");
+    }
+}
+
+#[test]
+fn a_link_of_a_cell_does_not_change() {
+    let cell = GOOD.replace(
+        "[links.air]\nkind = \"wireless\"\nbetween = [\"ap\", \"phone\"]\nrate = \"2 Mbit/s\"\nlink-layer = { kind = \"stop-and-wait\" }\n[links.air.channel]\ngood = { mean = \"5 s\" }\nbad = { mean = \"1 s\" }\n",
+        "[wlans.air]\nstandard = \"802.11b\"\naccess-point = \"ap\"\nstations = [\"phone\"]\n",
+    );
+    assert!(read(&cell).is_ok());
+    let change = "[[changes]]\nat = \"1 s\"\nset = { \"links.air.phone.rate\" = \"1 Mbit/s\" }\n";
+    assert!(error(&format!("{cell}{change}")).contains("no \"air\" among its links"));
+}

@@ -1,0 +1,311 @@
+//! Delays that vary: packets that overtake each other, those that do not, and links that change at
+//! given times.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Rng};
+use lasthop_sim::delay::{Band, Bands};
+use lasthop_sim::world::{Change, ChangeError, PlannedChange, Way};
+use lasthop_sim::{
+    Delay, Direction, Discipline, Distribution, Feedback, LinkId, LinkLayer, NodeId, NodeKind, Order,
+    QueueConfig, QueueLimit, WiredConfig, WirelessConfig, World,
+};
+
+use crate::radio::STOP_AND_WAIT;
+use crate::support::{arrived, direction, hash, ms, node, number, packet, percent, wired, wireless};
+
+/// The kinds of links whose delays may vary.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Wired,
+    Managed,
+    Unreliable,
+    /// With feedback at no cost.
+    Immediate,
+}
+
+const KINDS: [Kind; 4] = [Kind::Wired, Kind::Managed, Kind::Unreliable, Kind::Immediate];
+
+fn between(min_ms: u64, max_ms: u64, order: Order) -> Delay {
+    let [min, max] = [min_ms, max_ms].map(Duration::from_millis);
+    Delay { distribution: Distribution::Uniform { min, max }, order }
+}
+
+fn always(millis: u64, order: Order) -> Delay {
+    Delay { distribution: Distribution::Constant(Duration::from_millis(millis)), order }
+}
+
+/// Two external nodes and a link of 8 Mbit/s, a packet a millisecond, with these delays.
+fn pair(kind: Kind, forward: Delay, backward: Delay, seed: u64) -> (World, [NodeId; 2], LinkId) {
+    let mut world = World::new(seed);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let mut way = direction(8000);
+    if matches!(kind, Kind::Managed) {
+        let discipline = Discipline::CoDel(lasthop_sim::queue::CoDelConfig {
+            target: Duration::from_secs(10),
+            interval: Duration::from_secs(100),
+            ecn: false,
+        });
+        way.queue = QueueConfig { limit: QueueLimit::Unlimited, discipline };
+    }
+    let [forward, backward]: [Direction; 2] = [way.delayed(forward), way.delayed(backward)];
+    let link = match kind {
+        Kind::Wired | Kind::Managed => {
+            let config = WiredConfig { forward, backward, ..wired("hop", &way, 0) };
+            world.add_wired_link(ends[0], ends[1], &config)
+        }
+        Kind::Unreliable | Kind::Immediate => {
+            let mut layer = LinkLayer::UNRELIABLE;
+            if matches!(kind, Kind::Immediate) {
+                layer = LinkLayer { feedback: Feedback::Immediate, retransmission_attempts: 8 };
+            }
+            let config = WirelessConfig { forward, backward, ..wireless("hop", &way, layer) };
+            world.add_wireless_link(ends[0], ends[1], &config)
+        }
+    };
+    (world, ends, link)
+}
+
+/// What has arrived, with times in nanoseconds.
+fn arrivals(world: &mut World, to: NodeId) -> Vec<(u64, u32)> {
+    assert!(world.accounts().balance());
+    world.collect(to).iter().map(|(at, packet)| (at.as_nanos(), number(packet))).collect()
+}
+
+fn is_sorted(arrivals: &[(u64, u32)]) -> bool {
+    arrivals.is_sorted_by_key(|(_, number)| *number)
+}
+
+#[test]
+fn packets_overtake_each_other_and_each_arrives_once_within_its_delays() {
+    for kind in KINDS {
+        let (mut world, [from, to], _) = pair(kind, between(5, 60, Order::Overtake), Delay::ZERO, 1);
+        for number in 0..500 {
+            world.inject(from, packet(&world, from, to, number));
+        }
+        world.advance_to(ms(10_000));
+        let arrivals = arrivals(&mut world, to);
+        assert!(!is_sorted(&arrivals) && arrivals.is_sorted_by_key(|(at, _)| *at), "{kind:?}");
+        let mut numbers: Vec<u32> = arrivals.iter().map(|(_, number)| *number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..500).collect::<Vec<_>>(), "{kind:?}");
+        for (at, number) in arrivals {
+            // One a millisecond leaves.
+            let sent = u64::from(number + 1) * 1_000_000;
+            assert!((5_000_000..=60_000_000).contains(&(at - sent)), "{kind:?}: {number} at {at}");
+        }
+        assert_eq!(world.accounts().in_transit, 0);
+    }
+}
+
+#[test]
+fn with_losses_every_packet_that_overtakes_arrives_once_or_is_accounted_for() {
+    for kind in KINDS {
+        let (mut world, [from, to], link) = pair(kind, between(5, 60, Order::Overtake), Delay::ZERO, 2);
+        world.reconfigure_link(link, Way::Forward, &Change::Loss(percent(30.0))).expect("it can");
+        for number in 0..2_000 {
+            world.inject(from, packet(&world, from, to, number));
+        }
+        world.advance_to(ms(20_000));
+        let mut arrived = arrived(&mut world, to);
+        arrived.sort_unstable();
+        assert!(arrived.is_sorted_by(|one, next| one < next), "{kind:?}: each once");
+        let dropped: u64 = world.accounts().dropped.values().sum();
+        assert_eq!(arrived.len() as u64 + dropped, 2_000, "{kind:?}");
+        // Nine transmissions fail with probability 2e-5.
+        assert_eq!(dropped > 1, !matches!(kind, Kind::Immediate), "{kind:?}: {dropped}");
+    }
+}
+
+#[test]
+fn where_order_is_kept_none_overtakes_whatever_the_delays() {
+    for kind in KINDS {
+        let delay = Distribution::Exponential { min: Duration::ZERO, mean: Duration::from_millis(30) };
+        let (mut world, [from, to], _) = pair(kind, delay.into(), Delay::ZERO, 3);
+        for number in 0..500 {
+            world.inject(from, packet(&world, from, to, number));
+        }
+        world.advance_to(ms(10_000));
+        let arrivals = arrivals(&mut world, to);
+        assert!(is_sorted(&arrivals) && arrivals.len() == 500, "{kind:?}");
+    }
+}
+
+#[test]
+fn each_direction_has_its_own_delay() {
+    for kind in KINDS {
+        let (mut world, [one, other], link) = pair(kind, always(10, Order::Kept), always(70, Order::Kept), 4);
+        let longer = Change::Delay(Duration::from_millis(20).into());
+        for (change, expected) in [(None, [11, 71]), (Some(longer), [21, 71])] {
+            if let Some(change) = change {
+                world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+            }
+            let start = world.now();
+            world.inject(one, packet(&world, one, other, 1));
+            world.inject(other, packet(&world, other, one, 1));
+            world.advance_to(start + Duration::from_millis(200));
+            let took = |arrived: Vec<(Instant, _)>| arrived[0].0.since(start).as_millis() as u64;
+            assert_eq!([took(world.collect(other)), took(world.collect(one))], expected, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn delays_over_a_link_are_those_of_their_distribution() {
+    let band = |share, min, max| {
+        let [min, max] = [min, max].map(Duration::from_millis);
+        Band { share, min, max }
+    };
+    let bands = Bands::new(vec![band(0.8, 10, 20), band(0.2, 100, 300)]).expect("good bands");
+    let delay = Delay { distribution: Distribution::Bands(Arc::new(bands)), order: Order::Overtake };
+    for kind in KINDS {
+        let (mut world, [from, to], _) = pair(kind, delay.clone(), Delay::ZERO, 5);
+        // Far enough apart that none waits; in order of arrival they are not.
+        for number in 0..20_000 {
+            world.advance_to(ms(u64::from(number) * 2));
+            world.inject(from, packet(&world, from, to, number));
+        }
+        world.advance_to(ms(100_000));
+        let delays = arrivals(&mut world, to);
+        let delays = delays.iter().map(|(at, number)| (*at as f64 / 1e6) - f64::from(*number) * 2.0 - 1.0);
+        let (short, long): (Vec<f64>, Vec<f64>) = delays.partition(|delay| *delay <= 20.0);
+        let mean = |delays: &[f64]| delays.iter().sum::<f64>() / delays.len() as f64;
+        // Four deviations.
+        assert!((short.len() as f64 - 16_000.0).abs() < 4.0 * 56.6, "{kind:?}: {}", short.len());
+        assert!((mean(&short) - 15.0).abs() < 0.1 && (mean(&long) - 200.0).abs() < 4.0, "{kind:?}");
+    }
+}
+
+/// A packet each 100 ms over a link whose delay is cut from 6 s to 170 ms after the first two.
+fn cut(kind: Kind, order: Order) -> Vec<(u64, u32)> {
+    let (mut world, [from, to], link) = pair(kind, always(6_000, order), Delay::ZERO, 6);
+    let change = Change::Delay(always(170, order));
+    let planned = PlannedChange { at: ms(150), link, way: Way::Forward, change };
+    world.plan_changes(vec![planned]).expect("it can");
+    for number in 0..4 {
+        world.advance_to(ms(u64::from(number) * 100));
+        world.inject(from, packet(&world, from, to, number));
+    }
+    world.advance_to(ms(10_000));
+    arrivals(&mut world, to).iter().map(|(at, number)| (at / 1_000_000, *number)).collect()
+}
+
+#[test]
+fn after_a_cut_of_the_delay_packets_pass_those_before_only_where_they_may_overtake() {
+    for kind in KINDS {
+        let passed = [(371, 2), (471, 3), (6_001, 0), (6_101, 1)];
+        assert_eq!(cut(kind, Order::Overtake), passed, "{kind:?}");
+        let kept = [(6_001, 0), (6_101, 1), (6_101, 2), (6_101, 3)];
+        assert_eq!(cut(kind, Order::Kept), kept, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_new_delay_is_for_what_has_not_begun_its_transmission() {
+    for kind in KINDS {
+        let (mut world, [from, to], link) = pair(kind, always(50, Order::Overtake), Delay::ZERO, 7);
+        for number in 0..4 {
+            world.inject(from, packet(&world, from, to, number));
+        }
+        world.advance_to(Instant::from_nanos(1_500_000));
+        let change = Change::Delay(always(5, Order::Overtake));
+        world.reconfigure_link(link, Way::Both, &change).expect("it can");
+        world.advance_to(ms(1_000));
+        let millis: Vec<_> = arrivals(&mut world, to).iter().map(|(at, n)| (at / 1_000_000, *n)).collect();
+        assert_eq!(millis, [(8, 2), (9, 3), (51, 0), (52, 1)], "{kind:?}");
+    }
+}
+
+#[test]
+fn planned_changes_are_those_that_are_made_by_hand_at_their_times() {
+    let changes = |link| {
+        // Not in order; of the same time, the later one counts. None at the time of another event.
+        let at = |millis, change| {
+            let at = ms(millis) + Duration::from_micros(317);
+            PlannedChange { at, link, way: Way::Forward, change }
+        };
+        vec![
+            at(40, Change::Delay(between(1, 90, Order::Overtake))),
+            at(10, Change::Loss(percent(50.0))),
+            at(10, Change::Loss(percent(10.0))),
+            at(70, Change::Delay(always(3, Order::Kept))),
+        ]
+    };
+    for kind in KINDS {
+        let run = |is_planned: bool| {
+            let (mut world, [from, to], link) = pair(kind, between(5, 9, Order::Kept), Delay::ZERO, 8);
+            let hash = hash(&mut world);
+            let mut due = changes(link);
+            due.sort_by_key(|change| change.at);
+            if is_planned {
+                world.plan_changes(changes(link)).expect("they can");
+            }
+            for number in 0..200 {
+                let now = ms(u64::from(number) / 2);
+                while !is_planned && due.first().is_some_and(|change| change.at <= now) {
+                    let PlannedChange { at, way, change, .. } = due.remove(0);
+                    world.advance_to(at);
+                    world.reconfigure_link(link, way, &change).expect("it can");
+                }
+                world.advance_to(now);
+                world.inject(from, packet(&world, from, to, number));
+            }
+            world.advance_to(ms(1_000));
+            (hash(), arrived(&mut world, to))
+        };
+        let planned = run(true);
+        assert_eq!(planned, run(false), "{kind:?}");
+        assert!(planned.1.len() > 150 && !planned.1.is_sorted(), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_change_that_cannot_be_made_is_refused_when_it_is_planned() {
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let link = world.add_wireless_link(ends[0], ends[1], &wireless("air", &direction(8000), STOP_AND_WAIT));
+    for delay in [between(1, 2, Order::Kept), always(1, Order::Overtake)] {
+        let planned = PlannedChange { at: ms(5), link, way: Way::Both, change: Change::Delay(delay) };
+        assert_eq!(world.plan_changes(vec![planned]), Err(ChangeError::StopAndWait));
+    }
+    assert_eq!(world.next_event_at(), None, "nothing has been planned");
+}
+
+/// Whatever the delays, the orders and the changes: without loss each packet arrives once.
+#[test]
+fn every_packet_arrives_once_whatever_is_changed() {
+    for shape in 0..400 {
+        let mut rng = Rng::named(shape, "changes");
+        let kind = KINDS[rng.below(4) as usize];
+        let mut delay = || {
+            let (min, more) = (rng.below(50), rng.below(400));
+            let order = [Order::Kept, Order::Overtake][rng.below(2) as usize];
+            if rng.below(3) == 0 { always(min, order) } else { between(min, min + more, order) }
+        };
+        let (mut world, [from, to], link) = pair(kind, delay(), delay(), shape);
+        let changes: Vec<PlannedChange> = (0..12)
+            .map(|index| {
+                let change = match index % 3 {
+                    0 => Change::Capacity(direction(500 + index * 3_000).capacity),
+                    _ => Change::Delay(delay()),
+                };
+                PlannedChange { at: ms(index * 40), link, way: Way::Both, change }
+            })
+            .collect();
+        world.plan_changes(changes).expect("they can");
+        for number in 0..300 {
+            world.advance_to(ms(u64::from(number) * 2));
+            world.inject(from, packet(&world, from, to, number));
+            world.inject(to, packet(&world, to, from, number));
+            assert!(world.accounts().balance());
+        }
+        world.advance_to(ms(100_000));
+        for end in [from, to] {
+            let mut arrived = arrived(&mut world, end);
+            arrived.sort_unstable();
+            assert_eq!(arrived, (0..300).collect::<Vec<_>>(), "shape {shape}, {kind:?}");
+        }
+        assert_eq!(world.accounts().in_transit, 0);
+    }
+}
