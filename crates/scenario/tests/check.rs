@@ -167,6 +167,8 @@ fn schemes() -> impl Iterator<Item = SchemeChoice> {
 /// by link 0.
 fn spoil(scenario: &mut Scenario, rng: &mut Rng) {
     let mobile = 2 + rng.below(scenario.nodes.len() as u64 - 2) as usize;
+    // They are of links that may be gone.
+    scenario.changes.clear();
     match rng.below(8) {
         0 => {}
         1 => drop(scenario.links.remove(rng.below(scenario.links.len() as u64) as usize)),
