@@ -6,7 +6,6 @@ use std::time::Duration;
 use lasthop_packet::units::format_duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::document::Document;
 use super::error::ScenarioError;
@@ -24,11 +23,7 @@ pub(super) const OF_A_LINK: [&str; 9] =
 
 /// Whether the key of a link, without the link's name, is of something that can change.
 pub(super) fn can_change(key: &[&str]) -> bool {
-    let what = match key {
-        ["forward" | "backward", what, ..] | [what, ..] => what,
-        [] => return false,
-    };
-    OF_A_LINK.contains(what)
+    matches!(key, ["forward" | "backward", what, ..] | [what, ..] if OF_A_LINK.contains(what))
 }
 
 /// Changes of links at one time.
@@ -40,8 +35,9 @@ pub(super) struct ChangeTable {
     /// Keys of links, such as "links.air.delay", with their values from then on. What can change:
     /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (its discipline stays)
     /// and channel, of both directions or of one.
+    // Read from the document, each with its place.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    set: BTreeMap<String, IgnoredAny>,
+    set: BTreeMap<String, toml::Value>,
 }
 
 /// Reads the changes: what each link is from which time on, in order of time. Each change is on top

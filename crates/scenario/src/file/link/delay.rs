@@ -138,7 +138,7 @@ impl Jitter<'_> {
         Ok(match self.distribution {
             _ if spread.is_zero() => Distribution::Constant(mean),
             None | Some(JitterDistribution::Uniform) => {
-                Distribution::Uniform { min: mean - spread, max: mean + spread }
+                Distribution::Uniform { min: mean.saturating_sub(spread), max: mean + spread }
             }
             Some(JitterDistribution::Normal) => Distribution::Normal { mean, deviation: spread },
         })
