@@ -4,6 +4,7 @@ mod buffer;
 mod clock;
 mod echo;
 mod lifetime;
+mod random;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
