@@ -63,11 +63,13 @@
 
 pub mod buffer;
 pub mod clock;
+pub mod flow;
 mod scheme;
 pub mod settings;
 #[cfg(test)]
 mod tests;
 pub mod timestamps;
+mod transfer;
 
 use lasthop_agent::{
     Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Side, Verdict, Whose,
@@ -75,11 +77,9 @@ use lasthop_agent::{
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use crate::snoop::Snoop;
-use buffer::Told;
-use clock::SenderClock;
+use flow::{Told, WtcpFlow};
 pub use scheme::SCHEME;
 pub use settings::Settings;
-use timestamps::Retransmitted;
 
 /// The WTCP agent, for an access point. It needs nothing of the link layer.
 #[derive(Debug)]
@@ -88,20 +88,6 @@ pub struct Wtcp {
     local: Snoop,
     /// Of connections that are known to local recovery.
     flows: FlowTable<WtcpFlow>,
-}
-
-/// What is known of a connection beside its local recovery; of constant size.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WtcpFlow {
-    clock: SenderClock,
-    /// What the mobile host was last told beside data.
-    told: Option<Told>,
-    /// What the sender has sent again and is not acknowledged.
-    retransmitted: Option<Retransmitted>,
-    /// When an outage last ended.
-    outage_ended: Option<Instant>,
-    /// When the mobile host was last heard.
-    heard: Option<Instant>,
 }
 
 impl Wtcp {
@@ -135,31 +121,9 @@ impl Agent for Wtcp {
             self.flows.remove(key);
             return self.local.on_packet(packet, from, cx);
         }
-        if from == Side::Core && self.is_kept(packet, key) {
-            self.note_retransmission(packet, key);
-            self.note_clock(packet, key, cx.now());
-            self.flows.touch(key, cx.now());
-            return Verdict::Drop(&buffer::BUFFERED);
-        }
         match from {
-            Side::Core => {
-                self.note_retransmission(packet, key);
-                self.note_clock(packet, key, cx.now());
-                let told = Told::by(packet);
-                let verdict = self.local.on_packet(packet, from, cx);
-                self.follow(key, cx.budget(), cx.now());
-                if !matches!(verdict, Verdict::Drop(_)) {
-                    self.note_told(told, key);
-                }
-                verdict
-            }
-            Side::Radio => {
-                let before = self.repair_behind(packet, key);
-                let verdict = self.local.on_packet(packet, from, cx);
-                self.follow(key, cx.budget(), cx.now());
-                self.hide_repair(packet, key, before, cx.now());
-                verdict
-            }
+            Side::Core => self.on_core(packet, key, cx),
+            Side::Radio => self.on_radio(packet, key, cx),
         }
     }
 
@@ -200,24 +164,12 @@ impl Agent for Wtcp {
         self.local.octets()
     }
 
-    /// State moves in the form of local recovery. The sender's clock is learnt again.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let mut states = self.local.export(whose, cx);
-        for state in &mut states {
-            state.scheme = SCHEME.name.into();
-            self.flows.remove(state.connection);
-        }
-        states
+        self.export_flows(whose, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        if state.scheme != SCHEME.name {
-            return Err(ImportError::OtherScheme(state.scheme.to_string()));
-        }
-        let local = FlowState { scheme: crate::snoop::SCHEME.name.into(), ..state.clone() };
-        self.local.import(&local, cx)?;
-        self.follow(state.connection, cx.budget(), cx.now());
-        Ok(())
+        self.import_flow(state, cx)
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

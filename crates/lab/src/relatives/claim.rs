@@ -32,26 +32,47 @@ pub struct Runs {
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
     /// Where the claim stands.
-    pub item: &'static str,
+    item: &'static str,
     /// The scheme's label in the scenario, and that of what it is compared with.
-    pub schemes: (&'static str, &'static str),
+    schemes: (&'static str, &'static str),
     /// What is claimed, as "goodput above Snoop's".
-    pub metric: &'static str,
+    metric: &'static str,
     /// What is compared.
-    pub of: fn(&RunSummary) -> f64,
+    of: fn(&RunSummary) -> f64,
     /// Which way.
-    pub way: Way,
-    /// By how many per cent at least. Below 0 it is that a scheme is hardly worse.
-    pub least: f64,
+    way: Way,
+    /// By how many per cent at least.
+    least: f64,
 }
 
 /// Which way a claim goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// The scheme has more of it.
+enum Way {
     More,
-    /// The scheme has less of it.
     Less,
+}
+
+impl Claim {
+    /// That a scheme has more goodput than another.
+    pub const fn more_goodput(item: &'static str, schemes: (&'static str, &'static str)) -> Self {
+        Self { item, schemes, metric: "more goodput", of: goodput, way: Way::More, least: 0.0 }
+    }
+
+    /// That a scheme has less of something than another.
+    pub const fn less(
+        item: &'static str,
+        schemes: (&'static str, &'static str),
+        metric: &'static str,
+        of: fn(&RunSummary) -> f64,
+    ) -> Self {
+        Self { item, schemes, metric, of, way: Way::Less, least: 0.0 }
+    }
+
+    /// The same by so many per cent at least. Below 0 it is that a scheme is hardly worse.
+    #[must_use]
+    pub const fn by(self, least: f64) -> Self {
+        Self { least, ..self }
+    }
 }
 
 impl Runs {

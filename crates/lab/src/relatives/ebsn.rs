@@ -2,53 +2,20 @@
 
 use lasthop_scenario::BuildError;
 
-use super::claim::{Claim, Effort, Runs, Way, goodput, retransmits, timeouts};
+use super::claim::{Claim, Effort, Runs, retransmits, timeouts};
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/ebsn.toml");
 
+const KEEPS_THE_TIMER: &str = "table 2.3: keeps the timer from expiring";
+
 const CLAIMS: [Claim; 5] = [
-    Claim {
-        item: "table 2.3: keeps the timer from expiring",
-        schemes: ("ebsn", "none"),
-        metric: "fewer time-outs",
-        of: timeouts,
-        way: Way::Less,
-        least: 80.0,
-    },
-    Claim {
-        item: "table 2.3: keeps the timer from expiring",
-        schemes: ("ebsn", "none"),
-        metric: "fewer segments sent again",
-        of: retransmits,
-        way: Way::Less,
-        least: 80.0,
-    },
-    Claim {
-        item: "section 2.4: prevents slow starts",
-        schemes: ("ebsn", "none"),
-        metric: "more goodput",
-        of: goodput,
-        way: Way::More,
-        least: 0.0,
-    },
-    Claim {
-        item: "against Snoop",
-        schemes: ("ebsn", "snoop as published"),
-        metric: "more goodput",
-        of: goodput,
-        way: Way::More,
-        least: 0.0,
-    },
-    Claim {
-        item: "against Snoop",
-        schemes: ("ebsn", "snoop"),
-        metric: "more goodput",
-        of: goodput,
-        way: Way::More,
-        least: 0.0,
-    },
+    Claim::less(KEEPS_THE_TIMER, ("ebsn", "none"), "fewer time-outs", timeouts).by(80.0),
+    Claim::less(KEEPS_THE_TIMER, ("ebsn", "none"), "fewer segments sent again", retransmits).by(80.0),
+    Claim::more_goodput("section 2.4: prevents slow starts", ("ebsn", "none")),
+    Claim::more_goodput("against Snoop", ("ebsn", "snoop as published")),
+    Claim::more_goodput("against Snoop", ("ebsn", "snoop")),
 ];
 
 /// Its rows.

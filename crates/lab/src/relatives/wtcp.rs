@@ -3,7 +3,7 @@
 
 use lasthop_scenario::BuildError;
 
-use super::claim::{Claim, Effort, Runs, Way, goodput, round_trip};
+use super::claim::{Claim, Effort, Runs, round_trip};
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
@@ -12,52 +12,26 @@ const SCENARIO: &str = include_str!("../../../../scenarios/wtcp.toml");
 /// NewReno with timestamps, and no SACK.
 const OF_ITS_TIME: &str = "tcp={ recovery = 'newreno', timestamps = true, window = '256 KiB' }";
 
+const LIKE_SNOOP: &str = "section 2.5: like Snoop, and more";
+const ROUND_TRIP_IS_TRUE: &str = "table 2.2: a more accurate round trip";
+const NOTHING_HIDDEN: &str = "wtcp (nothing hidden)";
+
 /// Before both senders.
 const GOODPUT: [Claim; 3] = [
-    Claim {
-        item: "table 2.2: local retransmissions",
-        schemes: ("wtcp", "none"),
-        metric: "more goodput",
-        of: goodput,
-        way: Way::More,
-        least: 0.0,
-    },
-    Claim {
-        item: "section 2.6: like Snoop, and more",
-        schemes: ("wtcp", "snoop as published"),
-        metric: "more goodput",
-        of: goodput,
-        way: Way::More,
-        least: 0.0,
-    },
-    Claim {
-        item: "section 2.6: like Snoop, and more",
-        schemes: ("wtcp", "snoop"),
-        metric: "more goodput, or as much but for 5%",
-        of: goodput,
-        way: Way::More,
-        least: -5.0,
-    },
+    Claim::more_goodput("table 2.2: local retransmissions", ("wtcp", "none")),
+    Claim::more_goodput(LIKE_SNOOP, ("wtcp", "snoop as published")),
+    Claim::more_goodput(LIKE_SNOOP, ("wtcp", "snoop")).by(-5.0),
 ];
 
 /// Where the sender measures by timestamps.
 const ROUND_TRIP: [Claim; 2] = [
-    Claim {
-        item: "table 2.2: a more accurate round trip",
-        schemes: ("wtcp (residence hidden)", "wtcp (nothing hidden)"),
-        metric: "shorter mean round trip",
-        of: round_trip,
-        way: Way::Less,
-        least: 0.0,
-    },
-    Claim {
-        item: "table 2.2: a more accurate round trip",
-        schemes: ("wtcp", "wtcp (nothing hidden)"),
-        metric: "shorter mean round trip",
-        of: round_trip,
-        way: Way::Less,
-        least: 0.0,
-    },
+    Claim::less(
+        ROUND_TRIP_IS_TRUE,
+        ("wtcp (residence hidden)", NOTHING_HIDDEN),
+        "shorter mean round trip",
+        round_trip,
+    ),
+    Claim::less(ROUND_TRIP_IS_TRUE, ("wtcp", NOTHING_HIDDEN), "shorter mean round trip", round_trip),
 ];
 
 /// Its rows.

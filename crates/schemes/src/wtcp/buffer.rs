@@ -1,9 +1,10 @@
 //! Which segments from the fixed host are dropped, because they are stored here.
 
-use lasthop_agent::Counter;
-use lasthop_packet::{FlowKey, Packet, Seq, Tcp, TcpFlags};
+use lasthop_agent::{Agent as _, Context, Counter, Side, Verdict};
+use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
 
 use super::Wtcp;
+use super::flow::Told;
 
 /// The sender's retransmission of what local recovery is delivering.
 pub static BUFFERED: Counter = Counter::new("dropped_buffered", "buffered already");
@@ -11,17 +12,28 @@ pub static BUFFERED: Counter = Counter::new("dropped_buffered", "buffered alread
 /// Time-outs after which a mobile host that still answers is taken to refuse what we send.
 const REFUSALS: u32 = 2;
 
-/// What a segment tells the mobile host beside its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
-    ack: Seq,
-    window: u16,
-}
-
 impl Wtcp {
+    /// Decides what becomes of a packet from the core side.
+    pub(super) fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let is_kept = self.is_kept(packet, key);
+        self.note_retransmission(packet, key);
+        self.note_clock(packet, key, cx.now());
+        if is_kept {
+            self.flows.touch(key, cx.now());
+            return Verdict::Drop(&BUFFERED);
+        }
+        let told = Told::by(packet);
+        let verdict = self.local.on_packet(packet, Side::Core, cx);
+        self.follow(key, cx.budget(), cx.now());
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.note_told(told, key);
+        }
+        verdict
+    }
+
     /// Whether a packet from the fixed host holds nothing that is not stored here, and tells
     /// nothing else.
-    pub(super) fn is_kept(&self, packet: &Packet, key: FlowKey) -> bool {
+    fn is_kept(&self, packet: &Packet, key: FlowKey) -> bool {
         let Some((tcp, flow)) = packet.tcp().zip(self.flows.peek(key)) else { return false };
         let Some(local) = self.local.flow(key) else { return false };
         let has_data = packet.segment_len() > 0;
@@ -43,12 +55,6 @@ impl Wtcp {
         let Some((told, flow)) = told.zip(self.flows.peek_mut(key)) else { return };
         let ack = flow.told.map_or(told.ack, |before| before.ack.later(told.ack));
         flow.told = Some(Told { ack, ..told });
-    }
-}
-
-impl Told {
-    pub(super) fn by(packet: &Packet) -> Option<Self> {
-        packet.tcp().map(|tcp| Self { ack: tcp.ack, window: tcp.window })
     }
 }
 

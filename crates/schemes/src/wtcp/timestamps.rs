@@ -1,23 +1,15 @@
 //! The time that repairs took is kept out of the round trip that the sender measures: the echo in
 //! the ACK says when the segment that arrived would have been sent, had it not waited here.
 
+use lasthop_agent::{Agent as _, Context, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
-use super::settings::HiddenTime;
-use super::{Wtcp, WtcpFlow};
-
-/// The first retransmission by the sender of what is not acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct Retransmitted {
-    /// Its TSval.
-    tsval: Seq,
-    /// What the sender had sent by then ends here.
-    until: Seq,
-}
+use super::Wtcp;
+use super::flow::Retransmitted;
 
 /// What an ACK is about to clear, as it stood before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+struct Before {
     acknowledged: Seq,
     /// When the segment left whose arrival the ACK tells of, and whether it left more than once.
     departure: (Instant, bool),
@@ -25,6 +17,15 @@ pub(super) struct Before {
 }
 
 impl Wtcp {
+    /// Decides what becomes of a packet from the radio side.
+    pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let before = self.repair_behind(packet, key);
+        let verdict = self.local.on_packet(packet, Side::Radio, cx);
+        self.follow(key, cx.budget(), cx.now());
+        self.hide_repair(packet, key, before, cx.now());
+        verdict
+    }
+
     /// Takes note of the sender's clock.
     pub(super) fn note_clock(&mut self, packet: &Packet, key: FlowKey, now: Instant) {
         let timestamps = packet.tcp().and_then(|tcp| tcp.options.timestamps);
@@ -48,7 +49,7 @@ impl Wtcp {
 
     /// What is known of the segment that the mobile host acknowledges next: that one it echoes (RFC
     /// 7323, section 4.3), also in a delayed ACK.
-    pub(super) fn repair_behind(&self, packet: &Packet, key: FlowKey) -> Option<Before> {
+    fn repair_behind(&self, packet: &Packet, key: FlowKey) -> Option<Before> {
         let local = self.local.flow(key)?;
         let acknowledged = local.acknowledged()?;
         packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK) && tcp.ack.after(acknowledged))?;
@@ -57,13 +58,7 @@ impl Wtcp {
     }
 
     /// Sets the echo in an ACK to what the sender's clock read when the segment would have left it.
-    pub(super) fn hide_repair(
-        &mut self,
-        packet: &mut Packet,
-        key: FlowKey,
-        before: Option<Before>,
-        now: Instant,
-    ) {
+    fn hide_repair(&mut self, packet: &mut Packet, key: FlowKey, before: Option<Before>, now: Instant) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         flow.heard = Some(now);
         let (Some(before), Some(local)) = (before, self.local.flow(key)) else { return };
@@ -87,33 +82,5 @@ impl Wtcp {
             local.acknowledged().is_some_and(|acknowledged| !acknowledged.before(again.until))
         };
         flow.retransmitted = flow.retransmitted.filter(|again| !is_over(again));
-    }
-}
-
-impl WtcpFlow {
-    /// The echo of a segment that left at this time, as if it had come in then; `None` where it is
-    /// to stay as it is.
-    fn echo_without_wait(
-        &self,
-        echo: Seq,
-        left: Instant,
-        is_repair: bool,
-        hidden: HiddenTime,
-    ) -> Option<Seq> {
-        let as_if = self.clock.reads(left)?;
-        let waited_for_an_outage = || {
-            self.outage_ended
-                .and_then(|ended| self.clock.reads(ended))
-                .is_some_and(|ended| echo.before(ended))
-        };
-        let is_hidden = match hidden {
-            HiddenTime::Nothing => false,
-            HiddenTime::Repairs => is_repair || waited_for_an_outage(),
-            HiddenTime::Residence => true,
-        };
-        // An echo from before the sender's first retransmission stays one (RFC 3522, section 3).
-        let bound = self.retransmitted.filter(|again| echo.before(again.tsval));
-        let later = bound.map_or(as_if, |again| as_if.earlier(Seq(again.tsval.0.wrapping_sub(1))));
-        (is_hidden && later.after(echo)).then_some(later)
     }
 }

@@ -44,7 +44,8 @@ fn an_echo_stays_between_what_the_receiver_sent_and_the_senders_clock() {
                     first_again = first_again.filter(|(_, until)| acknowledged < *until);
                 }
                 _ => {
-                    let until = bench.now.as_millis() + rng.below(if rng.below(10) == 0 { 3000 } else { 30 });
+                    let longest = if rng.below(10) == 0 { 3000 } else { 30 };
+                    let until = bench.now.as_millis() + rng.below(longest);
                     bench.timers_until(until);
                 }
             }
