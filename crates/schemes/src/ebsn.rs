@@ -5,14 +5,14 @@
 //! B. S. Bakshi, P. Krishna, N. H. Vaidya, D. K. Pradhan, "Improving performance of TCP over
 //! wireless networks", ICDCS 1997 ("the paper"). Its text could not be had. The rules are those that
 //! D. Kliazovich's dissertation (University of Trento 2006; section 2.4, tables 2.2 and 2.3) reports
-//! of it, and those that its readers agree on.
+//! of it; what is said of it elsewhere could not be checked.
 //!
 //! | rule | where it stands | file |
 //! |---|---|---|
 //! | the base station sends a message at each attempt to deliver a packet that failed | dissertation, 2.4 | `agent` |
 //! | the base station keeps no state of connections for it | table 2.3: support at the link layer | `agent`; but see 2 |
-//! | the sender starts its timer anew, with the value that it had | the paper, as surveys report it | `sender` |
-//! | nothing else changes: no window, no estimate of the round trip | the same | `sender` |
+//! | the sender starts its timer anew, with the value that it had | dissertation, 2.4; that the value stays: said elsewhere | `sender` |
+//! | nothing else changes: no window, no estimate of the round trip | said elsewhere | `sender` |
 //!
 //! # What is left open, what we chose
 //!

@@ -5,14 +5,14 @@
 //! K. Ratnam, I. Matta, "WTCP: an efficient mechanism for improving TCP performance over wireless
 //! links", ISCC 1998 ("the paper"). Its text could not be had. The rules are those that D.
 //! Kliazovich's dissertation (University of Trento 2006; section 2.4, tables 2.2 and 2.3) reports of
-//! it, and two that surveys report beside. Place: the access point. Both ends stay as they are. Data
+//! it, and one that is said of it elsewhere and could not be checked. Place: the access point. Both ends stay as they are. Data
 //! from the radio side (upload) passes untouched.
 //!
 //! | rule | where it stands | file |
 //! |---|---|---|
 //! | the segment that is expected next is stored; a duplicate, which is delivered or stored already, is dropped | dissertation, 2.4 | [`buffer`]; see 1 and 2 |
 //! | the base station has a window over the hop, and knows what it sent last and what was acknowledged last | dissertation, 2.4 | Snoop's; see 3 |
-//! | it retransmits on duplicate ACKs with the window as it is, and on a time-out with a window of one segment, which is restored with the next ACK | surveys | Snoop's; see 3 |
+//! | it retransmits on duplicate ACKs with the window as it is, and on a time-out with a window of one segment, which is restored with the next ACK | said elsewhere | Snoop's; see 3 |
 //! | ACKs go to the fixed host only for what the mobile host has acknowledged | dissertation, 2.4 | Snoop's |
 //! | the timestamp grows by the time that the segment spent in the buffer | dissertation, 2.4 | [`timestamps`]; see 4 |
 //!
@@ -38,11 +38,11 @@
 //!    7323, section 5.3) would refuse what follows with less time added, and everything once the
 //!    agent is gone. Nothing remembers a TSecr: no sender checks it for order, and an agent that dies
 //!    leaves nothing behind. The sender computes the same round trip in both cases.
-//! 5. *The unit*: the tick of the sender's clock is learnt from its TSvals ([`clock`]); until it is
+//! 5. *The unit*: the tick of the sender's clock is learnt from TSval ([`clock`]); until it is
 //!    known, and where it is none of the usual ones, timestamps stay as they are.
 //! 6. *How much is hidden*: only what repairs took (`hidden-time = "repairs"`). With "residence" it
 //!    is all the time in the buffer, as in the paper; then a sender does not see the queue that it
-//!    builds here either, which HyStart, BBR and Vegas go by. The round trip that is left is never
+//!    builds here either, which BBR, Vegas and today's slow start go by. The round trip that is left is never
 //!    shorter than the hop's least and the wire's.
 //! 7. *Eifel* (RFC 3522) and Linux's undo compare TSecr with the time of the first retransmission. An
 //!    echo that was older than that stays older: raised beyond it, the ACK of a segment that only

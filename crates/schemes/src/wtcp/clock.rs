@@ -1,4 +1,4 @@
-//! The clock that a sender takes its TSvals from, as it is seen where the agent sits: what a packet
+//! The clock that a sender takes TSval from, as it is seen where the agent sits: what a packet
 //! would carry that came in at a given time.
 
 use std::time::Duration;

@@ -48,7 +48,7 @@ impl Bench {
             assert_eq!(bench.core(&bench.fresh(segment)).0, Verdict::Forward);
             bench.wait(4);
             let echo = bench.tsval().wrapping_sub(4);
-            assert_eq!(bench.echo(&bench.ack(segment + 1, echo)), Some(echo), "nothing to hide");
+            assert_eq!(bench.echo(&echoing(segment + 1, echo)), Some(echo), "nothing to hide");
             bench.wait(96);
         }
         bench
@@ -108,10 +108,6 @@ impl Bench {
     fn fresh(&self, segment: u32) -> Packet {
         data(segment).stamped(self.tsval(), 7)
     }
-
-    fn ack(&self, segment: u32, echo: u32) -> Packet {
-        ack(segment).stamped(9, echo)
-    }
 }
 
 fn segments(packets: &[Packet]) -> Vec<u32> {
@@ -131,6 +127,11 @@ fn data(place: u32) -> Packet {
     let tcp =
         Tcp { seq: Seq(SIZE * place), ack: Seq(7), flags: TcpFlags::ACK, window: WINDOW, ..Tcp::default() };
     segment((SERVER, 80), (MOBILE, 4000), tcp, SIZE)
+}
+
+/// The same, with an echo.
+fn echoing(place: u32, echo: u32) -> Packet {
+    ack(place).stamped(9, echo)
 }
 
 /// An ACK of all before a segment.

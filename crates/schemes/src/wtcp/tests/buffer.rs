@@ -40,7 +40,8 @@ fn a_segment_that_fills_a_hole_or_reaches_beyond_what_is_stored_passes() {
 
 #[test]
 fn a_duplicate_that_tells_anything_else_passes() {
-    let edits: [(&str, fn(&mut Tcp)); 7] = [
+    type Edit = fn(&mut Tcp);
+    let edits: [(&str, Edit); 7] = [
         ("a later ACK", |tcp| tcp.ack += 1),
         ("another window", |tcp| tcp.window += 1),
         ("a SACK block", |tcp| tcp.options.sack.push(Seq(90), Seq(95))),

@@ -16,7 +16,7 @@ fn round_trip_after_an_outage(settings: Settings, outage: u64) -> u32 {
     let due = bench.wtcp.deadline().expect("something is outstanding").at;
     assert!(!bench.timers_until(due.as_millis() + 1).is_empty());
     bench.wait(4);
-    let echo = bench.echo(&bench.ack(17, sent)).expect("it passes");
+    let echo = bench.echo(&echoing(17, sent)).expect("it passes");
     bench.tsval().wrapping_sub(echo)
 }
 
@@ -45,11 +45,11 @@ fn what_waited_for_an_outage_to_end_is_hidden_too() {
     assert_eq!(bench.core(&bench.fresh(place + 1)).0, Verdict::Absorb);
     bench.timers_until(began + 900);
     // All that was lost is acknowledged, and what waited leaves and arrives.
-    let (_, leaving) = bench.radio(&bench.ack(place, sent));
+    let (_, leaving) = bench.radio(&echoing(place, sent));
     assert_eq!(leaving, [place, place + 1]);
     bench.wait(4);
-    bench.radio(&bench.ack(place + 1, sent));
-    let echo = bench.echo(&bench.ack(place + 2, late)).expect("it passes");
+    bench.radio(&echoing(place + 1, sent));
+    let echo = bench.echo(&echoing(place + 2, late)).expect("it passes");
     assert_eq!(bench.tsval().wrapping_sub(echo), 4);
 }
 
@@ -63,14 +63,14 @@ fn the_wait_for_the_window_is_hidden_only_as_residence() {
             place += 1;
         }
         bench.wait(4);
-        bench.radio(&bench.ack(place - 1, sent));
+        bench.radio(&echoing(place - 1, sent));
         // Only the last of what left is outstanding: the receiver delays its ACK.
         bench.wait(26);
         let waited = bench.tsval().wrapping_sub(sent);
         assert_eq!(waited, 30);
-        bench.radio(&bench.ack(place, sent));
+        bench.radio(&echoing(place, sent));
         bench.wait(4);
-        let echo = bench.echo(&bench.ack(place + 1, sent)).expect("it passes");
+        let echo = bench.echo(&echoing(place + 1, sent)).expect("it passes");
         let measured = bench.tsval().wrapping_sub(echo);
         if hidden_time == HiddenTime::Repairs {
             assert_eq!(measured, expected);
@@ -91,12 +91,12 @@ fn an_echo_from_before_the_senders_first_retransmission_stays_one() {
     let again = bench.tsval();
     assert!(matches!(bench.core(&bench.fresh(16)).0, Verdict::Drop(_)));
     bench.timers_until(began + 2_000);
-    let echo = bench.echo(&bench.ack(18, sent)).expect("it passes");
+    let echo = bench.echo(&echoing(18, sent)).expect("it passes");
     assert_eq!(echo, again.wrapping_sub(1), "so Linux knows that its time-out was spurious");
     bench.send(&bench.fresh(18));
     let sent = bench.tsval();
     bench.wait(4);
-    assert_eq!(bench.echo(&bench.ack(19, sent)), Some(sent));
+    assert_eq!(bench.echo(&echoing(19, sent)), Some(sent));
 }
 
 #[test]
@@ -106,10 +106,10 @@ fn nothing_is_hidden_before_the_clock_is_known_nor_in_ack_options_that_are_not_u
     bench.send(&bench.fresh(0));
     bench.wait(4);
     bench.send(&bench.fresh(1));
-    bench.radio(&bench.ack(1, sent));
+    bench.radio(&echoing(1, sent));
     bench.timers_until(500);
     assert_eq!(
-        bench.echo(&bench.ack(2, sent.wrapping_add(4))),
+        bench.echo(&echoing(2, sent.wrapping_add(4))),
         Some(sent.wrapping_add(4)),
         "half a second is too short"
     );
@@ -119,7 +119,7 @@ fn nothing_is_hidden_before_the_clock_is_known_nor_in_ack_options_that_are_not_u
     bench.send(&bench.fresh(16));
     let due = bench.now.as_millis() + 500;
     bench.timers_until(due);
-    let signed = bench.ack(17, sent).but(|tcp| tcp.options.unknown = Some(Box::new([29, 4, 0, 0])));
+    let signed = echoing(17, sent).but(|tcp| tcp.options.unknown = Some(Box::new([29, 4, 0, 0])));
     assert_eq!(bench.echo(&signed), Some(sent));
 }
 
@@ -131,7 +131,7 @@ fn duplicate_acks_stay_here_and_an_ack_that_acknowledges_less_is_left_alone() {
         bench.send(&bench.fresh(place));
     }
     bench.wait(4);
-    let (passed, copies) = bench.radio(&bench.ack(16, sent.wrapping_sub(1)).sack(17, 20));
+    let (passed, copies) = bench.radio(&echoing(16, sent.wrapping_sub(1)).sack(17, 20));
     assert_eq!((passed, copies), (None, vec![16]), "the hole is repaired, and not told of");
-    assert_eq!(bench.echo(&bench.ack(15, 3)), Some(3));
+    assert_eq!(bench.echo(&echoing(15, 3)), Some(3));
 }

@@ -52,7 +52,7 @@ fn what_is_released_or_drained_is_sent_on() {
         }
         let held = bench.wtcp.held();
         assert!(held > 0);
-        let (_, sent) =
+        let ((), sent) =
             bench.call(|wtcp, cx| if drains { wtcp.drain(cx) } else { wtcp.release(connection(), cx) });
         assert_eq!((sent.len() as u64, bench.wtcp.held()), (held, 0));
     }

@@ -33,7 +33,7 @@ fn an_echo_stays_between_what_the_receiver_sent_and_the_senders_clock() {
                     let up_to = acknowledged + 1 + rng.below(u64::from(next - acknowledged)) as u32;
                     let place = acknowledged + rng.below(u64::from(up_to - acknowledged)) as u32;
                     let (_, echo) = stamps[(place - 16) as usize];
-                    let told = bench.echo(&bench.ack(up_to, echo)).expect("what is new passes");
+                    let told = bench.echo(&echoing(up_to, echo)).expect("what is new passes");
                     assert!(!Seq(told).before(Seq(echo)), "earlier: {told} than {echo}");
                     assert!(!Seq(told).after(Seq(bench.tsval())), "{told} from the future");
                     if let Some((again, _)) = first_again.filter(|(again, _)| Seq(echo).before(Seq(*again))) {
