@@ -9,6 +9,7 @@
 //! | [`goel`] | the 1997 thesis: its network, its tables, its claims |
 //! | [`kliazovich`] | LLE-TCP's dissertation |
 //! | [`bianchi`] | saturation throughput of 802.11 on paper, and in the simulator |
+//! | [`relatives`] | Snoop's relatives, each in a scenario of its kind: do their claims hold? |
 //! | [`stats`] | means, confidence intervals, ratios |
 //! | [`capture`] | a run as pcapng |
 //! | [`series`] | a run's time series as CSV |
@@ -22,6 +23,7 @@ pub mod compare;
 pub mod goel;
 pub mod kliazovich;
 pub mod progress;
+pub mod relatives;
 pub mod reproduce;
 pub mod run;
 pub mod series;

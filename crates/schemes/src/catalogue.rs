@@ -6,8 +6,10 @@ use crate::scheme::{Scheme, SchemeError};
 pub static CATALOGUE: &[&Scheme] = &[
     &crate::none::SCHEME,
     &crate::snoop::SCHEME,
+    &crate::wtcp::SCHEME,
     &crate::icmp::SIMPLE,
     &crate::icmp::REFINED,
+    &crate::ebsn::SCHEME,
     &crate::lle::SCHEME,
 ];
 

@@ -44,7 +44,6 @@
 //!    [`Message`]).
 
 mod marks;
-mod message;
 mod notifier;
 mod refined;
 mod scheme;
@@ -53,7 +52,7 @@ mod simple;
 #[cfg(test)]
 mod tests;
 
-pub use message::Message;
+pub use crate::control_message::ControlMessage as Message;
 pub use notifier::Notifier;
 pub use refined::RefinedSender;
 pub use scheme::{REFINED, SIMPLE};

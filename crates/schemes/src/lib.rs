@@ -3,8 +3,11 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`snoop`] | Snoop (1995): an access point that caches, retransmits and keeps duplicate ACKs from the sender |
+//! | [`wtcp`] | WTCP (1998): Snoop's place, its own timer and window, and the time that repairs take kept out of the sender's round trip |
+//! | [`ebsn`] | EBSN (1997): the sender starts its timer anew at each attempt that failed |
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
+//! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
 //! | [`stack`] | schemes with their settings, on top of each other |
 //! | [`catalogue`] | every scheme by name |
@@ -14,6 +17,8 @@
 //! and what we chose.
 
 pub mod catalogue;
+pub mod control_message;
+pub mod ebsn;
 pub mod icmp;
 pub mod layer_entry;
 pub mod lle;
@@ -24,6 +29,7 @@ pub mod snoop;
 pub mod stack;
 mod transfer;
 pub mod words;
+pub mod wtcp;
 
 pub use scheme::{Placement, Role, Scheme, SchemeError, Seat};
 pub use stack::SchemeStack;

@@ -176,6 +176,7 @@
 //! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing
 //!   after a hand-off.
 
+pub mod account;
 pub mod ack_processing;
 pub mod ack_rewriting;
 mod core_side;

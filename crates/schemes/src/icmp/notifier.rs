@@ -2,11 +2,10 @@
 
 use std::net::IpAddr;
 
-use lasthop_agent::counter::CONTROL_MESSAGES;
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Report, Side, Verdict};
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_packet::Packet;
 
-use super::message::Message;
+use super::Message;
 
 /// Sits where data goes onto the wireless link: at the base station, or in the wireless host when
 /// that is the source. It keeps no state at all.
@@ -41,14 +40,7 @@ impl Agent for Notifier {
             Fate::GivenUp if self.reports_given_up => Message::Retransmit,
             Fate::GivenUp | Fate::Delivered => return,
         };
-        let Some(tcp) = packet.tcp() else { return };
-        if packet.payload().is_empty() {
-            return;
-        }
-        if let Some(notice) = message.about(packet, self.address) {
-            cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which(message.name()));
-            cx.send(Side::Core, notice);
-        }
+        message.tell_of(packet, self.address, cx);
     }
 
     fn needs(&self) -> LinkSenses {

@@ -4,8 +4,8 @@ use lasthop_packet::Seq;
 use lasthop_tcp::flight::Flight;
 use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtension, TimeoutResponse};
 
+use super::Message;
 use super::marks::Marks;
-use super::message::Message;
 
 /// Retransmits what the link layer gave up as soon as it hears of it, and spares the window.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl SenderExtension for RefinedSender {
                 sender.retransmit(notice.seq);
                 self.retransmitted.set(notice.seq);
             }
-            Some(Message::Defer | Message::Retransmit) | None => {}
+            _ => {}
         }
     }
 

@@ -3,8 +3,8 @@
 use lasthop_tcp::recovery::DUPLICATE_ACK_THRESHOLD;
 use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtension, TimeoutResponse};
 
+use super::Message;
 use super::marks::Marks;
-use super::message::Message;
 
 /// Remembers which segments were deferred, and spares the window when one of them has to be
 /// retransmitted.

@@ -8,6 +8,19 @@ use super::scoreboard::{Progress, Range};
 use super::segmentation::cut;
 use super::settings::Settings;
 
+/// After so many time-outs in a row, what was on the hop is taken for lost: fewer may be a delay.
+const SILENCE: u32 = 2;
+
+/// What an ACK without SACK blocks tells of losses.
+#[derive(Clone, Copy, Debug)]
+struct Hints {
+    /// It acknowledges more than the one before.
+    advanced: bool,
+    duplicate: bool,
+    /// The local timer had expired several times.
+    was_silent: bool,
+}
+
 /// What an ACK said.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSummary {
@@ -75,6 +88,7 @@ impl SnoopFlow {
         if let Some(sent) = progress.sent {
             self.rtt.measure(now.since(sent), settings.timer);
         }
+        let was_silent = self.expiries >= SILENCE;
         if progress.delivered > 0 {
             self.is_stalled = false;
             if self.expiries == 0 {
@@ -84,7 +98,8 @@ impl SnoopFlow {
             self.timing_since = now;
         }
         if !board.sack_seen {
-            self.infer_from_duplicates(ack, advanced, duplicate, settings, now);
+            let hints = Hints { advanced, duplicate, was_silent };
+            self.infer_from_duplicates(ack, hints, settings, now);
         }
         AckSummary { progress, advanced, duplicate, understood }
     }
@@ -93,14 +108,8 @@ impl SnoopFlow {
     /// so does an ACK of a copy that stops short of what left before it (a partial acknowledgment;
     /// RFC 6582, section 3.2). What lies above a hole may have come, so it is one segment at a
     /// time, and a lost copy is left to the timer.
-    fn infer_from_duplicates(
-        &mut self,
-        ack: Seq,
-        advanced: bool,
-        duplicate: bool,
-        settings: &Settings,
-        now: Instant,
-    ) {
+    fn infer_from_duplicates(&mut self, ack: Seq, hints: Hints, settings: &Settings, now: Instant) {
+        let Hints { advanced, duplicate, was_silent } = hints;
         let Some(board) = &mut self.board else { return };
         if advanced {
             board.duplicates = 0;
@@ -113,7 +122,8 @@ impl SnoopFlow {
         }
         board.duplicates += u32::from(duplicate);
         let is_hole = duplicate && board.duplicates == settings.reordering + 1;
-        let is_partial = advanced && board.was_overtaken(&first);
+        // What ends a silence of several time-outs is our copy's ACK: the rest went with the hop.
+        let is_partial = advanced && (was_silent || board.was_overtaken(&first));
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
             self.lose_one_segment(first, now);
         }

@@ -187,6 +187,11 @@ impl Scoreboard {
         self.range_at(seq).map(|range| (range.sent, range.ambiguous))
     }
 
+    /// Whether the timer sent a copy of `seq` since it last left.
+    pub fn is_probed(&self, seq: Seq) -> bool {
+        self.range_at(seq).is_some_and(|range| range.probed)
+    }
+
     /// The range that `seq` lies in.
     pub fn range_at(&self, seq: Seq) -> Option<&Range> {
         self.ranges.get(self.ranges.first_behind(seq)).filter(|range| !range.seq.after(seq))

@@ -190,6 +190,23 @@ fn a_receiver_without_sack_is_served_one_hole_after_the_other() {
 }
 
 #[test]
+fn what_a_silent_hop_had_is_lost_to_a_receiver_without_sack_too() {
+    for (expiries, repaired) in [(1, vec![]), (2, vec![(200, 100)])] {
+        let mut bench = bench();
+        bench.burst(0, 5);
+        bench.hear(&ack(100));
+        for _ in 0..expiries {
+            assert_eq!(pieces(&bench.wait(LONG).timer()), [(100, 100)]);
+        }
+        bench.wait(20);
+        assert_eq!(bench.hear(&ack(200)).1, repaired, "after {expiries} time-outs");
+        bench.wait(20);
+        let (_, copies) = bench.hear(&ack(300));
+        assert_eq!(copies.first(), repaired.first().map(|_| &(300, 100)), "one after the other");
+    }
+}
+
+#[test]
 fn copies_of_the_timer_that_were_not_needed_start_no_repair() {
     let mut bench = bench();
     bench.burst(0, 6);

@@ -1,0 +1,53 @@
+//! Snoop's relatives: what their sources claim, each in one scenario of its kind, with a verdict.
+//!
+//! The papers' texts are lost to us. What is looked at are the claims that Kliazovich's dissertation
+//! reports (section 2.4, tables 2.2 and 2.3): qualitative ones. So a row says how much there is of
+//! what a scheme claims, and agrees if the whole confidence interval is on the claimed side.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`claim`] | an experiment, and a claim about it |
+//! | [`ebsn`] | EBSN: bad states of seconds below a link layer that goes on trying |
+//! | [`wtcp`] | WTCP: outages of seconds, and no link layer that goes on trying |
+//!
+//! Another scheme is another module, with a function like these, in the list below.
+
+pub mod claim;
+pub mod ebsn;
+pub mod wtcp;
+
+use lasthop_scenario::BuildError;
+use rayon::prelude::*;
+
+use crate::progress::Progress;
+use crate::reproduce::Row;
+
+/// Runs the experiments of a scheme: so many seeds, and so long if not as long as the scenario.
+type Relative = fn(claim::Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
+
+const RELATIVES: [Relative; 2] = [ebsn::rows, wtcp::rows];
+
+/// Runs everything, with `seeds` runs behind each number; at least 2.
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let effort = claim::Effort { seeds: seeds.max(2), duration: None };
+    let rows: Vec<Vec<Row>> =
+        RELATIVES.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+
+    #[test]
+    fn the_claims_of_each_relative_hold() {
+        for (rows, seconds) in [(ebsn::rows as Relative, 300), (wtcp::rows, 100)] {
+            let effort = claim::Effort { seeds: 4, duration: Some(seconds) };
+            for row in rows(effort, &Silent).expect("it runs") {
+                // Of few and short runs, the mean.
+                assert!(row.measured.is_some_and(|measured| measured > claim::least(&row)), "{row:?}");
+            }
+        }
+    }
+}

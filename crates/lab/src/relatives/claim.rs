@@ -1,0 +1,167 @@
+//! A scenario's schemes side by side, and a claim about two of them.
+
+use std::path::Path;
+
+use lasthop_scenario::{BuildError, Overrides, file};
+use rayon::prelude::*;
+use serde_json::{Map, json};
+
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+use crate::run::{RunSummary, run};
+use crate::stats::Estimate;
+
+/// How much is run for a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Runs.
+    pub seeds: u64,
+    /// Simulated seconds of each, instead of the scenario's.
+    pub duration: Option<u64>,
+}
+
+/// The runs of a scenario, scheme by scheme.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// What was set in the scenario, for the rows.
+    setting: &'static str,
+    schemes: Vec<(String, Vec<RunSummary>)>,
+}
+
+/// That a scheme has more, or less, of something than another.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Where the claim stands.
+    item: &'static str,
+    /// The scheme's label in the scenario, and that of what it is compared with.
+    schemes: (&'static str, &'static str),
+    /// What is claimed, as "goodput above Snoop's".
+    metric: &'static str,
+    /// What is compared.
+    of: fn(&RunSummary) -> f64,
+    /// Which way.
+    way: Way,
+    /// By how many per cent at least.
+    least: f64,
+}
+
+/// Which way a claim goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    More,
+    Less,
+}
+
+impl Claim {
+    /// That a scheme has more goodput than another.
+    pub const fn more_goodput(item: &'static str, schemes: (&'static str, &'static str)) -> Self {
+        Self { item, schemes, metric: "more goodput", of: goodput, way: Way::More, least: 0.0 }
+    }
+
+    /// That a scheme has less of something than another.
+    pub const fn less(
+        item: &'static str,
+        schemes: (&'static str, &'static str),
+        metric: &'static str,
+        of: fn(&RunSummary) -> f64,
+    ) -> Self {
+        Self { item, schemes, metric, of, way: Way::Less, least: 0.0 }
+    }
+
+    /// The same by so many per cent at least. Below 0 it is that a scheme is hardly worse.
+    #[must_use]
+    pub const fn by(self, least: f64) -> Self {
+        Self { least, ..self }
+    }
+}
+
+impl Runs {
+    /// Runs a scenario of ours with this setting, or none where it is empty.
+    pub fn of(
+        text: &str,
+        setting: &'static str,
+        effort: Effort,
+        progress: &dyn Progress,
+    ) -> Result<Self, BuildError> {
+        let duration = effort.duration.map(|seconds| format!("duration={seconds} s"));
+        let given = (!setting.is_empty()).then(|| setting.to_owned());
+        let overrides =
+            Overrides { settings: given.into_iter().chain(duration).collect(), ..Overrides::default() };
+        let scenario = file::parse(text, "scenario.toml", Path::new("."), &overrides);
+        let scenario = scenario.expect("the file is ours, and a test reads it");
+        scenario.check_all()?;
+        progress.expect(scenario.schemes.len() as u64 * effort.seeds);
+        let of_scheme = |choice: &lasthop_scenario::SchemeChoice| {
+            let seeds = (1..=effort.seeds).into_par_iter();
+            let runs = seeds.map(|seed| {
+                let summary = run(&scenario, choice, seed);
+                progress.advance();
+                summary
+            });
+            Ok((choice.label.clone(), runs.collect::<Result<_, BuildError>>()?))
+        };
+        Ok(Self {
+            setting,
+            schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, BuildError>>()?,
+        })
+    }
+
+    /// The row of a claim.
+    pub fn row(&self, claim: &Claim) -> Row {
+        let samples = |label: &str| -> Vec<f64> {
+            let found = self.schemes.iter().find(|(known, _)| known == label);
+            found.map_or(Vec::new(), |(_, runs)| runs.iter().map(claim.of).collect())
+        };
+        let (ours, others) = (samples(claim.schemes.0), samples(claim.schemes.1));
+        let measured = match claim.way {
+            Way::More => Estimate::percent_above(&ours, &others),
+            Way::Less => Estimate::percent_below(&ours, &others),
+        };
+        let certain = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
+        let mut parameters = Map::new();
+        parameters.insert("than".to_owned(), json!(claim.schemes.1));
+        parameters.insert("at_least_percent".to_owned(), json!(claim.least));
+        if !self.setting.is_empty() {
+            parameters.insert("set".to_owned(), json!(self.setting));
+        }
+        Row {
+            paper: "relatives",
+            item: claim.item.to_owned(),
+            parameters,
+            scheme: claim.schemes.0.to_owned(),
+            metric: claim.metric.to_owned(),
+            unit: "percent",
+            published: Reference::None,
+            measured: measured.map(|estimate| estimate.mean),
+            ci95: measured.and_then(|estimate| estimate.ci95),
+            runs: ours.len(),
+            tolerance: Reference::None,
+            agrees: certain.is_some_and(|certain| certain > claim.least),
+        }
+    }
+}
+
+/// What a row's claim asks for at least, in per cent.
+pub fn least(row: &Row) -> f64 {
+    row.parameters.get("at_least_percent").and_then(serde_json::Value::as_f64).unwrap_or(0.0)
+}
+
+/// What most claims are about.
+pub fn goodput(run: &RunSummary) -> f64 {
+    run.aggregate.goodput_bps
+}
+
+/// Expiries of the senders' timers.
+pub fn timeouts(run: &RunSummary) -> f64 {
+    run.aggregate.timeouts as f64
+}
+
+/// Segments that senders sent again.
+pub fn retransmits(run: &RunSummary) -> f64 {
+    run.aggregate.retransmits as f64
+}
+
+/// The mean of the round-trip times that the first flow's sender measured.
+pub fn round_trip(run: &RunSummary) -> f64 {
+    run.flows.first().and_then(|flow| flow.rtt_mean_s).unwrap_or(f64::NAN)
+}

@@ -1,0 +1,44 @@
+//! WTCP (`scenarios/wtcp.toml`), before Linux and before a sender of its time, which measures the
+//! round trip by timestamps.
+
+use lasthop_scenario::BuildError;
+
+use super::claim::{Claim, Effort, Runs, round_trip};
+use crate::progress::Progress;
+use crate::reproduce::Row;
+
+const SCENARIO: &str = include_str!("../../../../scenarios/wtcp.toml");
+
+/// NewReno with timestamps, and no SACK.
+const OF_ITS_TIME: &str = "tcp={ recovery = 'newreno', timestamps = true, window = '256 KiB' }";
+
+const LIKE_SNOOP: &str = "section 2.5: like Snoop, and more";
+const ROUND_TRIP_IS_TRUE: &str = "table 2.2: a more accurate round trip";
+const NOTHING_HIDDEN: &str = "wtcp (nothing hidden)";
+
+/// Before both senders.
+const GOODPUT: [Claim; 3] = [
+    Claim::more_goodput("table 2.2: local retransmissions", ("wtcp", "none")),
+    Claim::more_goodput(LIKE_SNOOP, ("wtcp", "snoop as published")),
+    Claim::more_goodput(LIKE_SNOOP, ("wtcp", "snoop")).by(-5.0),
+];
+
+/// Where the sender measures by timestamps.
+const ROUND_TRIP: [Claim; 2] = [
+    Claim::less(
+        ROUND_TRIP_IS_TRUE,
+        ("wtcp (residence hidden)", NOTHING_HIDDEN),
+        "shorter mean round trip",
+        round_trip,
+    ),
+    Claim::less(ROUND_TRIP_IS_TRUE, ("wtcp", NOTHING_HIDDEN), "shorter mean round trip", round_trip),
+];
+
+/// Its rows.
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let linux = Runs::of(SCENARIO, "", effort, progress)?;
+    let of_its_time = Runs::of(SCENARIO, OF_ITS_TIME, effort, progress)?;
+    let mut rows: Vec<Row> = GOODPUT.iter().map(|claim| linux.row(claim)).collect();
+    rows.extend(GOODPUT.iter().chain(&ROUND_TRIP).map(|claim| of_its_time.row(claim)));
+    Ok(rows)
+}

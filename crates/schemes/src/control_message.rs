@@ -1,0 +1,73 @@
+//! The control messages by which a node tells a TCP sender what its link layer sees: type and codes
+//! on the wire stand here and nowhere else.
+
+use std::net::IpAddr;
+
+use lasthop_agent::counter::CONTROL_MESSAGES;
+use lasthop_agent::{Context, Report, Side};
+use lasthop_packet::{Packet, quote};
+use lasthop_tcp::IcmpNotice;
+
+/// ICMP type for experiments (RFC 4727, section 4).
+const TYPE_V4: u8 = 253;
+/// `ICMPv6` error message type for private experimentation (RFC 4443, section 2.1).
+const TYPE_V6: u8 = 100;
+
+/// What a node tells a TCP sender about one of its segments, as an ICMP error message that quotes
+/// the IP header and the first eight octets behind it (RFC 792).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlMessage {
+    /// The first transmission over the wireless link failed; the link layer goes on trying (Simple
+    /// and Refined ICMP).
+    Defer,
+    /// The link layer has given the segment up (Refined ICMP).
+    Retransmit,
+    /// One attempt to deliver the segment failed (EBSN).
+    BadState,
+}
+
+impl ControlMessage {
+    const ALL: [Self; 3] = [Self::Defer, Self::Retransmit, Self::BadState];
+
+    const fn code(self) -> u8 {
+        match self {
+            Self::Defer => 0,
+            Self::Retransmit => 1,
+            Self::BadState => 2,
+        }
+    }
+
+    /// The message's name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Defer => "ICMP-DEFER",
+            Self::Retransmit => "ICMP-RETRANSMIT",
+            Self::BadState => "EBSN",
+        }
+    }
+
+    /// The message about a segment, from `reporter` to the segment's sender; `None` where no ICMP
+    /// error may be sent.
+    pub fn about(self, segment: &Packet, reporter: IpAddr) -> Option<Packet> {
+        let is_v6 = segment.ip().source.is_ipv6();
+        // A node without an address of that version speaks for the destination, beyond which nobody
+        // needs the message's origin.
+        let reporter = if reporter.is_ipv6() == is_v6 { reporter } else { segment.ip().destination };
+        quote::error_about(segment, reporter, if is_v6 { TYPE_V6 } else { TYPE_V4 }, self.code())
+    }
+
+    /// Which message a notice is, if it is one of them.
+    pub fn of(notice: &IcmpNotice) -> Option<Self> {
+        let expected = if notice.is_v6 { TYPE_V6 } else { TYPE_V4 };
+        Self::ALL.into_iter().find(|message| notice.kind == expected && notice.code == message.code())
+    }
+
+    /// Tells the sender of a TCP segment with data; of anything else there is nothing to tell.
+    pub fn tell_of(self, segment: &Packet, reporter: IpAddr, cx: &mut Context<'_>) {
+        let Some(tcp) = segment.tcp().filter(|_| !segment.payload().is_empty()) else { return };
+        if let Some(message) = self.about(segment, reporter) {
+            cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which(self.name()));
+            cx.send(Side::Core, message);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The TCP sender's part: its timer starts anew.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use lasthop_tcp::{IcmpNotice, SenderControl, SenderExtension};
+
+use crate::control_message::ControlMessage;
+
+/// Starts the retransmission timer anew with each message, for a while.
+#[derive(Clone, Debug)]
+pub struct EbsnSender {
+    longest_deferral: Duration,
+    /// When the first message came since the last progress.
+    since: Option<Instant>,
+}
+
+impl EbsnSender {
+    /// A sender's part that defers the timer for so long without progress.
+    pub const fn new(longest_deferral: Duration) -> Self {
+        Self { longest_deferral, since: None }
+    }
+}
+
+impl SenderExtension for EbsnSender {
+    fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
+        if ControlMessage::of(&notice) != Some(ControlMessage::BadState) {
+            return;
+        }
+        let since = *self.since.get_or_insert(sender.now());
+        if sender.now().since(since) <= self.longest_deferral {
+            sender.restart_timer();
+        }
+    }
+
+    fn on_new_ack(&mut self, _sender: &mut SenderControl<'_>) {
+        self.since = None;
+    }
+}

@@ -1,0 +1,24 @@
+//! WTCP to the worlds.
+
+use lasthop_agent::Agent;
+
+use super::{Settings, Wtcp};
+use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
+
+/// An agent at the edge.
+pub static SCHEME: Scheme = Scheme {
+    name: "wtcp",
+    title: "Local retransmission that goes on through outages, and is kept out of the sender's round trip",
+    source: "Ratnam, Matta, ISCC 1998; with Snoop's local recovery for today's TCP",
+    advice: "Where Snoop helps, and where the hop falls silent for longer than the sender's timer. Needs timestamps for what it \
+             adds to Snoop's recovery.",
+    read: |settings| read(settings, |settings: Settings| settings),
+    schema: schema::<Settings>,
+};
+
+impl Placement for Settings {
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        matches!(seat.role, Role::Edge | Role::Relay)
+            .then(|| Box::new(Wtcp::new(self.clone())) as Box<dyn Agent>)
+    }
+}

@@ -1,0 +1,90 @@
+//! What can be set.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
+use crate::snoop;
+
+/// The settings of [`Wtcp`](super::Wtcp). Those of local recovery are [Snoop](crate::snoop)'s, and
+/// have its defaults but where it says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Which part of the time that a segment spends here the sender does not measure; default
+    /// "repairs". The paper has "residence".
+    pub hidden_time: HiddenTime,
+    /// Octets of one connection that are stored, and as many that wait, headers included; default 4
+    /// MiB.
+    #[serde(with = "Octets::<0, GIB>")]
+    pub buffer: usize,
+    /// Time-outs in a row after which local recovery gives up, 0 or more; default 64, about a minute
+    /// of silence, as the timer backs off to a second. Ours.
+    #[serde(with = "Count::<0, 1_000>")]
+    pub local_retransmissions: u32,
+    /// The least local time-out; default 20 ms.
+    #[serde(with = "Time::<MS, HOUR>")]
+    pub minimum_timeout: Duration,
+    /// How long packets are to wait in the queue behind, or a quarter of the hop's own round trip if
+    /// that is longer; default 3 ms.
+    #[serde(with = "Time::<0, MINUTE>")]
+    pub local_delay: Duration,
+    /// How long packets of a connection wait here before the first is dropped to slow the sender
+    /// down; default 80 ms.
+    #[serde(with = "Time::<0, HOUR>")]
+    pub held_delay: Duration,
+    /// A connection without packets for this long is forgotten, to the second; default 5 min.
+    #[serde(with = "Time::<SECOND, WEEK>")]
+    pub idle_timeout: Duration,
+    /// A connection that was used within this time does not make room for a new one, to the second;
+    /// default 10 s.
+    #[serde(with = "Time::<0, WEEK>")]
+    pub eviction_grace: Duration,
+}
+
+/// Which part of the time that a segment spends at the base station is hidden from the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HiddenTime {
+    /// None: timestamps stay as they are.
+    Nothing,
+    /// What repairs took, and what was waited for an outage to end.
+    Repairs,
+    /// All of it, the wait for the local window as well.
+    Residence,
+}
+
+impl Settings {
+    /// Those of local recovery.
+    pub fn local(&self) -> snoop::Settings {
+        snoop::Settings {
+            cached_octets: self.buffer,
+            held_octets: self.buffer,
+            local_retransmissions: self.local_retransmissions,
+            minimum_timeout: self.minimum_timeout,
+            local_delay: self.local_delay,
+            held_delay: self.held_delay,
+            idle_timeout: self.idle_timeout,
+            eviction_grace: self.eviction_grace,
+            ..snoop::Settings::default()
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let local = snoop::Settings::default();
+        Self {
+            hidden_time: HiddenTime::Repairs,
+            buffer: local.cached_octets,
+            local_retransmissions: 64,
+            minimum_timeout: local.minimum_timeout,
+            local_delay: local.local_delay,
+            held_delay: local.held_delay,
+            idle_timeout: local.idle_timeout,
+            eviction_grace: local.eviction_grace,
+        }
+    }
+}

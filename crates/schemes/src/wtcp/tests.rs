@@ -1,0 +1,167 @@
+//! What WTCP adds to local recovery, rule by rule, with packets by hand. Here is the bench.
+
+mod buffer;
+mod clock;
+mod echo;
+mod lifetime;
+mod random;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use lasthop_agent::Outbox;
+use lasthop_packet::{Ip, Payload, Rng, SackBlocks, Seq, Tcp, Timestamps};
+
+use super::*;
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const MOBILE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const WINDOW: u16 = 1000;
+/// Octets of a segment.
+const SIZE: u32 = 100;
+/// What the sender's clock, which ticks each millisecond, is ahead of ours; it wraps soon.
+const AHEAD: u32 = u32::MAX - 500;
+
+/// An agent with a clock in milliseconds, and a hop of 4 ms there and back.
+struct Bench {
+    wtcp: Wtcp,
+    now: Instant,
+    rng: Rng,
+    budget: Budget,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Self {
+        let (now, rng) = (Instant::ZERO, Rng::named(1, "wtcp"));
+        Self { wtcp: Wtcp::new(settings), now, rng, budget: Budget::default() }
+    }
+
+    /// One that knows the sender's clock, after a second and a half in which all before segment 16
+    /// was acknowledged.
+    fn learnt(settings: Settings) -> Self {
+        let mut bench = Self::with(settings);
+        for segment in 0..16 {
+            assert_eq!(bench.core(&bench.fresh(segment)).0, Verdict::Forward);
+            bench.wait(4);
+            let echo = bench.tsval().wrapping_sub(4);
+            assert_eq!(bench.echo(&echoing(segment + 1, echo)), Some(echo), "nothing to hide");
+            bench.wait(96);
+        }
+        bench
+    }
+
+    fn wait(&mut self, millis: u64) -> &mut Self {
+        self.now += Duration::from_millis(millis);
+        self
+    }
+
+    fn call<R>(&mut self, f: impl FnOnce(&mut Wtcp, &mut Context<'_>) -> R) -> (R, Vec<Packet>) {
+        let mut outbox = Outbox::default();
+        let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let result = f(&mut self.wtcp, &mut cx);
+        (result, outbox.packets.into_iter().map(|(_, packet)| packet).collect())
+    }
+
+    fn core(&mut self, packet: &Packet) -> (Verdict, Vec<Packet>) {
+        self.call(|wtcp, cx| wtcp.on_packet(&mut packet.clone(), Side::Core, cx))
+    }
+
+    /// The same where it does not matter what becomes of it.
+    fn send(&mut self, packet: &Packet) {
+        let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) = self.core(packet).0;
+    }
+
+    /// An ACK as it went on, and the copies that it called for.
+    fn radio(&mut self, packet: &Packet) -> (Option<Packet>, Vec<u32>) {
+        let mut passing = packet.clone();
+        let (verdict, copies) = self.call(|wtcp, cx| wtcp.on_packet(&mut passing, Side::Radio, cx));
+        ((verdict == Verdict::Forward).then_some(passing), segments(&copies))
+    }
+
+    /// The echo in an ACK as it went on.
+    fn echo(&mut self, packet: &Packet) -> Option<u32> {
+        Some(self.radio(packet).0?.tcp()?.options.timestamps?.echo_reply)
+    }
+
+    /// Does all that is due until a time in ms; what was sent.
+    fn timers_until(&mut self, millis: u64) -> Vec<u32> {
+        let mut sent = Vec::new();
+        let end = Instant::from_millis(millis);
+        while let Some(due) = self.wtcp.deadline().filter(|due| due.at <= end) {
+            self.now = self.now.max(due.at);
+            sent.extend(segments(&self.call(Wtcp::on_deadline).1));
+        }
+        self.now = end;
+        sent
+    }
+
+    /// What the sender's clock reads now.
+    fn tsval(&self) -> u32 {
+        AHEAD.wrapping_add(self.now.as_millis() as u32)
+    }
+
+    /// A segment as the sender sends it now.
+    fn fresh(&self, segment: u32) -> Packet {
+        data(segment).stamped(self.tsval(), 7)
+    }
+}
+
+fn segments(packets: &[Packet]) -> Vec<u32> {
+    packets.iter().filter_map(|packet| Some(packet.tcp()?.seq.0 / SIZE)).collect()
+}
+
+fn segment(source: (IpAddr, u16), destination: (IpAddr, u16), tcp: Tcp, octets: u32) -> Packet {
+    let tcp = Tcp { source_port: source.1, destination_port: destination.1, ..tcp };
+    let offset = u64::from(tcp.seq.0);
+    let payload =
+        if octets == 0 { Payload::EMPTY } else { Payload::Stream { stream: 1, offset, len: octets } };
+    Packet::tcp_segment(Ip::new(source.0, destination.0), tcp, payload)
+}
+
+/// A segment by its place in the stream.
+fn data(place: u32) -> Packet {
+    let tcp =
+        Tcp { seq: Seq(SIZE * place), ack: Seq(7), flags: TcpFlags::ACK, window: WINDOW, ..Tcp::default() };
+    segment((SERVER, 80), (MOBILE, 4000), tcp, SIZE)
+}
+
+/// The same, with an echo.
+fn echoing(place: u32, echo: u32) -> Packet {
+    ack(place).stamped(9, echo)
+}
+
+/// An ACK of all before a segment.
+fn ack(place: u32) -> Packet {
+    let tcp =
+        Tcp { seq: Seq(7), ack: Seq(SIZE * place), flags: TcpFlags::ACK, window: WINDOW, ..Tcp::default() };
+    segment((MOBILE, 4000), (SERVER, 80), tcp, 0)
+}
+
+fn connection() -> FlowKey {
+    data(0).flow_key().expect("it is TCP")
+}
+
+/// Edits of a packet, for tests to read as a sentence.
+trait But: Sized {
+    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
+    fn stamped(self, value: u32, echo_reply: u32) -> Self {
+        self.but(|tcp| tcp.options.timestamps = Some(Timestamps { value, echo_reply }))
+    }
+    fn sack(self, from: u32, to: u32) -> Self {
+        self.but(|tcp| {
+            tcp.options.sack = SackBlocks::NONE;
+            tcp.options.sack.push(Seq(SIZE * from), Seq(SIZE * to));
+        })
+    }
+}
+
+impl But for Packet {
+    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
+        self.tcp_mut().map(edit);
+        self
+    }
+}

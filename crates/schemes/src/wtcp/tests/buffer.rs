@@ -1,0 +1,96 @@
+//! Which of the sender's segments are dropped.
+
+use super::*;
+use crate::wtcp::buffer::BUFFERED;
+
+#[test]
+fn a_duplicate_of_what_is_stored_is_dropped_and_one_of_what_was_acknowledged_passes() {
+    let mut bench = Bench::new();
+    for place in 0..4 {
+        bench.send(&data(place));
+    }
+    bench.wait(4).radio(&ack(2));
+    assert_eq!(bench.core(&data(1)).0, Verdict::Forward, "its ACK was lost behind us");
+    for place in [2, 3] {
+        assert_eq!(bench.core(&data(place)).0, Verdict::Drop(&BUFFERED));
+    }
+    assert_eq!(bench.core(&data(4)).0, Verdict::Forward);
+}
+
+#[test]
+fn a_duplicate_of_what_waits_is_dropped() {
+    let mut bench = Bench::new();
+    let waiting = (0..40).find(|place| bench.core(&data(*place)).0 == Verdict::Absorb);
+    let waiting = waiting.expect("the window is small at first");
+    assert_eq!(bench.core(&data(waiting)).0, Verdict::Drop(&BUFFERED));
+    assert_eq!(bench.wtcp.held(), 1);
+}
+
+#[test]
+fn a_segment_that_fills_a_hole_or_reaches_beyond_what_is_stored_passes() {
+    let mut bench = Bench::new();
+    for place in [0, 2, 3] {
+        bench.send(&data(place));
+    }
+    assert_eq!(bench.core(&data(1)).0, Verdict::Forward, "it was lost before us");
+    assert_eq!(bench.core(&data(1)).0, Verdict::Drop(&BUFFERED));
+    let longer = segment((SERVER, 80), (MOBILE, 4000), data(3).tcp().expect("TCP").clone(), 2 * SIZE);
+    assert_eq!(bench.core(&longer).0, Verdict::Forward);
+}
+
+#[test]
+fn a_duplicate_that_tells_anything_else_passes() {
+    type Edit = fn(&mut Tcp);
+    let edits: [(&str, Edit); 7] = [
+        ("a later ACK", |tcp| tcp.ack += 1),
+        ("another window", |tcp| tcp.window += 1),
+        ("a SACK block", |tcp| tcp.options.sack.push(Seq(90), Seq(95))),
+        ("an unknown option", |tcp| tcp.options.unknown = Some(Box::new([30, 4, 0, 0]))),
+        ("urgent data", |tcp| tcp.flags = tcp.flags.with(TcpFlags::URG)),
+        ("congestion", |tcp| tcp.flags = tcp.flags.with(TcpFlags::ECE)),
+        ("a smaller window of ours", |tcp| tcp.flags = tcp.flags.with(TcpFlags::CWR)),
+    ];
+    for (what, edit) in edits {
+        let mut bench = Bench::new();
+        bench.send(&data(0));
+        bench.send(&data(1));
+        assert_eq!(bench.core(&data(1)).0, Verdict::Drop(&BUFFERED));
+        assert_eq!(bench.core(&data(1).but(edit)).0, Verdict::Forward, "{what}");
+    }
+}
+
+#[test]
+fn duplicates_are_dropped_through_an_outage_and_the_hop_is_tried_each_second() {
+    let mut bench = Bench::new();
+    for place in 0..3 {
+        bench.send(&data(place));
+    }
+    let mut tries = bench.timers_until(10_000).len();
+    assert_eq!(bench.core(&data(0)).0, Verdict::Drop(&BUFFERED));
+    tries += bench.timers_until(30_000).len();
+    assert_eq!(bench.core(&data(0)).0, Verdict::Drop(&BUFFERED));
+    assert!((20..60).contains(&tries), "{tries}");
+}
+
+#[test]
+fn a_duplicate_passes_once_local_recovery_has_given_up() {
+    let mut bench = Bench::with(Settings { local_retransmissions: 5, ..Settings::default() });
+    bench.send(&data(0));
+    bench.send(&data(1));
+    bench.timers_until(20_000);
+    assert_eq!(bench.core(&data(0)).0, Verdict::Forward);
+}
+
+#[test]
+fn a_duplicate_passes_where_the_mobile_host_answers_and_does_not_take_what_we_send() {
+    let mut bench = Bench::new();
+    for place in 0..3 {
+        bench.send(&data(place));
+    }
+    bench.wait(4).radio(&ack(1));
+    let started = bench.now.as_millis();
+    bench.timers_until(started + 500);
+    assert_eq!(bench.core(&data(1)).0, Verdict::Drop(&BUFFERED));
+    bench.wait(4).radio(&ack(1));
+    assert_eq!(bench.core(&data(1)).0, Verdict::Forward);
+}

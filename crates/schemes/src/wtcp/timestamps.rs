@@ -1,0 +1,86 @@
+//! The time that repairs took is kept out of the round trip that the sender measures: the echo in
+//! the ACK says when the segment that arrived would have been sent, had it not waited here.
+
+use lasthop_agent::{Agent as _, Context, Side, Verdict};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+
+use super::Wtcp;
+use super::flow::Retransmitted;
+
+/// What an ACK is about to clear, as it stood before.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    acknowledged: Seq,
+    /// When the segment left whose arrival the ACK tells of, and whether it left more than once.
+    departure: (Instant, bool),
+    is_outage: bool,
+}
+
+impl Wtcp {
+    /// Decides what becomes of a packet from the radio side.
+    pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let before = self.repair_behind(packet, key);
+        let verdict = self.local.on_packet(packet, Side::Radio, cx);
+        self.follow(key, cx.budget(), cx.now());
+        self.hide_repair(packet, key, before, cx.now());
+        verdict
+    }
+
+    /// Takes note of the sender's clock.
+    pub(super) fn note_clock(&mut self, packet: &Packet, key: FlowKey, now: Instant) {
+        let timestamps = packet.tcp().and_then(|tcp| tcp.options.timestamps);
+        if let Some((timestamps, flow)) = timestamps.zip(self.flows.peek_mut(key)) {
+            flow.clock.note(Seq(timestamps.value), now);
+        }
+    }
+
+    /// Takes note that the sender sends something again, if it does.
+    pub(super) fn note_retransmission(&mut self, packet: &Packet, key: FlowKey) {
+        let Some(timestamps) = packet.tcp().and_then(|tcp| tcp.options.timestamps) else { return };
+        let Some((local, tcp)) = self.local.flow(key).zip(packet.tcp()) else { return };
+        let (until, acknowledged) = (local.arrived(), local.acknowledged());
+        let is_again = packet.segment_len() > 0
+            && tcp.seq.before(until)
+            && acknowledged.is_none_or(|ack| !tcp.seq.before(ack));
+        if let Some(flow) = self.flows.peek_mut(key).filter(|_| is_again) {
+            flow.retransmitted.get_or_insert(Retransmitted { tsval: Seq(timestamps.value), until });
+        }
+    }
+
+    /// What is known of the segment that the mobile host acknowledges next: that one it echoes (RFC
+    /// 7323, section 4.3), also in a delayed ACK.
+    fn repair_behind(&self, packet: &Packet, key: FlowKey) -> Option<Before> {
+        let local = self.local.flow(key)?;
+        let acknowledged = local.acknowledged()?;
+        packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK) && tcp.ack.after(acknowledged))?;
+        let departure = local.last_departure(acknowledged)?;
+        Some(Before { acknowledged, departure, is_outage: local.silence().is_some() })
+    }
+
+    /// Sets the echo in an ACK to what the sender's clock read when the segment would have left it.
+    fn hide_repair(&mut self, packet: &mut Packet, key: FlowKey, before: Option<Before>, now: Instant) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        flow.heard = Some(now);
+        let (Some(before), Some(local)) = (before, self.local.flow(key)) else { return };
+        if before.is_outage && local.acknowledged() != Some(before.acknowledged) {
+            flow.outage_ended = Some(now);
+        }
+        // As late as the hop's least round trip allows: an earlier copy may have arrived.
+        let (left, is_repair) = before.departure;
+        let latest = now.as_nanos().saturating_sub(local.least_round_trip().as_nanos() as u64);
+        let left = left.min(Instant::from_nanos(latest));
+        let is_known = packet.tcp().is_some_and(|tcp| tcp.options.unknown.is_none());
+        let echo =
+            packet.tcp().and_then(|tcp| tcp.options.timestamps).map(|timestamps| Seq(timestamps.echo_reply));
+        if let Some(echo) = echo.filter(|_| is_known)
+            && let Some(later) = flow.echo_without_wait(echo, left, is_repair, self.settings.hidden_time)
+            && let Some(timestamps) = packet.tcp_mut().and_then(|tcp| tcp.options.timestamps.as_mut())
+        {
+            timestamps.echo_reply = later.0;
+        }
+        let is_over = |again: &Retransmitted| {
+            local.acknowledged().is_some_and(|acknowledged| !acknowledged.before(again.until))
+        };
+        flow.retransmitted = flow.retransmitted.filter(|again| !is_over(again));
+    }
+}
