@@ -9,6 +9,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::icmp::SIMPLE,
     &crate::icmp::REFINED,
     &crate::lle::SCHEME,
+    &crate::packet_control::SCHEME,
 ];
 
 /// The scheme of this name.
