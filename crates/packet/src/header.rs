@@ -96,6 +96,9 @@ impl TcpFlags {
     }
 }
 
+/// A range of sequence numbers, `[left, right)`.
+type Block = (Seq, Seq);
+
 /// The TCP header (RFC 9293, section 3.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tcp {
@@ -127,6 +130,17 @@ impl Tcp {
     /// Never: a header has octets.
     pub const fn is_empty(&self) -> bool {
         false
+    }
+
+    /// What the SACK blocks report: data that came twice, if the first block is such a report (RFC
+    /// 2883, section 4: it lies below the acknowledgment number, or within the second block), and
+    /// the blocks of data above a hole.
+    pub fn sack_reports(&self) -> (Option<Block>, &[Block]) {
+        let blocks = self.options.sack.as_slice();
+        let Some((first, rest)) = blocks.split_first() else { return (None, blocks) };
+        let is_within = |outer: &(Seq, Seq)| !first.0.before(outer.0) && !first.1.after(outer.1);
+        let is_duplicate = first.0.before(self.ack) || rest.first().is_some_and(is_within);
+        if is_duplicate { (Some(*first), rest) } else { (None, blocks) }
     }
 }
 

@@ -11,6 +11,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::icmp::REFINED,
     &crate::ebsn::SCHEME,
     &crate::lle::SCHEME,
+    &crate::packet_control::SCHEME,
 ];
 
 /// The scheme of this name.

@@ -23,6 +23,7 @@ pub mod icmp;
 pub mod layer_entry;
 pub mod lle;
 mod none;
+pub mod packet_control;
 pub mod scheme;
 pub mod settings;
 pub mod snoop;

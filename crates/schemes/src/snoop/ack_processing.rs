@@ -1,7 +1,7 @@
 //! ACKs from the mobile host where losses are told by SACK: what was delivered, what is to be
 //! repaired, and with what.
 
-use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
 use super::flow::SnoopFlow;
 use super::scoreboard::{Progress, Range};
@@ -67,7 +67,7 @@ impl SnoopFlow {
                 count += 1;
             }
             board.sack_seen |= count > 0;
-            if count > 0 && reports_duplicate_data(tcp) {
+            if count > 0 && tcp.sack_reports().0.is_some() {
                 probe_came_twice = board.delivered_twice(believed[0].0, believed[0].1);
             }
             progress = board.acknowledge(ack, &believed[..count], now, least, splits);
@@ -212,17 +212,5 @@ impl SnoopFlow {
         }
         self.stamp(&mut copy);
         Some(copy)
-    }
-}
-
-/// Whether the first SACK block says that data came twice (RFC 2883, section 4): below the
-/// acknowledgment, or inside the second.
-pub fn reports_duplicate_data(tcp: &Tcp) -> bool {
-    match *tcp.options.sack.as_slice() {
-        [] => false,
-        [(left, _)] => left.before(tcp.ack),
-        [(left, right), (outer_left, outer_right), ..] => {
-            left.before(tcp.ack) || (!left.before(outer_left) && !right.after(outer_right))
-        }
     }
 }

@@ -7,7 +7,7 @@
 
 use lasthop_packet::{Instant, Packet, SackBlocks};
 
-use super::ack_processing::{AckSummary, reports_duplicate_data};
+use super::ack_processing::AckSummary;
 use super::flow::SnoopFlow;
 use super::settings::Settings;
 
@@ -45,14 +45,11 @@ impl SnoopFlow {
             return if is_ours { AckRewrite::Suppressed } else { AckRewrite::Unchanged };
         }
         let mut told = SackBlocks::NONE;
-        let mut rest = blocks.as_slice();
-        if reports_duplicate_data(tcp)
-            && let [(left, right), others @ ..] = rest
+        let (duplicate, rest) = tcp.sack_reports();
+        if let Some((left, right)) = duplicate
+            && !board.is_our_copy(left, right)
         {
-            rest = others;
-            if !board.is_our_copy(*left, *right) {
-                told.push(*left, *right);
-            }
+            told.push(left, right);
         }
         for (left, right) in rest {
             match hole {

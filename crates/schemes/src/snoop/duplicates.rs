@@ -2,7 +2,6 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::ack_processing::reports_duplicate_data;
 use super::flow::SnoopFlow;
 use super::settings::Settings;
 
@@ -158,5 +157,5 @@ fn may_be_duplicate(tcp: &Tcp) -> bool {
     tcp.flags == TcpFlags::ACK
         && tcp.window != 0
         && tcp.options.unknown.is_none()
-        && !reports_duplicate_data(tcp)
+        && tcp.sack_reports().0.is_none()
 }

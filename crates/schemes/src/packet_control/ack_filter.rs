@@ -1,0 +1,195 @@
+//! The ACK filter: what an ACK from the mobile host is, and whether the sender is to see it.
+
+use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
+use serde::{Deserialize, Serialize};
+
+use super::flow::Flow;
+use super::plain_ack::PlainAck;
+use super::settings::{Settings, Withholding};
+use super::thinning::{SENDERS_THRESHOLD, leaves_at};
+
+/// Blocks that an ACK with timestamps has room for (RFC 2018, section 3).
+const BLOCKS_PER_ACK: usize = 3;
+
+/// What becomes of an ACK from the mobile host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AckFate {
+    /// It goes on as it came.
+    Passes,
+    /// It goes on without its reports of data above a hole, which are withheld.
+    Stripped,
+    /// It goes on as it came, after all that was withheld before it.
+    Tells,
+    /// It is older than one that went on, and says nothing that the sender does not know.
+    Old,
+    /// It is a duplicate that is withheld, or dropped for good.
+    Duplicate,
+}
+
+/// The duplicates of the last new ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Duplicates {
+    /// How many came (`numOfLastDupAck`).
+    pub(super) received: u32,
+    /// How many the sender was sent (`numOfDupAckSent`).
+    pub(super) sent: u32,
+    /// The sender knows that something is missing, and is in recovery until this is acknowledged.
+    pub(super) recovery: Option<Seq>,
+}
+
+impl Duplicates {
+    /// Counts one, and says whether it passes.
+    fn count(&mut self, threshold: u32) -> bool {
+        self.received = self.received.saturating_add(1);
+        let passes = self.received >= leaves_at(self.sent.saturating_add(1), threshold);
+        self.sent = self.sent.saturating_add(u32::from(passes));
+        passes
+    }
+
+    /// How many more the sender is to see, that it sees as many as there were, up to those that it
+    /// needs.
+    pub(super) const fn owed(&self) -> u32 {
+        let due = if self.received < SENDERS_THRESHOLD { self.received } else { SENDERS_THRESHOLD };
+        due.saturating_sub(self.sent)
+    }
+}
+
+impl Flow {
+    /// Decides on a packet from the mobile host by the acknowledgment in it.
+    pub(super) fn filter_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckFate {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else {
+            return AckFate::Passes;
+        };
+        if tcp.ack.after(self.highest) {
+            // The data took another way, or it is a lie (RFC 9293, section 3.10.7.4).
+            return AckFate::Passes;
+        }
+        self.sacks |= !tcp.options.sack.is_empty();
+        match self.said {
+            Some(said) if tcp.ack.before(said.ack) => {
+                if self.is_old_news(packet, tcp) {
+                    AckFate::Old
+                } else {
+                    AckFate::Passes
+                }
+            }
+            Some(said) if tcp.ack == said.ack => {
+                let is_duplicate = is_plain(packet, tcp) && tcp.window == said.window && tcp.window != 0;
+                let said = said.after(tcp.seq + packet.segment_len());
+                self.said = Some(said.with_window(tcp.window));
+                if is_duplicate && tcp.ack.before(self.highest) && tcp.options.sack.is_empty() {
+                    self.lateness.on_hole(tcp.ack, now);
+                    self.filter_duplicate(packet, tcp, settings)
+                } else {
+                    let says_no_more = is_duplicate && tcp.sack_reports().0.is_none();
+                    self.filter_reports(packet, tcp, says_no_more, settings, now)
+                }
+            }
+            _ => {
+                self.advance(packet, tcp, now);
+                self.filter_reports(packet, tcp, false, settings, now)
+            }
+        }
+    }
+
+    /// A new ACK: the count of duplicates begins again.
+    fn advance(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
+        self.lateness.on_progress(tcp.ack, now);
+        let seq = self.said.map_or(tcp.seq, |said| said.seq);
+        self.said = Some(PlainAck::of(packet, tcp).after(seq));
+        let recovery = self.duplicates.recovery.filter(|recovery| tcp.ack.before(*recovery));
+        self.duplicates = Duplicates { recovery, ..Duplicates::default() };
+        self.reports.acknowledge(tcp.ack);
+        self.withheld = self.withheld.filter(|_| !self.reports.is_empty());
+    }
+
+    /// A duplicate without SACK blocks.
+    fn filter_duplicate(&mut self, packet: &Packet, tcp: &Tcp, settings: &Settings) -> AckFate {
+        let is_due = self.duplicates.count(settings.threshold);
+        if settings.withholding == Withholding::Learned {
+            if self.duplicates.received >= settings.threshold {
+                self.duplicates.recovery = Some(self.highest);
+            }
+            if self.duplicates.recovery.is_some() || self.lateness.expected().is_zero() {
+                self.duplicates.sent = self.duplicates.received;
+                return AckFate::Passes;
+            }
+        }
+        if is_due {
+            return AckFate::Passes;
+        }
+        if settings.withholding == Withholding::Learned {
+            self.withheld = Some(PlainAck::of(packet, tcp));
+        }
+        AckFate::Duplicate
+    }
+
+    /// An ACK with reports of data above a hole, or without. Where it `says_no_more` than them, the
+    /// whole of it can be withheld.
+    fn filter_reports(
+        &mut self,
+        packet: &Packet,
+        tcp: &Tcp,
+        says_no_more: bool,
+        settings: &Settings,
+        now: Instant,
+    ) -> AckFate {
+        let (_, blocks) = tcp.sack_reports();
+        let mut above = blocks.iter().filter(|(_, right)| right.after(tcp.ack)).peekable();
+        if above.peek().is_none() {
+            return AckFate::Passes;
+        }
+        self.lateness.on_hole(tcp.ack, now);
+        let mut is_full = false;
+        for (left, right) in above {
+            is_full |= self.reports.add(*left, *right).is_err();
+        }
+        let needed = u64::from(settings.threshold) * u64::from(self.segment);
+        if is_full || self.reports.octets() >= needed {
+            self.duplicates.recovery = Some(self.highest);
+        }
+        let withholds = settings.withholding == Withholding::Learned
+            && self.duplicates.recovery.is_none()
+            && !self.lateness.expected().is_zero();
+        if !withholds {
+            return AckFate::Tells;
+        }
+        self.withheld = Some(PlainAck::of(packet, tcp));
+        if says_no_more { AckFate::Duplicate } else { AckFate::Stripped }
+    }
+
+    /// Whether an ACK that is older than one that went on says nothing that the sender needs. Its
+    /// window does not count any more (RFC 9293, section 3.10.7.4), data, flags, reports of
+    /// duplicates and blocks of data that is not acknowledged do.
+    fn is_old_news(&self, packet: &Packet, tcp: &Tcp) -> bool {
+        let (duplicate, blocks) = tcp.sack_reports();
+        let is_known = |(_, right): &(Seq, Seq)| self.acknowledged().is_some_and(|ack| !right.after(ack));
+        is_plain(packet, tcp) && duplicate.is_none() && blocks.iter().all(is_known)
+    }
+
+    /// Sends all that is withheld: reports, or as many duplicates as the sender needs, of those that
+    /// came. `said` is what an ACK that goes on now says itself.
+    pub(super) fn tell(&mut self, said: &[(Seq, Seq)], mut send: impl FnMut(PlainAck)) {
+        let reports = std::mem::take(&mut self.reports);
+        let Some(withheld) = self.withheld.take() else { return };
+        self.duplicates.recovery = Some(self.highest);
+        if reports.is_empty() {
+            let owed = self.duplicates.owed();
+            self.duplicates.sent = self.duplicates.sent.saturating_add(owed);
+            (0..owed).for_each(|_| send(withheld));
+        }
+        let is_news = |(left, right): &&(Seq, Seq)| {
+            !said.iter().any(|outer| !left.before(outer.0) && !right.after(outer.1))
+        };
+        let mut rest = reports.as_slice().iter().filter(is_news).copied().peekable();
+        while rest.peek().is_some() {
+            send(withheld.reporting(rest.by_ref().take(BLOCKS_PER_ACK)));
+        }
+    }
+}
+
+/// Whether a segment is nothing but an ACK: no data, no other flag, no option that is not
+/// understood.
+fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
+    packet.payload().is_empty() && tcp.flags == TcpFlags::ACK && tcp.options.unknown.is_none()
+}

@@ -1,0 +1,257 @@
+//! The agent, for an access point or a base station. It needs nothing of the link layer.
+
+use std::time::Duration;
+
+use lasthop_agent::counter::{ACKS_GENERATED, AT_BOUND, DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
+use lasthop_agent::{
+    Agent, Bypass, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Report, Side, Verdict,
+    Whose,
+};
+use lasthop_packet::{FlowKey, Packet, SackBlocks, Tcp, TcpFlags};
+
+use super::ack_filter::AckFate;
+use super::data_filter::DataFate;
+use super::flow::Flow;
+use super::plain_ack::PlainAck;
+use super::settings::Settings;
+
+/// An ACK that a later one has overtaken, which said more (paper, section 3.B.1).
+pub static OLD_ACK: Counter = Counter::new("dropped_old_ack", "a later ACK has said more");
+/// Data that the sender has been told is acknowledged (paper, section 3.B.2).
+pub static REPEATED_DATA: Counter =
+    Counter::new("dropped_repeated_data", "data that the sender has been told is acknowledged");
+
+/// A connection that is used within this time is not forgotten for another.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Packet control.
+#[derive(Debug)]
+pub struct PacketControl {
+    settings: Settings,
+    /// By the direction from the core to the radio side; the timer of each runs while an ACK of it
+    /// is withheld.
+    pub(super) flows: FlowTable<Flow>,
+}
+
+impl PacketControl {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, flows: FlowTable::new(GRACE) }
+    }
+
+    fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
+        if packet.segment_len() == 0 {
+            if let Some(flow) = self.flows.touch(key, cx.now()) {
+                flow.told = flow.told_by(tcp);
+            }
+            return Verdict::Forward;
+        }
+        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        if self.flows.touch(key, cx.now()).is_some_and(|flow| flow.is_another(seq, end)) {
+            self.forget(key, cx);
+        }
+        if self.flows.peek(key).is_none() && !self.admit(key, Flow::new(seq), cx) {
+            return Verdict::Forward;
+        }
+        let Some(flow) = self.flows.peek_mut(key) else { return Verdict::Forward };
+        if self.settings.data_filter
+            && let DataFate::Repeated(answer) = flow.filter_data(packet, &self.settings)
+        {
+            if let Some(ack) = answer {
+                send(&ack, key, cx);
+            }
+            return Verdict::Drop(&REPEATED_DATA);
+        }
+        flow.note_data(packet, cx.now());
+        Verdict::Forward
+    }
+
+    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
+        let number = flow.acknowledged();
+        let fate = flow.filter_ack(packet, &self.settings, cx.now());
+        let (advanced, withholds) = (flow.acknowledged() != number, flow.withheld.is_some());
+        if !self.settings.ack_filter {
+            // The data filter needs to know what the sender was sent.
+            flow.withheld = None;
+            return self.passed(key, Verdict::Forward, cx);
+        }
+        if advanced || !withholds {
+            self.flows.clear_timer(key);
+        }
+        if withholds && self.flows.timer(key).is_none() {
+            self.go_on_withholding(key, cx);
+        }
+        let verdict = match fate {
+            AckFate::Passes => Verdict::Forward,
+            AckFate::Tells => {
+                let said = packet.tcp().map_or(SackBlocks::NONE, |tcp| tcp.options.sack);
+                self.tell(key, said, cx);
+                Verdict::Forward
+            }
+            AckFate::Old => Verdict::Drop(&OLD_ACK),
+            AckFate::Stripped => {
+                strip(packet);
+                Verdict::Forward
+            }
+            AckFate::Duplicate => {
+                cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED));
+                Verdict::Drop(&DUPLICATE_ACK)
+            }
+        };
+        self.passed(key, verdict, cx)
+    }
+
+    /// What follows from an ACK.
+    fn passed(&mut self, key: FlowKey, verdict: Verdict, cx: &mut Context<'_>) -> Verdict {
+        if self.flows.peek(key).is_some_and(Flow::is_finished) {
+            self.forget(key, cx);
+        }
+        verdict
+    }
+
+    /// Starts the timer of a flow of which something is withheld.
+    pub(super) fn go_on_withholding(&mut self, key: FlowKey, cx: &Context<'_>) {
+        let expected = self.flows.peek(key).map_or(Duration::ZERO, |flow| flow.lateness.expected());
+        self.flows.set_timer(key, cx.now() + expected.min(self.settings.longest_withholding));
+    }
+
+    /// Makes a flow; `false` if there is no room for it.
+    pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+            self.forget(idlest, cx);
+        }
+        let is_admitted = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        if !is_admitted {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+        is_admitted
+    }
+
+    /// Forgets a flow; the sender hears what was kept from it.
+    fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        self.tell(key, SackBlocks::NONE, cx);
+        if self.flows.remove(key).is_some_and(|flow| flow.limits.is_some()) {
+            cx.allow_bypass(Bypass { flow: key, limits: None });
+        }
+    }
+
+    /// Sends what is withheld of a flow, but what an ACK that goes on now says itself.
+    fn tell(&mut self, key: FlowKey, said: SackBlocks, cx: &mut Context<'_>) {
+        self.flows.clear_timer(key);
+        if let Some(flow) = self.flows.peek_mut(key) {
+            flow.tell(said.as_slice(), |ack| send(&ack, key, cx));
+        }
+    }
+
+    /// Says what of a flow may pass without asking, where that is news.
+    fn permit(&mut self, key: FlowKey, is_asked: bool, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let limits = flow.permitted();
+        // What passes goes on passing: it is only to be said how far.
+        let is_known = match (limits, flow.limits) {
+            (Some(now), Some(before)) => !is_asked && now.until == before.until,
+            (now, before) => now == before,
+        };
+        if !is_known && limits != flow.limits {
+            flow.limits = limits;
+            cx.allow_bypass(Bypass { flow: key, limits });
+        }
+    }
+}
+
+impl Agent for PacketControl {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let key = from.connection(key);
+        if begins_or_ends(tcp) {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        let verdict = match from {
+            Side::Core => self.on_core(packet, key, cx),
+            Side::Radio => self.on_radio(packet, key, cx),
+        };
+        self.permit(key, true, cx);
+        verdict
+    }
+
+    fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
+        let key = from.connection(key);
+        if begins_or_ends(tcp) {
+            self.forget(key, cx);
+            return;
+        }
+        // It has gone on, whatever the filters say of it.
+        let Some(flow) = self.flows.touch(key, cx.now()) else {
+            cx.allow_bypass(Bypass { flow: key, limits: None });
+            return;
+        };
+        match from {
+            Side::Core => {
+                flow.told = flow.told_by(tcp);
+                if packet.segment_len() > 0 {
+                    flow.note_data(packet, cx.now());
+                }
+            }
+            Side::Radio => {
+                let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) =
+                    self.on_radio(&mut packet.clone(), key, cx);
+            }
+        }
+        self.permit(key, false, cx);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.flows.next_timer().map(|at| Deadline { at, reason: "withheld ACK" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.flows.pop_timer(cx.now()) {
+            self.tell(key, SackBlocks::NONE, cx);
+        }
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.import_flow(state, cx)
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let withholds = |key: &FlowKey| self.flows.timer(*key).is_some();
+        for key in self.flows.keys().filter(withholds).collect::<Vec<_>>() {
+            self.tell(key, SackBlocks::NONE, cx);
+        }
+    }
+
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.forget(connection, cx);
+    }
+}
+
+/// Whether a segment begins a connection, or aborts one.
+const fn begins_or_ends(tcp: &Tcp) -> bool {
+    tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST)
+}
+
+fn send(ack: &PlainAck, connection: FlowKey, cx: &mut Context<'_>) {
+    cx.report(Report::of(&ACKS_GENERATED).at(ack.ack));
+    cx.send(Side::Core, ack.packet(connection));
+}
+
+/// Takes out what an ACK reports above a hole. A report of data that came twice stays.
+fn strip(packet: &mut Packet) {
+    let Some(tcp) = packet.tcp_mut() else { return };
+    let (duplicate, _) = tcp.sack_reports();
+    let mut left = SackBlocks::NONE;
+    if let Some((begin, end)) = duplicate {
+        left.push(begin, end);
+    }
+    tcp.options.sack = left;
+}

@@ -1,0 +1,107 @@
+//! What is known of one connection: a constant number of octets.
+
+use lasthop_agent::Limits;
+use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
+
+use super::ack_filter::Duplicates;
+use super::lateness::Lateness;
+use super::plain_ack::PlainAck;
+use super::repetitions::Repetitions;
+use super::reports::Reports;
+
+/// Further apart than this, two numbers cannot belong to the same window (RFC 7323, section 2.2).
+const LARGEST_WINDOW: u32 = 1 << 30;
+
+/// A connection whose data goes to a mobile host.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    /// The number behind all data that passed.
+    pub(super) highest: Seq,
+    /// Octets of the longest segment that passed; 1 or more.
+    pub(super) segment: u32,
+    /// The number behind the sender's FIN.
+    pub(super) fin: Option<Seq>,
+    /// The last ACK with a higher number than all before it, which the sender has been sent; no
+    /// blocks.
+    pub(super) said: Option<PlainAck>,
+    /// Whether the mobile host has ever sent a SACK block.
+    pub(super) sacks: bool,
+    /// The duplicates of `said`.
+    pub(super) duplicates: Duplicates,
+    /// The latest ACK that was withheld since, whole or but for its reports.
+    pub(super) withheld: Option<PlainAck>,
+    /// The reports of data above a hole that are withheld.
+    pub(super) reports: Reports,
+    /// What the data that went on last said of the other direction: its acknowledgment number and
+    /// window.
+    pub(super) told: Option<(Seq, u16)>,
+    pub(super) repetitions: Repetitions,
+    pub(super) lateness: Lateness,
+    /// What may pass without asking, as last said.
+    pub(super) limits: Option<Limits>,
+}
+
+impl Flow {
+    /// A flow whose first packet seen starts at `seq`.
+    pub(super) fn new(seq: Seq) -> Self {
+        Self {
+            highest: seq,
+            segment: 1,
+            fin: None,
+            said: None,
+            sacks: false,
+            duplicates: Duplicates::default(),
+            withheld: None,
+            reports: Reports::default(),
+            told: None,
+            repetitions: Repetitions::default(),
+            lateness: Lateness::default(),
+            limits: None,
+        }
+    }
+
+    /// The highest acknowledgment number that the sender has been sent.
+    pub(super) fn acknowledged(&self) -> Option<Seq> {
+        self.said.map(|said| said.ack)
+    }
+
+    /// Takes note of data that goes on to the mobile host.
+    pub(super) fn note_data(&mut self, packet: &Packet, now: Instant) {
+        let Some(tcp) = packet.tcp() else { return };
+        let end = tcp.seq + packet.segment_len();
+        self.lateness.on_data((tcp.seq, end), end.after(self.highest), now);
+        self.highest = self.highest.later(end);
+        let payload = packet.payload().len() as u32;
+        self.segment = self.segment.max(packet.segment_size().map_or(payload, |size| u32::from(size.get())));
+        if tcp.flags.has(TcpFlags::FIN) {
+            self.fin = Some(end);
+        }
+    }
+
+    /// Whether the sender's FIN is acknowledged: it sends nothing more.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin.zip(self.acknowledged()).is_some_and(|(fin, ack)| !fin.after(ack))
+    }
+
+    /// Whether a segment belongs to another connection on the same ports, whose SYN went another
+    /// way.
+    pub(super) fn is_another(&self, seq: Seq, end: Seq) -> bool {
+        let is_far = |number: Seq| number.offset_from(self.highest).unsigned_abs() > LARGEST_WINDOW;
+        is_far(seq) || is_far(end)
+    }
+
+    /// What may pass without asking: new data and new ACKs, as far as numbers go. How far is said
+    /// again once half of that has gone by.
+    pub(super) fn permitted(&self) -> Option<Limits> {
+        let acknowledged = self.acknowledged()?;
+        let until = match self.limits {
+            Some(Limits { until, .. })
+                if until.offset_from(self.highest) > (LARGEST_WINDOW / 2).cast_signed() =>
+            {
+                until
+            }
+            _ => self.highest + LARGEST_WINDOW,
+        };
+        Some(Limits { acknowledged, from: self.highest, until })
+    }
+}

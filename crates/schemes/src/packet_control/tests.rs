@@ -1,0 +1,194 @@
+//! The rules of packet control, one by one, with packets by hand. Here is the bench that they are
+//! tried on.
+
+mod acks;
+mod data;
+mod laws;
+mod learned;
+mod transfer;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use lasthop_agent::counter::DUPLICATE_ACK;
+use lasthop_agent::{Agent, Bypass, Context, Limits, Outbox, Side, Verdict};
+use lasthop_packet::{
+    FlowKey, Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, Timestamps,
+};
+
+use super::flow::Flow;
+use super::{OLD_ACK, PacketControl, REPEATED_DATA, Settings};
+use crate::settings::Presets as _;
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const MOBILE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const WINDOW: u16 = 1000;
+/// Wraps within the first segments.
+const FIRST: u32 = u32::MAX - 450;
+const SEGMENT: u32 = 100;
+
+/// An agent with a clock in milliseconds.
+struct Bench {
+    agent: PacketControl,
+    now: Instant,
+    rng: Rng,
+    bypasses: Vec<Bypass>,
+}
+
+/// What one call did.
+#[derive(Debug, PartialEq)]
+struct Step {
+    verdict: Verdict,
+    /// What went to the sender beside the packet in hand.
+    made: Vec<Packet>,
+}
+
+impl Bench {
+    fn with(settings: Settings) -> Self {
+        let (now, rng) = (Instant::from_secs(1), Rng::named(1, "packet control"));
+        Self { agent: PacketControl::new(settings), now, rng, bypasses: Vec::new() }
+    }
+
+    /// As in the paper, after ten segments and an ACK of the first.
+    fn published(threshold: u32) -> Self {
+        Self::started(Settings { threshold, ..Settings::published() })
+    }
+
+    fn started(settings: Settings) -> Self {
+        let mut bench = Self::with(settings);
+        for n in 0..10 {
+            assert!(bench.core(&data(n)).passed());
+        }
+        assert!(bench.wait(20).radio(&ack(1)).passed());
+        bench
+    }
+
+    fn wait(&mut self, millis: u64) -> &mut Self {
+        self.now += Duration::from_millis(millis);
+        self
+    }
+
+    fn call<R>(&mut self, f: impl FnOnce(&mut PacketControl, &mut Context<'_>) -> R) -> (R, Vec<Packet>) {
+        let mut outbox = Outbox::default();
+        let mut cx = Context::new(self.now, &mut self.rng, &mut outbox);
+        let result = f(&mut self.agent, &mut cx);
+        self.bypasses.extend(outbox.bypasses);
+        let made = outbox.packets.into_iter().map(|(to, packet)| {
+            assert_eq!(to, Side::Core, "it sends to the sender only");
+            packet
+        });
+        (result, made.collect())
+    }
+
+    fn core(&mut self, packet: &Packet) -> Step {
+        let mut passing = packet.clone();
+        let (verdict, made) = self.call(|agent, cx| agent.on_packet(&mut passing, Side::Core, cx));
+        assert_eq!(passing, *packet, "data is never edited");
+        Step { verdict, made }
+    }
+
+    fn radio(&mut self, packet: &Packet) -> Step {
+        let (step, passing) = self.hear(packet);
+        assert_eq!(passing, *packet);
+        step
+    }
+
+    /// An ACK, and as what it passed on.
+    fn hear(&mut self, packet: &Packet) -> (Step, Packet) {
+        let mut passing = packet.clone();
+        let (verdict, made) = self.call(|agent, cx| agent.on_packet(&mut passing, Side::Radio, cx));
+        (Step { verdict, made }, passing)
+    }
+
+    fn timer(&mut self) -> Vec<Packet> {
+        self.call(PacketControl::on_deadline).1
+    }
+
+    fn flow(&self) -> Option<&Flow> {
+        self.agent.flows.peek(key())
+    }
+
+    /// Whether each of so many duplicates of an ACK passes.
+    fn duplicates(&mut self, duplicate: &Packet, count: usize) -> Vec<bool> {
+        let pass = |bench: &mut Self| {
+            let step = bench.radio(duplicate);
+            assert!(step.passed() || step.verdict == Verdict::Drop(&DUPLICATE_ACK));
+            step.passed()
+        };
+        (0..count).map(|_| pass(self)).collect()
+    }
+}
+
+impl Step {
+    fn passed(&self) -> bool {
+        self.verdict == Verdict::Forward && self.made.is_empty()
+    }
+}
+
+fn key() -> FlowKey {
+    FlowKey { source: (SERVER, 80), destination: (MOBILE, 4000) }
+}
+
+/// The number at which the n-th segment begins, from 0.
+fn seq(n: u32) -> u32 {
+    FIRST.wrapping_add(n * SEGMENT)
+}
+
+/// The n-th segment.
+fn data(n: u32) -> Packet {
+    let tcp = Tcp {
+        source_port: 80,
+        destination_port: 4000,
+        seq: Seq(seq(n)),
+        ack: Seq(7),
+        flags: TcpFlags::ACK,
+        window: WINDOW,
+        ..Tcp::default()
+    };
+    let payload = Payload::Stream { stream: 1, offset: u64::from(n * SEGMENT), len: SEGMENT };
+    Packet::tcp_segment(Ip::new(SERVER, MOBILE), tcp, payload)
+}
+
+/// An ACK of the first n segments.
+fn ack(n: u32) -> Packet {
+    let tcp = Tcp {
+        source_port: 4000,
+        destination_port: 80,
+        seq: Seq(7),
+        ack: Seq(seq(n)),
+        flags: TcpFlags::ACK,
+        window: WINDOW,
+        ..Tcp::default()
+    };
+    Packet::tcp_segment(Ip::new(MOBILE, SERVER), tcp, Payload::EMPTY)
+}
+
+/// Edits of a packet, for tests to read as a sentence.
+trait But: Sized {
+    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
+    fn flags(self, flags: TcpFlags) -> Self {
+        self.but(|tcp| tcp.flags = tcp.flags.with(flags))
+    }
+    fn window(self, window: u16) -> Self {
+        self.but(|tcp| tcp.window = window)
+    }
+    /// Blocks of whole segments, each from one to before another.
+    fn sack(self, blocks: &[(u32, u32)]) -> Self {
+        self.but(|tcp| {
+            tcp.options.sack = SackBlocks::NONE;
+            for (left, right) in blocks {
+                tcp.options.sack.push(Seq(seq(*left)), Seq(seq(*right)));
+            }
+        })
+    }
+    fn unknown_option(self) -> Self {
+        self.but(|tcp| tcp.options.unknown = Some(Box::new([30, 4, 0, 0])))
+    }
+}
+
+impl But for Packet {
+    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
+        self.tcp_mut().map(edit);
+        self
+    }
+}

@@ -1,0 +1,150 @@
+//! Withholding for as long as overtaken segments are late.
+
+use super::*;
+
+/// An agent that has seen a segment come 40 ms late.
+fn on_a_hop_that_reorders() -> Bench {
+    let mut bench = Bench::started(Settings::default());
+    assert_eq!(bench.duplicates(&ack(1), 1), [true], "nothing is known yet");
+    assert!(bench.wait(40).radio(&ack(3)).passed());
+    bench
+}
+
+#[test]
+fn where_nothing_was_overtaken_all_duplicates_and_blocks_pass() {
+    let mut bench = Bench::started(Settings::default());
+    assert_eq!(bench.duplicates(&ack(1), 12), [true; 12]);
+    assert!(bench.radio(&ack(1).sack(&[(2, 4)])).passed());
+    assert_eq!(bench.agent.deadline(), None);
+}
+
+#[test]
+fn a_hole_that_the_sender_had_to_fill_is_no_sign_of_overtaking() {
+    let mut bench = Bench::started(Settings::default());
+    bench.wait(20).radio(&ack(2));
+    bench.duplicates(&ack(2), 4);
+    assert!(bench.core(&data(2)).passed());
+    assert!(bench.wait(20).radio(&ack(5)).passed(), "a round trip over the hop after the repetition");
+    assert_eq!(bench.duplicates(&ack(5), 4), [true; 4]);
+}
+
+#[test]
+fn a_needless_repetition_hides_no_overtaking() {
+    let mut bench = Bench::started(Settings::default());
+    bench.wait(20).radio(&ack(2));
+    bench.duplicates(&ack(2), 4);
+    assert!(bench.wait(30).core(&data(2)).passed());
+    assert!(bench.wait(19).radio(&ack(5)).passed(), "sooner than a round trip over the hop");
+    assert_eq!(bench.duplicates(&ack(5), 3), [false, false, true]);
+}
+
+#[test]
+fn duplicates_are_thinned_and_after_a_time_the_sender_gets_its_three() {
+    let mut bench = on_a_hop_that_reorders();
+    assert_eq!(bench.duplicates(&ack(3), 4), [false, false, true, false]);
+    assert!(bench.wait(60).timer().is_empty(), "not before twice the lateness");
+    assert_eq!(bench.wait(20).timer(), [ack(3), ack(3)]);
+    assert_eq!(bench.duplicates(&ack(3), 4), [true; 4], "the sender is in recovery");
+}
+
+#[test]
+fn never_more_is_repeated_than_came() {
+    let mut bench = on_a_hop_that_reorders();
+    assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
+    assert_eq!(bench.wait(80).timer(), [ack(3), ack(3)]);
+}
+
+#[test]
+fn a_hole_that_closes_by_itself_is_never_told_of() {
+    let mut bench = on_a_hop_that_reorders();
+    assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
+    assert!(bench.wait(30).radio(&ack(6)).passed());
+    assert!(bench.wait(1000).timer().is_empty());
+}
+
+#[test]
+fn blocks_are_withheld_and_told_together() {
+    let mut bench = on_a_hop_that_reorders();
+    let (step, _) = bench.hear(&ack(3).sack(&[(4, 5)]));
+    assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
+    let (step, _) = bench.hear(&ack(3).sack(&[(4, 6)]));
+    assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
+    assert_eq!(bench.wait(80).timer(), [ack(3).sack(&[(4, 6)])]);
+    assert!(bench.radio(&ack(3).sack(&[(4, 7)])).passed(), "the sender is in recovery");
+    assert!(bench.radio(&ack(7).sack(&[(8, 9)])).passed());
+}
+
+#[test]
+fn a_new_ack_passes_at_once_without_its_blocks_and_they_follow() {
+    let mut bench = on_a_hop_that_reorders();
+    let (step, passed) = bench.hear(&ack(5).sack(&[(6, 8)]));
+    assert!(step.passed());
+    assert_eq!(passed, ack(5));
+    assert_eq!(bench.wait(80).timer(), [ack(5).sack(&[(6, 8)])]);
+}
+
+#[test]
+fn as_many_blocks_as_the_threshold_pass() {
+    let mut bench = on_a_hop_that_reorders();
+    for n in 10..20 {
+        bench.core(&data(n));
+    }
+    for n in 5..13 {
+        assert_eq!(bench.hear(&ack(3).sack(&[(4, n)])).0.verdict, Verdict::Drop(&DUPLICATE_ACK));
+    }
+    assert!(bench.radio(&ack(3).sack(&[(4, 13)])).passed(), "nine segments");
+}
+
+#[test]
+fn a_report_of_a_duplicate_and_a_window_pass_at_once() {
+    let mut bench = on_a_hop_that_reorders();
+    let (step, passed) = bench.hear(&ack(3).sack(&[(0, 1), (4, 6)]));
+    assert!(step.passed());
+    assert_eq!(passed, ack(3).sack(&[(0, 1)]));
+    let (step, passed) = bench.hear(&ack(3).window(5).sack(&[(4, 7)]));
+    assert!(step.passed());
+    assert_eq!(passed, ack(3).window(5));
+    assert_eq!(bench.wait(80).timer(), [ack(3).window(5).sack(&[(4, 7)])]);
+}
+
+#[test]
+fn blocks_that_later_acks_have_no_room_for_are_told_too() {
+    let mut bench = on_a_hop_that_reorders();
+    for n in 10..30 {
+        bench.core(&data(n));
+    }
+    for n in 2..7 {
+        bench.hear(&ack(3).sack(&[(2 * n, 2 * n + 1)]));
+    }
+    let told = [ack(3).sack(&[(4, 5), (6, 7), (8, 9)]), ack(3).sack(&[(10, 11), (12, 13)])];
+    assert_eq!(bench.wait(80).timer(), told);
+}
+
+#[test]
+fn more_blocks_than_there_is_room_for_are_told_at_once() {
+    let mut bench = on_a_hop_that_reorders();
+    for n in 10..30 {
+        bench.core(&data(n));
+    }
+    for n in 2..10 {
+        let (step, _) = bench.hear(&ack(3).sack(&[(2 * n, 2 * n + 1)]));
+        assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
+    }
+    let (step, passed) = bench.hear(&ack(3).sack(&[(20, 21)]));
+    assert_eq!((step.verdict, step.made.len()), (Verdict::Forward, 3));
+    assert_eq!(passed, ack(3).sack(&[(20, 21)]));
+}
+
+#[test]
+fn what_is_withheld_is_told_when_the_agent_leaves() {
+    for leave in [
+        (|agent: &mut PacketControl, cx: &mut Context<'_>| agent.drain(cx))
+            as fn(&mut PacketControl, &mut Context<'_>),
+        |agent, cx| agent.release(key(), cx),
+    ] {
+        let mut bench = on_a_hop_that_reorders();
+        bench.hear(&ack(3).sack(&[(4, 5)]));
+        assert_eq!(bench.call(leave).1, [ack(3).sack(&[(4, 5)])]);
+        assert_eq!(bench.agent.deadline(), None);
+    }
+}

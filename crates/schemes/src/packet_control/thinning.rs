@@ -1,0 +1,64 @@
+//! Which duplicate ACKs the sender hears of (the formula for `nextDupAckToSend`, which is lost).
+
+/// Duplicate ACKs that make a TCP sender retransmit (RFC 5681, section 3.2).
+pub(super) const SENDERS_THRESHOLD: u32 = 3;
+
+/// The count of duplicates at which the sender's `kth` leaves, where the receiver's `threshold`-th
+/// is to be the sender's third; `threshold` is at least three.
+///
+/// The paper asks that duplicates be dropped evenly, as many of each `threshold` as it exceeds
+/// three by: 6 against 3 drops every second one. So the k-th leaves with the first duplicate whose
+/// count has reached k parts in three of the threshold. From that follows:
+///
+/// - the third leaves at the threshold exactly: of that many duplicates three pass, never fewer;
+/// - at threshold 3 every duplicate passes;
+/// - the distances between duplicates that pass differ by one at most;
+/// - the first duplicate never passes where the threshold is above three, because a hop that
+///   reorders makes single duplicates most of all.
+pub(super) const fn leaves_at(kth: u32, threshold: u32) -> u32 {
+    let thirds = kth as u64 * threshold as u64;
+    let count = thirds.div_ceil(SENDERS_THRESHOLD as u64);
+    // Far more duplicates than there are segments in a window.
+    if count > u32::MAX as u64 { u32::MAX } else { count as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The counts of the duplicates that pass, of the first `most`.
+    fn passing(threshold: u32, most: u32) -> Vec<u32> {
+        (1..=most).map(|kth| leaves_at(kth, threshold)).take_while(|count| *count <= most).collect()
+    }
+
+    #[test]
+    fn the_examples_of_the_paper() {
+        assert_eq!(passing(3, 7), [1, 2, 3, 4, 5, 6, 7], "as if there were no filter");
+        assert_eq!(passing(6, 9), [2, 4, 6, 8], "every second one is dropped");
+        assert_eq!(passing(9, 9), [3, 6, 9]);
+        assert_eq!(passing(12, 12), [4, 8, 12]);
+        assert_eq!(passing(4, 8), [2, 3, 4, 6, 7, 8]);
+        assert_eq!(passing(5, 5), [2, 4, 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn of_as_many_duplicates_as_the_threshold_three_pass_the_third_last_and_evenly(
+            threshold in 3_u32..100_000
+        ) {
+            let counts = passing(threshold, threshold);
+            prop_assert_eq!(counts.len(), 3);
+            prop_assert_eq!(counts[2], threshold);
+            let distances = [counts[0], counts[1] - counts[0], counts[2] - counts[1]];
+            let (least, most) = (distances.iter().min().unwrap(), distances.iter().max().unwrap());
+            prop_assert!(most - least <= 1);
+        }
+
+        #[test]
+        fn a_higher_threshold_never_passes_more(threshold in 3_u32..1_000, most in 0_u32..5_000) {
+            prop_assert!(passing(threshold + 1, most).len() <= passing(threshold, most).len());
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A connection's state as a value. Which segments the sender repeated is left out: an ACK is made
+//! a repetition later.
+
+use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq, TcpFlags};
+use serde::{Deserialize, Serialize};
+
+use super::ack_filter::Duplicates;
+use super::agent::PacketControl;
+use super::flow::Flow;
+use super::lateness::SavedLateness;
+use super::plain_ack::PlainAck;
+use super::reports::Reports;
+use super::scheme::SCHEME;
+use crate::transfer::{export, import};
+
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
+/// another.
+const VERSION: u8 = 1;
+
+/// What is exported of a flow.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedFlow {
+    highest: Seq,
+    segment: u32,
+    fin: Option<Seq>,
+    said: Option<PacketRecord>,
+    sacks: bool,
+    duplicates: Duplicates,
+    withheld: Option<PacketRecord>,
+    reports: Reports,
+    told: Option<(Seq, u16)>,
+    lateness: SavedLateness,
+}
+
+impl PacketControl {
+    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys = whose.of(&self.flows);
+        let states = keys.iter().filter_map(|key| {
+            let mut flow = self.flows.remove(*key)?;
+            if flow.limits.take().is_some() {
+                cx.allow_bypass(lasthop_agent::Bypass { flow: *key, limits: None });
+            }
+            export(SCHEME.name, VERSION, *key, &SavedFlow::of(&flow, *key))
+        });
+        states.collect()
+    }
+
+    pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let key = state.connection;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let flow = saved.flow(key)?;
+        if self.flows.peek(key).is_some() {
+            return Err(ImportError::Known);
+        }
+        let withholds = flow.withheld.is_some();
+        if !self.admit(key, flow, cx) {
+            return Err(ImportError::NoRoom("connections"));
+        }
+        if withholds {
+            self.go_on_withholding(key, cx);
+        }
+        Ok(())
+    }
+}
+
+impl SavedFlow {
+    fn of(flow: &Flow, key: FlowKey) -> Self {
+        let record = |ack: PlainAck| PacketRecord::from(&ack.packet(key));
+        Self {
+            highest: flow.highest,
+            segment: flow.segment,
+            fin: flow.fin,
+            said: flow.said.map(record),
+            sacks: flow.sacks,
+            duplicates: flow.duplicates,
+            withheld: flow.withheld.map(record),
+            reports: flow.reports,
+            told: flow.told,
+            lateness: flow.lateness.save(),
+        }
+    }
+
+    /// The flow, if this can be the state of one connection at one time.
+    fn flow(self, key: FlowKey) -> Result<Flow, ImportError> {
+        let Self { highest, segment, fin, said, sacks, duplicates, withheld, reports, told, lateness } = self;
+        let flow = Flow {
+            segment: segment.max(1),
+            fin,
+            said: said.map(|record| ack(record, key)).transpose()?,
+            sacks,
+            duplicates,
+            withheld: withheld.map(|record| ack(record, key)).transpose()?,
+            reports,
+            told,
+            lateness: lateness.restore(),
+            ..Flow::new(highest)
+        };
+        let numbers = [flow.fin, flow.acknowledged(), flow.withheld.map(|ack| ack.ack), duplicates.recovery];
+        let is_wrong = |number: &Seq| flow.is_another(*number, *number) || number.after(highest);
+        let blocks = flow.reports.as_slice().iter().flat_map(|(left, right)| [left, right]);
+        if numbers.iter().flatten().chain(blocks).any(is_wrong) {
+            return Err(ImportError::Malformed("its numbers are too far apart"));
+        }
+        Ok(flow)
+    }
+}
+
+/// Reads a plain ACK of the mobile host's.
+fn ack(record: PacketRecord, key: FlowKey) -> Result<PlainAck, ImportError> {
+    let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("an ACK does not parse"))?;
+    match packet.tcp() {
+        Some(tcp)
+            if packet.flow_key() == Some(key.reversed())
+                && tcp.flags == TcpFlags::ACK
+                && packet.payload().is_empty() =>
+        {
+            Ok(PlainAck::of(&packet, tcp))
+        }
+        _ => Err(ImportError::Malformed("an ACK is none of the connection's")),
+    }
+}
