@@ -7,6 +7,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::none::SCHEME,
     &crate::snoop::SCHEME,
     &crate::wtcp::SCHEME,
+    &crate::eln::SCHEME,
     &crate::icmp::SIMPLE,
     &crate::icmp::REFINED,
     &crate::ebsn::SCHEME,

@@ -8,6 +8,8 @@
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
+//! | [`eln`] | ELN (1998): a mobile host's sender learns that the hop lost what it misses; with senders as they are, too |
+//! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
 //! | [`stack`] | schemes with their settings, on top of each other |
 //! | [`catalogue`] | every scheme by name |
@@ -19,6 +21,7 @@
 pub mod catalogue;
 pub mod control_message;
 pub mod ebsn;
+pub mod eln;
 pub mod icmp;
 pub mod layer_entry;
 pub mod lle;
@@ -29,6 +32,7 @@ pub mod settings;
 pub mod snoop;
 pub mod stack;
 mod transfer;
+pub mod upload;
 pub mod words;
 pub mod wtcp;
 

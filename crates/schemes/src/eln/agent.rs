@@ -1,0 +1,175 @@
+//! The agent at the base station.
+
+use std::time::Duration;
+
+use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::{
+    Agent, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Report, Side, Verdict, Whose,
+};
+use lasthop_packet::{FlowKey, Packet, Payload, SackBlocks, Seq, TcpFlags};
+
+use super::flow::{AckEffect, ElnFlow};
+use super::recovery::Repairs;
+use super::sender::ELN;
+use super::settings::{Settings, Undo};
+
+/// What is counted when a sender is told that its reduction was needless.
+pub static TOLD: Counter = Counter::new(
+    "repairs_told",
+    "ACKs of repairs with which senders were told that only the hop had lost something.",
+);
+/// What is counted when that is left to TCP.
+pub static LEFT: Counter = Counter::new(
+    "repairs_left",
+    "ACKs of repairs with which nothing was told: congestion, a loss elsewhere, or something unknown.",
+);
+/// What is counted when a duplicate ACK is marked.
+pub static MARKED: Counter =
+    Counter::new("acks_marked", "Duplicate ACKs marked as being for a loss on the hop.");
+
+/// A connection without packets for this long is forgotten.
+const IDLE: Duration = Duration::from_secs(300);
+/// One that was used within this time does not make room for another.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// ELN's agent, for a base station. It needs nothing of the link layer.
+#[derive(Debug)]
+pub struct Eln {
+    settings: Settings,
+    /// By the direction from the core to the radio side.
+    pub(super) flows: FlowTable<ElnFlow>,
+}
+
+impl Eln {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, flows: FlowTable::new(GRACE) }
+    }
+
+    fn on_data(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(tcp) = packet.tcp() else { return };
+        if self.flows.peek(key).is_some_and(|flow| flow.is_another(tcp.seq)) {
+            self.flows.remove(key);
+        }
+        if self.flows.peek(key).is_none() && !self.admit(key, ElnFlow::new(tcp.seq), cx) {
+            return;
+        }
+        if let Some(flow) = self.flows.touch(key, cx.now()) {
+            flow.on_data(packet, tcp, &self.settings, cx.now());
+        }
+    }
+
+    /// Makes a flow; `false` if there is no room for it.
+    pub(super) fn admit(&mut self, key: FlowKey, flow: ElnFlow, cx: &mut Context<'_>) -> bool {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+            self.flows.remove(idlest);
+        }
+        let admitted = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        if !admitted {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+        admitted
+    }
+
+    fn on_ack(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.touch(key, cx.now()) else { return };
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.options.unknown.is_none()) else { return };
+        let ack = tcp.ack;
+        match flow.on_ack(packet, tcp, cx.now()) {
+            AckEffect::Missing if self.settings.mark => {
+                cx.report(Report::of(&MARKED).at(ack));
+                packet.set_tcp_reserved_bits(packet.tcp_reserved_bits() | ELN);
+            }
+            AckEffect::New(verdict) => {
+                let is_told = match (verdict, self.settings.undo) {
+                    (Repairs::Needless(Some(echo)), Undo::Timestamp) => flow.tell(echo, tcp),
+                    (Repairs::Needless(_), Undo::Dsack) => {
+                        report_duplicates(packet, flow, cx);
+                        true
+                    }
+                    _ => false,
+                };
+                flow.holes.on_ack(ack);
+                if self.settings.undo != Undo::None && verdict != Repairs::None {
+                    cx.report(Report::of(if is_told { &TOLD } else { &LEFT }).at(ack));
+                }
+            }
+            AckEffect::None | AckEffect::Missing => {}
+        }
+        if let Some(telling) = flow.telling {
+            echo(packet, telling.echo);
+        }
+    }
+}
+
+/// Has a packet echo a timestamp, unless it echoes an older one.
+fn echo(packet: &mut Packet, echo: Seq) {
+    let is_newer = |packet: &Packet| {
+        packet
+            .tcp()
+            .and_then(|tcp| tcp.options.timestamps)
+            .is_some_and(|timestamps| Seq(timestamps.echo_reply).after(echo))
+    };
+    if is_newer(packet)
+        && let Some(timestamps) = packet.tcp_mut().and_then(|tcp| tcp.options.timestamps.as_mut())
+    {
+        timestamps.echo_reply = echo.0;
+    }
+}
+
+/// Sends ahead of an ACK others with its number, each of which reports a repair that it covers as
+/// received twice.
+fn report_duplicates(packet: &Packet, flow: &ElnFlow, cx: &mut Context<'_>) {
+    let Some(ack) = packet.tcp().map(|tcp| tcp.ack) else { return };
+    for hole in flow.holes.as_slice().iter().filter(|hole| hole.is_repaired && !hole.end.after(ack)) {
+        let mut report = packet.clone();
+        report.set_payload(Payload::EMPTY);
+        if let Some(tcp) = report.tcp_mut() {
+            tcp.flags = TcpFlags::ACK;
+            tcp.options.sack = SackBlocks::NONE;
+            tcp.options.sack.push(hole.seq, hole.end);
+        }
+        cx.send(Side::Radio, report);
+    }
+}
+
+impl Agent for Eln {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let key = from.connection(key);
+        if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            self.flows.remove(key);
+            return Verdict::Forward;
+        }
+        match from {
+            Side::Radio if packet.segment_len() > 0 => self.on_data(packet, key, cx),
+            Side::Core if tcp.flags.has(TcpFlags::ACK) => self.on_ack(packet, key, cx),
+            Side::Radio | Side::Core => {}
+        }
+        Verdict::Forward
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let (last_used, _) = self.flows.idlest()?;
+        Some(Deadline { at: last_used + IDLE, reason: "idle connection" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some((_, key)) = self.flows.idlest().filter(|(at, _)| *at + IDLE <= cx.now()) {
+            self.flows.remove(key);
+        }
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.import_flow(state, cx)
+    }
+
+    fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {
+        self.flows.remove(connection);
+    }
+}

@@ -1,0 +1,113 @@
+//! What is known of one connection's upload.
+
+use lasthop_packet::{Ecn, Instant, Packet, Seq, Tcp, TcpFlags};
+
+use super::recovery::{Recovery, Repairs};
+use super::settings::Settings;
+use crate::upload::holes::{Arrival, Holes, Signs};
+use crate::upload::hop_delay::HopDelay;
+
+/// Numbers farther apart cannot be of one connection at one time (RFC 7323, section 2.3).
+const LARGEST_WINDOW: u32 = 1 << 30;
+
+/// What is known of one connection's upload. Constant state.
+#[derive(Debug)]
+pub(super) struct ElnFlow {
+    pub(super) holes: Holes,
+    /// The highest acknowledgment that went to the mobile host.
+    pub(super) acknowledged: Option<Seq>,
+    pub(super) recovery: Recovery,
+    pub(super) telling: Option<Telling>,
+    pub(super) delay: HopDelay,
+}
+
+/// An old timestamp that ACKs echo until the mobile host has one of them: a single one may be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Telling {
+    /// What they echo.
+    pub(super) echo: Seq,
+    /// The first one's own timestamp.
+    since: Seq,
+}
+
+/// What an ACK is to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AckEffect {
+    /// Nothing to tell with it.
+    None,
+    /// It acknowledges more: what it says of what was repaired.
+    New(Repairs),
+    /// A duplicate for a segment that was lost on the hop.
+    Missing,
+}
+
+impl ElnFlow {
+    pub(super) fn new(seq: Seq) -> Self {
+        Self {
+            holes: Holes::new(seq),
+            acknowledged: None,
+            recovery: Recovery::default(),
+            telling: None,
+            delay: HopDelay::default(),
+        }
+    }
+
+    /// Whether data belongs to another connection on the same ports.
+    pub(super) fn is_another(&self, seq: Seq) -> bool {
+        seq.offset_from(self.holes.next()).unsigned_abs() > LARGEST_WINDOW
+    }
+
+    /// Takes note of data from the mobile host.
+    pub(super) fn on_data(&mut self, packet: &Packet, tcp: &Tcp, settings: &Settings, now: Instant) {
+        if let Some(timestamps) = tcp.options.timestamps {
+            let echo = Seq(timestamps.echo_reply);
+            self.delay.on_data(Seq(timestamps.value), echo, now);
+            self.telling = self.telling.filter(|telling| echo.before(telling.since));
+        }
+        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        if self.acknowledged.is_some_and(|ack| !end.after(ack)) {
+            // The receiver has it, and tells of the duplicate itself.
+            return;
+        }
+        let is_marked = packet.ip().ecn() == Ecn::Ce;
+        let is_air = !is_marked && !self.delay.is_congested(settings.congestion_floor);
+        let timestamp = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
+        let arrival = self.holes.on_data(seq, end, Signs { timestamp, is_air });
+        if arrival == Arrival::Again || is_marked {
+            self.recovery.doubt(self.holes.next());
+        }
+    }
+
+    /// Takes note of an acknowledgment from the receiver.
+    pub(super) fn on_ack(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> AckEffect {
+        if let Some(timestamps) = tcp.options.timestamps {
+            self.delay.on_ack(Seq(timestamps.value), now);
+        }
+        let ack = tcp.ack;
+        if ack.after(self.holes.next()) || self.acknowledged.is_some_and(|last| ack.before(last)) {
+            // Of what never passed here, or late.
+            return AckEffect::None;
+        }
+        if tcp.flags.has(TcpFlags::ECE) {
+            self.recovery.doubt(self.holes.next());
+        }
+        if self.acknowledged == Some(ack) {
+            // What has been sent again since is no news to the sender.
+            let is_missing = self.holes.missing().any(|hole| hole.is_air && ack.within(hole.seq, hole.end));
+            return if is_missing && packet.payload().is_empty() {
+                AckEffect::Missing
+            } else {
+                AckEffect::None
+            };
+        }
+        self.acknowledged = Some(ack);
+        AckEffect::New(self.recovery.judge(ack, &self.holes, now))
+    }
+
+    /// From this ACK on, ACKs echo an old timestamp; `false` if it has none.
+    pub(super) fn tell(&mut self, echo: Seq, tcp: &Tcp) -> bool {
+        let since = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
+        self.telling = since.map(|since| Telling { echo, since });
+        since.is_some()
+    }
+}

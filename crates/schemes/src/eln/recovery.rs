@@ -1,0 +1,87 @@
+//! What an acknowledgment says of the sender's recovery.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+use serde::{Deserialize, Serialize};
+
+use crate::transfer::Away;
+use crate::upload::holes::Holes;
+
+/// Recoveries that pass into each other echo no timestamp from before this: the sender measures a
+/// round-trip time by it.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// What is known of the sender's recovery, beside the holes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Recovery {
+    /// Something was lost of which it cannot be said that it was the hop's: nothing is told before
+    /// an acknowledgment of this number.
+    doubt: Option<Seq>,
+    /// What was echoed last while there were holes since, and since when: Linux keeps the time of
+    /// the first retransmission (`retrans_stamp`) from one recovery to the next as long as any is
+    /// outstanding.
+    echoed: Option<(Seq, Instant)>,
+}
+
+/// What an acknowledgment covers of what was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repairs {
+    /// It covers none.
+    None,
+    /// Everything that was repaired had been lost on the hop, without a sign of congestion. The
+    /// oldest timestamp from before a retransmission, if there are timestamps.
+    Needless(Option<Seq>),
+    /// Something else was lost too, or may have been.
+    Doubtful,
+}
+
+impl Recovery {
+    /// Something up to this number was lost elsewhere, or by congestion.
+    pub(super) fn doubt(&mut self, end: Seq) {
+        self.doubt = Some(self.doubt.map_or(end, |doubt| doubt.later(end)));
+    }
+
+    /// What an acknowledgment covers; the holes below it are over.
+    pub(super) fn judge(&mut self, ack: Seq, holes: &Holes, now: Instant) -> Repairs {
+        let covered = || holes.as_slice().iter().filter(|hole| hole.is_repaired && !hole.end.after(ack));
+        let is_needless = self.doubt.is_none() && holes.is_whole() && covered().all(|hole| hole.is_air);
+        self.doubt = self.doubt.filter(|doubt| doubt.after(ack));
+        let echoed = self.echoed.filter(|(_, since)| now.since(*since) <= LONGEST);
+        let repairs = if covered().next().is_none() {
+            Repairs::None
+        } else if is_needless {
+            let shown = covered().filter_map(|hole| hole.shown_by).reduce(Seq::earlier);
+            let before = echoed.map(|(echo, _)| echo);
+            Repairs::Needless(before.zip(shown).map_or(shown, |(before, shown)| Some(before.earlier(shown))))
+        } else {
+            Repairs::Doubtful
+        };
+        let goes_on = holes.as_slice().iter().any(|hole| hole.end.after(ack));
+        self.echoed = match repairs {
+            _ if !goes_on => None,
+            Repairs::Needless(Some(echo)) => Some((echo, echoed.map_or(now, |(_, since)| since))),
+            _ => echoed,
+        };
+        repairs
+    }
+}
+
+/// What is exported of it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct SavedRecovery {
+    doubt: Option<Seq>,
+    echoed: Option<(Seq, Away)>,
+}
+
+impl SavedRecovery {
+    pub(super) fn of(recovery: Recovery, now: Instant) -> Self {
+        let Recovery { doubt, echoed } = recovery;
+        Self { doubt, echoed: echoed.map(|(echo, since)| (echo, Away::from(since, now))) }
+    }
+
+    pub(super) fn restored(self, now: Instant) -> Recovery {
+        let Self { doubt, echoed } = self;
+        Recovery { doubt, echoed: echoed.map(|(echo, since)| (echo, since.to(now).min(now))) }
+    }
+}

@@ -1,0 +1,34 @@
+//! ELN to the worlds.
+
+use lasthop_agent::Agent;
+use lasthop_tcp::SenderExtension;
+
+use super::agent::Eln;
+use super::sender::ElnSender;
+use super::settings::Settings;
+use crate::scheme::{Placement, Role, Scheme, Seat, schema};
+use crate::settings::Presets as _;
+
+/// An agent at the edge, and a part of the senders at mobile hosts.
+pub static SCHEME: Scheme = Scheme {
+    name: "eln",
+    title: "An upload's sender learns that the hop lost a segment, and keeps its window",
+    source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; for senders as they are: ours",
+    advice: "Helps uploads over a hop that loses single segments, with senders as they are: Linux takes a reduction back \
+             when an ACK shows it to be needless. Needs timestamps of 1 ms. congestion-floor = \"30 ms\" does far more, where \
+             no mobile host's queue is shorter than that. Little is left to gain for senders that do not slow down for loss. \
+             The ELN bit (preset = \"published\") needs a changed sender.",
+    read: |settings| Ok(Box::new(Settings::read(settings)?)),
+    schema: schema::<Settings>,
+};
+
+impl Placement for Settings {
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        matches!(seat.role, Role::Edge | Role::Relay).then(|| Box::new(Eln::new(*self)) as Box<dyn Agent>)
+    }
+
+    fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {
+        (self.mark && role == Role::MobileHost)
+            .then(|| Box::new(ElnSender::default()) as Box<dyn SenderExtension>)
+    }
+}

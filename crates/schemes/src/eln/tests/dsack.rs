@@ -1,0 +1,28 @@
+//! `undo = "dsack"`.
+
+use super::*;
+
+#[test]
+fn each_repair_that_an_ack_covers_is_reported_as_received_twice_ahead_of_it() {
+    let mut bench = Bench::new(Settings { undo: Undo::Dsack, ..Settings::default() });
+    bench.wait(5).data(11);
+    bench.wait(1).data(13);
+    bench.wait(60).data(10);
+    bench.wait(1).data(12);
+    bench.wait(50);
+    let told = bench.ack_packet(1400).sack(&[(1500, 1600)]);
+    let (passed, ahead) = bench.hear(&told);
+    assert_eq!(passed, told, "what the receiver said goes on as it is");
+    let of = |left, right| bench.ack_packet(1400).sack(&[(left, right)]);
+    assert_eq!(ahead, [of(1000, 1100), of(1200, 1300)]);
+    assert_eq!(bench.counted(&TOLD), 1);
+}
+
+#[test]
+fn once_told_it_is_over() {
+    let mut bench = Bench::new(Settings { undo: Undo::Dsack, ..Settings::default() });
+    bench.lose_and_repair();
+    let first = bench.ack_packet(1500);
+    assert_eq!(bench.hear(&first).1.len(), 1);
+    assert_eq!(bench.hear(&first).1.len(), 0);
+}

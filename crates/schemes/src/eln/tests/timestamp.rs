@@ -1,0 +1,170 @@
+//! `undo = "timestamp"`.
+
+use lasthop_packet::Ecn;
+
+use super::*;
+
+fn bench() -> Bench {
+    Bench::new(Settings::default())
+}
+
+#[test]
+fn the_ack_of_a_repair_echoes_the_segment_that_showed_the_hole() {
+    let mut bench = bench();
+    let shown = bench.lose_and_repair();
+    let told = bench.ack(1500);
+    assert_eq!(echo(&told), shown);
+    assert_eq!(
+        told,
+        bench.ack_packet(1500).but(|tcp| {
+            let stamps = tcp.options.timestamps.as_mut().expect("it has them");
+            stamps.echo_reply = shown;
+        }),
+        "and nothing else changes"
+    );
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (1, 0));
+}
+
+#[test]
+fn acks_go_on_echoing_it_until_the_mobile_host_has_one_of_them() {
+    let mut bench = bench();
+    let shown = bench.lose_and_repair();
+    let before = bench.heard;
+    bench.ack(1500);
+    // It was lost: what comes now was sent at an older one.
+    bench.heard = before;
+    bench.wait(1).data(15);
+    bench.wait(1);
+    assert_eq!(echo(&bench.ack(1500)), shown);
+    bench.wait(3).data(16);
+    bench.wait(1);
+    let untouched = bench.ack_packet(1600);
+    assert_eq!(bench.ack(1600), untouched);
+}
+
+#[test]
+fn duplicate_acks_and_acks_short_of_the_repair_are_not_touched() {
+    let mut bench = bench();
+    bench.lose_and_repair();
+    let duplicate = bench.ack_packet(1000).sack(&[(1100, 1500)]);
+    assert_eq!(bench.hear(&duplicate), (duplicate.clone(), vec![]));
+}
+
+#[test]
+fn of_a_segment_that_was_here_before_nothing_is_told_until_all_is_acknowledged() {
+    let mut bench = bench();
+    bench.lose_and_repair();
+    bench.data(12);
+    let untouched = bench.ack_packet(1500);
+    assert_eq!(bench.ack(1500), untouched);
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (0, 1));
+    // The next loss is another matter.
+    bench.wait(5).data(16);
+    bench.wait(60).data(15);
+    bench.wait(50);
+    assert_ne!(bench.ack_packet(1700), bench.ack(1700));
+}
+
+#[test]
+fn a_hole_beside_a_packet_that_waited_as_long_as_any_is_congestion() {
+    let mut bench = bench();
+    for (segment, waited) in [(10, 10), (11, 20), (12, 30), (13, 32)] {
+        bench.wait(waited).data_late(segment, waited);
+    }
+    bench.wait(31).data_late(15, 31);
+    bench.wait(60).data(14);
+    bench.wait(50);
+    let untouched = bench.ack_packet(1600);
+    assert_eq!(bench.ack(1600), untouched);
+    // One beside packets that did not wait is not.
+    bench.wait(5).data(16);
+    bench.wait(5).data(18);
+    bench.wait(60).data(17);
+    bench.wait(50);
+    assert_ne!(bench.ack_packet(1900), bench.ack(1900));
+}
+
+#[test]
+fn while_a_queue_stands_every_loss_is_congestion() {
+    let mut bench = bench();
+    let mut segment = 10;
+    for _ in 0..40 {
+        bench.wait(1).ack(segment * SEGMENT);
+        bench.wait(12).data_late(segment, 12);
+        segment += 1;
+    }
+    bench.wait(12).data_late(segment + 1, 12);
+    bench.wait(60).data_late(segment, 12);
+    bench.wait(50);
+    let (number, untouched) = ((segment + 2) * SEGMENT, bench.ack_packet((segment + 2) * SEGMENT));
+    assert_eq!(bench.ack(number), untouched);
+}
+
+#[test]
+fn marks_of_congestion_are_congestion() {
+    for is_echoed in [false, true] {
+        let mut bench = bench();
+        bench.lose_and_repair();
+        if is_echoed {
+            let echoing = bench.ack_packet(1000).but(|tcp| tcp.flags = TcpFlags::ACK.with(TcpFlags::ECE));
+            assert_eq!(bench.hear(&echoing).0, echoing);
+        } else {
+            let mut marked = data(15, bench.millis as u32 - 2, bench.heard);
+            marked.set_ecn(Ecn::Ce);
+            bench.pass(&marked, Side::Radio);
+        }
+        let untouched = bench.ack_packet(1500);
+        assert_eq!(bench.ack(1500), untouched, "{is_echoed}");
+    }
+}
+
+#[test]
+fn where_nothing_was_measured_nothing_is_told() {
+    let mut bench = Bench::unmeasured(Settings::default());
+    bench.heard = 1;
+    for segment in [0, 2, 3, 1] {
+        bench.wait(2).data(segment);
+    }
+    let untouched = bench.ack_packet(400);
+    assert_eq!(bench.ack(400), untouched);
+}
+
+#[test]
+fn a_clock_of_other_ticks_tells_nothing_of_delays() {
+    let mut bench = Bench::unmeasured(Settings::default());
+    // 10 ms each.
+    let send = |bench: &mut Bench, segment| {
+        let packet = data(segment, bench.millis as u32 / 10, bench.heard);
+        bench.pass(&packet, Side::Radio);
+    };
+    for segment in 0..20 {
+        send(bench.wait(40), segment);
+        bench.wait(2).ack(SEGMENT * (segment + 1));
+    }
+    send(bench.wait(5), 21);
+    send(bench.wait(60), 20);
+    bench.wait(50);
+    let untouched = bench.ack_packet(2200);
+    assert_eq!(bench.ack(2200), untouched);
+}
+
+#[test]
+fn a_recovery_that_passes_into_the_next_echoes_what_is_older_than_both() {
+    let mut bench = bench();
+    let shown = bench.lose_and_repair();
+    // 15 is lost, too, and sent again before 10 is acknowledged.
+    bench.data(16);
+    bench.wait(1).data(15);
+    assert_eq!(echo(&bench.ack(1500)), shown);
+    bench.wait(4).data(17);
+    bench.wait(50);
+    assert_eq!(echo(&bench.ack(1800)), shown);
+}
+
+#[test]
+fn signed_segments_pass_untouched() {
+    let mut bench = bench();
+    bench.lose_and_repair();
+    let signed = bench.ack_packet(1500).but(|tcp| tcp.options.unknown = Some(Box::new([29, 4, 0, 0])));
+    assert_eq!(bench.hear(&signed), (signed.clone(), vec![]));
+}

@@ -1,0 +1,45 @@
+//! State that moves to another agent.
+
+use lasthop_agent::{FlowState, ImportError, Whose};
+
+use super::*;
+
+impl Bench {
+    pub(super) fn export(&mut self) -> Vec<FlowState> {
+        let mut outbox = Outbox::default();
+        let mut cx = Context::new(Instant::from_millis(self.millis), &mut self.rng, &mut outbox);
+        self.eln.export(Whose::All, &mut cx)
+    }
+
+    pub(super) fn import(&mut self, state: &FlowState) -> Result<(), ImportError> {
+        let mut outbox = Outbox::default();
+        let cx = Context::new(Instant::from_millis(self.millis), &mut self.rng, &mut outbox);
+        self.eln.import(state, &mut cx.within(self.budget))
+    }
+}
+
+#[test]
+fn holes_move_and_what_was_known_of_them_is_told() {
+    let mut bench = Bench::new(Settings::default());
+    let shown = bench.lose_and_repair();
+    let states = bench.export();
+    assert!(bench.export().is_empty(), "it does not know the connection any more");
+    bench.eln = Eln::new(Settings::default());
+    for state in &states {
+        assert_eq!(bench.import(state), Ok(()));
+        assert_eq!(bench.import(state), Err(ImportError::Known));
+    }
+    assert_eq!(echo(&bench.ack(1500)), shown);
+}
+
+#[test]
+fn a_state_that_cannot_be_is_refused() {
+    let mut bench = Bench::new(Settings::default());
+    bench.lose_and_repair();
+    let states = bench.export();
+    let [state] = states.as_slice() else { panic!("one: {states:?}") };
+    let cut = FlowState { octets: state.octets[..state.octets.len() / 2].to_vec(), ..state.clone() };
+    assert!(bench.import(&cut).is_err());
+    bench.budget = Budget { flows: 0, ..Budget::default() };
+    assert_eq!(bench.import(state), Err(ImportError::NoRoom("connections")));
+}

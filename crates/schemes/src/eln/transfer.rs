@@ -1,0 +1,51 @@
+//! A connection's state as a value: its holes, and the recovery that is going on. How long the hop
+//! takes is measured again; until then what is lost may be congestion.
+
+use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_packet::Seq;
+use serde::{Deserialize, Serialize};
+
+use super::agent::Eln;
+use super::flow::ElnFlow;
+use super::recovery::SavedRecovery;
+use super::scheme::SCHEME;
+use crate::transfer::{export, import};
+use crate::upload::holes::Holes;
+
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
+/// another.
+const VERSION: u8 = 1;
+
+/// What is exported of a flow.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedFlow {
+    holes: Holes,
+    acknowledged: Option<Seq>,
+    recovery: SavedRecovery,
+}
+
+impl Eln {
+    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys = whose.of(&self.flows);
+        let states = keys.into_iter().filter_map(|key| {
+            let flow = self.flows.remove(key)?;
+            let ElnFlow { holes, acknowledged, recovery, .. } = flow;
+            let recovery = SavedRecovery::of(recovery, cx.now());
+            export(SCHEME.name, VERSION, key, &SavedFlow { holes, acknowledged, recovery })
+        });
+        states.collect()
+    }
+
+    pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let holes = saved.holes.bounded().ok_or(ImportError::Malformed("its holes are not in order"))?;
+        if self.flows.peek(state.connection).is_some() {
+            return Err(ImportError::Known);
+        }
+        let SavedFlow { acknowledged, recovery, .. } = saved;
+        let recovery = recovery.restored(cx.now());
+        let unknown = ElnFlow::new(holes.next());
+        let flow = ElnFlow { holes, acknowledged, recovery, ..unknown };
+        if self.admit(state.connection, flow, cx) { Ok(()) } else { Err(ImportError::NoRoom("connections")) }
+    }
+}

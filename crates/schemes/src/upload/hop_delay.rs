@@ -1,0 +1,136 @@
+//! How long packets wait on the way from the mobile host, by the timestamps of what passes (RFC
+//! 7323). Two signs make a loss one of congestion:
+//!
+//! - *A full queue.* What came into a queue just before a packet that overflowed it waited as long
+//!   as that queue ever makes wait; so did what came just after, unless the tail of a burst was
+//!   lost. So a loss is one of congestion if a neighbour of it waited nearly as long as any packet
+//!   of the last seconds. (The Spike scheme judges all alike that lies in the upper half: S. Cen,
+//!   P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless losses",
+//!   IEEE/ACM Transactions on Networking 11(5), 2003. A sender whose window has just been given
+//!   back sends a burst, which is half of a queue.)
+//! - *A standing queue.* Not one packet of a tenth of a second came without waiting: what `CoDel`
+//!   (RFC 8289) and RED drop at, long before a queue is full.
+//!
+//! The first goes by how late packets come against the clock of their own timestamps, which is
+//! taken to have ticks of 1 ms, as with Linux, Android, macOS and FreeBSD: another clock is noticed,
+//! and then every loss may be one of congestion. Clocks drift apart, so this sees differences
+//! within seconds. The second goes by the round trip over the hop, from an ACK to the first data
+//! that echoes its timestamp, against the least that was ever seen.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+/// How long the most and the least that were seen count, in milliseconds, to within a factor of
+/// two. A queue that overflows fills again within this time, or hardly matters.
+const MEMORY: u64 = 5_000;
+/// `CoDel`'s interval in milliseconds, and its target in microseconds (RFC 8289, section 4).
+const INTERVAL: u64 = 100;
+const TARGET: i32 = 5_000;
+/// How far two measurements of the same delay lie apart, in microseconds: a tick of the timestamps,
+/// a packet, and what a host's scheduling adds now and then. Of the most that was seen, half at
+/// most.
+const BLUR: i32 = 5_000;
+/// What a queue may add to the time between two packets, in microseconds.
+const LONGEST: u32 = 200_000;
+
+/// What is known of the delay of one mobile host's hop, by one connection. Constant state; times in
+/// microseconds, modulo 2^32.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HopDelay {
+    /// When the first packet came, by its own clock and by ours.
+    first: Option<(u32, u32)>,
+    is_other_clock: bool,
+    /// How late the latest two packets were against the first: the neighbours of a loss that shows
+    /// now.
+    neighbours: [i32; 2],
+    most: Slots<MEMORY>,
+    least: Slots<MEMORY>,
+    /// The timestamp of the ACK that is timed, and when it left.
+    timed: Option<(Seq, u32)>,
+    /// The least round trip ever, and the least lately.
+    least_round_trip: Option<i32>,
+    lately: Slots<INTERVAL>,
+}
+
+/// A value of this period of time, and of the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slots<const MILLIS: u64> {
+    ends: Instant,
+    now: Option<i32>,
+    before: Option<i32>,
+}
+
+impl<const MILLIS: u64> Slots<MILLIS> {
+    fn take(&mut self, value: i32, now: Instant, which: fn(i32, i32) -> i32) {
+        let period = Duration::from_millis(MILLIS);
+        if now >= self.ends {
+            self.before = self.now.filter(|_| now.since(self.ends) < period);
+            (self.now, self.ends) = (None, now + period);
+        }
+        self.now = Some(self.now.map_or(value, |known| which(known, value)));
+    }
+
+    fn of(&self, which: fn(i32, i32) -> i32) -> i32 {
+        let now = self.now.unwrap_or(0);
+        self.before.map_or(now, |before| which(before, now))
+    }
+}
+
+impl HopDelay {
+    /// An ACK leaves towards the mobile host.
+    pub fn on_ack(&mut self, timestamp: Seq, now: Instant) {
+        if self.timed.is_none() {
+            self.timed = Some((timestamp, micros(now)));
+        }
+    }
+
+    /// Data comes with this timestamp of its own, and echoes that one.
+    pub fn on_data(&mut self, timestamp: Seq, echo: Seq, now: Instant) {
+        let (stamp, at) = (timestamp.0.wrapping_mul(1000), micros(now));
+        let (first_stamp, first_at) = *self.first.get_or_insert((stamp, at));
+        let (ticked, passed) = (stamp.wrapping_sub(first_stamp), at.wrapping_sub(first_at));
+        let late = passed.wrapping_sub(ticked).cast_signed();
+        self.is_other_clock |= late.unsigned_abs() > passed / 8 + LONGEST;
+        if passed > u32::MAX / 4 {
+            // Before it wraps. What was late stays as late.
+            self.first = Some((stamp, at.wrapping_sub(late.cast_unsigned())));
+        }
+        self.neighbours = [late, self.neighbours[0]];
+        self.most.take(late, now, i32::max);
+        self.least.take(late, now, i32::min);
+        if let Some((_, left)) = self.timed.filter(|(timestamp, _)| !echo.before(*timestamp)) {
+            self.timed = None;
+            let round_trip = at.wrapping_sub(left).cast_signed();
+            self.least_round_trip =
+                Some(self.least_round_trip.map_or(round_trip, |least| least.min(round_trip)));
+            self.lately.take(round_trip, now, i32::min);
+        }
+    }
+
+    /// The least round trip over the hop.
+    pub fn round_trip(&self) -> Option<Duration> {
+        let micros = u64::try_from(self.least_round_trip?).ok()?;
+        Some(Duration::from_micros(micros))
+    }
+
+    /// Whether a loss that shows with the latest data may be one of congestion. Where nothing was
+    /// measured it may. Waiting for no more than `floor` is taken for noise.
+    pub fn is_congested(&self, floor: Duration) -> bool {
+        let Some(least_round_trip) = self.least_round_trip.filter(|_| !self.is_other_clock) else {
+            return true;
+        };
+        let least = self.least.of(i32::min);
+        let most = self.most.of(i32::max).saturating_sub(least);
+        let waited = self.neighbours[0].max(self.neighbours[1]).saturating_sub(least);
+        let floor = i32::try_from(floor.as_micros()).unwrap_or(i32::MAX);
+        let is_full = waited > floor && waited.saturating_add((most / 10).max(BLUR.min(most / 2))) > most;
+        let stands = |slot: Option<i32>| slot.is_some_and(|least| least - least_round_trip > TARGET);
+        is_full || (stands(self.lately.now) && stands(self.lately.before))
+    }
+}
+
+/// Microseconds, modulo 2^32: an hour.
+const fn micros(now: Instant) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}
