@@ -5,7 +5,8 @@
 //! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, "Improving TCP/IP Performance over Wireless
 //! Networks", `MobiCom` 1995 ("the paper"), and the authors' code for ns-2, `tcp/snoop.cc`,
 //! `tcp/snoop.h` and `tcl/lan/ns-ll.tcl` in ns-2.35 ("snoop.cc"). Place: the access point. Both
-//! ends stay as they are. Data from the radio side (upload) passes untouched.
+//! ends stay as they are. Data from the radio side (upload) passes untouched, unless [`uplink`] is
+//! set.
 //!
 //! `preset = "published"` behaves as snoop.cc does. The default is for the TCP of today, with SACK,
 //! timestamps and segmentation offload; what it adds can be switched on and off setting by setting.
@@ -197,6 +198,8 @@ pub mod settings;
 mod tests;
 mod timers;
 mod transfer;
+pub mod uplink;
+mod uploads;
 
 use lasthop_agent::{
     Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Verdict, Whose,
@@ -207,6 +210,8 @@ use flow::SnoopFlow;
 use hop::Hops;
 pub use scheme::SCHEME;
 pub use settings::Settings;
+use settings::UplinkHalf;
+use uplink::Uplink;
 
 /// The Snoop agent, for an access point. It needs nothing of the link layer.
 #[derive(Debug)]
@@ -220,13 +225,16 @@ pub struct Snoop {
     octets: usize,
     /// Packets that wait for room in a local window.
     held: u64,
+    /// The other direction, where something is done for it.
+    uplink: Option<Uplink>,
 }
 
 impl Snoop {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
-        Self { settings, flows, hops: Hops::new(), octets: 0, held: 0 }
+        let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
+        Self { settings, flows, hops: Hops::new(), octets: 0, held: 0, uplink }
     }
 
     /// Brings the account of memory up to date with what a flow takes now. What it might take more.
@@ -254,8 +262,10 @@ impl Agent for Snoop {
         let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
             self.forget(key, cx);
+            self.forget_upload(key);
             return Verdict::Forward;
         }
+        self.note_upload(packet, key, from, cx);
         let verdict = match from {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),
@@ -270,7 +280,9 @@ impl Agent for Snoop {
         let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
             self.forget(key, cx);
+            self.forget_upload(key);
         } else {
+            self.note_upload(packet, key, from, cx);
             self.note_passed(packet, key, from, cx);
             self.charge(key, cx.budget());
         }
@@ -297,6 +309,7 @@ impl Agent for Snoop {
         }
         while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
             self.forget(key, cx);
+            self.forget_upload(key);
         }
     }
 
@@ -309,6 +322,9 @@ impl Agent for Snoop {
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        if let Some(uplink) = &mut self.uplink {
+            uplink.forget_of(whose);
+        }
         self.export_flows(whose, cx)
     }
 
@@ -331,6 +347,7 @@ impl Agent for Snoop {
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.forget_upload(connection);
         self.forget(connection, cx);
     }
 }

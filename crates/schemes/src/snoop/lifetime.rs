@@ -7,6 +7,7 @@ use lasthop_packet::{FlowKey, Instant, Seq};
 use super::Snoop;
 use super::flow::SnoopFlow;
 use super::hop::LastHop;
+use super::uplink::Uplink;
 
 impl Snoop {
     /// Makes a flow; `false` if there is no room for it.
@@ -45,6 +46,8 @@ impl Snoop {
 
     /// When the idlest flow is to be forgotten.
     pub(super) fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
-        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
+        let upload = self.uplink.as_ref().and_then(Uplink::idlest);
+        let idlest = self.flows.idlest().into_iter().chain(upload).min_by_key(|(last_used, _)| *last_used);
+        idlest.map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
     }
 }

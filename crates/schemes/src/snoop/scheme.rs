@@ -1,7 +1,10 @@
 //! Snoop to the worlds.
 
 use lasthop_agent::Agent;
+use lasthop_tcp::SenderExtension;
 
+use super::settings::UplinkHalf;
+use super::uplink::NackSender;
 use super::{Settings, Snoop};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
 use crate::settings::Presets as _;
@@ -22,5 +25,10 @@ impl Placement for Settings {
     fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
         matches!(seat.role, Role::Edge | Role::Relay)
             .then(|| Box::new(Snoop::new(self.clone())) as Box<dyn Agent>)
+    }
+
+    fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {
+        let has_part = self.uplink == UplinkHalf::Nack && role == Role::MobileHost;
+        has_part.then(|| Box::new(NackSender::default()) as Box<dyn SenderExtension>)
     }
 }

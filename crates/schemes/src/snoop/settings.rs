@@ -84,6 +84,8 @@ pub struct Settings {
     /// default 4 MiB. Ours.
     #[serde(with = "Octets::<0, GIB>")]
     pub held_octets: usize,
+    /// What is done for data from the mobile host; default "none".
+    pub uplink: UplinkHalf,
     /// The round-trip time over the wireless hop before the first measurement; default 50 ms;
     /// published 100 ms (ns-default.tcl, `srtt_`).
     #[serde(with = "Time::<0, HOUR>")]
@@ -111,6 +113,17 @@ pub enum LossDetection {
     /// By what the receiver's ACKs and SACK blocks say was delivered, against the order of sending:
     /// every hole, and lost copies too. Of a receiver without SACK, by duplicate ACKs.
     Sack,
+}
+
+/// What is done for data from the mobile host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UplinkHalf {
+    /// Nothing: it passes untouched.
+    None,
+    /// Negative acknowledgments tell the mobile host at once what did not come off the hop; its TCP
+    /// needs Snoop's part.
+    Nack,
 }
 
 /// How the local timer runs.
@@ -167,6 +180,7 @@ impl Default for Settings {
             least_window: 10,
             held_delay: Duration::from_millis(80),
             held_octets: 4 << 20,
+            uplink: UplinkHalf::None,
             initial_srtt: Duration::from_millis(50),
             initial_rttvar: Duration::from_millis(25),
             idle_timeout: Duration::from_secs(300),

@@ -1,0 +1,183 @@
+//! Data from the mobile host: the base station tells it at once what did not come off the hop (the
+//! paper, "Data transfer from a mobile host"; D. Kliazovich, dissertation, University of Trento
+//! 2006, section 2.4.1).
+//!
+//! The base station keeps the holes in what comes off the hop, and caches nothing. For a hole that
+//! more than `reordering` segments have overtaken it sends a negative acknowledgment: an ACK like
+//! the last one that the receiver sent, with an option that lists holes ([`nack`]). The mobile
+//! host's TCP sends them again at once, and neither waits for duplicate ACKs from afar nor reduces
+//! its window ([`sender`]). While a hole stays, it is told again with data that comes two round trips
+//! over the hop later.
+//!
+//! *A hole ends* when it is filled, or acknowledged, with the connection, or with SYN or RST.
+//!
+//! *Why no SACK blocks.* The paper lets the base station send selective acknowledgments. It would
+//! speak for the receiver of data that may yet be lost on the wire, and a sender as it is would
+//! suffer: see [`crate::eln`]. The option says what the base station knows and no more. Senders
+//! without Snoop's part ignore it (RFC 9293, section 3.1, MUST-6): to them it is a duplicate ACK
+//! without SACK blocks, which counts where SACK is not used.
+//!
+//! Congestion stays a signal: what is missing while the hop's queue is full or stands is not told.
+
+mod nack;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use lasthop_agent::counter::{AT_BOUND, CONTROL_MESSAGES};
+use lasthop_agent::{Context, FlowTable, Report, Side, Whose};
+use lasthop_packet::{FlowKey, Instant, Packet, Payload, SackBlocks, Seq, TcpFlags};
+
+use super::settings::Settings;
+use crate::upload::holes::{Hole, Holes, Signs};
+use crate::upload::hop_delay::HopDelay;
+
+pub use nack::Nack;
+pub use sender::NackSender;
+
+/// Queueing that is never taken for congestion.
+const FLOOR: Duration = Duration::from_millis(2);
+/// A hole is not told again sooner.
+const SOONEST_AGAIN: Duration = Duration::from_millis(10);
+
+/// What is known of uploads.
+#[derive(Debug)]
+pub(super) struct Uplink {
+    flows: FlowTable<Upload>,
+    reordering: u32,
+}
+
+/// One connection's upload. Constant state.
+#[derive(Debug)]
+struct Upload {
+    holes: Holes,
+    delay: HopDelay,
+    /// The last ACK that went to the mobile host, without what it carried.
+    last_ack: Option<Packet>,
+    /// Holes below this number have been told, and when any was last.
+    told: (Seq, Instant),
+}
+
+impl Uplink {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self { flows: FlowTable::new(settings.eviction_grace), reordering: settings.reordering }
+    }
+
+    pub(super) fn forget(&mut self, key: FlowKey) {
+        self.flows.remove(key);
+    }
+
+    /// Forgets uploads that another agent goes on with: it begins with the data that comes next.
+    pub(super) fn forget_of(&mut self, whose: Whose) {
+        for key in whose.of(&self.flows) {
+            self.flows.remove(key);
+        }
+    }
+
+    /// When the idlest upload is to be forgotten.
+    pub(super) fn idlest(&self) -> Option<(Instant, FlowKey)> {
+        self.flows.idlest()
+    }
+
+    /// Takes note of a packet of a connection, and tells the mobile host of holes that it shows.
+    pub(super) fn on_packet(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+        let Some(tcp) = packet.tcp() else { return };
+        if from == Side::Core {
+            if let Some(upload) = self.flows.touch(key, cx.now()) {
+                upload.on_ack(packet, cx.now());
+            }
+            return;
+        }
+        if packet.segment_len() == 0 || tcp.options.unknown.is_some() {
+            return;
+        }
+        let is_far = |upload: &Upload| tcp.seq.offset_from(upload.holes.next()).unsigned_abs() > 1 << 30;
+        if self.flows.peek(key).is_none_or(is_far) && !self.admit(key, tcp.seq, cx) {
+            return;
+        }
+        let Some(upload) = self.flows.touch(key, cx.now()) else { return };
+        upload.on_data(packet, cx.now());
+        if let Some(nack) = upload.due(packet, self.reordering, cx.now()) {
+            cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which("NACK"));
+            cx.send(Side::Radio, nack);
+        }
+    }
+
+    fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+            self.flows.remove(idlest);
+        }
+        let upload = Upload {
+            holes: Holes::new(seq),
+            delay: HopDelay::default(),
+            last_ack: None,
+            told: (seq, cx.now()),
+        };
+        let admitted = self.flows.insert(key, upload, most, cx.now()).is_ok();
+        if !admitted {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+        admitted
+    }
+}
+
+impl Upload {
+    fn on_ack(&mut self, packet: &Packet, now: Instant) {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return };
+        if let Some(timestamps) = tcp.options.timestamps {
+            self.delay.on_ack(Seq(timestamps.value), now);
+        }
+        let is_old =
+            self.last_ack.as_ref().and_then(Packet::tcp).is_some_and(|last| tcp.ack.before(last.ack));
+        if tcp.options.unknown.is_some() || is_old || tcp.ack.after(self.holes.next()) {
+            return;
+        }
+        self.holes.on_ack(tcp.ack);
+        let mut tcp = tcp.clone();
+        (tcp.flags, tcp.options.sack) = (TcpFlags::ACK, SackBlocks::NONE);
+        self.last_ack = Some(Packet::tcp_segment(*packet.ip(), tcp, Payload::EMPTY));
+    }
+
+    fn on_data(&mut self, packet: &Packet, now: Instant) {
+        let Some(tcp) = packet.tcp() else { return };
+        if let Some(timestamps) = tcp.options.timestamps {
+            self.delay.on_data(Seq(timestamps.value), Seq(timestamps.echo_reply), now);
+        }
+        let is_acknowledged =
+            |ack: &Packet| ack.tcp().is_some_and(|last| !(tcp.seq + packet.segment_len()).after(last.ack));
+        if !self.last_ack.as_ref().is_some_and(is_acknowledged) {
+            let timestamp = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
+            let signs = Signs { timestamp, is_air: !self.delay.is_congested(FLOOR) };
+            self.holes.on_data(tcp.seq, tcp.seq + packet.segment_len(), signs);
+        }
+    }
+
+    /// The holes that are to be told now.
+    fn due(&mut self, packet: &Packet, reordering: u32, now: Instant) -> Option<Packet> {
+        let (told, at) = self.told;
+        let again = self.delay.round_trip().map_or(SOONEST_AGAIN, |least| SOONEST_AGAIN.max(2 * least));
+        let from = if now.since(at) >= again { self.holes.as_slice().first()?.seq } else { told };
+        // Where a super-packet overtakes, as many segments do.
+        let overtaken = reordering.saturating_mul(packet.payload().len() as u32 / packet.segments());
+        let next = self.holes.next();
+        let is_due = |hole: &&Hole| is_overtaken(hole, from, next, overtaken);
+        let mut nack = Nack::default();
+        for hole in self.holes.missing().filter(is_due) {
+            nack.push(hole.seq, hole.end);
+        }
+        let end = nack.end()?;
+        let mut ack = self.last_ack.clone()?;
+        ack.tcp_mut()?.options.unknown = Some(nack.to_option());
+        self.told = (told.later(end), now);
+        Some(ack)
+    }
+}
+
+/// Whether a hole lies from a number on, is the hop's loss, and was overtaken by more octets than
+/// reordering explains.
+fn is_overtaken(hole: &Hole, from: Seq, next: Seq, overtaken: u32) -> bool {
+    hole.is_air && !hole.seq.before(from) && next - hole.end > overtaken
+}

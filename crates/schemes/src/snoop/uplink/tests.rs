@@ -1,0 +1,153 @@
+//! The rules of the uplink half, with packets by hand.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_agent::{Agent as _, Outbox, Verdict};
+use lasthop_packet::{Ip, Rng, Tcp, Timestamps, Transport};
+use proptest::prelude::*;
+
+use super::*;
+use crate::snoop::Snoop;
+use crate::snoop::settings::{Settings, UplinkHalf};
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const PHONE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const SEGMENT: u32 = 100;
+
+/// A snoop with an uplink half, and a clock in milliseconds, which both hosts have too.
+struct Bench {
+    snoop: Snoop,
+    millis: u64,
+    rng: Rng,
+    heard: u32,
+}
+
+impl Bench {
+    /// Ten segments have come, up to 1000, and are acknowledged.
+    fn new() -> Self {
+        let settings = Settings { uplink: UplinkHalf::Nack, ..Settings::default() };
+        let mut bench =
+            Self { snoop: Snoop::new(settings), millis: 1000, rng: Rng::named(1, "uplink"), heard: 0 };
+        for segment in 0..10 {
+            bench.wait(2).data(segment);
+            bench.wait(2).ack(SEGMENT * (segment + 1));
+        }
+        bench
+    }
+
+    fn wait(&mut self, millis: u64) -> &mut Self {
+        self.millis += millis;
+        self
+    }
+
+    fn pass(&mut self, packet: &Packet, from: Side) -> Vec<Packet> {
+        let (mut passing, mut outbox) = (packet.clone(), Outbox::default());
+        let mut cx = Context::new(Instant::from_millis(self.millis), &mut self.rng, &mut outbox);
+        assert_eq!(self.snoop.on_packet(&mut passing, from, &mut cx), Verdict::Forward);
+        assert_eq!(passing, *packet);
+        outbox
+            .packets
+            .into_iter()
+            .map(|(to, packet)| (to == Side::Radio).then_some(packet).expect("to the phone"))
+            .collect()
+    }
+
+    /// A segment comes; the holes that the phone is told of then.
+    fn data(&mut self, segment: u32) -> Vec<(u32, u32)> {
+        let payload = Payload::Stream { stream: 1, offset: u64::from(segment * SEGMENT), len: SEGMENT };
+        let value = self.millis as u32 - 2;
+        let packet = header(PHONE, 4000, SERVER, 80, segment * SEGMENT, 7, value, self.heard);
+        let Transport::Tcp(tcp) = packet.transport().clone() else { panic!("TCP") };
+        let told = self.pass(&Packet::tcp_segment(*packet.ip(), tcp, payload), Side::Radio);
+        let nacks = told.iter().filter_map(|nack| Nack::among(nack.tcp()?.options.unknown.as_deref()?));
+        nacks
+            .flat_map(|nack| nack.holes().iter().map(|(left, right)| (left.0, right.0)).collect::<Vec<_>>())
+            .collect()
+    }
+
+    fn ack(&mut self, number: u32) {
+        let value = self.millis as u32;
+        let packet = header(SERVER, 80, PHONE, 4000, 7, number, value, value - 25);
+        assert!(self.pass(&packet, Side::Core).is_empty());
+        self.heard = value;
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "a header's fields")]
+fn header(
+    from: IpAddr,
+    source: u16,
+    to: IpAddr,
+    destination: u16,
+    seq: u32,
+    ack: u32,
+    value: u32,
+    echo: u32,
+) -> Packet {
+    let mut tcp = Tcp {
+        source_port: source,
+        destination_port: destination,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        flags: TcpFlags::ACK,
+        window: 1000,
+        ..Tcp::default()
+    };
+    tcp.options.timestamps = Some(Timestamps { value, echo_reply: echo });
+    Packet::tcp_segment(Ip::new(from, to), tcp, Payload::EMPTY)
+}
+
+#[test]
+fn a_hole_is_told_once_two_segments_have_overtaken_it_and_again_while_it_stays() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.wait(2).data(11), []);
+    assert_eq!(bench.wait(1).data(12), [(1000, 1100)]);
+    assert_eq!(bench.wait(1).data(13), [], "it takes a round trip to come again");
+    assert_eq!(bench.wait(12).data(14), [(1000, 1100)], "what was sent again may be lost, too");
+    assert_eq!(bench.wait(1).data(10), []);
+    assert_eq!(bench.wait(20).data(15), [], "it has been filled");
+}
+
+#[test]
+fn it_is_the_receivers_last_ack_with_an_option() {
+    let mut bench = Bench::new();
+    bench.wait(2).data(11);
+    let payload = Payload::Stream { stream: 1, offset: 1200, len: SEGMENT };
+    let mut packet = header(PHONE, 4000, SERVER, 80, 1200, 7, bench.millis as u32, bench.heard);
+    packet.set_payload(payload);
+    let told = bench.pass(&packet, Side::Radio);
+    let mut expected = Nack::default();
+    expected.push(Seq(1000), Seq(1100));
+    let mut last = header(SERVER, 80, PHONE, 4000, 7, 1000, bench.heard, bench.heard - 25);
+    last.tcp_mut().expect("TCP").options.unknown = Some(expected.to_option());
+    assert_eq!(told, [last]);
+}
+
+#[test]
+fn an_acknowledgment_and_a_reset_end_a_hole() {
+    let mut bench = Bench::new();
+    bench.wait(2).data(11);
+    bench.ack(1200);
+    assert_eq!(bench.wait(1).data(12), [], "it came another way");
+    bench.wait(1).data(14);
+    let mut reset = header(SERVER, 80, PHONE, 4000, 7, 1300, 1, 1);
+    reset.tcp_mut().expect("TCP").flags = TcpFlags::RST;
+    bench.pass(&reset, Side::Core);
+    assert_eq!(bench.wait(1).data(15), [], "of what comes then nothing is known before");
+}
+
+proptest! {
+    #[test]
+    fn no_options_make_it_panic_and_what_is_written_is_read(
+        octets in proptest::collection::vec(any::<u8>(), 0..40),
+        holes in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..3),
+    ) {
+        let _ = Nack::among(&octets);
+        let mut nack = Nack::default();
+        for (left, right) in &holes {
+            nack.push(Seq(*left), Seq(*right));
+        }
+        let options = [&[30, 4, 0, 0], nack.to_option().as_ref()].concat();
+        prop_assert_eq!(Nack::among(&options), Some(nack));
+    }
+}

@@ -1,0 +1,22 @@
+//! What is done for data from the mobile host, where anything is.
+
+use lasthop_agent::{Context, Side};
+use lasthop_packet::{FlowKey, Packet};
+
+use super::Snoop;
+
+impl Snoop {
+    /// Takes note of a packet of either direction, for what the mobile host sends.
+    pub(super) fn note_upload(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+        if let Some(uplink) = &mut self.uplink {
+            uplink.on_packet(packet, key, from, cx);
+        }
+    }
+
+    /// Forgets what is known of an upload.
+    pub(super) fn forget_upload(&mut self, key: FlowKey) {
+        if let Some(uplink) = &mut self.uplink {
+            uplink.forget(key);
+        }
+    }
+}
