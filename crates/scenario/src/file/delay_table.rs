@@ -8,7 +8,7 @@ use std::time::Duration;
 use csv::{ReaderBuilder, StringRecord};
 use lasthop_sim::delay::{Band, Bands, BandsError};
 
-use super::reader::LONGEST_DELAY;
+use super::quantity::LONGEST_DELAY;
 
 /// Rows at most.
 const MOST_BANDS: usize = 10_000;

@@ -2,6 +2,7 @@
 
 mod delay;
 mod direction;
+mod distribution;
 mod layer;
 mod queue;
 mod table;

@@ -15,6 +15,9 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 pub(super) use radio::{DataRate, Decibels, Hertz, Metres, Speed, Watts};
 
+/// The longest delay of anything in the network.
+pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
 /// Something that files write as a string.
 pub(super) trait Written: Sized {
     /// Its name in the JSON schema.

@@ -12,13 +12,11 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::named_files::NamedFiles;
 use super::overrides::Overrides;
-use super::quantity::Text;
+use super::quantity::{LONGEST_DELAY, Text};
 use crate::model::WlanStation;
 
 /// The longest name of a scenario, or of anything in it, in characters.
 pub(super) const LONGEST_NAME: usize = 64;
-/// The longest delay of anything in the network.
-pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
 /// What reading a scenario needs to know.
 pub(super) struct Reader<'a> {

@@ -6,7 +6,7 @@ use lasthop_packet::Probability;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::delay::DelayTable;
+use super::distribution::DelayTable;
 use super::layer::LinkLayerTable;
 use super::queue::QueueTable;
 use crate::file::channel::ChannelTable;
