@@ -8,6 +8,7 @@
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
+//! | [`packet_control`] | TCP packet control (2014): filters for hops on which segments overtake each other |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
 //! | [`stack`] | schemes with their settings, on top of each other |
 //! | [`catalogue`] | every scheme by name |
