@@ -80,8 +80,8 @@ fn repeated_on_the_hop(run: &RunSummary) -> f64 {
 mod tests {
     use std::path::Path;
 
-    use lasthop_scenario::{Overrides, file};
-    use lasthop_sim::world::Change;
+    use lasthop_scenario::model::Link;
+    use lasthop_scenario::{Overrides, Scenario, file};
 
     use super::*;
     use crate::progress::Silent;
@@ -108,13 +108,9 @@ mod tests {
             let changes = "[[changes]]\nat = \"0.5 s\"\nset = { \"links.air.delay\" = { table = \"../packet-control-delays.csv\" } }\n";
             scenario(&format!("{}{changes}", &DELAY_VARIATION[..end]))
         };
-        let delay = |scenario: lasthop_scenario::Scenario| {
-            let links = scenario.build(&scenario.schemes[0], 1).expect("it runs").links;
-            let planned = scenario.planned_changes(&links, false);
-            planned.into_iter().find_map(|change| match change.change {
-                Change::Delay(delay) => Some(delay),
-                _ => None,
-            })
+        let delay = |scenario: Scenario| match &scenario.changes[0].model.link {
+            Link::Wireless { config, .. } => config.forward.delay.clone(),
+            other => panic!("{other:?}"),
         };
         assert_eq!(delay(scenario(DELAY_VARIATION)), delay(from_table));
     }

@@ -33,6 +33,16 @@ fn a_hole_that_the_sender_had_to_fill_is_no_sign_of_overtaking() {
 }
 
 #[test]
+fn a_later_hole_that_the_sender_had_filled_already_is_no_sign_of_overtaking() {
+    let mut bench = Bench::started(Settings::default());
+    bench.wait(20).radio(&ack(2).sack(&[(3, 4), (5, 8)]));
+    assert!(bench.core(&data(2)).passed() && bench.core(&data(4)).passed());
+    assert!(bench.wait(20).radio(&ack(4).sack(&[(5, 8)])).passed());
+    assert!(bench.wait(1).radio(&ack(8)).passed());
+    assert_eq!(bench.duplicates(&ack(8), 3), [true; 3]);
+}
+
+#[test]
 fn a_needless_repetition_hides_no_overtaking() {
     let mut bench = Bench::started(nine());
     bench.wait(20).radio(&ack(2));
