@@ -9,7 +9,9 @@
 //! | [`goel`] | the 1997 thesis: its network, its tables, its claims |
 //! | [`kliazovich`] | LLE-TCP's dissertation |
 //! | [`bianchi`] | saturation throughput of 802.11 on paper, and in the simulator |
+//! | [`packet_control`] | TCP packet control: its three scenarios |
 //! | [`relatives`] | Snoop's relatives, each in a scenario of its kind: do their claims hold? |
+//! | [`claim`] | a scenario's schemes side by side, and a claim about two of them |
 //! | [`stats`] | means, confidence intervals, ratios |
 //! | [`capture`] | a run as pcapng |
 //! | [`series`] | a run's time series as CSV |
@@ -19,9 +21,11 @@
 
 pub mod bianchi;
 pub mod capture;
+pub mod claim;
 pub mod compare;
 pub mod goel;
 pub mod kliazovich;
+pub mod packet_control;
 pub mod progress;
 pub mod relatives;
 pub mod reproduce;

@@ -6,30 +6,29 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`claim`] | an experiment, and a claim about it |
 //! | [`ebsn`] | EBSN: bad states of seconds below a link layer that goes on trying |
 //! | [`wtcp`] | WTCP: outages of seconds, and no link layer that goes on trying |
 //!
 //! Another scheme is another module, with a function like these, in the list below.
 
-pub mod claim;
 pub mod ebsn;
 pub mod wtcp;
 
 use lasthop_scenario::BuildError;
 use rayon::prelude::*;
 
+use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
 /// Runs the experiments of a scheme: so many seeds, and so long if not as long as the scenario.
-type Relative = fn(claim::Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
+type Relative = fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
 
 const RELATIVES: [Relative; 2] = [ebsn::rows, wtcp::rows];
 
 /// Runs everything, with `seeds` runs behind each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
-    let effort = claim::Effort { seeds: seeds.max(2), duration: None };
+    let effort = Effort { seeds: seeds.max(2), duration: None };
     let rows: Vec<Vec<Row>> =
         RELATIVES.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
     Ok(rows.into_iter().flatten().collect())
@@ -38,15 +37,16 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claim::least;
     use crate::progress::Silent;
 
     #[test]
     fn the_claims_of_each_relative_hold() {
         for (rows, seconds) in [(ebsn::rows as Relative, 300), (wtcp::rows, 100)] {
-            let effort = claim::Effort { seeds: 4, duration: Some(seconds) };
+            let effort = Effort { seeds: 4, duration: Some(seconds) };
             for row in rows(effort, &Silent).expect("it runs") {
                 // Of few and short runs, the mean.
-                assert!(row.measured.is_some_and(|measured| measured > claim::least(&row)), "{row:?}");
+                assert!(row.measured.is_some_and(|measured| measured > least(&row)), "{row:?}");
             }
         }
     }

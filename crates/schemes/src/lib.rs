@@ -7,8 +7,9 @@
 //! | [`ebsn`] | EBSN (1997): the sender starts its timer anew at each attempt that failed |
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
-//! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
 //! | [`eln`] | ELN (1998): a mobile host's sender learns that the hop lost what it misses; with senders as they are, too |
+//! | [`packet_control`] | TCP packet control (2014): filters for hops on which segments overtake each other |
+//! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
 //! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
 //! | [`stack`] | schemes with their settings, on top of each other |

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_lab::reproduce::Row;
-use lasthop_lab::{bianchi, goel, kliazovich, relatives, table};
+use lasthop_lab::{bianchi, goel, kliazovich, packet_control, relatives, table};
 use lasthop_scenario::BuildError;
 
 use crate::failure::Failure;
@@ -37,6 +37,9 @@ enum Paper {
     Bianchi,
     /// Kliazovich, dissertation, University of Trento 2006: LLE-TCP, figures 3.7 to 3.17
     LleTcp,
+    /// TCP packet control, as surveyed by Sonia and Malhotra, IJCSIT Research 2014: its three
+    /// scenarios
+    PacketControl,
     /// Snoop's relatives: the claims for EBSN (1997) and WTCP (1998)
     Relatives,
     /// Every paper there is
@@ -63,11 +66,13 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
         Paper::Goel => goel::reproduce(seeds, bar),
         Paper::Bianchi => Ok(bianchi::reproduction::reproduce(seeds, bar)),
         Paper::LleTcp => kliazovich::reproduce(seeds, bar),
+        Paper::PacketControl => packet_control::reproduce(seeds, bar),
         Paper::Relatives => relatives::reproduce(seeds, bar),
         Paper::All => {
             let mut rows = goel::reproduce(seeds, bar)?;
             rows.extend(bianchi::reproduction::reproduce(seeds, bar));
             rows.extend(kliazovich::reproduce(seeds, bar)?);
+            rows.extend(packet_control::reproduce(seeds, bar)?);
             rows.extend(relatives::reproduce(seeds, bar)?);
             Ok(rows)
         }

@@ -2,7 +2,7 @@
 
 use lasthop_scenario::BuildError;
 
-use super::claim::{Claim, Effort, Runs, retransmits, timeouts};
+use crate::claim::{Claim, Effort, Runs, retransmits, timeouts};
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
@@ -20,6 +20,6 @@ const CLAIMS: [Claim; 5] = [
 
 /// Its rows.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
-    let runs = Runs::of(SCENARIO, "", effort, progress)?;
+    let runs = Runs::of("relatives", SCENARIO, "", effort, progress)?;
     Ok(CLAIMS.iter().map(|claim| runs.row(claim)).collect())
 }

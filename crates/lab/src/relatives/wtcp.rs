@@ -3,7 +3,7 @@
 
 use lasthop_scenario::BuildError;
 
-use super::claim::{Claim, Effort, Runs, round_trip};
+use crate::claim::{Claim, Effort, Runs, round_trip};
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
@@ -36,8 +36,8 @@ const ROUND_TRIP: [Claim; 2] = [
 
 /// Its rows.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
-    let linux = Runs::of(SCENARIO, "", effort, progress)?;
-    let of_its_time = Runs::of(SCENARIO, OF_ITS_TIME, effort, progress)?;
+    let linux = Runs::of("relatives", SCENARIO, "", effort, progress)?;
+    let of_its_time = Runs::of("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;
     let mut rows: Vec<Row> = GOODPUT.iter().map(|claim| linux.row(claim)).collect();
     rows.extend(GOODPUT.iter().chain(&ROUND_TRIP).map(|claim| of_its_time.row(claim)));
     Ok(rows)

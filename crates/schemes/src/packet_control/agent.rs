@@ -16,10 +16,9 @@ use super::plain_ack::PlainAck;
 use super::settings::Settings;
 
 /// An ACK that a later one has overtaken, which said more (paper, section 3.B.1).
-pub static OLD_ACK: Counter = Counter::new("dropped_old_ack", "a later ACK has said more");
+pub static OLD_ACK: Counter = Counter::new("dropped_old_ack", "old ACK");
 /// Data that the sender has been told is acknowledged (paper, section 3.B.2).
-pub static REPEATED_DATA: Counter =
-    Counter::new("dropped_repeated_data", "data that the sender has been told is acknowledged");
+pub static REPEATED_DATA: Counter = Counter::new("dropped_repeated_data", "repeated data");
 
 /// A connection that is used within this time is not forgotten for another.
 const GRACE: Duration = Duration::from_secs(60);

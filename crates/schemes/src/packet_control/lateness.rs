@@ -18,6 +18,8 @@ pub(super) struct Lateness {
     lately: Duration,
     /// The first hole, while there is one.
     hole: Option<Hole>,
+    /// The end of the highest data that the sender has sent again.
+    repeated_until: Option<Seq>,
     /// The end of a segment that is timed, and when it passed.
     timed: Option<(Seq, Instant)>,
     /// The shortest round-trip time over the hop.
@@ -52,7 +54,10 @@ impl Lateness {
     pub(super) fn on_data(&mut self, (seq, end): (Seq, Seq), is_new: bool, now: Instant) {
         if is_new {
             self.timed = self.timed.or(Some((end, now)));
-        } else if let Some(hole) = self.hole.as_mut().filter(|hole| hole.number.within(seq, end)) {
+            return;
+        }
+        self.repeated_until = Some(self.repeated_until.map_or(end, |until| until.later(end)));
+        if let Some(hole) = self.hole.as_mut().filter(|hole| hole.number.within(seq, end)) {
             hole.repeated = hole.repeated.or(Some(now));
         }
     }
@@ -60,7 +65,9 @@ impl Lateness {
     /// An ACK says that the segment at `number` is missing.
     pub(super) fn on_hole(&mut self, number: Seq, now: Instant) {
         if self.hole.is_none_or(|hole| hole.number != number) {
-            self.hole = Some(Hole { number, since: now, repeated: None });
+            // In a recovery the sender has sent later holes again before they are the first.
+            let was_repeated = self.repeated_until.is_some_and(|until| number.before(until));
+            self.hole = Some(Hole { number, since: now, repeated: was_repeated.then_some(Instant::ZERO) });
         }
     }
 

@@ -18,8 +18,9 @@ pub struct Settings {
     pub preset: Preset,
     /// Whether ACKs from the mobile host are filtered; default true.
     pub ack_filter: bool,
-    /// The duplicate ACK of the mobile host that is to be the sender's third, 3 to 1000; default 9,
-    /// as in scenario II. With 3, no duplicate is withheld.
+    /// The duplicate ACK of the mobile host that is to be the sender's third, 3 to 1000; default 24,
+    /// because the time is bounded, too; published 9, as in scenario II. With 3, no duplicate is
+    /// withheld.
     #[serde(with = "Count::<3, 1_000>")]
     pub threshold: u32,
     /// How duplicates, and reports of data above a hole, are withheld; default "learned"; published
@@ -55,7 +56,7 @@ impl Default for Settings {
         Self {
             preset: Preset::Today,
             ack_filter: true,
-            threshold: 9,
+            threshold: 24,
             withholding: Withholding::Learned,
             longest_withholding: Duration::from_millis(400),
             data_filter: true,
@@ -68,6 +69,7 @@ impl Presets for Settings {
     fn published() -> Self {
         Self {
             preset: Preset::Published,
+            threshold: 9,
             withholding: Withholding::Counted,
             duplicate_reports: false,
             ..Self::default()

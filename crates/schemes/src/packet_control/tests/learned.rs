@@ -2,9 +2,13 @@
 
 use super::*;
 
+fn nine() -> Settings {
+    Settings { threshold: 9, ..Settings::default() }
+}
+
 /// An agent that has seen a segment come 40 ms late.
 fn on_a_hop_that_reorders() -> Bench {
-    let mut bench = Bench::started(Settings::default());
+    let mut bench = Bench::started(nine());
     assert_eq!(bench.duplicates(&ack(1), 1), [true], "nothing is known yet");
     assert!(bench.wait(40).radio(&ack(3)).passed());
     bench
@@ -12,7 +16,7 @@ fn on_a_hop_that_reorders() -> Bench {
 
 #[test]
 fn where_nothing_was_overtaken_all_duplicates_and_blocks_pass() {
-    let mut bench = Bench::started(Settings::default());
+    let mut bench = Bench::started(nine());
     assert_eq!(bench.duplicates(&ack(1), 12), [true; 12]);
     assert!(bench.radio(&ack(1).sack(&[(2, 4)])).passed());
     assert_eq!(bench.agent.deadline(), None);
@@ -20,7 +24,7 @@ fn where_nothing_was_overtaken_all_duplicates_and_blocks_pass() {
 
 #[test]
 fn a_hole_that_the_sender_had_to_fill_is_no_sign_of_overtaking() {
-    let mut bench = Bench::started(Settings::default());
+    let mut bench = Bench::started(nine());
     bench.wait(20).radio(&ack(2));
     bench.duplicates(&ack(2), 4);
     assert!(bench.core(&data(2)).passed());
@@ -29,8 +33,18 @@ fn a_hole_that_the_sender_had_to_fill_is_no_sign_of_overtaking() {
 }
 
 #[test]
-fn a_needless_repetition_hides_no_overtaking() {
+fn a_later_hole_that_the_sender_had_filled_already_is_no_sign_of_overtaking() {
     let mut bench = Bench::started(Settings::default());
+    bench.wait(20).radio(&ack(2).sack(&[(3, 4), (5, 8)]));
+    assert!(bench.core(&data(2)).passed() && bench.core(&data(4)).passed());
+    assert!(bench.wait(20).radio(&ack(4).sack(&[(5, 8)])).passed());
+    assert!(bench.wait(1).radio(&ack(8)).passed());
+    assert_eq!(bench.duplicates(&ack(8), 3), [true; 3]);
+}
+
+#[test]
+fn a_needless_repetition_hides_no_overtaking() {
+    let mut bench = Bench::started(nine());
     bench.wait(20).radio(&ack(2));
     bench.duplicates(&ack(2), 4);
     assert!(bench.wait(30).core(&data(2)).passed());

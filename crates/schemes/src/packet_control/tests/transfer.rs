@@ -16,7 +16,7 @@ fn hand_over(bench: &mut Bench, settings: &Settings) {
 
 #[test]
 fn counts_and_what_is_withheld_go_on_elsewhere() {
-    for settings in [Settings::default(), Settings::published()] {
+    for settings in [Settings { threshold: 9, ..Settings::default() }, Settings::published()] {
         let mut bench = Bench::started(settings.clone());
         bench.duplicates(&ack(1), 1);
         bench.wait(40).radio(&ack(3));

@@ -23,6 +23,8 @@ pub struct Effort {
 /// The runs of a scenario, scheme by scheme.
 #[derive(Clone, Debug)]
 pub struct Runs {
+    /// The short name of the paper whose claims are looked at.
+    paper: &'static str,
     /// What was set in the scenario, for the rows.
     setting: &'static str,
     schemes: Vec<(String, Vec<RunSummary>)>,
@@ -41,8 +43,8 @@ pub struct Claim {
     of: fn(&RunSummary) -> f64,
     /// Which way.
     way: Way,
-    /// By how many per cent at least.
-    least: f64,
+    /// By how many per cent.
+    by: By,
 }
 
 /// Which way a claim goes.
@@ -52,10 +54,19 @@ enum Way {
     Less,
 }
 
+/// By how much one scheme has more, or less.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// By so many per cent at least, surely: the whole confidence interval lies above.
+    AtLeast(f64),
+    /// By about so many per cent; and how far ours may lie from it.
+    About(f64, f64),
+}
+
 impl Claim {
     /// That a scheme has more goodput than another.
     pub const fn more_goodput(item: &'static str, schemes: (&'static str, &'static str)) -> Self {
-        Self { item, schemes, metric: "more goodput", of: goodput, way: Way::More, least: 0.0 }
+        Self { item, schemes, metric: "more goodput", of: goodput, way: Way::More, by: By::AtLeast(0.0) }
     }
 
     /// That a scheme has less of something than another.
@@ -65,19 +76,27 @@ impl Claim {
         metric: &'static str,
         of: fn(&RunSummary) -> f64,
     ) -> Self {
-        Self { item, schemes, metric, of, way: Way::Less, least: 0.0 }
+        Self { item, schemes, metric, of, way: Way::Less, by: By::AtLeast(0.0) }
     }
 
     /// The same by so many per cent at least. Below 0 it is that a scheme is hardly worse.
     #[must_use]
     pub const fn by(self, least: f64) -> Self {
-        Self { least, ..self }
+        Self { by: By::AtLeast(least), ..self }
+    }
+
+    /// The same by about so many per cent, `tolerance` more or less.
+    #[must_use]
+    pub const fn by_about(self, published: f64, tolerance: f64) -> Self {
+        Self { by: By::About(published, tolerance), ..self }
     }
 }
 
 impl Runs {
-    /// Runs a scenario of ours with this setting, or none where it is empty.
+    /// Runs a scenario of ours with this setting, or none where it is empty, for the claims of a
+    /// paper.
     pub fn of(
+        paper: &'static str,
         text: &str,
         setting: &'static str,
         effort: Effort,
@@ -101,6 +120,7 @@ impl Runs {
             Ok((choice.label.clone(), runs.collect::<Result<_, BuildError>>()?))
         };
         Ok(Self {
+            paper,
             setting,
             schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, BuildError>>()?,
         })
@@ -117,26 +137,38 @@ impl Runs {
             Way::More => Estimate::percent_above(&ours, &others),
             Way::Less => Estimate::percent_below(&ours, &others),
         };
-        let certain = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
+        let (published, tolerance, agrees) = match claim.by {
+            By::AtLeast(least) => {
+                let certain = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
+                (Reference::None, Reference::None, certain.is_some_and(|certain| certain > least))
+            }
+            By::About(published, distance) => {
+                let range = Reference::Range(published - distance, published + distance);
+                let agrees = measured.is_some_and(|gain| range.contains(gain.mean));
+                (Reference::Number(published), range, agrees)
+            }
+        };
         let mut parameters = Map::new();
         parameters.insert("than".to_owned(), json!(claim.schemes.1));
-        parameters.insert("at_least_percent".to_owned(), json!(claim.least));
+        if let By::AtLeast(least) = claim.by {
+            parameters.insert("at_least_percent".to_owned(), json!(least));
+        }
         if !self.setting.is_empty() {
             parameters.insert("set".to_owned(), json!(self.setting));
         }
         Row {
-            paper: "relatives",
+            paper: self.paper,
             item: claim.item.to_owned(),
             parameters,
             scheme: claim.schemes.0.to_owned(),
             metric: claim.metric.to_owned(),
             unit: "percent",
-            published: Reference::None,
+            published,
             measured: measured.map(|estimate| estimate.mean),
             ci95: measured.and_then(|estimate| estimate.ci95),
             runs: ours.len(),
-            tolerance: Reference::None,
-            agrees: certain.is_some_and(|certain| certain > claim.least),
+            tolerance,
+            agrees,
         }
     }
 }
@@ -154,6 +186,11 @@ pub fn goodput(run: &RunSummary) -> f64 {
 /// Expiries of the senders' timers.
 pub fn timeouts(run: &RunSummary) -> f64 {
     run.aggregate.timeouts as f64
+}
+
+/// Reductions of senders' windows, by fast retransmits and by time-outs.
+pub fn window_reductions(run: &RunSummary) -> f64 {
+    (run.aggregate.fast_retransmits + run.aggregate.timeouts) as f64
 }
 
 /// Segments that senders sent again.
