@@ -51,6 +51,7 @@
 mod ack_filter;
 mod agent;
 mod data_filter;
+mod duplicates;
 mod flow;
 mod lateness;
 mod plain_ack;

@@ -3,7 +3,7 @@
 use lasthop_agent::Limits;
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
-use super::ack_filter::Duplicates;
+use super::duplicates::Duplicates;
 use super::lateness::Lateness;
 use super::plain_ack::PlainAck;
 use super::repetitions::Repetitions;

@@ -5,8 +5,8 @@ use lasthop_agent::{Context, FlowState, ImportError, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
-use super::ack_filter::Duplicates;
 use super::agent::PacketControl;
+use super::duplicates::Duplicates;
 use super::flow::Flow;
 use super::lateness::SavedLateness;
 use super::plain_ack::PlainAck;
