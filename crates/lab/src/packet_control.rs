@@ -54,7 +54,7 @@ const OF_SCENARIO_3: [Claim; 2] = [
 /// Runs of 20 s have a handful of reductions each, and their goodput varies by a fifth.
 const RUNS_PER_SEED: u64 = 20;
 
-/// Runs everything, with [`RUNS_PER_SEED`] times `seeds` runs behind each number.
+/// Runs everything, with 20 runs for each of `seeds` behind a number.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
     rows(Effort { seeds: seeds.saturating_mul(RUNS_PER_SEED).max(2), duration: None }, progress)
 }

@@ -4,9 +4,9 @@
 //!
 //! The base station keeps the holes in what comes off the hop, and caches nothing. For a hole that
 //! more than `reordering` segments have overtaken it sends a negative acknowledgment: an ACK like
-//! the last one that the receiver sent, with an option that lists holes ([`nack`]). The mobile
+//! the last one that the receiver sent, with an option that lists holes (`nack`). The mobile
 //! host's TCP sends them again at once, and neither waits for duplicate ACKs from afar nor reduces
-//! its window ([`sender`]). While a hole stays, it is told again with data that comes two round trips
+//! its window (`sender`). While a hole stays, it is told again with data that comes two round trips
 //! over the hop later.
 //!
 //! *A hole ends* when it is filled, or acknowledged, with the connection, or with SYN or RST.
