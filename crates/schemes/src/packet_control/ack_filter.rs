@@ -10,6 +10,10 @@ use super::settings::{Settings, Withholding};
 /// Blocks that an ACK with timestamps has room for (RFC 2018, section 3).
 const BLOCKS_PER_ACK: usize = 3;
 
+/// Octets that the mobile host may have sent beyond what the fixed host has acknowledged. Of a host
+/// that has sent more, ACKs pass.
+const LONGEST_UPLOAD: u32 = 1 << 20;
+
 /// What becomes of an ACK from the mobile host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckFate {
@@ -31,14 +35,16 @@ impl Flow {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else {
             return AckFate::Passes;
         };
-        if tcp.ack.after(self.highest) {
+        if tcp.ack.after(self.highest) || !self.is_acceptable(tcp) {
             // The data took another way, or it is a lie (RFC 9293, section 3.10.7.4).
             return AckFate::Passes;
         }
+        self.counts_marks |= is_marked(packet, tcp);
         self.sacks |= !tcp.options.sack.is_empty();
+        self.lets_undo |= tcp.options.timestamps.is_some() || tcp.sack_reports().0.is_some();
         match self.said {
             Some(said) if tcp.ack.before(said.ack) => {
-                if self.is_old_news(packet, tcp) {
+                if self.is_old_news(packet, tcp) && !self.is_left_alone(settings) {
                     AckFate::Old
                 } else {
                     AckFate::Passes
@@ -46,19 +52,18 @@ impl Flow {
             }
             Some(said) if tcp.ack == said.ack => {
                 let is_duplicate = is_plain(packet, tcp) && tcp.window == said.window && tcp.window != 0;
-                let said = said.after(tcp.seq + packet.segment_len());
-                self.said = Some(said.with_window(tcp.window));
+                self.said = Some(PlainAck::of(packet, tcp).after(said));
                 if is_duplicate && tcp.ack.before(self.highest) && tcp.options.sack.is_empty() {
                     self.lateness.on_hole(tcp.ack, now);
-                    self.filter_duplicate(packet, tcp, settings)
+                    self.filter_duplicate(settings)
                 } else {
                     let says_no_more = is_duplicate && tcp.sack_reports().0.is_none();
-                    self.filter_reports(packet, tcp, says_no_more, settings, now)
+                    self.filter_reports(tcp, says_no_more, settings, now)
                 }
             }
             _ => {
                 self.advance(packet, tcp, now);
-                self.filter_reports(packet, tcp, false, settings, now)
+                self.filter_reports(tcp, false, settings, now)
             }
         }
     }
@@ -66,22 +71,22 @@ impl Flow {
     /// A new ACK: the count of duplicates begins again.
     fn advance(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         self.lateness.on_progress(tcp.ack, now);
-        let seq = self.said.map_or(tcp.seq, |said| said.seq);
-        self.said = Some(PlainAck::of(packet, tcp).after(seq));
+        let now_said = PlainAck::of(packet, tcp);
+        self.said = Some(self.said.map_or(now_said, |said| now_said.after(said)));
         let recovery = self.duplicates.recovery.filter(|recovery| tcp.ack.before(*recovery));
         self.duplicates = Duplicates { recovery, ..Duplicates::default() };
         self.reports.acknowledge(tcp.ack);
-        self.withheld = self.withheld.filter(|_| !self.reports.is_empty());
+        self.withholds &= !self.reports.is_empty();
     }
 
     /// A duplicate without SACK blocks.
-    fn filter_duplicate(&mut self, packet: &Packet, tcp: &Tcp, settings: &Settings) -> AckFate {
+    fn filter_duplicate(&mut self, settings: &Settings) -> AckFate {
         let is_due = self.duplicates.count(settings.threshold);
         if settings.withholding == Withholding::Learned {
             if self.duplicates.received >= settings.threshold {
                 self.duplicates.recovery = Some(self.highest);
             }
-            if self.duplicates.recovery.is_some() || self.lateness.expected().is_zero() {
+            if !self.may_withhold(settings) {
                 self.duplicates.sent = self.duplicates.received;
                 return AckFate::Passes;
             }
@@ -90,7 +95,7 @@ impl Flow {
             return AckFate::Passes;
         }
         if settings.withholding == Withholding::Learned {
-            self.withheld = Some(PlainAck::of(packet, tcp));
+            self.withholds = true;
         }
         AckFate::Duplicate
     }
@@ -99,34 +104,53 @@ impl Flow {
     /// whole of it can be withheld.
     fn filter_reports(
         &mut self,
-        packet: &Packet,
         tcp: &Tcp,
         says_no_more: bool,
         settings: &Settings,
         now: Instant,
     ) -> AckFate {
-        let (_, blocks) = tcp.sack_reports();
+        let (duplicate, blocks) = tcp.sack_reports();
         let mut above = blocks.iter().filter(|(_, right)| right.after(tcp.ack)).peekable();
         if above.peek().is_none() {
             return AckFate::Passes;
         }
         self.lateness.on_hole(tcp.ack, now);
-        let mut is_full = false;
+        // A report of duplicate data that is only known by the block around it keeps that.
+        let mut must_pass = duplicate.is_some_and(|(_, right)| right.after(tcp.ack))
+            || tcp.options.unknown.is_some()
+            || tcp.flags.0 & !TcpFlags::PSH.0 != TcpFlags::ACK.0;
         for (left, right) in above {
-            is_full |= self.reports.add(*left, *right).is_err();
+            must_pass |= right.after(self.highest) || self.reports.add(*left, *right).is_err();
         }
         let needed = u64::from(settings.threshold) * u64::from(self.segment);
-        if is_full || self.reports.octets() >= needed {
+        if self.reports.octets() >= needed {
             self.duplicates.recovery = Some(self.highest);
         }
-        let withholds = settings.withholding == Withholding::Learned
-            && self.duplicates.recovery.is_none()
-            && !self.lateness.expected().is_zero();
-        if !withholds {
+        let withholds = settings.withholding == Withholding::Learned && self.may_withhold(settings);
+        if must_pass || !withholds {
             return AckFate::Tells;
         }
-        self.withheld = Some(PlainAck::of(packet, tcp));
+        self.withholds = true;
         if says_no_more { AckFate::Duplicate } else { AckFate::Stripped }
+    }
+
+    /// With "learned": whether something may be withheld now.
+    fn may_withhold(&self, settings: &Settings) -> bool {
+        self.duplicates.recovery.is_none()
+            && !self.lateness.expected().is_zero()
+            && !self.is_left_alone(settings)
+    }
+
+    /// Whether a packet from the mobile host has a number that the fixed host accepts, or nearly so: who
+    /// forges one has to guess it (RFC 5961, section 5). Not where the fixed host has said nothing.
+    fn is_acceptable(&self, tcp: &Tcp) -> bool {
+        self.told.is_some_and(|(next, _)| tcp.seq.within(next, next + LONGEST_UPLOAD))
+    }
+
+    /// Whether the sender is to hear every ACK, because it mends by itself what is mended here.
+    fn is_left_alone(&self, settings: &Settings) -> bool {
+        let undoes = settings.withholding == Withholding::Learned && settings.steps_aside && self.lets_undo;
+        undoes || self.counts_marks
     }
 
     /// Whether an ACK that is older than one that went on says nothing that the sender needs. Its
@@ -142,7 +166,7 @@ impl Flow {
     /// came. `said` is what an ACK that goes on now says itself.
     pub(super) fn tell(&mut self, said: &[(Seq, Seq)], mut send: impl FnMut(PlainAck)) {
         let reports = std::mem::take(&mut self.reports);
-        let Some(withheld) = self.withheld.take() else { return };
+        let Some(withheld) = self.said.filter(|_| std::mem::take(&mut self.withholds)) else { return };
         self.duplicates.recovery = Some(self.highest);
         if reports.is_empty() {
             let owed = self.duplicates.owed();
@@ -162,5 +186,13 @@ impl Flow {
 /// Whether a segment is nothing but an ACK: no data, no other flag, no option that is not
 /// understood.
 fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
-    packet.payload().is_empty() && tcp.flags == TcpFlags::ACK && tcp.options.unknown.is_none()
+    packet.payload().is_empty()
+        && tcp.flags == TcpFlags::ACK
+        && packet.tcp_reserved_bits() == 0
+        && tcp.options.unknown.is_none()
+}
+
+/// Whether an ACK echoes marks of congestion, or counts them (RFC 3168; RFC 9768): each is news.
+fn is_marked(packet: &Packet, tcp: &Tcp) -> bool {
+    tcp.flags.has(TcpFlags::ECE) || tcp.flags.has(TcpFlags::CWR) || packet.tcp_reserved_bits() != 0
 }

@@ -54,26 +54,37 @@ impl PacketControl {
             return Verdict::Forward;
         }
         let Some(flow) = self.flows.peek_mut(key) else { return Verdict::Forward };
-        if self.settings.data_filter
-            && let DataFate::Repeated(answer) = flow.filter_data(packet, &self.settings)
-        {
-            if let Some(ack) = answer {
-                send(&ack, key, cx);
+        let fate = if self.settings.data_filter {
+            flow.filter_data(packet, &self.settings)
+        } else {
+            flow.pass_data(packet)
+        };
+        match fate {
+            DataFate::Passes => {
+                flow.note_data(packet, cx.now());
+                Verdict::Forward
             }
-            return Verdict::Drop(&REPEATED_DATA);
+            DataFate::Repeated(answer) => {
+                if let Some(ack) = answer {
+                    send(&ack, key, cx);
+                }
+                Verdict::Drop(&REPEATED_DATA)
+            }
+            DataFate::Insists => {
+                self.forget(key, cx);
+                Verdict::Forward
+            }
         }
-        flow.note_data(packet, cx.now());
-        Verdict::Forward
     }
 
     fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
         let number = flow.acknowledged();
         let fate = flow.filter_ack(packet, &self.settings, cx.now());
-        let (advanced, withholds) = (flow.acknowledged() != number, flow.withheld.is_some());
+        let (advanced, withholds) = (flow.acknowledged() != number, flow.withholds);
         if !self.settings.ack_filter {
             // The data filter needs to know what the sender was sent.
-            flow.withheld = None;
+            flow.withholds = false;
             return self.passed(key, Verdict::Forward, cx);
         }
         if advanced || !withholds {

@@ -21,15 +21,20 @@ pub(super) struct Flow {
     pub(super) segment: u32,
     /// The number behind the sender's FIN.
     pub(super) fin: Option<Seq>,
-    /// The last ACK with a higher number than all before it, which the sender has been sent; no
-    /// blocks.
+    /// The highest acknowledgment number, which the sender has been sent, and what else the mobile host
+    /// has said with it last; no blocks.
     pub(super) said: Option<PlainAck>,
     /// Whether the mobile host has ever sent a SACK block.
     pub(super) sacks: bool,
+    /// Whether the mobile host has ever sent a timestamp or a report of duplicate data, by which its
+    /// sender notices that it has sent something again in vain.
+    pub(super) lets_undo: bool,
+    /// Whether its ACKs have echoed or counted marks of congestion (ECN).
+    pub(super) counts_marks: bool,
     /// The duplicates of `said`.
     pub(super) duplicates: Duplicates,
-    /// The latest ACK that was withheld since, whole or but for its reports.
-    pub(super) withheld: Option<PlainAck>,
+    /// Whether duplicates or reports are withheld.
+    pub(super) withholds: bool,
     /// The reports of data above a hole that are withheld.
     pub(super) reports: Reports,
     /// What the data that went on last said of the other direction: its acknowledgment number and
@@ -50,8 +55,10 @@ impl Flow {
             fin: None,
             said: None,
             sacks: false,
+            lets_undo: false,
+            counts_marks: false,
             duplicates: Duplicates::default(),
-            withheld: None,
+            withholds: false,
             reports: Reports::default(),
             told: None,
             repetitions: Repetitions::default(),

@@ -44,8 +44,8 @@ pub(super) struct SavedLateness {
 }
 
 impl Lateness {
-    /// How long a hole may be expected to stay open if its segment was overtaken: a quarter longer
-    /// than lately. Zero where none is overtaken.
+    /// How long a hole may be expected to stay open if its segment was overtaken: twice as long as
+    /// lately. Zero where none is overtaken.
     pub(super) fn expected(&self) -> Duration {
         self.lately * 2
     }

@@ -40,14 +40,15 @@ impl PlainAck {
         Self { sack, ..self }
     }
 
-    /// The same, spoken by a host that sends nothing below `seq` any more.
-    pub(super) fn after(self, seq: Seq) -> Self {
-        Self { seq: self.seq.later(seq), ..self }
-    }
-
-    /// The same with this window.
-    pub(super) const fn with_window(self, window: u16) -> Self {
-        Self { window, ..self }
+    /// The same after another: numbers and timestamps never go back, or the sender would not accept it
+    /// (RFC 9293, section 3.10.7.4; RFC 7323, section 5).
+    pub(super) fn after(self, before: Self) -> Self {
+        let is_older = |(now, then): (Timestamps, Timestamps)| Seq(now.value).before(Seq(then.value));
+        let timestamps = match self.timestamps.zip(before.timestamps) {
+            Some(both) if is_older(both) => before.timestamps,
+            _ => self.timestamps,
+        };
+        Self { seq: self.seq.later(before.seq), timestamps, ..self }
     }
 
     /// As a packet. `connection` is the direction towards the mobile host.

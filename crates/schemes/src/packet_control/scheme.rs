@@ -11,9 +11,8 @@ pub static SCHEME: Scheme = Scheme {
     name: "packet-control",
     title: "Old ACKs, needless data and some duplicate ACKs are dropped at the edge",
     source: "\"TCP packet control\", as surveyed by Sonia and Malhotra, IJCSIT Research 2(3), 2014",
-    advice: "Helps senders without RACK or D-SACK (before about 2016) on hops that let segments overtake each other. Does next to \
-             nothing for Linux of today, which mends most of that by itself, and steps aside where nothing is overtaken. As published it \
-             makes losses in small windows wait for the sender's timer.",
+    advice: "Helps senders with neither timestamps nor D-SACK on hops that let segments overtake each other. All others are left alone: \
+             Linux mends most of that by itself. As published it makes losses in small windows wait for the sender's timer.",
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };

@@ -29,6 +29,11 @@ pub struct Settings {
     /// With "learned": how long they are withheld at most, "1 ms" to "1 min"; default 400 ms. Ours.
     #[serde(with = "Time::<MS, MINUTE>")]
     pub longest_withholding: Duration,
+    /// With "learned": whether all ACKs pass on connections whose sender can notice by itself that it
+    /// has sent something again in vain, by timestamps (RFC 3522) or by reports of duplicates (RFC
+    /// 3708), and take the reduction of its window back; default true. Such a sender would only be
+    /// kept from learning how late segments are. Ours.
+    pub steps_aside: bool,
     /// Whether data that the sender has been told is acknowledged is kept off the hop; default
     /// true.
     pub data_filter: bool,
@@ -59,6 +64,7 @@ impl Default for Settings {
             threshold: 24,
             withholding: Withholding::Learned,
             longest_withholding: Duration::from_millis(400),
+            steps_aside: true,
             data_filter: true,
             duplicate_reports: true,
         }

@@ -3,6 +3,7 @@
 
 mod acks;
 mod data;
+mod doubt;
 mod laws;
 mod learned;
 mod transfer;

@@ -13,8 +13,7 @@ pub(super) const SENDERS_THRESHOLD: u32 = 3;
 /// - the third leaves at the threshold exactly: of that many duplicates three pass, never fewer;
 /// - at threshold 3 every duplicate passes;
 /// - the distances between duplicates that pass differ by one at most;
-/// - the first duplicate never passes where the threshold is above three, because a hop that
-///   reorders makes single duplicates most of all.
+/// - the first duplicate passes only at threshold 3.
 pub(super) const fn leaves_at(kth: u32, threshold: u32) -> u32 {
     let thirds = kth as u64 * threshold as u64;
     let count = thirds.div_ceil(SENDERS_THRESHOLD as u64);

@@ -26,8 +26,10 @@ struct SavedFlow {
     fin: Option<Seq>,
     said: Option<PacketRecord>,
     sacks: bool,
+    lets_undo: bool,
+    counts_marks: bool,
     duplicates: Duplicates,
-    withheld: Option<PacketRecord>,
+    withholds: bool,
     reports: Reports,
     told: Option<(Seq, u16)>,
     lateness: SavedLateness,
@@ -53,7 +55,7 @@ impl PacketControl {
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);
         }
-        let withholds = flow.withheld.is_some();
+        let withholds = flow.withholds;
         if !self.admit(key, flow, cx) {
             return Err(ImportError::NoRoom("connections"));
         }
@@ -73,8 +75,10 @@ impl SavedFlow {
             fin: flow.fin,
             said: flow.said.map(record),
             sacks: flow.sacks,
+            lets_undo: flow.lets_undo,
+            counts_marks: flow.counts_marks,
             duplicates: flow.duplicates,
-            withheld: flow.withheld.map(record),
+            withholds: flow.withholds,
             reports: flow.reports,
             told: flow.told,
             lateness: flow.lateness.save(),
@@ -83,20 +87,35 @@ impl SavedFlow {
 
     /// The flow, if this can be the state of one connection at one time.
     fn flow(self, key: FlowKey) -> Result<Flow, ImportError> {
-        let Self { highest, segment, fin, said, sacks, duplicates, withheld, reports, told, lateness } = self;
+        let Self {
+            highest,
+            segment,
+            fin,
+            said,
+            sacks,
+            lets_undo,
+            counts_marks,
+            duplicates,
+            withholds,
+            reports,
+            told,
+            lateness,
+        } = self;
         let flow = Flow {
             segment: segment.max(1),
             fin,
             said: said.map(|record| ack(record, key)).transpose()?,
             sacks,
+            lets_undo,
+            counts_marks,
             duplicates,
-            withheld: withheld.map(|record| ack(record, key)).transpose()?,
+            withholds,
             reports,
             told,
             lateness: lateness.restore(),
             ..Flow::new(highest)
         };
-        let numbers = [flow.fin, flow.acknowledged(), flow.withheld.map(|ack| ack.ack), duplicates.recovery];
+        let numbers = [flow.fin, flow.acknowledged(), duplicates.recovery];
         let is_wrong = |number: &Seq| flow.is_another(*number, *number) || number.after(highest);
         let blocks = flow.reports.as_slice().iter().flat_map(|(left, right)| [left, right]);
         if numbers.iter().flatten().chain(blocks).any(is_wrong) {

@@ -8,7 +8,11 @@ fn nine() -> Settings {
 
 /// An agent that has seen a segment come 40 ms late.
 fn on_a_hop_that_reorders() -> Bench {
-    let mut bench = Bench::started(nine());
+    with_a_late_segment(nine())
+}
+
+fn with_a_late_segment(settings: Settings) -> Bench {
+    let mut bench = Bench::started(settings);
     assert_eq!(bench.duplicates(&ack(1), 1), [true], "nothing is known yet");
     assert!(bench.wait(40).radio(&ack(3)).passed());
     bench
@@ -111,7 +115,7 @@ fn as_many_blocks_as_the_threshold_pass() {
 
 #[test]
 fn a_report_of_a_duplicate_and_a_window_pass_at_once() {
-    let mut bench = on_a_hop_that_reorders();
+    let mut bench = with_a_late_segment(Settings { steps_aside: false, ..nine() });
     let (step, passed) = bench.hear(&ack(3).sack(&[(0, 1), (4, 6)]));
     assert!(step.passed());
     assert_eq!(passed, ack(3).sack(&[(0, 1)]));
@@ -160,5 +164,21 @@ fn what_is_withheld_is_told_when_the_agent_leaves() {
         bench.hear(&ack(3).sack(&[(4, 5)]));
         assert_eq!(bench.call(leave).1, [ack(3).sack(&[(4, 5)])]);
         assert_eq!(bench.agent.deadline(), None);
+    }
+}
+
+#[test]
+fn a_sender_that_notices_needless_retransmissions_by_itself_is_left_alone() {
+    let stamps = Some(Timestamps { value: 7, echo_reply: 6 });
+    let signs = [ack(3).but(|tcp| tcp.options.timestamps = stamps), ack(3).sack(&[(0, 1)])];
+    for sign in signs {
+        let mut bench = on_a_hop_that_reorders();
+        assert!(bench.radio(&sign).passed());
+        assert_eq!(bench.duplicates(&ack(3), 4), [true; 4]);
+        assert!(bench.radio(&ack(3).sack(&[(4, 6)])).passed());
+        assert!(bench.radio(&ack(2)).passed(), "old ACKs, too");
+        let mut bench = with_a_late_segment(Settings { steps_aside: false, ..nine() });
+        assert!(bench.radio(&sign).passed() || sign.tcp().is_some_and(|tcp| tcp.options.sack.is_empty()));
+        assert!(bench.duplicates(&ack(3), 4).contains(&false));
     }
 }
