@@ -90,6 +90,10 @@ impl Eln {
                     }
                     _ => false,
                 };
+                if verdict != Repairs::None && !is_told {
+                    // What may be congestion must not be told by what was told before it.
+                    flow.telling = None;
+                }
                 flow.holes.on_ack(ack);
                 if self.settings.undo != Undo::None && verdict != Repairs::None {
                     cx.report(Report::of(if is_told { &TOLD } else { &LEFT }).at(ack));

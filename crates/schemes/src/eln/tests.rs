@@ -1,6 +1,7 @@
 //! The rules of ELN, one by one, with packets by hand. Here is the bench that they are tried on.
 
 mod bit;
+mod doubt;
 mod dsack;
 mod laws;
 mod timestamp;

@@ -44,6 +44,11 @@ impl SnoopFlow {
         })
     }
 
+    /// Whether the receiver takes nothing: then only the sender asks for its window.
+    pub const fn is_closed(&self) -> bool {
+        self.window == 0 && self.last_ack.is_some()
+    }
+
     /// The highest acknowledgment number from the receiver.
     pub const fn acknowledged(&self) -> Option<Seq> {
         self.last_ack

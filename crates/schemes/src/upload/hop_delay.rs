@@ -21,6 +21,10 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
+/// Microseconds after which what answers an ACK answers something else: a mobile host that sends no
+/// data for a while echoes late.
+const LONGEST_ROUND_TRIP: u32 = 10_000_000;
+
 /// How long the most and the least that were seen count, in milliseconds, to within a factor of
 /// two. A queue that overflows fills again within this time, or hardly matters.
 const MEMORY: u64 = 5_000;
@@ -80,8 +84,9 @@ impl<const MILLIS: u64> Slots<MILLIS> {
 impl HopDelay {
     /// An ACK leaves towards the mobile host.
     pub fn on_ack(&mut self, timestamp: Seq, now: Instant) {
-        if self.timed.is_none() {
-            self.timed = Some((timestamp, micros(now)));
+        let at = micros(now);
+        if self.timed.is_none_or(|(_, left)| at.wrapping_sub(left) > LONGEST_ROUND_TRIP) {
+            self.timed = Some((timestamp, at));
         }
     }
 
@@ -101,10 +106,13 @@ impl HopDelay {
         self.least.take(late, now, i32::min);
         if let Some((_, left)) = self.timed.filter(|(timestamp, _)| !echo.before(*timestamp)) {
             self.timed = None;
-            let round_trip = at.wrapping_sub(left).cast_signed();
-            self.least_round_trip =
-                Some(self.least_round_trip.map_or(round_trip, |least| least.min(round_trip)));
-            self.lately.take(round_trip, now, i32::min);
+            let round_trip = at.wrapping_sub(left);
+            if round_trip <= LONGEST_ROUND_TRIP {
+                let round_trip = round_trip.cast_signed();
+                self.least_round_trip =
+                    Some(self.least_round_trip.map_or(round_trip, |least| least.min(round_trip)));
+                self.lately.take(round_trip, now, i32::min);
+            }
         }
     }
 
@@ -125,7 +133,8 @@ impl HopDelay {
         let waited = self.neighbours[0].max(self.neighbours[1]).saturating_sub(least);
         let floor = i32::try_from(floor.as_micros()).unwrap_or(i32::MAX);
         let is_full = waited > floor && waited.saturating_add((most / 10).max(BLUR.min(most / 2))) > most;
-        let stands = |slot: Option<i32>| slot.is_some_and(|least| least - least_round_trip > TARGET);
+        let stands =
+            |slot: Option<i32>| slot.is_some_and(|least| least.saturating_sub(least_round_trip) > TARGET);
         is_full || (stands(self.lately.now) && stands(self.lately.before))
     }
 }

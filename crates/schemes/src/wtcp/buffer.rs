@@ -38,6 +38,7 @@ impl Wtcp {
         let Some(local) = self.local.flow(key) else { return false };
         let has_data = packet.segment_len() > 0;
         if !has_data
+            || local.is_closed()
             || !tells_nothing(tcp, flow.told)
             || !local.keeps(tcp.seq, tcp.seq + packet.segment_len())
         {

@@ -94,3 +94,14 @@ fn a_duplicate_passes_where_the_mobile_host_answers_and_does_not_take_what_we_se
     bench.wait(4).radio(&ack(1));
     assert_eq!(bench.core(&data(1)).0, Verdict::Forward);
 }
+
+#[test]
+fn the_senders_attempts_into_a_closed_window_pass() {
+    let mut bench = Bench::new();
+    for place in 0..6 {
+        bench.send(&data(place));
+    }
+    // The mobile host had no room for what came after 3; its window update is lost on the hop.
+    bench.wait(4).radio(&ack(3).but(|tcp| tcp.window = 0));
+    assert_eq!(bench.wait(200).core(&data(3)).0, Verdict::Forward);
+}
