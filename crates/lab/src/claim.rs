@@ -57,9 +57,9 @@ enum Way {
 /// By how much one scheme has more, or less.
 #[derive(Clone, Copy, Debug)]
 enum By {
-    /// By so many per cent at least, surely: the whole confidence interval lies above.
+    /// By this many per cent at least, surely: the whole confidence interval lies above.
     AtLeast(f64),
-    /// By about so many per cent; and how far ours may lie from it.
+    /// By about the first number of per cent; ours may lie the second away from it.
     About(f64, f64),
 }
 
@@ -79,13 +79,13 @@ impl Claim {
         Self { item, schemes, metric, of, way: Way::Less, by: By::AtLeast(0.0) }
     }
 
-    /// The same by so many per cent at least. Below 0 it is that a scheme is hardly worse.
+    /// The same by this many per cent at least. Below 0 it is that a scheme is hardly worse.
     #[must_use]
     pub const fn by(self, least: f64) -> Self {
         Self { by: By::AtLeast(least), ..self }
     }
 
-    /// The same by about so many per cent, `tolerance` more or less.
+    /// The same by about `published` per cent, `tolerance` more or less.
     #[must_use]
     pub const fn by_about(self, published: f64, tolerance: f64) -> Self {
         Self { by: By::About(published, tolerance), ..self }

@@ -1,6 +1,6 @@
 //! Snoop's relatives: what their sources claim, each in one scenario of its kind, with a verdict.
 //!
-//! The papers' texts are lost to us. What is looked at are the claims that Kliazovich's dissertation
+//! The papers' texts could not be had. What is looked at are the claims that Kliazovich's dissertation
 //! reports (section 2.4, tables 2.2 and 2.3): qualitative ones. So a row says how much there is of
 //! what a scheme claims, and agrees if the whole confidence interval is on the claimed side.
 //!
@@ -21,7 +21,7 @@ use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
-/// Runs the experiments of a scheme: so many seeds, and so long if not as long as the scenario.
+/// Runs the experiments of a scheme, with that effort.
 type Relative = fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
 
 const RELATIVES: [Relative; 2] = [ebsn::rows, wtcp::rows];

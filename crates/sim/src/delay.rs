@@ -43,7 +43,7 @@ pub enum Distribution {
     Normal {
         /// The mean, where nothing is cut at zero.
         mean: Duration,
-        /// The standard deviation before the cut, which takes about 1.3% of it away.
+        /// The standard deviation before the cut, which takes about a quarter of a percent off it.
         deviation: Duration,
     },
     /// A shortest delay, and exponentially distributed time on top of it; cut at

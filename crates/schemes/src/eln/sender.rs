@@ -4,8 +4,8 @@
 use lasthop_packet::{Packet, Seq};
 use lasthop_tcp::{DuplicateAckResponse, SenderControl, SenderExtension};
 
-/// ELN's bit: the first of the three reserved bits of the TCP header (RFC 9293, section 3.1). The
-/// paper leaves open which; a bit takes no room in an ACK full of SACK blocks, as an option of an
+/// ELN's bit: the first of the four reserved bits of the TCP header (RFC 9293, section 3.1), the last
+/// of which is left to accurate ECN (RFC 9768). The paper leaves open which; a bit takes no room in an ACK full of SACK blocks, as an option of an
 /// experimental kind (RFC 6994) would.
 pub const ELN: u8 = 0b100;
 

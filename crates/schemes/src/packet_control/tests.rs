@@ -109,7 +109,7 @@ impl Bench {
         self.agent.flows.peek(key())
     }
 
-    /// Whether each of so many duplicates of an ACK passes.
+    /// Whether each of `count` duplicates of an ACK passes.
     fn duplicates(&mut self, duplicate: &Packet, count: usize) -> Vec<bool> {
         let pass = |bench: &mut Self| {
             let step = bench.radio(duplicate);

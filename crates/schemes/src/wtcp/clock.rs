@@ -59,7 +59,8 @@ impl SenderClock {
         }
     }
 
-    /// What it reads on a packet that comes in at this time; `None` before that is known.
+    /// The timestamp of a packet that the sender sends so that it comes in at this time; `None` before
+    /// its clock is known.
     pub fn reads(&self, at: Instant) -> Option<Seq> {
         let ((latest, seen), rate) = self.latest.zip(self.rate)?;
         let ticks = |time: Duration| (time.as_nanos() * u128::from(rate) / 1_000_000_000) as u32;
