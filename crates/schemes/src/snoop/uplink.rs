@@ -56,6 +56,8 @@ struct Upload {
     delay: HopDelay,
     /// The last ACK that went to the mobile host, without what it carried.
     last_ack: Option<Packet>,
+    /// Octets of the longest segment that came.
+    segment: u32,
     /// Holes below this number have been told, and when any was last.
     told: (Seq, Instant),
 }
@@ -99,7 +101,7 @@ impl Uplink {
         }
         let Some(upload) = self.flows.touch(key, cx.now()) else { return };
         upload.on_data(packet, cx.now());
-        if let Some(nack) = upload.due(packet, self.reordering, cx.now()) {
+        if let Some(nack) = upload.due(self.reordering, cx.now()) {
             cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which("NACK"));
             cx.send(Side::Radio, nack);
         }
@@ -114,6 +116,7 @@ impl Uplink {
             holes: Holes::new(seq),
             delay: HopDelay::default(),
             last_ack: None,
+            segment: 1,
             told: (seq, cx.now()),
         };
         let admitted = self.flows.insert(key, upload, most, cx.now()).is_ok();
@@ -137,12 +140,15 @@ impl Upload {
         }
         self.holes.on_ack(tcp.ack);
         let mut tcp = tcp.clone();
+        // Without the data of the packet, it has the number of what comes next.
+        tcp.seq += packet.segment_len();
         (tcp.flags, tcp.options.sack) = (TcpFlags::ACK, SackBlocks::NONE);
         self.last_ack = Some(Packet::tcp_segment(*packet.ip(), tcp, Payload::EMPTY));
     }
 
     fn on_data(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
+        self.segment = self.segment.max(packet.payload().len() as u32 / packet.segments());
         if let Some(timestamps) = tcp.options.timestamps {
             self.delay.on_data(Seq(timestamps.value), Seq(timestamps.echo_reply), now);
         }
@@ -156,12 +162,12 @@ impl Upload {
     }
 
     /// The holes that are to be told now.
-    fn due(&mut self, packet: &Packet, reordering: u32, now: Instant) -> Option<Packet> {
+    fn due(&mut self, reordering: u32, now: Instant) -> Option<Packet> {
         let (told, at) = self.told;
         let again = self.delay.round_trip().map_or(SOONEST_AGAIN, |least| SOONEST_AGAIN.max(2 * least));
         let from = if now.since(at) >= again { self.holes.as_slice().first()?.seq } else { told };
-        // Where a super-packet overtakes, as many segments do.
-        let overtaken = reordering.saturating_mul(packet.payload().len() as u32 / packet.segments());
+        // Where a super-packet overtakes, as many segments do; and a short one counts as one.
+        let overtaken = reordering.saturating_mul(self.segment);
         let next = self.holes.next();
         let is_due = |hole: &&Hole| is_overtaken(hole, from, next, overtaken);
         let mut nack = Nack::default();

@@ -151,3 +151,27 @@ proptest! {
         prop_assert_eq!(Nack::among(&options), Some(nack));
     }
 }
+
+#[test]
+fn a_nack_beside_a_download_has_the_number_that_comes_next() {
+    let mut bench = Bench::new();
+    let mut download = header(SERVER, 80, PHONE, 4000, 7, 1000, bench.millis as u32, 1);
+    download.set_payload(Payload::Stream { stream: 2, offset: 0, len: 500 });
+    bench.pass(&download, Side::Core);
+    bench.wait(2).data(11);
+    bench.wait(1);
+    let mut packet = header(PHONE, 4000, SERVER, 80, 1200, 7, bench.millis as u32, bench.heard);
+    packet.set_payload(Payload::Stream { stream: 1, offset: 1200, len: SEGMENT });
+    let told = bench.pass(&packet, Side::Radio);
+    assert_eq!(told.iter().filter_map(Packet::tcp).map(|tcp| tcp.seq).collect::<Vec<_>>(), [Seq(507)]);
+}
+
+#[test]
+fn a_fin_alone_is_one_segment_and_one_may_overtake() {
+    let mut bench = Bench::new();
+    let mut fin = header(PHONE, 4000, SERVER, 80, 1100, 7, bench.millis as u32, bench.heard);
+    if let Some(tcp) = fin.tcp_mut() {
+        tcp.flags = TcpFlags::ACK.with(TcpFlags::FIN);
+    }
+    assert_eq!(bench.pass(&fin, Side::Radio), []);
+}
