@@ -37,6 +37,6 @@ pub use payload::Payload;
 pub use quote::Quotation;
 pub use record::{PacketRecord, RecordError};
 pub use rng::Rng;
-pub use seq::Seq;
+pub use seq::{LARGEST_WINDOW, Seq};
 pub use time::Instant;
 pub use units::{Bitrate, Probability};

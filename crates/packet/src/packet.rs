@@ -255,6 +255,13 @@ impl Packet {
         }
     }
 
+    /// Octets of payload in each of its segments but the last, or in all of it if it is an ordinary
+    /// packet.
+    #[inline]
+    pub fn segment_payload(&self) -> u32 {
+        self.segment_size.map_or(self.payload.len() as u32, |size| u32::from(size.get()))
+    }
+
     /// Octets on the wire, IP header included; a super-packet's headers count once.
     #[inline]
     pub fn len(&self) -> usize {
@@ -361,9 +368,9 @@ mod tests {
         let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
         let payload = Payload::Stream { stream: 1, offset: 0, len: 2897 };
         let mut packet = Packet::tcp_segment(ip, Tcp::default(), payload);
-        assert_eq!(packet.segments(), 1);
+        assert_eq!((packet.segments(), packet.segment_payload()), (1, 2897));
         packet.set_segment_size(NonZeroU16::new(1448));
-        assert_eq!(packet.segments(), 3);
+        assert_eq!((packet.segments(), packet.segment_payload()), (3, 1448));
         packet.set_payload(Payload::EMPTY);
         assert_eq!(packet.segments(), 1);
     }

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Seq(pub u32);
 
+/// Octets of the largest window that TCP can have (RFC 7323, section 2.2).
+pub const LARGEST_WINDOW: u32 = 1 << 30;
+
 impl Seq {
     /// How far `self` lies after `earlier`; negative if it lies before.
     #[inline]
@@ -35,6 +38,13 @@ impl Seq {
     #[inline]
     pub const fn within(self, start: Self, end: Self) -> bool {
         !self.before(start) && self.before(end)
+    }
+
+    /// Whether two numbers are so far apart that they cannot belong to the same window: to one
+    /// connection at one time.
+    #[inline]
+    pub const fn is_out_of_reach(self, other: Self) -> bool {
+        self.offset_from(other).unsigned_abs() > LARGEST_WINDOW
     }
 
     /// The later of two numbers.

@@ -50,8 +50,8 @@ impl ControlMessage {
     /// error may be sent.
     pub fn about(self, segment: &Packet, reporter: IpAddr) -> Option<Packet> {
         let is_v6 = segment.ip().source.is_ipv6();
-        // A node without an address of that version speaks for the destination, beyond which nobody
-        // needs the message's origin.
+        // A node without an address of that version gives the destination's as the message's source:
+        // senders do not look at it.
         let reporter = if reporter.is_ipv6() == is_v6 { reporter } else { segment.ip().destination };
         quote::error_about(segment, reporter, if is_v6 { TYPE_V6 } else { TYPE_V4 }, self.code())
     }

@@ -1,6 +1,6 @@
 //! EBSN, explicit bad state notification: while the wireless hop is in a bad state, the base station
-//! has the sender start its retransmission timer anew, so that the timer does not expire during
-//! local recovery.
+//! has the sender restart its retransmission timer, so that the timer does not expire during local
+//! recovery.
 //!
 //! B. S. Bakshi, P. Krishna, N. H. Vaidya, D. K. Pradhan, "Improving performance of TCP over
 //! wireless networks", ICDCS 1997 ("the paper"). Its text could not be had. The rules are those that
@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | the base station sends a message at each attempt to deliver a packet that failed | dissertation, 2.4 | `agent` |
 //! | the base station keeps no state of connections for it | table 2.3: support at the link layer | `agent`; but see 2 |
-//! | the sender starts its timer anew, with the value that it had | dissertation, 2.4; that the value stays: said elsewhere | `sender` |
+//! | the sender restarts its timer, with the value that it had | dissertation, 2.4; that the value stays: said elsewhere | `sender` |
 //! | nothing else changes: no window, no estimate of the round trip | said elsewhere | `sender` |
 //!
 //! # What is left open, what we chose

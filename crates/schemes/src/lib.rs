@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`snoop`] | Snoop (1995): an access point that caches, retransmits and keeps duplicate ACKs from the sender |
 //! | [`wtcp`] | WTCP (1998): Snoop's place, its own timer and window, and the time that repairs take kept out of the sender's round trip |
-//! | [`ebsn`] | EBSN (1997): the sender starts its timer anew at each attempt that failed |
+//! | [`ebsn`] | EBSN (1997): the sender restarts its timer at each attempt that failed |
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
 //! | [`eln`] | ELN (1998): a mobile host's sender learns that the hop lost what it misses; with senders as they are, too |
@@ -22,6 +22,8 @@
 pub mod catalogue;
 pub mod control_message;
 pub mod ebsn;
+#[cfg(test)]
+mod edits;
 pub mod eln;
 pub mod icmp;
 pub mod layer_entry;

@@ -1,4 +1,4 @@
-//! The TCP sender's part: its timer starts anew.
+//! The TCP sender's part: it restarts its timer.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use lasthop_tcp::{IcmpNotice, SenderControl, SenderExtension};
 
 use crate::control_message::ControlMessage;
 
-/// Starts the retransmission timer anew with each message, for a while.
+/// Restarts the retransmission timer with each message, for a while.
 #[derive(Clone, Debug)]
 pub struct EbsnSender {
     longest_deferral: Duration,
@@ -16,7 +16,7 @@ pub struct EbsnSender {
 }
 
 impl EbsnSender {
-    /// A sender's part that defers the timer for so long without progress.
+    /// A sender's part that defers the timer for at most `longest_deferral` without progress.
     pub const fn new(longest_deferral: Duration) -> Self {
         Self { longest_deferral, since: None }
     }

@@ -7,9 +7,6 @@ use super::settings::Settings;
 use crate::upload::holes::{Arrival, Holes, Signs};
 use crate::upload::hop_delay::HopDelay;
 
-/// Numbers farther apart cannot be of one connection at one time (RFC 7323, section 2.3).
-const LARGEST_WINDOW: u32 = 1 << 30;
-
 /// What is known of one connection's upload. Constant state.
 #[derive(Debug)]
 pub(super) struct ElnFlow {
@@ -54,7 +51,7 @@ impl ElnFlow {
 
     /// Whether data belongs to another connection on the same ports.
     pub(super) fn is_another(&self, seq: Seq) -> bool {
-        seq.offset_from(self.holes.next()).unsigned_abs() > LARGEST_WINDOW
+        seq.is_out_of_reach(self.holes.next())
     }
 
     /// Takes note of data from the mobile host.

@@ -11,9 +11,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::{Agent as _, Budget, Context, Outbox, Report, Side, Verdict};
-use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, Timestamps};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Timestamps};
 
 use super::*;
+use crate::edits::But;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const PHONE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -148,23 +149,4 @@ fn ack(number: u32, value: u32, echo_reply: u32) -> Packet {
 
 fn echo(packet: &Packet) -> u32 {
     packet.tcp().and_then(|tcp| tcp.options.timestamps).map_or(0, |stamps| stamps.echo_reply)
-}
-
-trait But: Sized {
-    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
-    fn sack(self, blocks: &[(u32, u32)]) -> Self {
-        self.but(|tcp| {
-            tcp.options.sack = SackBlocks::NONE;
-            for (left, right) in blocks {
-                tcp.options.sack.push(Seq(*left), Seq(*right));
-            }
-        })
-    }
-}
-
-impl But for Packet {
-    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
-        self.tcp_mut().map(edit);
-        self
-    }
 }

@@ -20,10 +20,11 @@ use lasthop_agent::{
     Agent, Budget, Context, Fate, FlowState, ImportError, LinkEvent, Outbox, Owed, Report, Side, Verdict,
     Whose,
 };
-use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, Timestamps};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Timestamps};
 
 use super::mark::Mark;
 use super::*;
+use crate::edits::But;
 use crate::scheme::Role;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -243,31 +244,4 @@ fn promised(packet: Packet) -> Packet {
 
 fn evidence(number: u32) -> Packet {
     marked(ack(number), Mark::ACCEPT.with(Mark::EVIDENCE))
-}
-
-/// Edits of a packet, for tests to read as a sentence.
-trait But: Sized {
-    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
-    fn flags(self, flags: TcpFlags) -> Self {
-        self.but(|tcp| tcp.flags = tcp.flags.with(flags))
-    }
-    fn window(self, window: u16) -> Self {
-        self.but(|tcp| tcp.window = window)
-    }
-    fn stamped(self, value: u32, echo_reply: u32) -> Self {
-        self.but(|tcp| tcp.options.timestamps = Some(Timestamps { value, echo_reply }))
-    }
-    fn sack(self, left: u32, right: u32) -> Self {
-        self.but(|tcp| {
-            tcp.options.sack = SackBlocks::NONE;
-            tcp.options.sack.push(Seq(left), Seq(right));
-        })
-    }
-}
-
-impl But for Packet {
-    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
-        self.tcp_mut().map(edit);
-        self
-    }
 }

@@ -39,9 +39,9 @@ impl Flow {
             // The data took another way, or it is a lie (RFC 9293, section 3.10.7.4).
             return AckFate::Passes;
         }
-        self.counts_marks |= is_marked(packet, tcp);
-        self.sacks |= !tcp.options.sack.is_empty();
-        self.lets_undo |= tcp.options.timestamps.is_some() || tcp.sack_reports().0.is_some();
+        self.seen.sack |= !tcp.options.sack.is_empty();
+        self.seen.undo |= tcp.options.timestamps.is_some() || tcp.sack_reports().0.is_some();
+        self.seen.marks |= is_marked(packet, tcp);
         match self.said {
             Some(said) if tcp.ack.before(said.ack) => {
                 if self.is_old_news(packet, tcp) && !self.is_left_alone(settings) {
@@ -149,8 +149,8 @@ impl Flow {
 
     /// Whether the sender is to hear every ACK, because it mends by itself what is mended here.
     fn is_left_alone(&self, settings: &Settings) -> bool {
-        let undoes = settings.withholding == Withholding::Learned && settings.steps_aside && self.lets_undo;
-        undoes || self.counts_marks
+        let undoes = settings.withholding == Withholding::Learned && settings.steps_aside && self.seen.undo;
+        undoes || self.seen.marks
     }
 
     /// Whether an ACK that is older than one that went on says nothing that the sender needs. Its

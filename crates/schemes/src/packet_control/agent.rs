@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::{ACKS_GENERATED, AT_BOUND, DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
 use lasthop_agent::{
-    Agent, Bypass, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Report, Side, Verdict,
-    Whose,
+    Agent, Bypass, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Side,
+    Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet, SackBlocks, Tcp, TcpFlags};
 
@@ -85,7 +85,7 @@ impl PacketControl {
         if !self.settings.ack_filter {
             // The data filter needs to know what the sender was sent.
             flow.withholds = false;
-            return self.passed(key, Verdict::Forward, cx);
+            return Verdict::Forward;
         }
         if advanced || !withholds {
             self.flows.clear_timer(key);
@@ -93,7 +93,7 @@ impl PacketControl {
         if withholds && self.flows.timer(key).is_none() {
             self.go_on_withholding(key, cx);
         }
-        let verdict = match fate {
+        match fate {
             AckFate::Passes => Verdict::Forward,
             AckFate::Tells => {
                 let said = packet.tcp().map_or(SackBlocks::NONE, |tcp| tcp.options.sack);
@@ -109,16 +109,7 @@ impl PacketControl {
                 cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED));
                 Verdict::Drop(&DUPLICATE_ACK)
             }
-        };
-        self.passed(key, verdict, cx)
-    }
-
-    /// What follows from an ACK.
-    fn passed(&mut self, key: FlowKey, verdict: Verdict, cx: &mut Context<'_>) -> Verdict {
-        if self.flows.peek(key).is_some_and(Flow::is_finished) {
-            self.forget(key, cx);
         }
-        verdict
     }
 
     /// Starts the timer of a flow of which something is withheld.
@@ -156,16 +147,14 @@ impl PacketControl {
         }
     }
 
-    /// Says what of a flow may pass without asking, where that is news.
-    fn permit(&mut self, key: FlowKey, is_asked: bool, cx: &mut Context<'_>) {
+    /// Forgets a flow that is finished, and says what of another may pass without asking.
+    fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if self.flows.peek(key).is_some_and(Flow::is_finished) {
+            self.forget(key, cx);
+        }
         let Some(flow) = self.flows.peek_mut(key) else { return };
         let limits = flow.permitted();
-        // What passes goes on passing: it is only to be said how far.
-        let is_known = match (limits, flow.limits) {
-            (Some(now), Some(before)) => !is_asked && now.until == before.until,
-            (now, before) => now == before,
-        };
-        if !is_known && limits != flow.limits {
+        if limits != flow.limits {
             flow.limits = limits;
             cx.allow_bypass(Bypass { flow: key, limits });
         }
@@ -184,7 +173,7 @@ impl Agent for PacketControl {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),
         };
-        self.permit(key, true, cx);
+        self.settle(key, cx);
         verdict
     }
 
@@ -212,7 +201,12 @@ impl Agent for PacketControl {
                     self.on_radio(&mut packet.clone(), key, cx);
             }
         }
-        self.permit(key, false, cx);
+        // What passes goes on passing: it is only to be said how far.
+        let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
+        let is_news = |flow: &Flow| flow.is_finished() || until(flow.permitted()) != until(flow.limits);
+        if self.flows.peek(key).is_some_and(is_news) {
+            self.settle(key, cx);
+        }
     }
 
     fn deadline(&self) -> Option<Deadline> {

@@ -38,7 +38,7 @@ impl Flow {
         if times > MOST_REPETITIONS {
             return DataFate::Insists;
         }
-        let answer = if settings.duplicate_reports && self.sacks {
+        let answer = if settings.duplicate_reports && self.seen.sack {
             // What the receiver itself would say: the sender takes it for no duplicate ACK, and
             // learns that its retransmission was needless (RFC 2883, section 4).
             Some(said.reporting(std::iter::once((seq, end))))
@@ -61,7 +61,7 @@ impl Flow {
         let is_probe = packet.payload().len() <= 1 && tcp.seq + 1 == acknowledged;
         let is_news = |(ack, window): (Seq, u16)| tcp.ack.after(ack) || tcp.window != window;
         !is_probe
-            && !self.counts_marks
+            && !self.seen.marks
             && packet.ip().ecn() != Ecn::Ce
             && packet.tcp_reserved_bits() == 0
             && tcp.flags.0 & !TcpFlags::PSH.0 == TcpFlags::ACK.0

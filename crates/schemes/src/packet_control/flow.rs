@@ -1,16 +1,14 @@
 //! What is known of one connection: a constant number of octets.
 
 use lasthop_agent::Limits;
-use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
+use lasthop_packet::{Instant, LARGEST_WINDOW, Packet, Seq, TcpFlags};
+use serde::{Deserialize, Serialize};
 
 use super::duplicates::Duplicates;
 use super::lateness::Lateness;
 use super::plain_ack::PlainAck;
 use super::repetitions::Repetitions;
 use super::reports::Reports;
-
-/// Further apart than this, two numbers cannot belong to the same window (RFC 7323, section 2.2).
-const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// A connection whose data goes to a mobile host.
 #[derive(Clone, Debug)]
@@ -24,13 +22,8 @@ pub(super) struct Flow {
     /// The highest acknowledgment number, which the sender has been sent, and what else the mobile host
     /// has said with it last; no blocks.
     pub(super) said: Option<PlainAck>,
-    /// Whether the mobile host has ever sent a SACK block.
-    pub(super) sacks: bool,
-    /// Whether the mobile host has ever sent a timestamp or a report of duplicate data, by which its
-    /// sender notices that it has sent something again in vain.
-    pub(super) lets_undo: bool,
-    /// Whether its ACKs have echoed or counted marks of congestion (ECN).
-    pub(super) counts_marks: bool,
+    /// What ACKs of the mobile host have had in them so far.
+    pub(super) seen: Seen,
     /// The duplicates of `said`.
     pub(super) duplicates: Duplicates,
     /// Whether duplicates or reports are withheld.
@@ -46,6 +39,18 @@ pub(super) struct Flow {
     pub(super) limits: Option<Limits>,
 }
 
+/// What ACKs of a mobile host have had in them so far: of what TCP and its sender are capable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Seen {
+    /// A SACK block.
+    pub(super) sack: bool,
+    /// A timestamp, or a report of duplicate data, by which the sender notices that it has sent
+    /// something again in vain.
+    pub(super) undo: bool,
+    /// An echo of marks of congestion, or a count of them (ECN).
+    pub(super) marks: bool,
+}
+
 impl Flow {
     /// A flow whose first packet seen starts at `seq`.
     pub(super) fn new(seq: Seq) -> Self {
@@ -54,9 +59,7 @@ impl Flow {
             segment: 1,
             fin: None,
             said: None,
-            sacks: false,
-            lets_undo: false,
-            counts_marks: false,
+            seen: Seen::default(),
             duplicates: Duplicates::default(),
             withholds: false,
             reports: Reports::default(),
@@ -78,8 +81,7 @@ impl Flow {
         let end = tcp.seq + packet.segment_len();
         self.lateness.on_data((tcp.seq, end), end.after(self.highest), now);
         self.highest = self.highest.later(end);
-        let payload = packet.payload().len() as u32;
-        self.segment = self.segment.max(packet.segment_size().map_or(payload, |size| u32::from(size.get())));
+        self.segment = self.segment.max(packet.segment_payload());
         if tcp.flags.has(TcpFlags::FIN) {
             self.fin = Some(end);
         }
@@ -93,8 +95,7 @@ impl Flow {
     /// Whether a segment belongs to another connection on the same ports, whose SYN went another
     /// way.
     pub(super) fn is_another(&self, seq: Seq, end: Seq) -> bool {
-        let is_far = |number: Seq| number.offset_from(self.highest).unsigned_abs() > LARGEST_WINDOW;
-        is_far(seq) || is_far(end)
+        seq.is_out_of_reach(self.highest) || end.is_out_of_reach(self.highest)
     }
 
     /// What may pass without asking: new data and new ACKs, as far as numbers go. How far is said

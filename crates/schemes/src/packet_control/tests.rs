@@ -13,12 +13,11 @@ use std::time::Duration;
 
 use lasthop_agent::counter::DUPLICATE_ACK;
 use lasthop_agent::{Agent, Bypass, Context, Limits, Outbox, Side, Verdict};
-use lasthop_packet::{
-    FlowKey, Instant, Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags, Timestamps,
-};
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Timestamps};
 
 use super::flow::Flow;
 use super::{OLD_ACK, PacketControl, REPEATED_DATA, Settings};
+use crate::edits::But;
 use crate::settings::Presets as _;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -164,32 +163,13 @@ fn ack(n: u32) -> Packet {
     Packet::tcp_segment(Ip::new(MOBILE, SERVER), tcp, Payload::EMPTY)
 }
 
-/// Edits of a packet, for tests to read as a sentence.
-trait But: Sized {
-    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
-    fn flags(self, flags: TcpFlags) -> Self {
-        self.but(|tcp| tcp.flags = tcp.flags.with(flags))
-    }
-    fn window(self, window: u16) -> Self {
-        self.but(|tcp| tcp.window = window)
-    }
+/// An ACK with SACK blocks.
+trait Reports: But {
     /// Blocks of whole segments, each from one to before another.
-    fn sack(self, blocks: &[(u32, u32)]) -> Self {
-        self.but(|tcp| {
-            tcp.options.sack = SackBlocks::NONE;
-            for (left, right) in blocks {
-                tcp.options.sack.push(Seq(seq(*left)), Seq(seq(*right)));
-            }
-        })
-    }
-    fn unknown_option(self) -> Self {
-        self.but(|tcp| tcp.options.unknown = Some(Box::new([30, 4, 0, 0])))
+    fn reports(self, blocks: &[(u32, u32)]) -> Self {
+        let blocks: Vec<(u32, u32)> = blocks.iter().map(|(left, right)| (seq(*left), seq(*right))).collect();
+        self.sack(&blocks)
     }
 }
 
-impl But for Packet {
-    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
-        self.tcp_mut().map(edit);
-        self
-    }
-}
+impl Reports for Packet {}

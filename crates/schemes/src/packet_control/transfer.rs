@@ -1,13 +1,13 @@
 //! A connection's state as a value. Which segments the sender repeated is left out: an ACK is made
 //! a repetition later.
 
-use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_agent::{Bypass, Context, FlowState, ImportError, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
 use super::agent::PacketControl;
 use super::duplicates::Duplicates;
-use super::flow::Flow;
+use super::flow::{Flow, Seen};
 use super::lateness::SavedLateness;
 use super::plain_ack::PlainAck;
 use super::reports::Reports;
@@ -25,9 +25,7 @@ struct SavedFlow {
     segment: u32,
     fin: Option<Seq>,
     said: Option<PacketRecord>,
-    sacks: bool,
-    lets_undo: bool,
-    counts_marks: bool,
+    seen: Seen,
     duplicates: Duplicates,
     withholds: bool,
     reports: Reports,
@@ -41,7 +39,7 @@ impl PacketControl {
         let states = keys.iter().filter_map(|key| {
             let mut flow = self.flows.remove(*key)?;
             if flow.limits.take().is_some() {
-                cx.allow_bypass(lasthop_agent::Bypass { flow: *key, limits: None });
+                cx.allow_bypass(Bypass { flow: *key, limits: None });
             }
             export(SCHEME.name, VERSION, *key, &SavedFlow::of(&flow, *key))
         });
@@ -74,9 +72,7 @@ impl SavedFlow {
             segment: flow.segment,
             fin: flow.fin,
             said: flow.said.map(record),
-            sacks: flow.sacks,
-            lets_undo: flow.lets_undo,
-            counts_marks: flow.counts_marks,
+            seen: flow.seen,
             duplicates: flow.duplicates,
             withholds: flow.withholds,
             reports: flow.reports,
@@ -87,27 +83,12 @@ impl SavedFlow {
 
     /// The flow, if this can be the state of one connection at one time.
     fn flow(self, key: FlowKey) -> Result<Flow, ImportError> {
-        let Self {
-            highest,
-            segment,
-            fin,
-            said,
-            sacks,
-            lets_undo,
-            counts_marks,
-            duplicates,
-            withholds,
-            reports,
-            told,
-            lateness,
-        } = self;
+        let Self { highest, segment, fin, said, seen, duplicates, withholds, reports, told, lateness } = self;
         let flow = Flow {
             segment: segment.max(1),
             fin,
             said: said.map(|record| ack(record, key)).transpose()?,
-            sacks,
-            lets_undo,
-            counts_marks,
+            seen,
             duplicates,
             withholds,
             reports,

@@ -8,7 +8,7 @@ use super::scoreboard::{Progress, Range};
 use super::segmentation::cut;
 use super::settings::Settings;
 
-/// After so many time-outs in a row, what was on the hop is taken for lost: fewer may be a delay.
+/// Time-outs in a row after which what was on the hop is taken for lost; fewer may be a delay.
 const SILENCE: u32 = 2;
 
 /// What an ACK without SACK blocks tells of losses.

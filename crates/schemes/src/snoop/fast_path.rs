@@ -12,7 +12,6 @@ use lasthop_packet::{FlowKey, Packet};
 use super::Snoop;
 use super::expectation::Duplicates;
 use super::flow::SnoopFlow;
-use super::segmentation::size_of_segments;
 
 /// Less than half of the sequence space, so that before and behind stay apart.
 const LONGEST: u64 = 1 << 30;
@@ -76,7 +75,7 @@ impl Snoop {
             return;
         }
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            let segment = size_of_segments(packet).unwrap_or(packet.payload().len() as u32);
+            let segment = packet.segment_payload();
             hop.note_segment(segment, &self.settings);
         }
         self.on_leaving(packet, key, cx);

@@ -13,9 +13,6 @@ use super::scoreboard::Scoreboard;
 use super::segmentation::{cut, is_repairable, stamp};
 use super::settings::{LossDetection, Settings};
 
-/// Further apart than this, two numbers cannot belong to the same window (RFC 7323, section 2.2).
-pub(super) const LARGEST_WINDOW: u32 = 1 << 30;
-
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]
 pub struct SnoopFlow {
@@ -173,7 +170,7 @@ impl SnoopFlow {
         if let Some(board) = &mut self.board {
             // Whatever follows a segment whose ACK may be delayed brings that about.
             restart_timer |= board.unsacked() > 0 && board.is_single();
-            board.note_segment(segment_octets(packet));
+            board.note_segment(packet.segment_payload());
             board.transmit(seq, end, now, late);
         } else if late {
             self.fill_in(seq);
@@ -355,12 +352,7 @@ impl SnoopFlow {
 
     /// Whether a number is so far from the data seen and cached that it cannot belong to it.
     fn is_out_of_reach(&self, seq: Seq) -> bool {
-        let far = |other: Seq| seq.offset_from(other).unsigned_abs() > LARGEST_WINDOW;
-        far(self.highest) || self.cache.first().is_some_and(|first| far(first.seq))
+        let first = self.cache.first().map(|first| first.seq);
+        seq.is_out_of_reach(self.highest) || first.is_some_and(|first| seq.is_out_of_reach(first))
     }
-}
-
-/// Octets of the segments that a packet consists of.
-pub(super) fn segment_octets(packet: &Packet) -> u32 {
-    packet.segment_size().map_or(packet.payload().len() as u32, |size| u32::from(size.get()))
 }

@@ -15,7 +15,7 @@ use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Snoop;
 use super::flow::Signal;
-use super::segmentation::{size_of_segments, take_front};
+use super::segmentation::take_front;
 
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
 /// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
@@ -39,7 +39,7 @@ impl Snoop {
         cx: &mut Context<'_>,
     ) -> Verdict {
         let octets = packet.payload().len() as u32;
-        let segment = size_of_segments(packet).unwrap_or(octets);
+        let segment = packet.segment_payload();
         let Some((flow, hop)) = self.flows.peek_mut(key).zip(self.hops.get_mut(&key.destination.0)) else {
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
@@ -110,7 +110,7 @@ impl Snoop {
             return;
         };
         flow.signal = Some(Signal { seq, at: cx.now(), answered: None });
-        let segment = size_of_segments(first).unwrap_or(u32::MAX);
+        let segment = first.segment_payload();
         let mut dropped = flow.held.cut_front(|first| take_front(first, segment)).flatten();
         if dropped.is_none() {
             dropped = flow.held.pop_front();
@@ -133,7 +133,7 @@ impl Snoop {
             };
             let Some(next) = flow.held.front() else { return };
             let octets = next.payload().len() as u32;
-            let segment = size_of_segments(next).unwrap_or(octets);
+            let segment = next.segment_payload();
             let Some(portion) = hop.portion(octets, segment, room) else { return };
             let piece = if let Some(piece) = flow.held.cut_front(|next| take_front(next, portion)).flatten() {
                 piece

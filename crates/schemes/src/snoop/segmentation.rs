@@ -1,7 +1,5 @@
 //! Copies and pieces of packets.
 
-use std::num::NonZeroU16;
-
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
 
 /// Whether a copy may be sent. Not with urgent data, whose pointer is relative to the segment, nor
@@ -42,11 +40,6 @@ pub fn take_front(packet: &mut Packet, octets: u32) -> Option<Packet> {
     cut(&mut front, seq, seq + octets, end);
     cut(packet, seq + octets, end, end);
     Some(front)
-}
-
-/// The size of a packet's segments, if it is a super-packet.
-pub fn size_of_segments(packet: &Packet) -> Option<u32> {
-    packet.segment_size().map(NonZeroU16::get).map(u32::from)
 }
 
 /// Raises the TSval of a copy to the highest that went to the receiver, or it would fail PAWS (RFC

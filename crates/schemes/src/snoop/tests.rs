@@ -16,6 +16,7 @@ mod timestamps;
 mod today;
 mod transfer;
 
+use crate::edits::But;
 use crate::settings::Presets as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -23,7 +24,7 @@ use std::time::Duration;
 use lasthop_agent::counter::DUPLICATE_ACK;
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Outbox, Report};
-use lasthop_packet::{Instant, Ip, Payload, Rng, SackBlocks, Seq, Tcp, Timestamps, Transport, Udp};
+use lasthop_packet::{Instant, Ip, Payload, Rng, Seq, Tcp, Transport, Udp};
 
 use super::expectation::Duplicates;
 use super::*;
@@ -183,38 +184,6 @@ fn ack(ack: u32) -> Packet {
         ..Tcp::default()
     };
     Packet::tcp_segment(Ip::new(MOBILE, SERVER), tcp, Payload::EMPTY)
-}
-
-/// Edits of a packet, for tests to read as a sentence.
-trait But: Sized {
-    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
-    fn flags(self, flags: TcpFlags) -> Self {
-        self.but(|tcp| tcp.flags = tcp.flags.with(flags))
-    }
-    fn window(self, window: u16) -> Self {
-        self.but(|tcp| tcp.window = window)
-    }
-    fn stamped(self, value: u32) -> Self {
-        self.but(|tcp| tcp.options.timestamps = Some(Timestamps { value, echo_reply: 5 }))
-    }
-    fn sack(self, blocks: &[(u32, u32)]) -> Self {
-        self.but(|tcp| {
-            tcp.options.sack = SackBlocks::NONE;
-            for (left, right) in blocks {
-                tcp.options.sack.push(Seq(*left), Seq(*right));
-            }
-        })
-    }
-    fn unknown_option(self) -> Self {
-        self.but(|tcp| tcp.options.unknown = Some(Box::new([30, 4, 0, 0])))
-    }
-}
-
-impl But for Packet {
-    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
-        self.tcp_mut().map(edit);
-        self
-    }
 }
 
 fn tsval(packet: &Packet) -> Option<u32> {

@@ -9,7 +9,7 @@ use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::expectation::Duplicates;
-use super::flow::{LARGEST_WINDOW, Notes, SnoopFlow, segment_octets};
+use super::flow::{Notes, SnoopFlow};
 use super::hop::{HopEstimate, LastHop};
 use super::rtt::HopRtt;
 use super::scheme::SCHEME;
@@ -141,7 +141,7 @@ impl SavedFlow {
         key: FlowKey,
         cx: &Context<'_>,
     ) -> Result<(Vec<(Packet, Notes)>, Vec<Packet>), ImportError> {
-        let is_near = |seq: Seq| seq.offset_from(self.highest).unsigned_abs() <= LARGEST_WINDOW;
+        let is_near = |seq: Seq| !seq.is_out_of_reach(self.highest);
         let far = Err(ImportError::Malformed("its numbers are too far apart"));
         if self.last_ack.is_some_and(|ack| !is_near(ack)) || self.fin.is_some_and(|fin| !is_near(fin)) {
             return far;
@@ -224,7 +224,7 @@ impl SnoopFlow {
     fn restore_segment(&mut self, packet: Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
         let of_board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
         let cost = self.cache.cost_of(&packet) + of_board;
-        let (seq, octets) = (packet.tcp().map_or(self.highest, |tcp| tcp.seq), segment_octets(&packet));
+        let (seq, octets) = (packet.tcp().map_or(self.highest, |tcp| tcp.seq), packet.segment_payload());
         let end = seq + packet.segment_len();
         let fits = cost <= left && self.octets().saturating_add(packet.len()) <= settings.cached_octets;
         if !fits || !self.cache.insert(packet, notes) {

@@ -95,7 +95,7 @@ impl Uplink {
         if packet.segment_len() == 0 || tcp.options.unknown.is_some() {
             return;
         }
-        let is_far = |upload: &Upload| tcp.seq.offset_from(upload.holes.next()).unsigned_abs() > 1 << 30;
+        let is_far = |upload: &Upload| tcp.seq.is_out_of_reach(upload.holes.next());
         if self.flows.peek(key).is_none_or(is_far) && !self.admit(key, tcp.seq, cx) {
             return;
         }
@@ -148,7 +148,7 @@ impl Upload {
 
     fn on_data(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
-        self.segment = self.segment.max(packet.payload().len() as u32 / packet.segments());
+        self.segment = self.segment.max(packet.segment_payload());
         if let Some(timestamps) = tcp.options.timestamps {
             self.delay.on_data(Seq(timestamps.value), Seq(timestamps.echo_reply), now);
         }

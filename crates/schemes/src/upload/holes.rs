@@ -134,7 +134,7 @@ impl Holes {
         Some(self)
     }
 
-    /// Marks as repaired what of `[seq, end)` was missing: so many octets.
+    /// Marks as repaired what of `[seq, end)` was missing, and says how many octets that was.
     fn fill(&mut self, seq: Seq, end: Seq) -> u32 {
         let (mut filled, mut at) = (0, 0);
         while let Some(&hole) = self.as_slice().get(at) {

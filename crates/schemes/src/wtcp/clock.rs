@@ -9,7 +9,7 @@ use lasthop_packet::{Instant, Seq};
 /// `tcp_usec_ts`), Windows 10 or 1 ms, the BSDs 1, 10 or 500 ms.
 const RATES: [u64; 6] = [1, 2, 10, 100, 1_000, 1_000_000];
 
-/// A clock is known once it was seen for so long, and so many ticks.
+/// A clock is known once it was seen for this time, and for [`LEAST_TICKS`].
 const LEAST_SPAN: Duration = Duration::from_secs(1);
 const LEAST_TICKS: u64 = 8;
 
@@ -20,7 +20,7 @@ const TOLERANCE: u64 = 4;
 /// A clock that is off by more than this is another one.
 const LARGEST_STEP: Duration = Duration::from_secs(2);
 
-/// The rate is measured over so long at most, so that no clock gets half round.
+/// The longest time that the rate is measured over: the fastest clock does not get half round in it.
 const LONGEST_SPAN: Duration = Duration::from_secs(64);
 
 /// A reading, and when it came.
@@ -84,7 +84,7 @@ impl SenderClock {
     }
 }
 
-/// The rate of a clock that made so many ticks in that time, if it is one of those in use.
+/// The rate of a clock that made `ticks` in the time of `span`, if it is one of those in use.
 fn nominal(ticks: u64, span: Duration) -> Option<u64> {
     let nanos = span.as_nanos();
     RATES.into_iter().find(|rate| {

@@ -10,9 +10,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::Outbox;
-use lasthop_packet::{Ip, Payload, Rng, SackBlocks, Seq, Tcp, Timestamps};
+use lasthop_packet::{Ip, Payload, Rng, Seq, Tcp};
 
 use super::*;
+use crate::edits::But;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const MOBILE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -143,25 +144,4 @@ fn ack(place: u32) -> Packet {
 
 fn connection() -> FlowKey {
     data(0).flow_key().expect("it is TCP")
-}
-
-/// Edits of a packet, for tests to read as a sentence.
-trait But: Sized {
-    fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
-    fn stamped(self, value: u32, echo_reply: u32) -> Self {
-        self.but(|tcp| tcp.options.timestamps = Some(Timestamps { value, echo_reply }))
-    }
-    fn sack(self, from: u32, to: u32) -> Self {
-        self.but(|tcp| {
-            tcp.options.sack = SackBlocks::NONE;
-            tcp.options.sack.push(Seq(SIZE * from), Seq(SIZE * to));
-        })
-    }
-}
-
-impl But for Packet {
-    fn but(mut self, edit: impl FnOnce(&mut Tcp)) -> Self {
-        self.tcp_mut().map(edit);
-        self
-    }
 }

@@ -81,6 +81,10 @@ impl Jitter<'_> {
             let problem = "the delay has a distribution of its own; expected no jitter with it";
             return Err(reader.fail(self.spread_key, problem));
         }
+        if self.distribution.is_some() {
+            let problem = "the delay has a distribution of its own; expected it alone";
+            return Err(reader.fail(self.distribution_key, problem));
+        }
         Ok(())
     }
 }

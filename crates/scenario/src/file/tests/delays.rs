@@ -99,6 +99,14 @@ fn a_wrong_delay_says_what_was_expected() {
             "12: links.wire.delay.mean",
             "expected 5 ms to 1 h",
         ),
+        (
+            format!(
+                "{}\njitter-distribution = \"normal\"",
+                table("distribution = \"uniform\", min = \"1 ms\", max = \"2 ms\"")
+            ),
+            "13: links.wire.jitter-distribution",
+            "a distribution of its own",
+        ),
         (table("distribution = \"bands\""), "12: links.wire.delay.bands", "1 to 1000 bands"),
         (
             table("distribution = \"bands\", bands = [{ share = \"90%\", min = \"1 ms\", max = \"2 ms\" }]"),

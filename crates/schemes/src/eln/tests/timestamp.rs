@@ -165,6 +165,6 @@ fn a_recovery_that_passes_into_the_next_echoes_what_is_older_than_both() {
 fn signed_segments_pass_untouched() {
     let mut bench = bench();
     bench.lose_and_repair();
-    let signed = bench.ack_packet(1500).but(|tcp| tcp.options.unknown = Some(Box::new([29, 4, 0, 0])));
+    let signed = bench.ack_packet(1500).unknown_option();
     assert_eq!(bench.hear(&signed), (signed.clone(), vec![]));
 }

@@ -36,7 +36,7 @@ fn what_the_receiver_complains_of_is_sent_again_at_once() {
     for packet in &sent {
         bench.delivered(packet);
     }
-    let complaint = ack(FIRST).sack(FIRST + 100, FIRST + 200);
+    let complaint = ack(FIRST).sack(&[(FIRST + 100, FIRST + 200)]);
     let step = bench.radio(&accepting(complaint.clone()));
     assert_eq!((step.radio, step.passed), (vec![asking(&sent[0])], Some(complaint.clone())));
     assert!(bench.radio(&accepting(complaint.clone())).radio.is_empty(), "it is on its way");
@@ -50,7 +50,7 @@ fn complaints_that_were_under_way_when_a_hole_was_filled_are_none() {
     let first = bench.sent(&data(FIRST, 100));
     bench.through(&data(FIRST + 100, 100));
     assert_eq!(bench.delivered(&first).acks(), [FIRST + 200]);
-    let complaint = accepting(ack(FIRST).sack(FIRST + 100, FIRST + 200));
+    let complaint = accepting(ack(FIRST).sack(&[(FIRST + 100, FIRST + 200)]));
     assert!(bench.radio(&complaint).radio.is_empty());
 }
 
@@ -84,7 +84,7 @@ fn duplicates_right_behind_an_advance_may_be_answers_to_repetitions() {
 fn d_sack_is_no_complaint() {
     let mut bench = Bench::at_access_point(Settings::default());
     bench.through(&data(FIRST, 100));
-    let duplicate = ack(FIRST).sack(FIRST - 100, FIRST);
+    let duplicate = ack(FIRST).sack(&[(FIRST - 100, FIRST)]);
     assert!(bench.radio(&accepting(duplicate)).radio.is_empty());
 }
 
@@ -107,7 +107,7 @@ fn what_cannot_be_repaired_is_reported() {
 fn as_published_it_is_lost_and_reported_once() {
     let mut bench = Bench::at_access_point(Settings::published());
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
-    let complaint = accepting(ack(FIRST).sack(FIRST + 100, FIRST + 200));
+    let complaint = accepting(ack(FIRST).sack(&[(FIRST + 100, FIRST + 200)]));
     let lost = lost(1);
     assert!(bench.radio(&complaint).reports.is_empty(), "it may be under way");
     bench.wait(400);

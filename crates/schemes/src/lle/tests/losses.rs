@@ -60,7 +60,7 @@ fn duplicates_of_the_receivers_pass_as_they_are() {
         let mut bench = Bench::at_access_point(settings);
         bench.through(&data(FIRST, 100));
         bench.radio(&evidence(FIRST + 100));
-        let duplicate = ack(FIRST + 100).sack(FIRST + 200, FIRST + 300);
+        let duplicate = ack(FIRST + 100).sack(&[(FIRST + 200, FIRST + 300)]);
         for _ in 0..5 {
             assert_eq!(bench.radio(&accepting(duplicate.clone())).passed, Some(duplicate.clone()));
         }

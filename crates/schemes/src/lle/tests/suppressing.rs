@@ -67,8 +67,8 @@ fn what_says_more_than_an_ack_passes() {
         |packet| packet.flags(TcpFlags::FIN),
         |packet| packet.flags(TcpFlags::ECE),
         |packet| packet.flags(TcpFlags::URG),
-        |packet| packet.sack(1, 2),
-        |packet| packet.but(|tcp| tcp.options.unknown = Some(Box::new([30, 4, 0, 0]))),
+        |packet| packet.sack(&[(1, 2)]),
+        |packet| packet.unknown_option(),
         |packet| packet.flags(TcpFlags::RST),
     ];
     for says in more {

@@ -21,7 +21,7 @@ fn at_threshold_6_every_second_duplicate_passes_and_a_new_ack_begins_the_count_a
 fn an_old_ack_is_dropped() {
     let mut bench = Bench::published(9);
     assert!(bench.radio(&ack(4)).passed());
-    for old in [ack(3), ack(3).window(5), ack(2).sack(&[(3, 4)])] {
+    for old in [ack(3), ack(3).window(5), ack(2).reports(&[(3, 4)])] {
         assert_eq!(bench.radio(&old).verdict, Verdict::Drop(&OLD_ACK), "{old:?}");
     }
 }
@@ -40,8 +40,8 @@ fn an_old_ack_that_says_what_only_it_says_passes() {
         ack(3).flags(TcpFlags::FIN),
         ack(3).flags(TcpFlags::ECE),
         ack(3).unknown_option(),
-        ack(3).sack(&[(1, 2)]),
-        ack(3).sack(&[(5, 6)]),
+        ack(3).reports(&[(1, 2)]),
+        ack(3).reports(&[(5, 6)]),
     ];
     for packet in saying_more {
         assert!(bench.radio(&packet).passed(), "{packet:?}");
@@ -58,8 +58,8 @@ fn what_is_no_duplicate_passes_and_is_not_counted() {
         ack(1).flags(TcpFlags::FIN),
         ack(1).flags(TcpFlags::ECE),
         ack(1).unknown_option(),
-        ack(1).sack(&[(0, 1)]),
-        ack(1).sack(&[(2, 3)]),
+        ack(1).reports(&[(0, 1)]),
+        ack(1).reports(&[(2, 3)]),
     ];
     for packet in others {
         assert!(bench.radio(&packet).passed(), "{packet:?}");

@@ -57,7 +57,7 @@ fn acknowledged_data_with_news_passes() {
         data(0).flags(TcpFlags::ECE),
         data(0).flags(TcpFlags::URG),
         data(0).unknown_option(),
-        data(0).sack(&[(1, 2)]),
+        data(0).reports(&[(1, 2)]),
     ];
     for packet in news {
         assert!(bench.core(&packet).passed(), "{packet:?}");
@@ -78,10 +78,13 @@ fn an_octet_that_asks_whether_the_host_is_there_passes() {
 #[test]
 fn a_sender_with_sack_hears_of_each_repetition_as_a_duplicate() {
     let mut bench = Bench::started(Settings::default());
-    assert!(bench.radio(&ack(1).sack(&[(2, 3)])).passed(), "nothing is withheld before overtaking is seen");
+    assert!(
+        bench.radio(&ack(1).reports(&[(2, 3)])).passed(),
+        "nothing is withheld before overtaking is seen"
+    );
     assert!(bench.radio(&ack(5)).passed());
-    assert_eq!(repeated(&mut bench, &data(0)), [ack(5).sack(&[(0, 1)])]);
-    assert_eq!(repeated(&mut bench, &data(1)), [ack(5).sack(&[(1, 2)])]);
+    assert_eq!(repeated(&mut bench, &data(0)), [ack(5).reports(&[(0, 1)])]);
+    assert_eq!(repeated(&mut bench, &data(1)), [ack(5).reports(&[(1, 2)])]);
 }
 
 #[test]

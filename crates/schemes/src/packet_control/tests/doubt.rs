@@ -44,7 +44,7 @@ fn what_is_told_later_has_a_number_that_the_sender_accepts() {
 #[test]
 fn a_duplicate_report_within_the_second_block_keeps_its_context() {
     let mut bench = reorders(nine());
-    let packet = ack(3).sack(&[(5, 6), (4, 8)]);
+    let packet = ack(3).reports(&[(5, 6), (4, 8)]);
     assert!(packet.tcp().unwrap().sack_reports().0.is_some());
     let (step, passed) = bench.hear(&packet);
     assert_eq!(step.verdict, Verdict::Forward);
@@ -86,7 +86,7 @@ fn an_answer_has_the_latest_window_and_timestamp() {
 fn reports_that_are_told_later_have_a_number_that_the_sender_accepts() {
     // Withheld at 3 with blocks; then upload data without blocks; then told.
     let mut bench = reorders(nine());
-    bench.hear(&ack(3).sack(&[(4, 5)]));
+    bench.hear(&ack(3).reports(&[(4, 5)]));
     assert!(bench.radio(&upload(3)).passed());
     let told = bench.wait(80).timer();
     assert!(told.iter().all(|ack| ack.tcp().unwrap().seq == Seq(17)), "{told:?}");
@@ -95,7 +95,7 @@ fn reports_that_are_told_later_have_a_number_that_the_sender_accepts() {
 #[test]
 fn a_window_of_zero_is_not_taken_back() {
     let mut bench = reorders(nine());
-    bench.hear(&ack(3).sack(&[(4, 5)]));
+    bench.hear(&ack(3).reports(&[(4, 5)]));
     // The window closes, or opens.
     assert!(bench.radio(&ack(3).window(5)).passed());
     let told = bench.wait(80).timer();
@@ -117,7 +117,7 @@ fn an_old_window_is_not_said_again() {
 #[test]
 fn an_ack_with_an_unknown_option_is_not_edited() {
     let mut bench = reorders(nine());
-    let signed = ack(5).sack(&[(6, 8)]).unknown_option();
+    let signed = ack(5).reports(&[(6, 8)]).unknown_option();
     let (step, passed) = bench.hear(&signed);
     assert_eq!(step.verdict, Verdict::Forward);
     assert_eq!(passed, signed, "its signature is wrong now");
@@ -136,15 +136,15 @@ fn a_sender_that_insists_is_believed() {
 #[test]
 fn reports_of_data_that_never_passed_pass() {
     let mut bench = reorders(nine());
-    assert!(bench.radio(&ack(3).sack(&[(9, 12)])).passed());
+    assert!(bench.radio(&ack(3).reports(&[(9, 12)])).passed());
 }
 
 #[test]
 fn acks_that_count_marks_pass_as_they_are_from_then_on() {
     let both = TcpFlags::ECE.with(TcpFlags::CWR);
     let mut bench = reorders(nine());
-    assert!(bench.radio(&ack(5).sack(&[(6, 8)]).flags(both)).passed());
-    assert!(bench.radio(&ack(5).sack(&[(6, 9)])).passed());
+    assert!(bench.radio(&ack(5).reports(&[(6, 8)]).flags(both)).passed());
+    assert!(bench.radio(&ack(5).reports(&[(6, 9)])).passed());
     assert!(bench.core(&data(2)).passed(), "an answer would say that there were no marks");
     assert!(bench.timer().is_empty());
 }

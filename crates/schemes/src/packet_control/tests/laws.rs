@@ -20,7 +20,7 @@ fn any_packet() -> impl Strategy<Value = (Packet, bool)> {
                 len: if upwards { 0 } else { len },
             });
             packet = packet.window(window).but(|tcp| tcp.flags = TcpFlags(flags));
-            packet = if upwards { packet.sack(&blocks) } else { packet };
+            packet = if upwards { packet.reports(&blocks) } else { packet };
             (if odd == 0 { packet.unknown_option() } else { packet }, upwards)
         },
     )
@@ -96,7 +96,7 @@ proptest! {
                 above = number;
             }
             above = (above.max(number + 1) + more).min(20);
-            let packet = ack(number).sack(&[(number + 1, above)]);
+            let packet = ack(number).reports(&[(number + 1, above)]);
             let (step, passed) = bench.hear(&packet);
             heard.extend(step.made);
             if step.verdict == Verdict::Forward {

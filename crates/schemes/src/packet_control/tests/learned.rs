@@ -22,7 +22,7 @@ fn with_a_late_segment(settings: Settings) -> Bench {
 fn where_nothing_was_overtaken_all_duplicates_and_blocks_pass() {
     let mut bench = Bench::started(nine());
     assert_eq!(bench.duplicates(&ack(1), 12), [true; 12]);
-    assert!(bench.radio(&ack(1).sack(&[(2, 4)])).passed());
+    assert!(bench.radio(&ack(1).reports(&[(2, 4)])).passed());
     assert_eq!(bench.agent.deadline(), None);
 }
 
@@ -39,9 +39,9 @@ fn a_hole_that_the_sender_had_to_fill_is_no_sign_of_overtaking() {
 #[test]
 fn a_later_hole_that_the_sender_had_filled_already_is_no_sign_of_overtaking() {
     let mut bench = Bench::started(Settings::default());
-    bench.wait(20).radio(&ack(2).sack(&[(3, 4), (5, 8)]));
+    bench.wait(20).radio(&ack(2).reports(&[(3, 4), (5, 8)]));
     assert!(bench.core(&data(2)).passed() && bench.core(&data(4)).passed());
-    assert!(bench.wait(20).radio(&ack(4).sack(&[(5, 8)])).passed());
+    assert!(bench.wait(20).radio(&ack(4).reports(&[(5, 8)])).passed());
     assert!(bench.wait(1).radio(&ack(8)).passed());
     assert_eq!(bench.duplicates(&ack(8), 3), [true; 3]);
 }
@@ -83,22 +83,22 @@ fn a_hole_that_closes_by_itself_is_never_told_of() {
 #[test]
 fn blocks_are_withheld_and_told_together() {
     let mut bench = on_a_hop_that_reorders();
-    let (step, _) = bench.hear(&ack(3).sack(&[(4, 5)]));
+    let (step, _) = bench.hear(&ack(3).reports(&[(4, 5)]));
     assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
-    let (step, _) = bench.hear(&ack(3).sack(&[(4, 6)]));
+    let (step, _) = bench.hear(&ack(3).reports(&[(4, 6)]));
     assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
-    assert_eq!(bench.wait(80).timer(), [ack(3).sack(&[(4, 6)])]);
-    assert!(bench.radio(&ack(3).sack(&[(4, 7)])).passed(), "the sender is in recovery");
-    assert!(bench.radio(&ack(7).sack(&[(8, 9)])).passed());
+    assert_eq!(bench.wait(80).timer(), [ack(3).reports(&[(4, 6)])]);
+    assert!(bench.radio(&ack(3).reports(&[(4, 7)])).passed(), "the sender is in recovery");
+    assert!(bench.radio(&ack(7).reports(&[(8, 9)])).passed());
 }
 
 #[test]
 fn a_new_ack_passes_at_once_without_its_blocks_and_they_follow() {
     let mut bench = on_a_hop_that_reorders();
-    let (step, passed) = bench.hear(&ack(5).sack(&[(6, 8)]));
+    let (step, passed) = bench.hear(&ack(5).reports(&[(6, 8)]));
     assert!(step.passed());
     assert_eq!(passed, ack(5));
-    assert_eq!(bench.wait(80).timer(), [ack(5).sack(&[(6, 8)])]);
+    assert_eq!(bench.wait(80).timer(), [ack(5).reports(&[(6, 8)])]);
 }
 
 #[test]
@@ -108,21 +108,21 @@ fn as_many_blocks_as_the_threshold_pass() {
         bench.core(&data(n));
     }
     for n in 5..13 {
-        assert_eq!(bench.hear(&ack(3).sack(&[(4, n)])).0.verdict, Verdict::Drop(&DUPLICATE_ACK));
+        assert_eq!(bench.hear(&ack(3).reports(&[(4, n)])).0.verdict, Verdict::Drop(&DUPLICATE_ACK));
     }
-    assert!(bench.radio(&ack(3).sack(&[(4, 13)])).passed(), "nine segments");
+    assert!(bench.radio(&ack(3).reports(&[(4, 13)])).passed(), "nine segments");
 }
 
 #[test]
 fn a_report_of_a_duplicate_and_a_window_pass_at_once() {
     let mut bench = with_a_late_segment(Settings { steps_aside: false, ..nine() });
-    let (step, passed) = bench.hear(&ack(3).sack(&[(0, 1), (4, 6)]));
+    let (step, passed) = bench.hear(&ack(3).reports(&[(0, 1), (4, 6)]));
     assert!(step.passed());
-    assert_eq!(passed, ack(3).sack(&[(0, 1)]));
-    let (step, passed) = bench.hear(&ack(3).window(5).sack(&[(4, 7)]));
+    assert_eq!(passed, ack(3).reports(&[(0, 1)]));
+    let (step, passed) = bench.hear(&ack(3).window(5).reports(&[(4, 7)]));
     assert!(step.passed());
     assert_eq!(passed, ack(3).window(5));
-    assert_eq!(bench.wait(80).timer(), [ack(3).window(5).sack(&[(4, 7)])]);
+    assert_eq!(bench.wait(80).timer(), [ack(3).window(5).reports(&[(4, 7)])]);
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn blocks_that_later_acks_have_no_room_for_are_told_too() {
         bench.core(&data(n));
     }
     for n in 2..7 {
-        bench.hear(&ack(3).sack(&[(2 * n, 2 * n + 1)]));
+        bench.hear(&ack(3).reports(&[(2 * n, 2 * n + 1)]));
     }
-    let told = [ack(3).sack(&[(4, 5), (6, 7), (8, 9)]), ack(3).sack(&[(10, 11), (12, 13)])];
+    let told = [ack(3).reports(&[(4, 5), (6, 7), (8, 9)]), ack(3).reports(&[(10, 11), (12, 13)])];
     assert_eq!(bench.wait(80).timer(), told);
 }
 
@@ -145,12 +145,12 @@ fn more_blocks_than_there_is_room_for_are_told_at_once() {
         bench.core(&data(n));
     }
     for n in 2..10 {
-        let (step, _) = bench.hear(&ack(3).sack(&[(2 * n, 2 * n + 1)]));
+        let (step, _) = bench.hear(&ack(3).reports(&[(2 * n, 2 * n + 1)]));
         assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
     }
-    let (step, passed) = bench.hear(&ack(3).sack(&[(20, 21)]));
+    let (step, passed) = bench.hear(&ack(3).reports(&[(20, 21)]));
     assert_eq!((step.verdict, step.made.len()), (Verdict::Forward, 3));
-    assert_eq!(passed, ack(3).sack(&[(20, 21)]));
+    assert_eq!(passed, ack(3).reports(&[(20, 21)]));
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn what_is_withheld_is_told_when_the_agent_leaves() {
         |agent, cx| agent.release(key(), cx),
     ] {
         let mut bench = on_a_hop_that_reorders();
-        bench.hear(&ack(3).sack(&[(4, 5)]));
-        assert_eq!(bench.call(leave).1, [ack(3).sack(&[(4, 5)])]);
+        bench.hear(&ack(3).reports(&[(4, 5)]));
+        assert_eq!(bench.call(leave).1, [ack(3).reports(&[(4, 5)])]);
         assert_eq!(bench.agent.deadline(), None);
     }
 }
@@ -170,12 +170,12 @@ fn what_is_withheld_is_told_when_the_agent_leaves() {
 #[test]
 fn a_sender_that_notices_needless_retransmissions_by_itself_is_left_alone() {
     let stamps = Some(Timestamps { value: 7, echo_reply: 6 });
-    let signs = [ack(3).but(|tcp| tcp.options.timestamps = stamps), ack(3).sack(&[(0, 1)])];
+    let signs = [ack(3).but(|tcp| tcp.options.timestamps = stamps), ack(3).reports(&[(0, 1)])];
     for sign in signs {
         let mut bench = on_a_hop_that_reorders();
         assert!(bench.radio(&sign).passed());
         assert_eq!(bench.duplicates(&ack(3), 4), [true; 4]);
-        assert!(bench.radio(&ack(3).sack(&[(4, 6)])).passed());
+        assert!(bench.radio(&ack(3).reports(&[(4, 6)])).passed());
         assert!(bench.radio(&ack(2)).passed(), "old ACKs, too");
         let mut bench = with_a_late_segment(Settings { steps_aside: false, ..nine() });
         assert!(bench.radio(&sign).passed() || sign.tcp().is_some_and(|tcp| tcp.options.sack.is_empty()));

@@ -139,20 +139,20 @@ proptest! {
         for step in steps {
             match step {
                 Step::Data { back, len } => {
-                    let packet = data(sent.saturating_sub(back).max(1), len).stamped(sent);
+                    let packet = data(sent.saturating_sub(back).max(1), len).stamped(sent, 5);
                     sent = sent.max(packet.tcp().map_or(0, |tcp| tcp.seq.0) + len);
                     let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
                     prop_assert_eq!(asked, unasked);
                 }
                 Step::AckDown => {
-                    let packet = data(sent, 0).stamped(sent);
+                    let packet = data(sent, 0).stamped(sent, 5);
                     let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
                     prop_assert_eq!(asked, unasked);
                 }
                 Step::Ack { part, block, len } => {
                     acked += (sent - acked) / 8 * part;
                     let blocks = block.map(|(gap, len)| (acked + gap, acked + gap + len));
-                    let mut packet = ack(acked).stamped(acked).sack(&blocks.into_iter().collect::<Vec<_>>());
+                    let mut packet = ack(acked).stamped(acked, 5).sack(&blocks.into_iter().collect::<Vec<_>>());
                     packet.set_payload(Payload::Stream { stream: 2, offset: 0, len });
                     let [asked, unasked] = worlds.each_mut().map(|world| world.radio(&packet));
                     prop_assert_eq!(asked, unasked);

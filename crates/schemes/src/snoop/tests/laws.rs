@@ -52,7 +52,7 @@ impl Receiver {
             }
             self.last = Some((seq, seq + SEGMENT));
         }
-        ack(self.next).stamped(1).sack(&self.blocks())
+        ack(self.next).stamped(1, 5).sack(&self.blocks())
     }
 
     /// The block with the latest arrival first, then others from above, three at most.
@@ -85,7 +85,7 @@ fn send(hop: &mut Wire, packets: Vec<Packet>, clock: u64, mishaps: &mut impl Ite
     for packet in packets {
         let (seq, value) = (packet.tcp().map_or(0, |tcp| tcp.seq.0), tsval(&packet).unwrap_or(0));
         for piece in 0..(packet.payload().len() as u32).div_ceil(SEGMENT) {
-            let single = data(seq + piece * SEGMENT, SEGMENT).stamped(value);
+            let single = data(seq + piece * SEGMENT, SEGMENT).stamped(value, 5);
             let at = hop.iter().rev().nth(9).map_or(clock + 4, |(at, _)| (at + 1).max(clock + 4));
             let at = hop.back().map_or(at, |(last, _)| at.max(*last));
             match mishaps.next().unwrap_or(Mishap::None) {
@@ -166,7 +166,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
             None
         };
         if let Some((seq, size)) = next {
-            let mut packet = data(seq, size * SEGMENT).stamped(clock as u32);
+            let mut packet = data(seq, size * SEGMENT).stamped(clock as u32, 5);
             packet.set_segment_size(if size > 1 { NonZeroU16::new(SEGMENT as u16) } else { None });
             let step = bench.pass(&packet, Side::Core);
             leaving.extend(step.copies);

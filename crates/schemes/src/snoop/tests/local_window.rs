@@ -32,11 +32,11 @@ fn what_does_not_fit_waits_in_order_and_leaves_as_the_hop_delivers() {
 fn repairs_overtake_what_waits_and_what_waits_is_stamped_anew() {
     let mut bench = bench();
     for segment in 0..20 {
-        bench.pass(&data(100 * segment, 100).stamped(50), Side::Core);
+        bench.pass(&data(100 * segment, 100).stamped(50, 5), Side::Core);
     }
-    assert!(bench.pass(&data(0, 100).stamped(90), Side::Core).passed(), "nothing waits");
+    assert!(bench.pass(&data(0, 100).stamped(90, 5), Side::Core).passed(), "nothing waits");
     for segment in 20..25 {
-        bench.pass(&data(100 * segment, 100).stamped(50), Side::Core);
+        bench.pass(&data(100 * segment, 100).stamped(50, 5), Side::Core);
     }
     bench.wait(5);
     let mut passing = ack(100).sack(&[(300, 2000)]);

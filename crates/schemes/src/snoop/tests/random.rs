@@ -27,7 +27,7 @@ pub fn any_packet() -> impl Strategy<Value = Packet> {
             packet.set_payload(Payload::Stream { stream: 1, offset: u64::from(seq), len });
             packet = packet.sack(&blocks);
             packet = if unknown { packet.unknown_option() } else { packet };
-            stamp.map_or(packet.clone(), |value| packet.stamped(value))
+            stamp.map_or(packet.clone(), |value| packet.stamped(value, 5))
         },
     )
 }
@@ -69,7 +69,7 @@ proptest! {
         let mut bench = Bench::with(Settings { cached_packets: 20, ..Settings::published() });
         let (mut next, mut recent, mut above) = (0u32, 0u32, Vec::new());
         let mut arrivals = lost.iter().enumerate().flat_map(|(segment, lost)| {
-            let packet = data(segment as u32 * 100, 100).stamped(100 + segment as u32);
+            let packet = data(segment as u32 * 100, 100).stamped(100 + segment as u32, 5);
             [(packet, *lost)]
         });
         let mut queue = std::collections::VecDeque::new();

@@ -51,7 +51,7 @@ fn a_segment_may_be_overtaken_by_as_many_as_are_tolerated() {
 #[test]
 fn of_a_super_packet_only_what_is_missing_is_sent_and_stays_a_super_packet_if_it_is_larger_than_a_segment() {
     let mut bench = bench();
-    bench.core(&super_packet(0, 10).stamped(50).flags(TcpFlags::FIN));
+    bench.core(&super_packet(0, 10).stamped(50, 5).flags(TcpFlags::FIN));
     let mut passing = ack(100).sack(&[(900, 1000), (400, 500)]);
     let (_, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
     assert_eq!(pieces(&copies), [(100, 300), (500, 400)]);
@@ -77,10 +77,10 @@ fn tsval_stays_monotone_with_super_packets_and_can_be_left_alone() {
         let settings =
             Settings { local_window: false, reordering: 0, monotone_timestamps, ..Settings::default() };
         let mut bench = Bench::with(settings);
-        bench.core(&super_packet(0, 5).stamped(50));
-        bench.core(&super_packet(500, 5).stamped(60));
+        bench.core(&super_packet(0, 5).stamped(50, 5));
+        bench.core(&super_packet(500, 5).stamped(60, 5));
         // The sender repairs a hole of its own at a later time.
-        bench.core(&data(0, 100).stamped(90));
+        bench.core(&data(0, 100).stamped(90, 5));
         let mut passing = ack(100).sack(&[(300, 1000)]);
         let (_, copies, _) = bench.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
         assert_eq!(pieces(&copies), [(100, 200)]);

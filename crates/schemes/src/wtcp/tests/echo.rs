@@ -119,7 +119,7 @@ fn nothing_is_hidden_before_the_clock_is_known_nor_in_ack_options_that_are_not_u
     bench.send(&bench.fresh(16));
     let due = bench.now.as_millis() + 500;
     bench.timers_until(due);
-    let signed = echoing(17, sent).but(|tcp| tcp.options.unknown = Some(Box::new([29, 4, 0, 0])));
+    let signed = echoing(17, sent).unknown_option();
     assert_eq!(bench.echo(&signed), Some(sent));
 }
 
@@ -131,7 +131,7 @@ fn duplicate_acks_stay_here_and_an_ack_that_acknowledges_less_is_left_alone() {
         bench.send(&bench.fresh(place));
     }
     bench.wait(4);
-    let (passed, copies) = bench.radio(&echoing(16, sent.wrapping_sub(1)).sack(17, 20));
+    let (passed, copies) = bench.radio(&echoing(16, sent.wrapping_sub(1)).sack(&[(SIZE * 17, SIZE * 20)]));
     assert_eq!((passed, copies), (None, vec![16]), "the hole is repaired, and not told of");
     assert_eq!(bench.echo(&echoing(15, 3)), Some(3));
 }
