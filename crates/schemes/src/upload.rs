@@ -5,3 +5,4 @@
 
 pub mod holes;
 pub mod hop_delay;
+mod losses;

@@ -35,7 +35,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// ELN's agent, for a base station. It needs nothing of the link layer.
 #[derive(Debug)]
 pub struct Eln {
-    settings: Settings,
+    pub(super) settings: Settings,
     /// By the direction from the core to the radio side.
     pub(super) flows: FlowTable<ElnFlow>,
 }
@@ -51,11 +51,11 @@ impl Eln {
         if self.flows.peek(key).is_some_and(|flow| flow.is_another(tcp.seq)) {
             self.flows.remove(key);
         }
-        if self.flows.peek(key).is_none() && !self.admit(key, ElnFlow::new(tcp.seq), cx) {
+        if self.flows.peek(key).is_none() && !self.admit(key, ElnFlow::new(tcp.seq, &self.settings), cx) {
             return;
         }
         if let Some(flow) = self.flows.touch(key, cx.now()) {
-            flow.on_data(packet, tcp, &self.settings, cx.now());
+            flow.on_data(packet, tcp, cx.now());
         }
     }
 
@@ -148,8 +148,13 @@ impl Agent for Eln {
         }
         match from {
             Side::Radio if packet.segment_len() > 0 => self.on_data(packet, key, cx),
+            Side::Radio => {
+                if let Some(flow) = self.flows.peek_mut(key) {
+                    flow.on_echo(tcp);
+                }
+            }
             Side::Core if tcp.flags.has(TcpFlags::ACK) => self.on_ack(packet, key, cx),
-            Side::Radio | Side::Core => {}
+            Side::Core => {}
         }
         Verdict::Forward
     }

@@ -39,13 +39,13 @@ pub(super) enum AckEffect {
 }
 
 impl ElnFlow {
-    pub(super) fn new(seq: Seq) -> Self {
+    pub(super) fn new(seq: Seq, settings: &Settings) -> Self {
         Self {
             holes: Holes::new(seq),
             acknowledged: None,
             recovery: Recovery::default(),
             telling: None,
-            delay: HopDelay::default(),
+            delay: HopDelay::new(settings.congestion_floor),
         }
     }
 
@@ -55,23 +55,30 @@ impl ElnFlow {
     }
 
     /// Takes note of data from the mobile host.
-    pub(super) fn on_data(&mut self, packet: &Packet, tcp: &Tcp, settings: &Settings, now: Instant) {
+    pub(super) fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         if let Some(timestamps) = tcp.options.timestamps {
-            let echo = Seq(timestamps.echo_reply);
-            self.delay.on_data(Seq(timestamps.value), echo, now);
-            self.telling = self.telling.filter(|telling| echo.before(telling.since));
+            let is_loss = tcp.seq.after(self.holes.next());
+            self.delay.on_data(Seq(timestamps.value), Seq(timestamps.echo_reply), is_loss, now);
         }
+        self.on_echo(tcp);
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         if self.acknowledged.is_some_and(|ack| !end.after(ack)) {
             // The receiver has it, and tells of the duplicate itself.
             return;
         }
         let is_marked = packet.ip().ecn() == Ecn::Ce;
-        let is_air = !is_marked && !self.delay.is_congested(settings.congestion_floor);
+        let is_air = !is_marked && !self.delay.is_congested();
         let timestamp = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
         let arrival = self.holes.on_data(seq, end, Signs { timestamp, is_air });
         if arrival == Arrival::Again || is_marked {
             self.recovery.doubt(self.holes.next());
+        }
+    }
+
+    /// Takes note of what a packet of the mobile host shows that it has heard.
+    pub(super) fn on_echo(&mut self, tcp: &Tcp) {
+        if let Some(timestamps) = tcp.options.timestamps {
+            self.telling = self.telling.filter(|telling| Seq(timestamps.echo_reply).before(telling.since));
         }
     }
 

@@ -44,7 +44,7 @@ impl Eln {
         }
         let SavedFlow { acknowledged, recovery, .. } = saved;
         let recovery = recovery.restored(cx.now());
-        let unknown = ElnFlow::new(holes.next());
+        let unknown = ElnFlow::new(holes.next(), &self.settings);
         let flow = ElnFlow { holes, acknowledged, recovery, ..unknown };
         if self.admit(state.connection, flow, cx) { Ok(()) } else { Err(ImportError::NoRoom("connections")) }
     }

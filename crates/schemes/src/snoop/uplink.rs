@@ -114,7 +114,7 @@ impl Uplink {
         }
         let upload = Upload {
             holes: Holes::new(seq),
-            delay: HopDelay::default(),
+            delay: HopDelay::new(FLOOR),
             last_ack: None,
             segment: 1,
             told: (seq, cx.now()),
@@ -150,13 +150,14 @@ impl Upload {
         let Some(tcp) = packet.tcp() else { return };
         self.segment = self.segment.max(packet.segment_payload());
         if let Some(timestamps) = tcp.options.timestamps {
-            self.delay.on_data(Seq(timestamps.value), Seq(timestamps.echo_reply), now);
+            let is_loss = tcp.seq.after(self.holes.next());
+            self.delay.on_data(Seq(timestamps.value), Seq(timestamps.echo_reply), is_loss, now);
         }
         let is_acknowledged =
             |ack: &Packet| ack.tcp().is_some_and(|last| !(tcp.seq + packet.segment_len()).after(last.ack));
         if !self.last_ack.as_ref().is_some_and(is_acknowledged) {
             let timestamp = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
-            let signs = Signs { timestamp, is_air: !self.delay.is_congested(FLOOR) };
+            let signs = Signs { timestamp, is_air: !self.delay.is_congested() };
             self.holes.on_data(tcp.seq, tcp.seq + packet.segment_len(), signs);
         }
     }

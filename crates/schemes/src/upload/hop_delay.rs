@@ -21,6 +21,8 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
+use super::losses::Losses;
+
 /// Microseconds after which what answers an ACK answers something else: a mobile host that sends no
 /// data for a while echoes late.
 const LONGEST_ROUND_TRIP: u32 = 10_000_000;
@@ -42,6 +44,8 @@ const LONGEST: u32 = 200_000;
 /// microseconds, modulo 2^32.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HopDelay {
+    /// Waiting that is taken for noise, in microseconds.
+    floor: i32,
     /// When the first packet came, by its own clock and by ours.
     first: Option<(u32, u32)>,
     is_other_clock: bool,
@@ -55,6 +59,7 @@ pub struct HopDelay {
     /// The least round trip ever, and the least lately.
     least_round_trip: Option<i32>,
     lately: Slots<INTERVAL>,
+    losses: Losses,
 }
 
 /// A value of this period of time, and of the one before.
@@ -82,6 +87,11 @@ impl<const MILLIS: u64> Slots<MILLIS> {
 }
 
 impl HopDelay {
+    /// Of a hop of which nothing is known. Waiting for no more than `floor` is taken for noise.
+    pub fn new(floor: Duration) -> Self {
+        Self { floor: i32::try_from(floor.as_micros()).unwrap_or(i32::MAX), ..Self::default() }
+    }
+
     /// An ACK leaves towards the mobile host.
     pub fn on_ack(&mut self, timestamp: Seq, now: Instant) {
         let at = micros(now);
@@ -91,12 +101,12 @@ impl HopDelay {
     }
 
     /// Data comes with this timestamp of its own, and echoes that one.
-    pub fn on_data(&mut self, timestamp: Seq, echo: Seq, now: Instant) {
+    pub fn on_data(&mut self, timestamp: Seq, echo: Seq, is_loss: bool, now: Instant) {
         let (stamp, at) = (timestamp.0.wrapping_mul(1000), micros(now));
         let (first_stamp, first_at) = *self.first.get_or_insert((stamp, at));
         let (ticked, passed) = (stamp.wrapping_sub(first_stamp), at.wrapping_sub(first_at));
         let late = passed.wrapping_sub(ticked).cast_signed();
-        self.is_other_clock |= late.unsigned_abs() > passed / 8 + LONGEST;
+        self.is_other_clock = late.unsigned_abs() > passed / 8 + LONGEST;
         if passed > u32::MAX / 4 {
             // Before it wraps. What was late stays as late.
             self.first = Some((stamp, at.wrapping_sub(late.cast_unsigned())));
@@ -104,6 +114,7 @@ impl HopDelay {
         self.neighbours = [late, self.neighbours[0]];
         self.most.take(late, now, i32::max);
         self.least.take(late, now, i32::min);
+        self.losses.on_packet(self.is_long(), is_loss, now);
         if let Some((_, left)) = self.timed.filter(|(timestamp, _)| !echo.before(*timestamp)) {
             self.timed = None;
             let round_trip = at.wrapping_sub(left);
@@ -122,20 +133,24 @@ impl HopDelay {
         Some(Duration::from_micros(micros))
     }
 
-    /// Whether a loss that shows with the latest data may be one of congestion. Where nothing was
-    /// measured it may. Waiting for no more than `floor` is taken for noise.
-    pub fn is_congested(&self, floor: Duration) -> bool {
-        let Some(least_round_trip) = self.least_round_trip.filter(|_| !self.is_other_clock) else {
-            return true;
-        };
+    /// Whether one of the latest two packets waited nearly as long as any, and longer than the floor.
+    fn is_long(&self) -> bool {
         let least = self.least.of(i32::min);
         let most = self.most.of(i32::max).saturating_sub(least);
         let waited = self.neighbours[0].max(self.neighbours[1]).saturating_sub(least);
-        let floor = i32::try_from(floor.as_micros()).unwrap_or(i32::MAX);
-        let is_full = waited > floor && waited.saturating_add((most / 10).max(BLUR.min(most / 2))) > most;
+        waited > self.floor && waited.saturating_add((most / 10).max(BLUR.min(most / 2))) > most
+    }
+
+    /// Whether a loss that shows with the latest data may be one of congestion. Where nothing was
+    /// measured it may. Waiting for no more than `floor` is taken for noise.
+    pub fn is_congested(&self) -> bool {
+        let Some(least_round_trip) = self.least_round_trip.filter(|_| !self.is_other_clock) else {
+            return true;
+        };
         let stands =
             |slot: Option<i32>| slot.is_some_and(|least| least.saturating_sub(least_round_trip) > TARGET);
-        is_full || (stands(self.lately.now) && stands(self.lately.before))
+        (self.is_long() && self.losses.are_of_waiting())
+            || (stands(self.lately.now) && stands(self.lately.before))
     }
 }
 

@@ -36,7 +36,7 @@ use super::loss_recovery::{
 };
 use super::proportional_reduction::ProportionalReduction;
 use super::tail_loss_probe::{AfterProbe, TailLossProbe};
-use super::undo::Undo;
+use super::undo::{FirstRetransmission, Undo};
 use crate::congestion::{SentSegment, Stage};
 use crate::flight::Flight;
 
@@ -73,6 +73,7 @@ pub struct Rack {
     detection: LossDetection,
     probe: TailLossProbe,
     undo: Option<Undo>,
+    first_retransmission: FirstRetransmission,
     /// Time-outs since an ACK of new data.
     timeouts: u32,
     /// Something outstanding is reported, lost or sent again: what is in the network says what may
@@ -99,6 +100,7 @@ impl Rack {
             detection: LossDetection::default(),
             probe: TailLossProbe::default(),
             undo: None,
+            first_retransmission: FirstRetransmission::default(),
             timeouts: 0,
             is_disordered: false,
         }
@@ -223,6 +225,7 @@ impl Rack {
     fn begin(&mut self, sender: &mut Sender<'_>) {
         let (flight, under_way) = (&*sender.flight, self.retransmissions_under_way(sender));
         self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
+        self.first_retransmission.on_recovery_begins(sender.queue);
         self.shrink(sender);
     }
 
@@ -284,7 +287,8 @@ impl Rack {
     /// Whether the ACK echoes a timestamp from before the first retransmission.
     fn was_original(&self, sender: &Sender<'_>) -> bool {
         self.config.undo
-            && self.undo.is_some_and(|undo| undo.is_delayed_original(sender.queue.delivery().echo))
+            && self.undo.is_some()
+            && self.first_retransmission.is_after(sender.queue.delivery().echo)
     }
 
     /// Takes the reduction back if the receiver had got all that was sent again, or what it
@@ -376,10 +380,11 @@ impl LossRecovery for Rack {
                 reduction.on_sent(segment.end - segment.seq);
             }
         }
-        if segment.is_retransmission
-            && let Some(undo) = &mut self.undo
-        {
-            undo.on_retransmission(segment.now);
+        if segment.is_retransmission {
+            self.first_retransmission.on_retransmission(segment.now);
+            if let Some(undo) = &mut self.undo {
+                undo.on_retransmission();
+            }
         }
         if !self.probe.on_sent(segment, sender.flight.max) {
             self.schedule_probe(sender);
@@ -442,6 +447,7 @@ impl LossRecovery for Rack {
         self.mark_lost_by_timeout(sender);
         if is_first && !was_in_recovery {
             let under_way = self.retransmissions_under_way(sender);
+            self.first_retransmission.on_recovery_begins(sender.queue);
             let flight = &mut *sender.flight;
             self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
             sender.congestion.on_timeout(flight);

@@ -4,6 +4,8 @@
 
 use lasthop_packet::{Instant, Seq};
 
+use crate::retransmission_queue::RetransmissionQueue;
+
 /// The sender before a reduction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
@@ -11,8 +13,8 @@ pub(super) struct Undo {
     pub(super) ssthresh: u32,
     /// SND.UNA at that time.
     una: Seq,
-    /// When the first segment left again.
-    first_retransmission: Option<Instant>,
+    /// Whether anything was sent again since.
+    is_sent_again: bool,
     /// Segments that were sent again and that the receiver has not reported as duplicates.
     unreported: u32,
 }
@@ -21,11 +23,11 @@ impl Undo {
     /// `under_way`: segments that were sent again before and are in the network: a duplicate may be
     /// of these.
     pub(super) const fn new(cwnd: u32, ssthresh: u32, una: Seq, under_way: u32) -> Self {
-        Self { cwnd, ssthresh, una, first_retransmission: None, unreported: under_way }
+        Self { cwnd, ssthresh, una, is_sent_again: false, unreported: under_way }
     }
 
-    pub(super) fn on_retransmission(&mut self, now: Instant) {
-        self.first_retransmission.get_or_insert(now);
+    pub(super) const fn on_retransmission(&mut self) {
+        self.is_sent_again = true;
         self.unreported += 1;
     }
 
@@ -38,14 +40,32 @@ impl Undo {
 
     //= RFC 3708, section 3: all that was sent again was received twice: nothing had been lost.
     pub(super) const fn is_all_reported(&self) -> bool {
-        self.first_retransmission.is_some() && self.unreported == 0
+        self.is_sent_again && self.unreported == 0
+    }
+}
+
+/// When the first of the retransmissions left that are outstanding, and of those that left before
+/// them while others were (`retrans_stamp` in Linux): it lasts from one recovery to the next where
+/// they pass into each other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FirstRetransmission(Option<Instant>);
+
+impl FirstRetransmission {
+    pub(super) fn on_retransmission(&mut self, now: Instant) {
+        self.0.get_or_insert(now);
     }
 
-    /// Whether an ACK is for a segment from before the first retransmission, by the timestamp that
-    /// it echoes.
+    /// A recovery begins (`tcp_retrans_stamp_cleanup`).
+    pub(super) fn on_recovery_begins(&mut self, queue: &RetransmissionQueue) {
+        if queue.again() == 0 && !queue.first().is_some_and(|first| first.was_sent_again) {
+            self.0 = None;
+        }
+    }
+
+    /// Whether an ACK is for a segment from before it, by the timestamp that it echoes.
     ///
     //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
-    pub(super) fn is_delayed_original(&self, echo: Option<Instant>) -> bool {
-        self.first_retransmission.zip(echo).is_some_and(|(again, echo)| echo.as_millis() < again.as_millis())
+    pub(super) fn is_after(&self, echo: Option<Instant>) -> bool {
+        self.0.zip(echo).is_some_and(|(again, echo)| echo.as_millis() < again.as_millis())
     }
 }

@@ -186,6 +186,49 @@ fn retransmissions_under_way_are_waited_for_first() {
     );
 }
 
+// As in Linux (`retrans_stamp`): the first retransmission is that of all recoveries that pass into each other.
+fn recovery_into_recovery(rest: &str) {
+    ten_with_timestamps(
+        17_000,
+        &format!(
+            "
+        +10ms < . ack 1 <TS 2 1, sack 1001:9001>        # 9001:10001 is lost, too
+        +0    >> 10001:13001(3000)
+        +90ms < . ack 9001 <TS 3 101>
+        +0    > 9001:10001(1000)
+        +0    > 13001:14001(1000)
+        +10ms < . ack 9001 <TS 4 101, sack 10001:13001>
+        +0    >> 14001:17001(3000)
+        +90ms < . ack 9001 <TS 4 101, sack 14001:17001, sack 10001:13001>
+        +0    > 9001:10001(1000)                       # it was lost again
+        +0    > 13001:14001(1000)
+        +100ms < . ack 13001 <TS 4 301, sack 14001:17001>
+        +0    undone 0 fast_retransmits 2
+        {rest}"
+        ),
+    );
+}
+
+#[test]
+fn an_ack_older_than_a_recovery_but_not_than_the_one_it_follows_undoes_nothing() {
+    recovery_into_recovery(
+        "
+        +0    < . ack 17001 <TS 5 150>
+        +0    undone 0
+        ",
+    );
+}
+
+#[test]
+fn an_ack_older_than_both_undoes_the_second_of_two_recoveries() {
+    recovery_into_recovery(
+        "
+        +0    < . ack 17001 <TS 5 100>
+        +0    undone 1
+        ",
+    );
+}
+
 //= RFC 4015, section 3.2: after a time-out, too.
 #[test]
 fn an_ack_that_echoes_the_original_undoes_a_time_out() {

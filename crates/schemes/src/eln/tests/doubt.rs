@@ -60,3 +60,81 @@ fn round_trips_longer_than_half_a_clock_do_not_overflow() {
         bench.wait(5).data(segment);
     }
 }
+
+#[test]
+fn an_old_echo_ends_with_an_ack_of_the_phone_that_has_heard_it() {
+    let mut bench = Bench::new(Settings::default());
+    let shown = bench.lose_and_repair();
+    assert_eq!(echo(&bench.ack(1500)), shown);
+    assert_eq!(echo(&bench.wait(1).ack(1500)), shown);
+    // The upload is over: the phone acknowledges a download, and has no data of its own.
+    let heard = bench.heard;
+    let mut pure = data(15, bench.wait(3).millis as u32, heard);
+    pure.set_payload(Payload::EMPTY);
+    bench.pass(&pure, Side::Radio);
+    let mut download = bench.wait(3).ack_packet(1500);
+    download.set_payload(Payload::Stream { stream: 2, offset: 0, len: 9 });
+    assert_eq!(echo(&bench.hear(&download).0), echo(&download));
+}
+
+#[test]
+fn a_long_queue_early_on_is_another_clock_for_a_while_only() {
+    let mut bench = Bench::unmeasured(Settings::default());
+    for segment in 0..10 {
+        // The first window waits for up to half a second.
+        bench.wait(50).data_late(segment, u64::from(segment) * 50 + 2);
+        bench.wait(2).ack(SEGMENT * (segment + 1));
+    }
+    for segment in 10..3000 {
+        bench.wait(2).data(segment);
+        bench.wait(2).ack(SEGMENT * (segment + 1));
+    }
+    bench.wait(5).data(3001);
+    bench.wait(50).data(3000);
+    bench.wait(50).ack(SEGMENT * 3002);
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (1, 0));
+}
+
+/// Uploads four segments every 40 ms, the last of which waits for 20 ms; in every `each`th burst the
+/// second is lost. Returns the next segment.
+fn upload_in_bursts(bench: &mut Bench, bursts: u32, each: u32) -> u32 {
+    let mut segment = 10;
+    for burst in 0..bursts {
+        let is_lost = burst % each == each - 1;
+        bench.wait(2).data(segment);
+        if !is_lost {
+            bench.wait(1).data(segment + 1);
+        }
+        bench.wait(1).data(segment + 2);
+        if is_lost {
+            bench.wait(1).data(segment + 1);
+        }
+        bench.wait(20).data_late(segment + 3, 22);
+        segment += 4;
+        bench.wait(15).ack(SEGMENT * segment);
+    }
+    bench.reports.clear();
+    segment
+}
+
+#[test]
+fn a_loss_beside_long_waiting_is_of_congestion_where_losses_are_rare_elsewhere() {
+    let mut bench = Bench::new(Settings::default());
+    let segment = upload_in_bursts(&mut bench, 100, 101);
+    bench.wait(2).data(segment);
+    bench.wait(20).data_late(segment + 2, 22);
+    bench.wait(20).data(segment + 1);
+    bench.wait(20).ack(SEGMENT * (segment + 3));
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (0, 1));
+}
+
+#[test]
+fn a_loss_beside_long_waiting_is_the_hop_s_where_it_loses_as_much_elsewhere() {
+    let mut bench = Bench::new(Settings::default());
+    let segment = upload_in_bursts(&mut bench, 100, 10);
+    bench.wait(2).data(segment);
+    bench.wait(20).data_late(segment + 2, 22);
+    bench.wait(20).data(segment + 1);
+    bench.wait(20).ack(SEGMENT * (segment + 3));
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (1, 0));
+}

@@ -1,0 +1,54 @@
+//! Whether losses go with long waiting, or befall all packets alike.
+//!
+//! A queue that overflows loses what comes while it is full, and nothing else. A hop that loses
+//! frames does not look at how long they have waited. So packets that waited as long as any did are
+//! counted apart from the others, and losses beside them likewise: where they are as frequent in the
+//! one class as in the other, they are the hop's. As long as losses of a queue are told as the hop's
+//! they are therefore no more than [`EXCESS`] - 1 times the hop's own.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+/// How many times as frequent as elsewhere losses must be beside long waiting, to be congestion.
+/// Chance makes them twice as frequent now and then.
+const EXCESS: u64 = 3;
+/// After this time what was counted counts half.
+const HALF_LIFE: Duration = Duration::from_secs(10);
+
+/// Packets and losses, by waiting. Constant state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Losses {
+    long: Class,
+    short: Class,
+    halved: Instant,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    packets: u32,
+    losses: u32,
+}
+
+impl Losses {
+    /// A packet came that waited as long as any, or did not, with a loss ahead of it or without one.
+    pub(super) fn on_packet(&mut self, is_long: bool, is_loss: bool, now: Instant) {
+        if now.since(self.halved) >= HALF_LIFE {
+            self.halved = now;
+            for class in [&mut self.long, &mut self.short] {
+                class.packets /= 2;
+                class.losses /= 2;
+            }
+        }
+        let class = if is_long { &mut self.long } else { &mut self.short };
+        class.packets = class.packets.saturating_add(1);
+        class.losses = class.losses.saturating_add(u32::from(is_loss));
+    }
+
+    /// Whether losses go with long waiting.
+    pub(super) fn are_of_waiting(&self) -> bool {
+        let Self { long, short, .. } = self;
+        u64::from(long.losses) * u64::from(short.packets)
+            > EXCESS * u64::from(short.losses) * u64::from(long.packets)
+    }
+}
