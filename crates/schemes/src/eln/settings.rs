@@ -21,9 +21,10 @@ pub struct Settings {
     /// losses of the hop, so that it takes its reduction back; default "timestamp";
     /// published "none". Ours.
     pub undo: Undo,
-    /// Queueing on the hop that is never taken for congestion. Above it, what comes near the most that
-    /// was seen in the last 5 to 10 s is: 90% of it where that is 50 ms or more, half of it where that
-    /// is 10 ms or less. Default 2 ms. Ours.
+    /// Queueing on the hop that is never taken for congestion. Above it, losses beside packets that
+    /// waited nearly as long as any in the last 5 to 10 s are, if they are more than three times as
+    /// frequent as other losses. Nearly as long is 90% of the most where that is 50 ms or more, half
+    /// of it where it is 10 ms or less. Default 2 ms. Ours.
     #[serde(with = "Time::<0, MINUTE>")]
     pub congestion_floor: Duration,
 }

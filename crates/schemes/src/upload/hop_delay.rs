@@ -3,8 +3,9 @@
 //!
 //! - *A full queue.* What came into a queue just before a packet that overflowed it waited as long
 //!   as that queue ever makes wait; so did what came just after, unless the tail of a burst was
-//!   lost. So a loss is one of congestion if a neighbour of it waited nearly as long as any packet
-//!   of the last seconds. (The Spike scheme judges all alike that lies in the upper half: S. Cen,
+//!   lost. So a loss may be one of congestion if a neighbour of it waited nearly as long as any packet
+//!   of the last seconds; and it is one if losses beside such packets are more frequent than
+//!   others ([`super::losses`]): a hop that loses frames loses some of those, too. (The Spike scheme judges all alike that lies in the upper half: S. Cen,
 //!   P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless losses",
 //!   IEEE/ACM Transactions on Networking 11(5), 2003. A sender whose window has just been given
 //!   back sends a burst, which is half of a queue.)
@@ -12,8 +13,8 @@
 //!   (RFC 8289) and RED drop at, long before a queue is full.
 //!
 //! The first goes by how late packets come against the clock of their own timestamps, which is
-//! taken to have ticks of 1 ms, as with Linux, Android, macOS and FreeBSD: another clock is noticed,
-//! and then every loss may be one of congestion. Clocks drift apart, so this sees differences
+//! taken to have ticks of 1 ms, as with Linux, Android, macOS and FreeBSD. As long as it looks like
+//! another clock, every loss may be one of congestion. Clocks drift apart, so this sees differences
 //! within seconds. The second goes by the round trip over the hop, from an ACK to the first data
 //! that echoes its timestamp, against the least that was ever seen.
 
@@ -48,6 +49,8 @@ pub struct HopDelay {
     floor: i32,
     /// When the first packet came, by its own clock and by ours.
     first: Option<(u32, u32)>,
+    /// Whether the latest timestamp is from a clock with other ticks, or from a very long queue: that
+    /// shows as time goes on.
     is_other_clock: bool,
     /// How late the latest two packets were against the first: the neighbours of a loss that shows
     /// now.
@@ -100,7 +103,7 @@ impl HopDelay {
         }
     }
 
-    /// Data comes with this timestamp of its own, and echoes that one.
+    /// Data comes with this timestamp of its own, and echoes that one; `is_loss` if it leaves a hole.
     pub fn on_data(&mut self, timestamp: Seq, echo: Seq, is_loss: bool, now: Instant) {
         let (stamp, at) = (timestamp.0.wrapping_mul(1000), micros(now));
         let (first_stamp, first_at) = *self.first.get_or_insert((stamp, at));
@@ -142,7 +145,7 @@ impl HopDelay {
     }
 
     /// Whether a loss that shows with the latest data may be one of congestion. Where nothing was
-    /// measured it may. Waiting for no more than `floor` is taken for noise.
+    /// measured it may.
     pub fn is_congested(&self) -> bool {
         let Some(least_round_trip) = self.least_round_trip.filter(|_| !self.is_other_clock) else {
             return true;

@@ -187,20 +187,24 @@ impl Connection {
 
     #[cold]
     fn on_duplicate_ack(&mut self, now: Instant) {
+        let count = self.duplicate_acks + 1;
+        let response = self
+            .call_sender_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
+            .unwrap_or(DuplicateAckResponse::Standard);
+        if response == DuplicateAckResponse::Ignore {
+            return;
+        }
         self.stats.duplicate_acks += 1;
-        self.duplicate_acks += 1;
+        self.duplicate_acks = count;
         if self.goes_by_segments {
             self.measure_report(now);
         }
-        let count = self.duplicate_acks;
         let outstanding = self.flight.outstanding();
         let srtt = self.rtt.srtt();
         let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt, rate: None };
         self.congestion.on_other_ack(&sample, &self.flight);
-        let response = self
-            .call_sender_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
-            .unwrap_or(DuplicateAckResponse::Standard);
         match response {
+            DuplicateAckResponse::Ignore => {}
             DuplicateAckResponse::Standard => {
                 let is_suspected = !self.is_recovering && self.is_suspected(now);
                 let after = self.ask_recovery(now, |recovery, sender| {

@@ -66,6 +66,8 @@ pub struct IcmpNotice {
 pub enum DuplicateAckResponse {
     /// What the sender's loss recovery does by itself.
     Standard,
+    /// Nothing: it is not from the receiver, and does not count.
+    Ignore,
     /// Go into fast recovery without taking it for congestion: ssthresh stays, and cwnd is
     /// afterwards what it was before.
     RecoverWithoutReduction {

@@ -276,7 +276,7 @@ fn what_is_asked_for_twice_leaves_once_and_no_timer_runs_for_nothing() {
 }
 
 /// Goes by the reserved bits of ACKs alone: with 1, a third duplicate is no congestion; with 2, the
-/// oldest segment goes again.
+/// oldest segment goes again; with 4, it is not the receiver's.
 #[derive(Default)]
 struct Reader(u8);
 
@@ -294,6 +294,7 @@ impl SenderExtension for Reader {
                 let cwnd = sender.flight().cwnd;
                 DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: true }
             }
+            (_, 4) => DuplicateAckResponse::Ignore,
             _ => DuplicateAckResponse::Standard,
         }
     }
@@ -323,6 +324,24 @@ fn what_an_ack_says_is_known_when_it_turns_out_to_be_a_duplicate() {
             "
         ));
     }
+}
+
+#[test]
+fn what_is_not_from_the_receiver_is_no_duplicate() {
+    reader(Open::Established).run(
+        "
+        +0    write 5000
+        +0    >> 1:5001(5000)
+        +10ms < . ack 1
+        +0    < . ack 1 bits 4
+        +0    < . ack 1
+        +0    < . ack 1 bits 4
+        +0    fast_retransmits 0
+        +0    < . ack 1
+        +0    > 1:1001(1000)
+        +0    ssthresh 2000 fast_retransmits 1
+        ",
+    );
 }
 
 #[test]

@@ -38,11 +38,12 @@ impl SenderExtension for NackSender {
         }
     }
 
-    /// What duplicate ACKs of the receiver are for was sent again already.
+    /// What duplicate ACKs of the receiver are for was sent again already. A negative acknowledgment
+    /// for something else says nothing of the oldest segment.
     fn on_duplicate_ack(&mut self, _count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
         let una = sender.flight().una;
         let Some(found) = self.again.iter().position(|again| *again == Some(una)) else {
-            return DuplicateAckResponse::Standard;
+            return if self.is_nack { DuplicateAckResponse::Ignore } else { DuplicateAckResponse::Standard };
         };
         if !self.is_nack {
             self.again[found] = None;

@@ -4,9 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_agent::{Agent as _, Outbox, Verdict};
 use lasthop_packet::{Ip, Rng, Tcp, Timestamps, Transport};
+use lasthop_tcp::{Config, Connection};
 use proptest::prelude::*;
 
 use super::*;
+use crate::edits::But;
 use crate::snoop::Snoop;
 use crate::snoop::settings::{Settings, UplinkHalf};
 
@@ -174,4 +176,30 @@ fn a_fin_alone_is_one_segment_and_one_may_overtake() {
         tcp.flags = TcpFlags::ACK.with(TcpFlags::FIN);
     }
     assert_eq!(bench.pass(&fin, Side::Radio), []);
+}
+
+#[test]
+fn nacks_for_later_holes_do_not_count_as_duplicate_acks_for_the_oldest_segment() {
+    let config = Config { mss: SEGMENT, window: 60_000, initial_window: 8, ..Config::default() };
+    let (phone, server) = ((PHONE, 4000), (SERVER, 80));
+    let sender = Connection::established(config.clone(), &config, phone, server, Seq(0), Seq(6));
+    let mut sender = sender.with_sender_extension(Some(Box::new(NackSender::default())));
+    let now = Instant::from_secs(1);
+    sender.write_stream(1, 0, u64::from(8 * SEGMENT));
+    while sender.poll_transmit(now).is_some() {}
+    let mut sent_again = Vec::new();
+    for hole in 3..6 {
+        let mut nack = Nack::default();
+        nack.push(Seq(1 + hole * SEGMENT), Seq(1 + (hole + 1) * SEGMENT));
+        let packet = header(SERVER, 80, PHONE, 4000, 7, 1, 0, 0).but(|tcp| {
+            (tcp.window, tcp.options.timestamps) = (60_000, None);
+            tcp.options.unknown = Some(nack.to_option());
+        });
+        sender.on_segment(&packet, now);
+        while let Some(packet) = sender.poll_transmit(now) {
+            sent_again.extend(packet.tcp().map(|tcp| tcp.seq));
+        }
+    }
+    assert_eq!(sent_again, [3, 4, 5].map(|hole| Seq(1 + hole * SEGMENT)));
+    assert_eq!(sender.stats().fast_retransmits, 0);
 }
