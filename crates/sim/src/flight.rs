@@ -68,6 +68,19 @@ impl<T> Flight<T> {
         is_first
     }
 
+    /// Takes out the first, if it arrives by now; and says when the next one arrives.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(T, Option<Instant>)> {
+        if !self.overtaking.is_empty() {
+            self.next().filter(|next| *next <= now)?;
+            let (_, item) = self.pop_sorted()?;
+            return Some((item, self.next()));
+        }
+        self.line.front().filter(|(arrival, _)| *arrival <= now)?;
+        let (_, item) = self.line.pop_front()?;
+        Some((item, self.line.front().map(|(arrival, _)| *arrival)))
+    }
+
     /// Takes out the first.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Instant, T)> {
@@ -137,9 +150,17 @@ mod tests {
             expected.push((arrival, number));
             for _ in 0..rng.below(3) {
                 let first = expected.iter().copied().min();
-                assert_eq!(flight.next(), first.map(|(at, _)| Instant::from_nanos(at)));
-                assert_eq!(flight.pop(), first.map(|(at, number)| (Instant::from_nanos(at), number)));
+                let at = first.map(|(at, _)| Instant::from_nanos(at));
+                assert_eq!(flight.next(), at);
                 expected.retain(|other| Some(*other) != first);
+                if number % 3 == 0 {
+                    assert_eq!(flight.pop(), at.zip(first.map(|(_, number)| number)));
+                } else if let Some((at, (_, number))) = at.zip(first) {
+                    let next = expected.iter().copied().min();
+                    let next = next.map(|(at, _)| Instant::from_nanos(at));
+                    assert_eq!(flight.pop_due(Instant::from_nanos(at.as_nanos() - 1)), None);
+                    assert_eq!(flight.pop_due(at), Some((number, next)));
+                }
                 now = first.map_or(now, |(at, _)| at);
             }
             assert_eq!(flight.items().count(), expected.len());

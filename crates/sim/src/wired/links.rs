@@ -34,12 +34,9 @@ impl WiredLinks {
     pub(crate) fn arrive(&mut self, id: PipeId, transit: &mut Transit) -> Option<Output> {
         let pipe = &mut self.pipes[id.index()];
         let (at, link) = (pipe.to, pipe.link);
-        // The link was changed, and the packet comes later than was planned; or it was overtaken,
-        // and has arrived since. There is an event for what comes next.
-        if pipe.next_arrival().is_none_or(|arrival| arrival > transit.now) {
-            return None;
-        }
-        let (key, next) = pipe.pop()?;
+        // None: the link was changed, and the packet comes later than was planned; or it was
+        // overtaken, and has arrived since. There is an event for what comes next.
+        let (key, next) = pipe.pop(transit.now)?;
         if let Some(next) = next {
             transit.schedule.push(next, Event::PipeArrival(id));
         }

@@ -102,7 +102,12 @@ impl ManagedPipe {
         let Waiting { key, len, .. } = self.queue.pop(now, parcels)?;
         self.free_at = self.pace.finish(now, len as usize);
         let is_lost = self.losses.happens(self.loss);
-        let arrival = self.delay.arrival(self.free_at, self.in_flight.last(), &mut self.variations);
+        // What is lost propagates nowhere, and draws no delay.
+        let arrival = if is_lost {
+            self.free_at
+        } else {
+            self.delay.arrival(self.free_at, self.in_flight.last(), &mut self.variations)
+        };
         let is_first = self.in_flight.push(arrival, InFlight { key, is_lost });
         let first_arrival = is_first.then_some(arrival);
         Some(Start { key, time: self.pace.exact_time(len as usize), first_arrival })
@@ -112,11 +117,7 @@ impl ManagedPipe {
     /// does. It may have arrived before, and its event come too late: another overtook the packet
     /// that the event was for.
     pub(super) fn arrive(&mut self, now: Instant) -> Option<(InFlight, Option<Instant>)> {
-        if self.in_flight.next()? > now {
-            return None;
-        }
-        let (_, first) = self.in_flight.pop()?;
-        Some((first, self.in_flight.next()))
+        self.in_flight.pop_due(now)
     }
 
     /// Changes what starts its transmission from now on.

@@ -3,7 +3,7 @@
 //! Because the first two are first in, first out, a packet's arrival is known the moment it is queued:
 //! one event per packet and hop. Only where packets overtake each other there may be two.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
@@ -36,6 +36,8 @@ pub(crate) struct Pipe {
     /// Packets that may still wait; cleaned when asked.
     waiting: VecDeque<Waiting>,
     waiting_octets: u64,
+    /// What each of them has drawn as its delay, in nanoseconds; empty while there is `always`.
+    drawn: VecDeque<u64>,
     /// Packets on their way.
     in_flight: Flight<ParcelKey>,
 }
@@ -84,6 +86,7 @@ impl Pipe {
             free_at: Instant::ZERO,
             waiting: VecDeque::new(),
             waiting_octets: 0,
+            drawn: VecDeque::new(),
             in_flight: Flight::default(),
         }
     }
@@ -128,24 +131,34 @@ impl Pipe {
             self.waiting_octets += len as u64;
         }
         self.free_at = self.pace.finish(start, len);
-        if self.rng.happens(self.loss) {
-            if start > now
-                && let Some(waiting) = self.waiting.back_mut()
-            {
-                waiting.key = LOST;
-            }
+        let is_lost = self.rng.happens(self.loss);
+        if is_lost
+            && start > now
+            && let Some(waiting) = self.waiting.back_mut()
+        {
+            waiting.key = LOST;
+        }
+        let Some(delay) = self.always else { return self.send(key, is_lost, start > now) };
+        if is_lost {
             return Entry::Lost;
         }
-        let Some(delay) = self.always else { return Entry::Arrives(self.send(key)) };
         let arrival = self.free_at.after_nanos(delay);
         Entry::Arrives(self.in_flight.append(arrival, key).then_some(arrival))
     }
 
-    /// A packet leaves at `free_at`: its arrival, if it is the first to arrive.
+    /// A packet whose delay varies leaves at `free_at`. What is lost propagates nowhere, and draws
+    /// nothing.
     #[cold]
-    fn send(&mut self, key: ParcelKey) -> Option<Instant> {
-        let arrival = self.delay.arrival(self.free_at, self.in_flight.last(), &mut self.variations);
-        self.in_flight.push(arrival, key).then_some(arrival)
+    fn send(&mut self, key: ParcelKey, is_lost: bool, waits: bool) -> Entry {
+        let delay = if is_lost { 0 } else { self.delay.draw(&mut self.variations) };
+        if waits {
+            self.drawn.push_back(delay);
+        }
+        if is_lost {
+            return Entry::Lost;
+        }
+        let arrival = self.delay.in_order(self.free_at.after_nanos(delay), self.in_flight.last());
+        Entry::Arrives(self.in_flight.push(arrival, key).then_some(arrival))
     }
 
     /// When the first packet arrives.
@@ -167,49 +180,47 @@ impl Pipe {
     /// stays.
     pub(crate) fn set_capacity(&mut self, capacity: &Capacity, now: Instant) {
         self.pace = self.pace.replaced(capacity);
-        self.repeat_queueing(now, |_, _, old| nanos(old));
+        self.repeat_queueing(now);
     }
 
     /// What starts its transmission from now on has this delay.
     pub(crate) fn set_delay(&mut self, delay: &Delay, now: Instant) {
         self.delay = delay.clone();
         self.always = None;
-        self.repeat_queueing(now, |delay, variations, _| delay.draw(variations));
+        self.forget_started(now);
+        let Self { waiting, variations, .. } = self;
+        let draw = |waiting: &Waiting| if waiting.key == LOST { 0 } else { delay.draw(variations) };
+        self.drawn = waiting.iter().map(draw).collect();
+        self.repeat_queueing(now);
     }
 
-    /// Computes starts and arrivals of what waits once more. `own` says how long a packet
-    /// propagates, from how long it would have done so before.
-    fn repeat_queueing(&mut self, now: Instant, own: impl Fn(&Delay, &mut Rng, Duration) -> u64) {
+    /// Computes starts and arrivals of what waits once more.
+    fn repeat_queueing(&mut self, now: Instant) {
         self.forget_started(now);
         let Some(mut start) = self.waiting.front().map(|first| first.start) else { return };
-        let finishes: Vec<Instant> =
-            self.waiting.iter().skip(1).map(|next| next.start).chain([self.free_at]).collect();
         let waiting: BTreeSet<u32> = self.waiting.iter().map(|waiting| waiting.key.0).collect();
-        let mut arrivals = BTreeMap::new();
         let mut in_flight = std::mem::take(&mut self.in_flight);
         while let Some((arrival, key)) = in_flight.pop() {
-            if waiting.contains(&key.0) {
-                arrivals.insert(key.0, arrival);
-            } else {
+            if !waiting.contains(&key.0) {
                 self.in_flight.append(arrival, key);
             }
         }
-        for (waiting, old_finish) in self.waiting.iter_mut().zip(finishes) {
+        let always = self.always.into_iter().cycle();
+        for (waiting, delay) in self.waiting.iter_mut().zip(self.drawn.iter().copied().chain(always)) {
             waiting.start = start;
             start = self.pace.finish(start, waiting.len as usize);
-            let Some(arrival) = arrivals.get(&waiting.key.0) else { continue };
-            let own = own(&self.delay, &mut self.variations, arrival.since(old_finish));
-            let arrival = self.delay.in_order(start.after_nanos(own), self.in_flight.last());
-            self.in_flight.push(arrival, waiting.key);
+            if waiting.key != LOST {
+                let arrival = self.delay.in_order(start.after_nanos(delay), self.in_flight.last());
+                self.in_flight.push(arrival, waiting.key);
+            }
         }
         self.free_at = start;
     }
 
-    /// The first packet arrives: its key, and when the next one does.
+    /// The first packet arrives, if it does so by now: its key, and when the next one does.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(ParcelKey, Option<Instant>)> {
-        let (_, key) = self.in_flight.pop()?;
-        Some((key, self.in_flight.next()))
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<(ParcelKey, Option<Instant>)> {
+        self.in_flight.pop_due(now)
     }
 
     #[inline]
@@ -218,6 +229,7 @@ impl Pipe {
             && start <= now
         {
             self.waiting.pop_front();
+            self.drawn.pop_front();
             self.waiting_octets -= u64::from(len);
         }
     }
@@ -253,8 +265,9 @@ mod tests {
             Entry::Arrives(Some(Instant::from_millis(6)))
         );
         assert_eq!(pipe.push(ParcelKey(1), 1000, Instant::ZERO), Entry::Arrives(None));
-        assert_eq!(pipe.pop(), Some((ParcelKey(0), Some(Instant::from_millis(7)))));
-        assert_eq!(pipe.pop(), Some((ParcelKey(1), None)));
+        assert_eq!(pipe.pop(Instant::from_millis(5)), None);
+        assert_eq!(pipe.pop(Instant::from_millis(6)), Some((ParcelKey(0), Some(Instant::from_millis(7)))));
+        assert_eq!(pipe.pop(Instant::from_millis(7)), Some((ParcelKey(1), None)));
     }
 
     #[test]

@@ -90,11 +90,8 @@ impl WirelessLinks {
     pub(super) fn on_frame_arrival(&mut self, id: HopId, transit: &mut Transit) {
         let hop = &mut self.hops[id.index()];
         // The frame that the event was for may have been overtaken, and have arrived since.
-        if hop.in_flight.next().is_none_or(|next| next > transit.now) {
-            return;
-        }
-        let Some((_, InFlight { key, number })) = hop.in_flight.pop() else { return };
-        if let Some(next) = hop.in_flight.next() {
+        let Some((InFlight { key, number }, next)) = hop.in_flight.pop_due(transit.now) else { return };
+        if let Some(next) = next {
             transit.schedule.push(next, Event::FrameArrival(id));
         }
         let (at, link) = (hop.to, hop.link);

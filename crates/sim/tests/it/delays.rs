@@ -217,6 +217,61 @@ fn a_new_delay_is_for_what_has_not_begun_its_transmission() {
     }
 }
 
+/// 1 ms or 60 ms, nothing between.
+fn short_or_long(order: Order) -> Delay {
+    let band = |millis| {
+        let at = Duration::from_millis(millis);
+        Band { share: 0.5, min: at, max: at }
+    };
+    let bands = Bands::new(vec![band(1), band(60)]).expect("good bands");
+    Delay { distribution: Distribution::Bands(Arc::new(bands)), order }
+}
+
+/// Thirty packets over a wired link, a packet a millisecond, whose rate is a quarter from 5.5 ms on.
+fn slowed(kind: Kind, order: Order, loss_percent: f64) -> Vec<(u64, u32)> {
+    let (mut world, [from, to], link) = pair(kind, short_or_long(order), Delay::ZERO, 9);
+    let loss = Change::Loss(percent(loss_percent));
+    world.reconfigure_link(link, Way::Forward, &loss).expect("it can");
+    for number in 0..30 {
+        world.inject(from, packet(&world, from, to, number));
+    }
+    world.advance_to(Instant::from_nanos(5_500_000));
+    let slower = Change::Capacity(direction(2000).capacity);
+    world.reconfigure_link(link, Way::Forward, &slower).expect("it can");
+    world.advance_to(ms(1_000));
+    arrivals(&mut world, to)
+}
+
+#[test]
+fn a_change_of_the_rate_leaves_each_packet_that_waits_the_delay_that_it_has_drawn() {
+    // Six have begun their transmission, and the rest take 4 ms each.
+    let left = |number: u32| u64::from(if number < 6 { number + 1 } else { 6 + (number - 5) * 4 });
+    for kind in [Kind::Wired, Kind::Managed] {
+        let mut own: Vec<(u64, u32)> = slowed(kind, Order::Overtake, 0.0);
+        own.sort_unstable_by_key(|(_, number)| *number);
+        let delays = own.iter().map(|(at, number)| at / 1_000_000 - left(*number));
+        let delays: Vec<u64> = delays.collect();
+        assert!(delays.iter().all(|delay| [1, 60].contains(delay)), "{kind:?}: {delays:?}");
+        // With the order kept each arrives at its own time, or with the one before it.
+        let in_turn = own.iter().scan(0, |last, (at, number)| {
+            *last = (*last).max(*at);
+            Some((*last, *number))
+        });
+        assert_eq!(slowed(kind, Order::Kept, 0.0), in_turn.collect::<Vec<_>>(), "{kind:?}");
+    }
+}
+
+#[test]
+fn what_is_lost_draws_no_delay_and_holds_up_nothing_whatever_the_queue() {
+    for order in [Order::Kept, Order::Overtake] {
+        for loss in [0.0, 40.0] {
+            let plain = slowed(Kind::Wired, order, loss);
+            assert_eq!(plain, slowed(Kind::Managed, order, loss), "{order:?}, {loss}%");
+            assert_eq!(plain.len() < 30, loss > 0.0);
+        }
+    }
+}
+
 #[test]
 fn planned_changes_are_those_that_are_made_by_hand_at_their_times() {
     let changes = |link| {
