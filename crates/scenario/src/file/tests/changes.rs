@@ -153,6 +153,21 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
 }
 
 #[test]
+fn a_change_once_the_run_is_over_is_refused() {
+    let at = |at: &str| {
+        let set = "set = { \"links.wire.delay\" = \"7 ms\" }";
+        format!("duration = \"20 s\"\n{}", with(&format!("[[changes]]\nat = \"{at}\"\n{set}\n")))
+    };
+    assert!(read(&at("19.9 s")).is_ok());
+    for late in ["20 s", "25 s"] {
+        let expected = format!(
+            "x.toml:27: changes[0].at: {late}: the run ends at 20 s; expected a time before its end"
+        );
+        assert_eq!(error(&at(late)), expected);
+    }
+}
+
+#[test]
 fn a_link_of_a_cell_does_not_change() {
     let cell = GOOD.replace(
         "[links.air]\nkind = \"wireless\"\nbetween = [\"ap\", \"phone\"]\nrate = \"2 Mbit/s\"\nlink-layer = { kind = \"stop-and-wait\" }\n[links.air.channel]\ngood = { mean = \"5 s\" }\nbad = { mean = \"1 s\" }\n",
