@@ -1,0 +1,62 @@
+//! An agent at the edge at work, for counting what it costs: `agents SCHEME SETTINGS down|up LOST
+//! FLOWS work|state TURNS`. For `benches/agent-costs.sh`.
+//!
+//! Connections take turns, so that with many of them the next one's state is never in the
+//! processor's caches. In its turn, each 100 ms, a sender sends eight segments of 1448 octets; 25 ms
+//! later the receiver acknowledges them, two at a time. One segment in LOST is lost on the hop, or
+//! none where that is 0; the link layer tells of it, the receiver's duplicate ACKs have SACK blocks,
+//! and the sender sends it again in its next turn, unless the agent has.
+//!
+//! `work` prints how many packets the agent saw in TURNS turns, once every connection is under way,
+//! and how often it allocated. Callgrind counts the agent's instructions in them alone with
+//! `--toggle-collect='*counted_call*'`. `state` prints the octets that the agent has allocated, and
+//! those that it says to its budget: with nothing in the air, and with a turn's segments of each
+//! connection, which lie in memory as a network card's do.
+#![allow(clippy::print_stdout, reason = "a program")]
+
+#[path = "agents/exchange.rs"]
+mod exchange;
+#[path = "agents/seated.rs"]
+mod seated;
+
+use allocation_counter::measure;
+use exchange::{Exchange, Way};
+
+/// Turns that each connection has before anything is counted; fewer with very many.
+const WARM_UP: u32 = 30;
+/// Turns of all connections that are enough for that.
+const ENOUGH: u32 = 100_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [scheme, settings, way, lost, flows, what, turns] = &arguments[..] else {
+        panic!("usage: agents SCHEME SETTINGS down|up LOST FLOWS work|state TURNS");
+    };
+    let number = |text: &String| text.parse::<u32>().unwrap_or_else(|error| panic!("{text}: {error}"));
+    let way = if way == "up" { Way::Up } else { Way::Down };
+    let (lost, flows, turns) = (number(lost), number(flows), number(turns));
+    let rounds = WARM_UP.min(ENOUGH / flows).max(1);
+    let begun = |has_octets| {
+        let mut exchange = Exchange::new(scheme, settings, way, lost, flows, has_octets);
+        exchange.open();
+        exchange.take_turns(rounds * flows);
+        exchange.settle();
+        let (sent, acknowledged) = exchange.progress();
+        let most = u64::from(flows) * 30_000;
+        assert!(acknowledged + most >= sent, "{acknowledged} of {sent} octets are acknowledged");
+        exchange
+    };
+    if what == "state" {
+        let idle = begun(true);
+        let (of_idle, said_of_idle) = idle.into_state();
+        let mut loaded = begun(true);
+        loaded.send_to_all();
+        let (of_loaded, said_of_loaded) = loaded.into_state();
+        println!("{of_idle} {said_of_idle} {of_loaded} {said_of_loaded}");
+    } else {
+        let mut exchange = begun(false);
+        exchange.count();
+        let allocated = measure(|| exchange.take_turns(turns));
+        println!("{} {}", exchange.packets(), allocated.count_total);
+    }
+}
