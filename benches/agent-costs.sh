@@ -39,10 +39,10 @@ ROWS
 
 # instructions SCHEME SETTINGS WAY LOST FLOWS: per packet, and allocations per 1,000 packets.
 instructions() {
-    local packets allocations
-    read -r packets allocations < <(valgrind --tool=callgrind --toggle-collect='*counted_call*' --callgrind-out-file=/dev/null \
-        --log-file="$log" "$agents" "$@" work 5000)
-    awk -v packets="$packets" -v allocations="$allocations" \
+    local said
+    said=$(valgrind --tool=callgrind --toggle-collect='*counted_call*' --callgrind-out-file=/dev/null --log-file="$log" \
+        "$agents" "$@" work 5000)
+    awk -v packets="${said% *}" -v allocations="${said#* }" \
         '/Collected/ { printf "%.0f %.0f\n", $NF / packets, 1000 * allocations / packets }' "$log"
 }
 

@@ -5,9 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side, Verdict};
-use lasthop_packet::{
-    FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
-};
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 use lasthop_schemes::catalogue;
 use lasthop_schemes::{Role, Seat};
 
@@ -133,14 +131,9 @@ impl Exchange {
     pub fn settle(&mut self) {
         self.turn += self.connections.len() as u64;
         self.advance_to(self.now + ROUND);
-    }
-
-    /// Octets that were sent, and those of them that are acknowledged.
-    pub fn progress(&self) -> (u64, u64) {
-        let all = self.connections.iter();
-        all.fold((0, 0), |(sent, acknowledged), connection| {
-            (sent + u64::from(connection.next), acknowledged + u64::from(connection.acknowledged))
-        })
+        for Connection { next, acknowledged, .. } in &self.connections {
+            assert!(next - acknowledged <= 3 * BURST * MSS, "it has come to a halt at {acknowledged}");
+        }
     }
 
     /// Every connection has a turn's segments in the air.
@@ -247,7 +240,8 @@ impl Exchange {
 
     /// A packet leaves the edge.
     fn leave(&mut self, to: Side, packet: Packet) {
-        let is_data = packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN));
+        let is_data =
+            packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN));
         if to == Side::Radio && !self.cross(&packet, is_data) {
             return;
         }
@@ -269,8 +263,7 @@ impl Exchange {
         let needs = self.near.needs();
         let now = self.now;
         if needs.contains(LinkSenses::ATTEMPTS) {
-            let event =
-                LinkEvent::Attempt { packet, transmission: 1, began: now, is_confirmed: !is_lost };
+            let event = LinkEvent::Attempt { packet, transmission: 1, began: now, is_confirmed: !is_lost };
             self.near.ask(now, (), |agent, cx| agent.on_link(&event, cx));
         }
         if needs.contains(LinkSenses::FRAME_FATE) {
@@ -329,7 +322,9 @@ impl Exchange {
     /// A receiver acknowledges every second segment in order, and each that is not, at once.
     fn receive(&mut self, packet: &Packet) {
         let (flow, length) = (flow_of(packet), packet.segment_len());
-        let Some(tcp) = packet.tcp().filter(|tcp| length > 0 && !tcp.flags.has(TcpFlags::SYN)) else { return };
+        let Some(tcp) = packet.tcp().filter(|tcp| length > 0 && !tcp.flags.has(TcpFlags::SYN)) else {
+            return;
+        };
         let connection = &mut self.connections[flow as usize];
         let (from, end) = (tcp.seq - START, tcp.seq + length - START);
         let is_in_order = from == connection.expected && connection.highest <= from;

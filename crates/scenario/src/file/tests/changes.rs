@@ -160,9 +160,8 @@ fn a_change_once_the_run_is_over_is_refused() {
     };
     assert!(read(&at("19.9 s")).is_ok());
     for late in ["20 s", "25 s"] {
-        let expected = format!(
-            "x.toml:27: changes[0].at: {late}: the run ends at 20 s; expected a time before its end"
-        );
+        let expected =
+            format!("x.toml:27: changes[0].at: {late}: the run ends at 20 s; expected a time before its end");
         assert_eq!(error(&at(late)), expected);
     }
 }
