@@ -55,10 +55,10 @@ fn main() {
         println!("{of_idle} {said_of_idle} {of_loaded} {said_of_loaded}");
     } else {
         let mut exchange = under_way(false);
-        exchange.count();
+        exchange.count(true);
         let allocated = measure(|| exchange.take_turns(turns));
-        let packets = exchange.packets();
+        println!("{} {}", exchange.packets(), allocated.count_total);
+        exchange.count(false);
         exchange.settle();
-        println!("{packets} {}", allocated.count_total);
     }
 }

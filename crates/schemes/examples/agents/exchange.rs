@@ -144,9 +144,9 @@ impl Exchange {
         }
     }
 
-    /// From now on packets are counted.
-    pub fn count(&mut self) {
-        (self.near.is_counted, self.packets) = (true, 0);
+    /// From now on packets are counted, from 0, with what the agent does; or nothing is.
+    pub fn count(&mut self, is_counted: bool) {
+        (self.near.is_counted, self.packets) = (is_counted, 0);
     }
 
     pub fn packets(&self) -> u64 {
