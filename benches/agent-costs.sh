@@ -50,7 +50,7 @@ instructions() {
 took() {
     local TIMEFORMAT=%U few less many more
     few=$({ time "$agents" "$1" "$2" "$3" 0 "$4" work 50000 > "$log"; } 2>&1); read -r less _ < "$log"
-    many=$({ time "$agents" "$1" "$2" "$3" 0 "$4" work 250000 > "$log"; } 2>&1); read -r more _ < "$log"
+    many=$({ time "$agents" "$1" "$2" "$3" 0 "$4" work 150000 > "$log"; } 2>&1); read -r more _ < "$log"
     awk -v few="$few" -v less="$less" -v many="$many" -v more="$more" 'BEGIN { print 1e9 * (many - few) / (more - less) }'
 }
 
