@@ -64,6 +64,7 @@ impl<S> FlowTable<S> {
         if self.len() >= flows.min(Slab::<Flow<S>>::MOST) {
             return Err(state);
         }
+        self.slab.make_room(flows);
         self.asked = Some(self.slab.insert(key, Flow { due: None, state }, (), now));
         Ok(())
     }
@@ -237,6 +238,16 @@ mod tests {
         }
         assert_eq!(table.remove(key(1)), Some(9));
         assert!(table.is_empty() && table.slab.octets() == 0 && table.idlest().is_none());
+    }
+
+    #[test]
+    fn a_table_takes_no_memory_for_more_flows_than_it_may_have() {
+        let mut table = FlowTable::new(Duration::ZERO);
+        for port in 0..1025 {
+            assert!(table.insert(key(port), [0u8; 1000], 1030, Instant::ZERO).is_ok());
+        }
+        let entry = Slab::<Flow<[u8; 1000]>>::octets_per_entry();
+        assert!(table.slab.octets() <= 1030 * entry, "{} octets", table.slab.octets());
     }
 
     #[test]

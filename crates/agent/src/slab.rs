@@ -105,6 +105,15 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
         entries.reserve(more);
     }
 
+    /// Takes memory for another entry where there is none left: twice as much as before, but none
+    /// for more than `most` entries.
+    pub fn make_room(&mut self, most: usize) {
+        let len = self.entries.len();
+        if self.free.is_none() && len == self.entries.capacity() {
+            self.entries.reserve_exact(len.max(4).min(most.saturating_sub(len)));
+        }
+    }
+
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.slots.len()
