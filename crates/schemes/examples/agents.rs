@@ -16,6 +16,8 @@
 
 #[path = "agents/exchange.rs"]
 mod exchange;
+#[path = "agents/hosts.rs"]
+mod hosts;
 #[path = "agents/seated.rs"]
 mod seated;
 

@@ -1,17 +1,16 @@
-//! Senders and receivers on both sides of an agent.
+//! Turns of connections through an agent at the edge, and the hop behind it.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side, Verdict};
-use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
+use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_schemes::catalogue;
 use lasthop_schemes::{Role, Seat};
 
+use crate::hosts::{ACCESS_POINT, Connection, MSS, START, flow_of, header, mobile_host, packet};
 use crate::seated::Seated;
 
-const MSS: u32 = 1448;
 /// Segments in a turn.
 const BURST: u32 = 8;
 /// Each connection has a turn in this time.
@@ -20,13 +19,6 @@ const ROUND: Duration = Duration::from_millis(100);
 const ECHO: Duration = Duration::from_millis(25);
 /// What an ordinary frame lies in where a gateway has read it.
 const FRAME_BUFFER: usize = lasthop_packet::buffer::SIZES[1];
-const START: Seq = Seq(1001);
-const SERVER: IpAddr = address([192, 0, 2, 1]);
-const ACCESS_POINT: IpAddr = address([192, 0, 2, 254]);
-
-const fn address([a, b, c, d]: [u8; 4]) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-}
 
 /// Where the data goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,28 +45,13 @@ pub struct Exchange {
     has_octets: bool,
 }
 
-/// Both ends of a connection; numbers of octets from [`START`].
-#[derive(Clone, Copy, Default)]
-struct Connection {
-    /// The sender's next segment, and the first that is not acknowledged.
-    next: u32,
-    acknowledged: u32,
-    /// Where that begins which has not been on the hop.
-    crossed: u32,
-    /// What the receiver waits for, and the end of what it has.
-    expected: u32,
-    highest: u32,
-    /// A segment waits for its ACK.
-    is_waiting: bool,
-}
-
 impl Exchange {
     pub fn new(scheme: &str, settings: &str, way: Way, lost: u32, flows: u32, has_octets: bool) -> Self {
         let scheme = catalogue::find(scheme).unwrap_or_else(|error| panic!("{error}"));
         let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
         let placement = scheme.configure(settings).unwrap_or_else(|error| panic!("{error}"));
         let near = placement.agent(Seat { role: Role::Edge, address: ACCESS_POINT });
-        let far = placement.agent(Seat { role: Role::MobileHost, address: address([10, 0, 0, 1]) });
+        let far = placement.agent(Seat { role: Role::MobileHost, address: mobile_host(0) });
         let far = far.filter(|_| way == Way::Down);
         let mut near = Seated::new(near, None, flows);
         near.outbox.packets.reserve(64);
@@ -102,7 +79,7 @@ impl Exchange {
                 (Side::Core, TcpFlags::SYN.with(TcpFlags::ACK)),
                 (Side::Radio, TcpFlags::ACK),
             ] {
-                let mut tcp = self.header(from, START);
+                let mut tcp = header(from, self.now);
                 (tcp.seq, tcp.flags) = (START, flags);
                 if flags.has(TcpFlags::SYN) {
                     tcp.seq = Seq(START.0 - 1);
@@ -193,7 +170,7 @@ impl Exchange {
 
     fn send(&mut self, flow: u32, from: u32) {
         let side = if self.way == Way::Down { Side::Core } else { Side::Radio };
-        let mut tcp = self.header(side, START);
+        let mut tcp = header(side, self.now);
         tcp.seq = START + from;
         let payload = if self.has_octets {
             Payload::Bytes(vec![0; FRAME_BUFFER].into()).slice(0, MSS as usize)
@@ -209,9 +186,8 @@ impl Exchange {
     /// Whether the hop loses a segment: only when it is first on it.
     fn is_lost_now(&mut self, packet: &Packet) -> bool {
         let (flow, Some(tcp)) = (flow_of(packet), packet.tcp()) else { return false };
-        let (from, connection) = (tcp.seq - START, &mut self.connections[flow as usize]);
-        let is_first = from >= connection.crossed;
-        connection.crossed = connection.crossed.max(from + MSS);
+        let from = tcp.seq - START;
+        let is_first = self.connections[flow as usize].crosses(from);
         is_first && self.lost > 0 && (from / MSS + 37 * flow) % self.lost == self.lost / 2
     }
 
@@ -249,7 +225,7 @@ impl Exchange {
             self.arriving.push_back((self.now + ECHO, packet));
         } else if packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN)) {
             if self.way == Way::Up || to == Side::Core {
-                self.on_ack(&packet);
+                self.connections[flow_of(&packet) as usize].hear(&packet);
             }
         } else if to == Side::Radio {
             // A SYN: the mobile host's agent sees it.
@@ -319,37 +295,11 @@ impl Exchange {
         }
     }
 
-    /// A receiver acknowledges every second segment in order, and each that is not, at once.
     fn receive(&mut self, packet: &Packet) {
-        let (flow, length) = (flow_of(packet), packet.segment_len());
-        let Some(tcp) = packet.tcp().filter(|tcp| length > 0 && !tcp.flags.has(TcpFlags::SYN)) else {
-            return;
-        };
-        let connection = &mut self.connections[flow as usize];
-        let (from, end) = (tcp.seq - START, tcp.seq + length - START);
-        let is_in_order = from == connection.expected && connection.highest <= from;
-        if from > connection.expected {
-            connection.highest = connection.highest.max(end);
-        } else if end > connection.expected {
-            connection.expected = end.max(connection.highest);
-        }
-        connection.highest = connection.highest.max(connection.expected);
-        connection.is_waiting = is_in_order && !connection.is_waiting;
-        if connection.is_waiting {
-            return;
-        }
-        let Connection { expected, highest, .. } = *connection;
         let side = if self.way == Way::Down { Side::Radio } else { Side::Core };
-        let mut ack = self.header(side, START + expected);
-        if let (Some(of_data), Some(own)) = (tcp.options.timestamps, &mut ack.options.timestamps) {
-            own.echo_reply = of_data.value;
+        if let Some(ack) = self.connections[flow_of(packet) as usize].receive(packet, side, self.now) {
+            self.originate(side, ack);
         }
-        if highest > expected {
-            // One segment is missing.
-            ack.options.sack.push(START + expected + MSS, START + highest);
-        }
-        let ack = packet_of(flow, side, ack);
-        self.originate(side, ack);
     }
 
     /// A host sends: what is from a mobile host crosses its own agent first.
@@ -359,49 +309,4 @@ impl Exchange {
             Side::Core => self.pass(Side::Core, packet),
         }
     }
-
-    fn on_ack(&mut self, packet: &Packet) {
-        let Some(tcp) = packet.tcp() else { return };
-        let connection = &mut self.connections[flow_of(packet) as usize];
-        connection.acknowledged = connection.acknowledged.max(tcp.ack - START);
-    }
-
-    fn header(&self, from: Side, ack: Seq) -> Tcp {
-        let value = self.now.as_millis() as u32;
-        let options = TcpOptions {
-            timestamps: Some(Timestamps { value, echo_reply: value.saturating_sub(25) }),
-            ..TcpOptions::default()
-        };
-        let ports = if from == Side::Core { (443, 50_000) } else { (50_000, 443) };
-        Tcp {
-            source_port: ports.0,
-            destination_port: ports.1,
-            seq: START,
-            ack,
-            flags: TcpFlags::ACK,
-            window: 4000,
-            options,
-            ..Tcp::default()
-        }
-    }
-}
-
-fn packet_of(flow: u32, from: Side, tcp: Tcp) -> Packet {
-    packet(flow, from, tcp, Payload::EMPTY)
-}
-
-fn packet(flow: u32, from: Side, tcp: Tcp, payload: Payload) -> Packet {
-    let [_, b, c, d] = (flow + 1).to_be_bytes();
-    let client = address([10, b, c, d]);
-    let (source, destination) = if from == Side::Core { (SERVER, client) } else { (client, SERVER) };
-    Packet::tcp_segment(Ip::new(source, destination), tcp, payload)
-}
-
-/// Which connection a packet belongs to, by the mobile host's address.
-fn flow_of(packet: &Packet) -> u32 {
-    let FlowKey { source, destination } = packet.flow_key().expect("only TCP is sent through here");
-    let client = if source.0 == SERVER { destination.0 } else { source.0 };
-    let IpAddr::V4(client) = client else { return 0 };
-    let [_, b, c, d] = client.octets();
-    u32::from_be_bytes([0, b, c, d]) - 1
 }
