@@ -66,7 +66,7 @@ pub enum ChangeError {
     Discipline,
     /// The sender would not know how long to wait.
     #[error(
-        "a stop-and-wait link layer has a constant delay, keeps the order of packets, and has a rate that is fixed"
+        "a link layer with acknowledgments has a constant delay, keeps the order of packets, and has a rate that is fixed"
     )]
-    StopAndWait,
+    Acknowledged,
 }

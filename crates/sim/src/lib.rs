@@ -77,5 +77,5 @@ pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use queue::{Discipline, QueueConfig, QueueLimit};
 pub use traffic::Application;
-pub use wireless::{ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
+pub use wireless::{Arq, ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
 pub use world::World;

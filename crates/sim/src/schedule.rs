@@ -19,6 +19,8 @@ pub(crate) enum Event {
     FrameArrival(HopId),
     /// The exchange that holds a medium is over.
     ExchangeOver(MediumId),
+    /// The sender of a wireless hop learns what became of a transmission that it did not wait for.
+    TransmissionKnown(HopId),
     /// Something is due in an 802.11 cell.
     Radio(WlanId),
     /// A TCP endpoint's deadline.

@@ -1,5 +1,5 @@
 //! The wireless link of the 1997 thesis, as a model of its own: a two-state channel, a medium, a
-//! stop-and-wait link layer.
+//! stop-and-wait link layer, or one that sends on meanwhile and retransmits out of order.
 //!
 //! A link is full duplex by default: each direction has a medium to itself. Links that name a
 //! common medium share it: one exchange at a time, granted in turn to the nodes that have something
@@ -13,10 +13,13 @@ mod hop;
 mod layer;
 mod links;
 mod medium;
+mod outstanding;
+mod received;
+mod sending;
 mod step;
 
 pub(crate) use channel::Channel;
 pub use channel::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};
 pub(crate) use hop::Hop;
-pub use layer::{Feedback, LinkLayer};
+pub use layer::{Arq, Feedback, LinkLayer};
 pub(crate) use links::WirelessLinks;

@@ -8,7 +8,7 @@ use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
+    Application, Arq, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
     WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{Config, RtoConfig};
@@ -116,6 +116,10 @@ pub fn experiment(parameters: Parameters) -> Scenario {
 /// 956, ... 1033, and the duplicate ACKs 10 ms apart that lead to the fast retransmit at 1174);
 /// nine transmissions before a frame is given up (the same trace).
 pub const LINK_LAYER: LinkLayer = LinkLayer {
-    feedback: Feedback::Acknowledged { timeout: Duration::from_millis(3), ack_octets: 14 },
+    feedback: Feedback::Acknowledged {
+        timeout: Duration::from_millis(3),
+        ack_octets: 14,
+        arq: Arq::StopAndWait,
+    },
     retransmission_attempts: 8,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::{
-    Capacity, ChannelConfig, Direction, Feedback, LinkLayer, QueueLimit, WiredConfig, WirelessConfig,
+    Arq, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, QueueLimit, WiredConfig, WirelessConfig,
 };
 
 use super::block::Located;
@@ -216,7 +216,7 @@ fn link_layer(link: &CommonAttributes) -> LinkLayer {
     let ack_time = cut_to_ticks(link.rate.transmission_time(u64::from(ACK_OCTETS)), CLOCK);
     let timeout = link.latency * 2 + ack_time + CLOCK;
     LinkLayer {
-        feedback: Feedback::Acknowledged { timeout, ack_octets: ACK_OCTETS },
+        feedback: Feedback::Acknowledged { timeout, ack_octets: ACK_OCTETS, arq: Arq::StopAndWait },
         retransmission_attempts: 8,
     }
 }

@@ -9,7 +9,7 @@ use lasthop_scenario::{
 };
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Delay, Direction, Distribution, Feedback, LinkLayer, NodeKind,
+    Application, Arq, Capacity, ChannelConfig, Delay, Direction, Distribution, Feedback, LinkLayer, NodeKind,
     Opening, Order, QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, SlowStart};
@@ -90,9 +90,12 @@ fn wired(rng: &mut Rng) -> WiredConfig {
 }
 
 fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig {
-    let acknowledged = Feedback::Acknowledged { timeout: Duration::from_millis(4), ack_octets: 14 };
+    let acknowledged =
+        |arq| Feedback::Acknowledged { timeout: Duration::from_millis(4), ack_octets: 14, arq };
     let feedback = if reports_fate {
-        [Feedback::Immediate, acknowledged][rng.below(2) as usize]
+        let selective_repeat = Arq::SelectiveRepeat { window: 1 + rng.below(64) as u32 };
+        let acknowledged = [Arq::StopAndWait, selective_repeat].map(acknowledged);
+        [Feedback::Immediate, acknowledged[0], acknowledged[1]][rng.below(3) as usize]
     } else {
         Feedback::None
     };

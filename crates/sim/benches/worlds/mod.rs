@@ -7,8 +7,8 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Instant, Probability};
 use lasthop_sim::wifi::{Standard, StationConfig, WlanConfig};
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer, NodeConfig,
-    NodeId, NodeKind, Opening, QueueConfig, QueueLimit, TcpConfig, TransportConfig, WiredConfig,
+    Application, Arq, Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer,
+    NodeConfig, NodeId, NodeKind, Opening, QueueConfig, QueueLimit, TcpConfig, TransportConfig, WiredConfig,
     WirelessConfig, World,
 };
 use lasthop_tcp::{Config, RtoConfig};
@@ -106,7 +106,11 @@ fn wireless_transfer(size: Option<u64>, queue: QueueConfig) -> (World, FlowId) {
             clock,
             channel: ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500)),
             link_layer: LinkLayer {
-                feedback: Feedback::Acknowledged { timeout: Duration::from_millis(3), ack_octets: 14 },
+                feedback: Feedback::Acknowledged {
+                    timeout: Duration::from_millis(3),
+                    ack_octets: 14,
+                    arq: Arq::StopAndWait,
+                },
                 retransmission_attempts: 8,
             },
             medium: None,

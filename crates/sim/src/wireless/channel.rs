@@ -59,7 +59,8 @@ pub enum StateSource {
     /// A recorded trace of states.
     Trace(Arc<StateTrace>),
     /// The channel is good until a chosen packet comes by, and bad for as long as that packet is
-    /// being transmitted.
+    /// being transmitted. Made for link layers with one frame at a time: where the sender sends on
+    /// meanwhile, the channel is good again when it is done with any frame.
     Forced(Vec<ForcedLoss>),
 }
 

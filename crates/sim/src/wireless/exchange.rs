@@ -2,9 +2,10 @@
 
 use lasthop_agent::Fate;
 
-use super::hop::{Hop, InFlight, Sending};
-use super::layer::Feedback;
+use super::hop::{Hop, InFlight};
+use super::layer::{Arq, Feedback};
 use super::links::WirelessLinks;
+use super::sending::Sending;
 use super::step::Step;
 use crate::accounts::DropCause;
 use crate::id::{HopId, MediumId};
@@ -58,12 +59,21 @@ impl WirelessLinks {
 
         let over = match feedback {
             Feedback::None | Feedback::Immediate => finish,
-            Feedback::Acknowledged { timeout, .. } => finish + timeout,
+            Feedback::Acknowledged { timeout, arq: Arq::StopAndWait, .. } => finish + timeout,
+            // Then comes the acknowledgment of some frame, or silence.
+            Feedback::Acknowledged { ack_octets, arq: Arq::SelectiveRepeat { .. }, .. } => {
+                hop.pace.clone().finish(finish, ack_octets as usize)
+            }
         };
         if lost {
             // A coarse clock makes nothing of a short frame: trying again at once would never end.
             let over = over.max(now + hop.pace.exact_time(sending.len as usize));
             transit.schedule.push(over, Event::ExchangeOver(medium));
+            if let Feedback::Acknowledged { timeout, arq: Arq::SelectiveRepeat { .. }, .. } = feedback {
+                let known_at = over.max(finish + timeout);
+                transit.schedule.push(known_at, Event::TransmissionKnown(id));
+                hop.go_on(Some(known_at));
+            }
             return;
         }
         let key = match feedback {
@@ -80,10 +90,17 @@ impl WirelessLinks {
         if let Some(arrival) = hop.send(finish, key, number) {
             transit.schedule.push(arrival, Event::FrameArrival(id));
         }
-        // An acknowledged exchange ends when the acknowledgment comes, or does not: that is known
-        // at the receiver.
-        if !matches!(feedback, Feedback::Acknowledged { .. }) {
-            transit.schedule.push(over, Event::ExchangeOver(medium));
+        match feedback {
+            // Such an exchange ends when the acknowledgment comes, or does not: that is known at the
+            // receiver.
+            Feedback::Acknowledged { arq: Arq::StopAndWait, .. } => {}
+            Feedback::Acknowledged { arq: Arq::SelectiveRepeat { .. }, .. } => {
+                transit.schedule.push(over, Event::ExchangeOver(medium));
+                hop.go_on(None);
+            }
+            Feedback::None | Feedback::Immediate => {
+                transit.schedule.push(over, Event::ExchangeOver(medium));
+            }
         }
     }
 
@@ -95,10 +112,7 @@ impl WirelessLinks {
             transit.schedule.push(next, Event::FrameArrival(id));
         }
         let (at, link) = (hop.to, hop.link);
-        let is_new = hop.is_new(number);
-        if is_new {
-            hop.expected = number.wrapping_add(1);
-        }
+        let is_new = hop.receive(number);
         self.acknowledge(id, number, transit);
         if is_new {
             self.steps.push_back(Step::Put(Output::Arrived { at, link, key }));
@@ -113,23 +127,46 @@ impl WirelessLinks {
     fn acknowledge(&mut self, id: HopId, number: u32, transit: &mut Transit) {
         let now = transit.now;
         let hop = &self.hops[id.index()];
-        let Feedback::Acknowledged { timeout, ack_octets } = hop.layer.feedback else { return };
-        let (link, channel, medium, delay, from) =
-            (hop.link, hop.channel, hop.medium, hop.propagation(), hop.to.0);
+        let Feedback::Acknowledged { timeout, ack_octets, .. } = hop.layer.feedback else { return };
+        let (link, channel, delay, from) = (hop.link, hop.channel, hop.propagation(), hop.to.0);
         // An acknowledgment takes its time at the hop's own pace; it does not wait behind data.
         let ack_time = hop.pace.clone().finish(now, ack_octets as usize).since(now);
-        if self.channels.loses(channel, now + ack_time, transit) {
+        let is_confirmed = !self.channels.loses(channel, now + ack_time, transit);
+        let known_at = if is_confirmed {
+            now + ack_time + delay
+        } else {
             self.counters.link_acks_lost += 1;
             transit.emit(&TraceEvent::LinkAckLost { link, from, number });
             // The frame's transmission ended one propagation delay ago.
-            let waited = timeout.saturating_sub(delay);
-            transit.schedule.push(now + waited, Event::ExchangeOver(medium));
+            now + timeout.saturating_sub(delay)
+        };
+        let hop = &mut self.hops[id.index()];
+        if let Some(outstanding) = &mut hop.outstanding {
+            outstanding.decided(number, is_confirmed, known_at);
+            transit.schedule.push(known_at, Event::TransmissionKnown(id));
             return;
         }
-        if let Some(sending) = &mut self.hops[id.index()].sending {
-            sending.confirmed = true;
+        if let Some(sending) = &mut hop.sending {
+            sending.confirmed = is_confirmed;
         }
-        transit.schedule.push(now + ack_time + delay, Event::ExchangeOver(medium));
+        transit.schedule.push(known_at, Event::ExchangeOver(hop.medium));
+    }
+
+    /// The sender learns of a transmission that it did not wait for.
+    pub(super) fn on_transmission_known(&mut self, id: HopId, transit: &Transit) {
+        let hop = &mut self.hops[id.index()];
+        let outstanding = hop.outstanding.as_mut();
+        let Some(sending) = outstanding.and_then(|outstanding| outstanding.next_known(transit.now)) else {
+            return;
+        };
+        let id_of_medium = hop.medium;
+        self.conclude(id, sending);
+        // A medium that is free is held until what comes of it is carried out.
+        let medium = &mut self.media[id_of_medium.index()];
+        if medium.held_by.is_none() {
+            medium.held_by = Some(id);
+            self.steps.push_back(Step::Release(id_of_medium));
+        }
     }
 
     pub(super) fn on_exchange_over(&mut self, id: MediumId) {
@@ -142,7 +179,7 @@ impl WirelessLinks {
 
     /// Plans what an exchange leads to.
     fn conclude(&mut self, id: HopId, sending: Sending) {
-        let hop = &self.hops[id.index()];
+        let hop = &mut self.hops[id.index()];
         let (at, layer) = (hop.from, hop.layer);
         let Sending { key, transmissions, began, confirmed: is_confirmed, .. } = sending;
         let is_last = is_confirmed || transmissions > layer.retransmission_attempts;
@@ -160,6 +197,8 @@ impl WirelessLinks {
         }
         if is_last {
             steps.push_back(Step::End(id, sending));
+        } else if let Some(outstanding) = &mut hop.outstanding {
+            outstanding.repeat(sending.number);
         }
     }
 
@@ -167,7 +206,10 @@ impl WirelessLinks {
     pub(super) fn end(&mut self, id: HopId, sending: Sending, transit: &mut Transit) -> Option<Output> {
         let Sending { key, number, transmissions, .. } = sending;
         let hop = &mut self.hops[id.index()];
-        hop.sending = None;
+        match &mut hop.outstanding {
+            Some(outstanding) => outstanding.done(number),
+            None => hop.sending = None,
+        }
         let (link, from, to, channel) = (hop.link, hop.from.0, hop.to.0, hop.channel);
         // Without a link layer nothing gives up: that loss is in the accounts.
         let gives_up = !sending.confirmed && hop.layer.reports_fate();

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
-use super::layer::{Feedback, LinkLayer};
+use super::layer::{Arq, Feedback, LinkLayer};
+use super::outstanding::Outstanding;
+use super::received::Received;
+use super::sending::Sending;
 use crate::capacity::{Capacity, Pace};
 use crate::change::{Change, ChangeError};
 use crate::config::Direction;
@@ -31,30 +34,15 @@ pub(crate) struct Hop {
     pub(crate) layer: LinkLayer,
     /// Packets that wait.
     pub(crate) queue: Queue,
-    /// The frame that is being transmitted, or is to be transmitted again.
+    /// The frame that is being transmitted, or that its sender waits for.
     pub(crate) sending: Option<Sending>,
     /// Frames in the air.
     pub(crate) in_flight: Flight<InFlight>,
     next_number: u32,
-    /// The receiver's link layer: the lowest frame number that is new to it.
-    pub(crate) expected: u32,
-}
-
-/// A frame from its first transmission to its fate.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sending {
-    pub(crate) key: ParcelKey,
-    pub(crate) len: u32,
-    pub(crate) number: u32,
-    pub(crate) transmissions: u32,
-    pub(crate) queueing: Duration,
-    pub(crate) air_time: Duration,
-    /// When the latest transmission began.
-    pub(crate) began: Instant,
-    /// Whether the transmission under way has been confirmed.
-    pub(crate) confirmed: bool,
-    /// Whether a copy has reached, or will reach, the receiver.
-    pub(crate) copied: bool,
+    /// The receiver's link layer, where the sender waits for its acknowledgments.
+    received: Received,
+    /// The frames that a selective-repeat sender has transmitted and is not through with.
+    pub(super) outstanding: Option<Box<Outstanding>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +66,12 @@ impl Hop {
         layer: LinkLayer,
         [losses, variations, queueing]: [Rng; 3],
     ) -> Self {
+        let outstanding = match layer.feedback {
+            Feedback::Acknowledged { arq: Arq::SelectiveRepeat { window }, .. } => {
+                Some(Box::new(Outstanding::new(window.clamp(1, Arq::LARGEST_WINDOW))))
+            }
+            _ => None,
+        };
         Self {
             link,
             from,
@@ -94,25 +88,36 @@ impl Hop {
             sending: None,
             in_flight: Flight::default(),
             next_number: 0,
-            expected: 0,
+            received: Received::default(),
+            outstanding,
         }
     }
 
     /// Parcels that are copies of a packet which is counted elsewhere: the sender's, once a copy
     /// was on its way, and those on their way to a receiver that has the packet already.
     pub(crate) fn doubled(&self) -> usize {
-        let kept = usize::from(self.sending.is_some_and(|sending| sending.copied));
+        let sending = usize::from(self.sending.is_some_and(|sending| sending.copied));
+        let kept = self.outstanding.as_ref().map_or(0, |outstanding| outstanding.copied());
         let again = self.in_flight.items().filter(|frame| !self.is_new(frame.number)).count();
-        kept + again
+        sending + kept + again
     }
 
     /// Whether the receiver has not seen a frame of this number. Only a sender that waits for
-    /// acknowledgments repeats what has arrived; its frames arrive in order.
-    pub(crate) const fn is_new(&self, number: u32) -> bool {
+    /// acknowledgments repeats what has arrived.
+    const fn is_new(&self, number: u32) -> bool {
         match self.layer.feedback {
-            Feedback::Acknowledged { .. } => number.wrapping_sub(self.expected).cast_signed() >= 0,
+            Feedback::Acknowledged { .. } => self.received.is_new(number),
             Feedback::None | Feedback::Immediate => true,
         }
+    }
+
+    /// A frame of this number reaches the receiver: whether it is new to it.
+    pub(super) fn receive(&mut self, number: u32) -> bool {
+        let is_new = self.is_new(number);
+        if is_new && matches!(self.layer.feedback, Feedback::Acknowledged { .. }) {
+            self.received.insert(number);
+        }
+        is_new
     }
 
     /// A frame whose transmission ends at `finish` is on its way: when it arrives, if it is the
@@ -131,13 +136,26 @@ impl Hop {
 
     /// Whether there is something to transmit.
     pub(crate) fn has_frame(&self) -> bool {
-        self.sending.is_some() || !self.queue.is_empty()
+        self.sending.is_some()
+            || match &self.outstanding {
+                None => !self.queue.is_empty(),
+                Some(outstanding) => {
+                    outstanding.has_again() || (!outstanding.is_full() && !self.queue.is_empty())
+                }
+            }
     }
 
-    /// The frame to transmit now: the one to be repeated, or the first in the queue under a new
-    /// number.
+    /// Whether a new frame has to wait although the medium is free.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.has_frame() || self.outstanding.as_ref().is_some_and(|outstanding| outstanding.is_full())
+    }
+
+    /// The frame to transmit now: one to be repeated, or the first in the queue under a new number.
     #[inline]
     pub(crate) fn next_frame(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Sending> {
+        if self.sending.is_none() {
+            self.sending = self.outstanding.as_mut().and_then(|outstanding| outstanding.next_again());
+        }
         if self.sending.is_none() {
             let Waiting { key, len, since } = self.queue.pop(now, parcels)?;
             let number = self.next_number;
@@ -157,6 +175,14 @@ impl Hop {
         self.sending
     }
 
+    /// A selective-repeat sender does not wait for the frame that it has transmitted. `known_at` is
+    /// when it learns that this was lost.
+    pub(super) fn go_on(&mut self, known_at: Option<Instant>) {
+        if let (Some(outstanding), Some(sending)) = (&mut self.outstanding, self.sending.take()) {
+            outstanding.transmitted(sending, known_at);
+        }
+    }
+
     /// Whether it can be changed so.
     pub(crate) fn can_change(&self, change: &Change) -> Result<(), ChangeError> {
         if let Change::Queue(config) = change {
@@ -168,7 +194,7 @@ impl Hop {
             Change::Delay(delay) => delay.constant().is_none() || delay.order == Order::Overtake,
             _ => false,
         };
-        if waits && senseless { Err(ChangeError::StopAndWait) } else { Ok(()) }
+        if waits && senseless { Err(ChangeError::Acknowledged) } else { Ok(()) }
     }
 
     /// Changes all but its channel.

@@ -7,8 +7,9 @@ use lasthop_tcp::connection::Endpoint;
 
 use super::channel::Channel;
 use super::channels::Channels;
-use super::hop::{Hop, Sending};
+use super::hop::Hop;
 use super::medium::Medium;
+use super::sending::Sending;
 use super::step::Step;
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
@@ -82,6 +83,7 @@ impl Technology for WirelessLinks {
         match event {
             Event::FrameArrival(hop) => self.on_frame_arrival(hop, transit),
             Event::ExchangeOver(medium) => self.on_exchange_over(medium),
+            Event::TransmissionKnown(hop) => self.on_transmission_known(hop, transit),
             _ => {}
         }
     }
@@ -112,7 +114,7 @@ impl Technology for WirelessLinks {
 
     fn would_wait(&self, port: usize, _now: Instant) -> bool {
         let hop = &self.hops[port];
-        hop.has_frame() || self.media[hop.medium.index()].held_by.is_some()
+        hop.is_held_up() || self.media[hop.medium.index()].held_by.is_some()
     }
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {

@@ -2,7 +2,7 @@
 
 use lasthop_agent::Fate;
 
-use super::hop::Sending;
+use super::sending::Sending;
 use crate::id::{HopId, MediumId};
 use crate::technology::Output;
 

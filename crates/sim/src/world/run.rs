@@ -67,7 +67,9 @@ impl World {
             Event::PipeArrival(pipe) => self.on_pipe_arrival(pipe),
             Event::TransmitterFree(_) | Event::ManagedArrival(_) => self.on_managed_event(event),
             Event::Processed(node) => self.on_processed(node),
-            Event::FrameArrival(_) | Event::ExchangeOver(_) => self.on_wireless_event(event),
+            Event::FrameArrival(_) | Event::ExchangeOver(_) | Event::TransmissionKnown(_) => {
+                self.on_wireless_event(event);
+            }
             Event::Radio(_) => self.on_cell_event(event),
             Event::ConnectionDeadline(connection) => self.on_connection_deadline(connection),
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),

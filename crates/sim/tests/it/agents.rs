@@ -11,7 +11,7 @@ use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side,
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp};
 use lasthop_sim::wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
 use lasthop_sim::world::AttachError;
-use lasthop_sim::{ChannelConfig, Feedback, LinkLayer, NodeKind, World};
+use lasthop_sim::{Arq, ChannelConfig, Feedback, LinkLayer, NodeKind, World};
 
 use crate::radio::STOP_AND_WAIT;
 use crate::support::{arrived, direction, ms, node, number, packet, percent, wired, wireless};
@@ -113,7 +113,9 @@ fn fates(link_layer: LinkLayer, loss_percent: f64) -> Vec<(Fate, u32)> {
 #[test]
 fn an_agent_hears_of_the_first_failure_and_of_the_end() {
     use Fate::{Delivered, FirstTransmissionFailed, GivenUp};
-    for feedback in [Feedback::Immediate, STOP_AND_WAIT.feedback] {
+    let arq = Arq::SelectiveRepeat { window: 8 };
+    let selective_repeat = Feedback::Acknowledged { timeout: Duration::from_millis(3), ack_octets: 14, arq };
+    for feedback in [Feedback::Immediate, STOP_AND_WAIT.feedback, selective_repeat] {
         let layer = |retransmission_attempts| LinkLayer { feedback, retransmission_attempts };
         assert_eq!(fates(layer(8), 0.0), [(Delivered, 1)]);
         assert_eq!(fates(layer(2), 100.0), [(FirstTransmissionFailed, 1), (GivenUp, 3)]);

@@ -322,7 +322,7 @@ fn a_change_that_cannot_be_made_is_refused_when_it_is_planned() {
     let link = world.add_wireless_link(ends[0], ends[1], &wireless("air", &direction(8000), STOP_AND_WAIT));
     for delay in [between(1, 2, Order::Kept), always(1, Order::Overtake)] {
         let planned = PlannedChange { at: ms(5), link, way: Way::Both, change: Change::Delay(delay) };
-        assert_eq!(world.plan_changes(vec![planned]), Err(ChangeError::StopAndWait));
+        assert_eq!(world.plan_changes(vec![planned]), Err(ChangeError::Acknowledged));
     }
     assert_eq!(world.next_event_at(), None, "nothing has been planned");
 }

@@ -16,6 +16,7 @@ mod radio;
 mod random;
 mod reconfigure;
 mod seats;
+mod selective_repeat;
 mod slow_start;
 mod support;
 mod traffic;

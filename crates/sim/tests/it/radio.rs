@@ -5,13 +5,18 @@ use std::time::Duration;
 
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{
-    ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, QueueLimit, StateSource, WirelessConfig, World,
+    Arq, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, QueueLimit, StateSource, WirelessConfig,
+    World,
 };
 
 use crate::support::{arrived, direction, ms, node, packet, percent, wired, wireless};
 
 pub const STOP_AND_WAIT: LinkLayer = LinkLayer {
-    feedback: Feedback::Acknowledged { timeout: Duration::from_millis(3), ack_octets: 14 },
+    feedback: Feedback::Acknowledged {
+        timeout: Duration::from_millis(3),
+        ack_octets: 14,
+        arq: Arq::StopAndWait,
+    },
     retransmission_attempts: 8,
 };
 

@@ -9,7 +9,7 @@ use lasthop_sim::delay::{Band, Bands};
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig};
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
-    Application, Capacity, CapacityTrace, ChannelConfig, Delay, Direction, Discipline, Distribution,
+    Application, Arq, Capacity, CapacityTrace, ChannelConfig, Delay, Direction, Discipline, Distribution,
     Feedback, FlowConfig, LinkId, LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, Order,
     QueueConfig, QueueLimit, Sojourn, StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
 };
@@ -149,9 +149,15 @@ fn random_delay(rng: &mut Rng) -> Delay {
 fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessConfig {
     let attempts = rng.below(10) as u32;
     let delay = Duration::from_micros(rng.below(3_000));
-    let acknowledged =
-        Feedback::Acknowledged { timeout: 2 * delay + Duration::from_millis(2), ack_octets: 14 };
-    let feedback = [Feedback::None, Feedback::Immediate, acknowledged, acknowledged][rng.below(4) as usize];
+    let timeout = 2 * delay + Duration::from_millis(2);
+    let acknowledged = |arq| Feedback::Acknowledged { timeout, ack_octets: 14, arq };
+    let window = 1 + rng.below(u64::from(Arq::LARGEST_WINDOW)) as u32;
+    let feedback = [
+        Feedback::None,
+        Feedback::Immediate,
+        acknowledged(Arq::StopAndWait),
+        acknowledged(Arq::SelectiveRepeat { window }),
+    ][rng.below(4) as usize];
     // A sender that waits for acknowledgments has a constant delay.
     let (forward, backward) = match feedback {
         Feedback::Acknowledged { .. } => (delay.into(), delay.into()),

@@ -140,7 +140,7 @@ fn loss_queue_and_channel_change() {
     assert_eq!(world.reconfigure_link(link, Way::Both, &channel), Err(ChangeError::NoChannel));
     let (mut world, _, link) = pair(Some(STOP_AND_WAIT), TEN);
     let varied = Change::Delay(uniform(8, 10).into());
-    assert_eq!(world.reconfigure_link(link, Way::Both, &varied), Err(ChangeError::StopAndWait));
+    assert_eq!(world.reconfigure_link(link, Way::Both, &varied), Err(ChangeError::Acknowledged));
 }
 
 #[test]

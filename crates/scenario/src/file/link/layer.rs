@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_packet::units::cut_to_ticks;
-use lasthop_sim::{Capacity, Direction, Feedback, LinkLayer, Order};
+use lasthop_sim::{Arq, Capacity, Direction, Feedback, LinkLayer, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -25,12 +25,16 @@ pub(in crate::file) struct LinkLayerTable {
     kind: LinkLayerKind,
     /// How often a frame is transmitted again before it is given up, 0 to 1,000; default 8.
     retransmission_attempts: Option<u32>,
-    /// With "stop-and-wait": from the end of a transmission until the sender stops waiting for the
-    /// acknowledgment, "1 us" to "10 s". Default: twice the propagation delay, plus the
-    /// acknowledgment's transmission time, plus 1 ms.
+    /// With "stop-and-wait" and "selective-repeat": from the end of a transmission until the sender
+    /// stops waiting for the acknowledgment, "1 us" to "10 s". Default: twice the propagation delay,
+    /// plus the acknowledgment's transmission time, plus 1 ms.
     ack_timeout: Option<Text<Duration>>,
-    /// With "stop-and-wait": length of an acknowledgment, at most "1500 B"; default "14 B".
+    /// With "stop-and-wait" and "selective-repeat": length of an acknowledgment, at most "1500 B";
+    /// default "14 B".
     ack_size: Option<Text<Octets>>,
+    /// With "selective-repeat": the most frames from the oldest that the sender is not done with to
+    /// the newest, 1 to 64; default 64.
+    window: Option<u32>,
 }
 
 /// What kind of link layer.
@@ -42,6 +46,9 @@ pub(in crate::file) enum LinkLayerKind {
     None,
     /// Each frame is acknowledged over the air before the next is sent.
     StopAndWait,
+    /// The sender sends on while it waits for acknowledgments. It retransmits only what is lost, ahead of
+    /// what waits, and the receiver delivers frames as they come: out of order.
+    SelectiveRepeat,
     /// The sender knows each frame's fate at the end of its transmission, at no cost.
     Immediate,
 }
@@ -49,8 +56,7 @@ pub(in crate::file) enum LinkLayerKind {
 impl Named for LinkLayerTable {
     type Name = LinkLayerKind;
     const SCHEMA: &'static str = "LinkLayer";
-    const EXPECTED: &'static str =
-        "\"none\", \"stop-and-wait\", \"immediate\", or a table with one of them as \"kind\"";
+    const EXPECTED: &'static str = "\"none\", \"stop-and-wait\", \"selective-repeat\", \"immediate\", or a table with one of them as \"kind\"";
 
     fn named(kind: LinkLayerKind) -> Self {
         Self { kind, ..Self::default() }
@@ -65,14 +71,16 @@ pub(super) fn read(
     clock: Duration,
 ) -> Result<LinkLayer, ScenarioError> {
     let key = |key| ["links", name, "link-layer", key];
+    let acknowledges = matches!(table.kind, LinkLayerKind::StopAndWait | LinkLayerKind::SelectiveRepeat);
     let meaningless = [
         (
             "retransmission-attempts",
             table.retransmission_attempts.is_some(),
             table.kind == LinkLayerKind::None,
         ),
-        ("ack-timeout", table.ack_timeout.is_some(), table.kind != LinkLayerKind::StopAndWait),
-        ("ack-size", table.ack_size.is_some(), table.kind != LinkLayerKind::StopAndWait),
+        ("ack-timeout", table.ack_timeout.is_some(), !acknowledges),
+        ("ack-size", table.ack_size.is_some(), !acknowledges),
+        ("window", table.window.is_some(), table.kind != LinkLayerKind::SelectiveRepeat),
     ];
     if let Some((wrong, ..)) = meaningless.into_iter().find(|(_, given, senseless)| *given && *senseless) {
         return Err(reader.fail(&key(wrong), "it means nothing to this kind of link layer; leave it out"));
@@ -81,30 +89,37 @@ pub(super) fn read(
     if retransmission_attempts > 1000 {
         return Err(reader.fail(&key("retransmission-attempts"), "expected 0 to 1000"));
     }
-    let feedback = match table.kind {
+    let arq = match table.kind {
         LinkLayerKind::None => return Ok(LinkLayer::UNRELIABLE),
-        LinkLayerKind::Immediate => Feedback::Immediate,
-        LinkLayerKind::StopAndWait => {
-            let ack_octets = table.ack_size.map_or(14, |Text(Octets(octets))| octets);
-            if !(1..=1500).contains(&ack_octets) {
-                return Err(reader.fail(&key("ack-size"), "expected \"1 B\" to \"1500 B\""));
+        LinkLayerKind::Immediate => {
+            return Ok(LinkLayer { feedback: Feedback::Immediate, retransmission_attempts });
+        }
+        LinkLayerKind::StopAndWait => Arq::StopAndWait,
+        LinkLayerKind::SelectiveRepeat => {
+            let window = table.window.unwrap_or(Arq::LARGEST_WINDOW);
+            if !(1..=Arq::LARGEST_WINDOW).contains(&window) {
+                return Err(reader.fail(&key("window"), "expected 1 to 64"));
             }
-            let delay = constant_delay(reader, name, directions)?;
-            let way = acknowledgment_way(directions, ack_octets, delay, clock);
-            if table.ack_timeout.is_none() && way.is_none() {
-                let problem =
-                    "ack-timeout is missing; expected one where the rate follows a trace, such as \"20 ms\"";
-                return Err(reader.fail(&["links", name, "link-layer"], problem));
-            }
-            // A sender that stops waiting before an acknowledgment can be there repeats every
-            // frame.
-            let least = way.unwrap_or(delay * 2).max(Duration::from_micros(1));
-            let default = way.unwrap_or_default() + GUARD;
-            let most = Duration::from_secs(10).max(default);
-            let timeout = reader.duration_in(&key("ack-timeout"), table.ack_timeout, default, least, most)?;
-            Feedback::Acknowledged { timeout, ack_octets: ack_octets as u32 }
+            Arq::SelectiveRepeat { window }
         }
     };
+    let ack_octets = table.ack_size.map_or(14, |Text(Octets(octets))| octets);
+    if !(1..=1500).contains(&ack_octets) {
+        return Err(reader.fail(&key("ack-size"), "expected \"1 B\" to \"1500 B\""));
+    }
+    let delay = constant_delay(reader, name, directions)?;
+    let way = acknowledgment_way(directions, ack_octets, delay, clock);
+    if table.ack_timeout.is_none() && way.is_none() {
+        let problem =
+            "ack-timeout is missing; expected one where the rate follows a trace, such as \"20 ms\"";
+        return Err(reader.fail(&["links", name, "link-layer"], problem));
+    }
+    // A sender that stops waiting before an acknowledgment can be there repeats every frame.
+    let least = way.unwrap_or(delay * 2).max(Duration::from_micros(1));
+    let default = way.unwrap_or_default() + GUARD;
+    let most = Duration::from_secs(10).max(default);
+    let timeout = reader.duration_in(&key("ack-timeout"), table.ack_timeout, default, least, most)?;
+    let feedback = Feedback::Acknowledged { timeout, ack_octets: ack_octets as u32, arq };
     Ok(LinkLayer { feedback, retransmission_attempts })
 }
 
@@ -116,7 +131,7 @@ fn constant_delay(
 ) -> Result<Duration, ScenarioError> {
     let problem = match forward.delay.constant() {
         _ if forward.delay.order == Order::Overtake || backward.delay.order == Order::Overtake => {
-            "sends a frame when the one before it is done with; expected no order = \"overtake\" with it"
+            "lets no frame overtake another on its way; expected no order = \"overtake\" with it"
         }
         Some(delay) if backward.delay.constant() == Some(delay) => return Ok(delay),
         _ => {
@@ -131,7 +146,8 @@ fn constant_delay(
         &["links", name, "delay"],
     ];
     let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
-    Err(reader.fail(written.unwrap_or(&["links", name]), format!("a \"stop-and-wait\" link layer {problem}")))
+    Err(reader
+        .fail(written.unwrap_or(&["links", name]), format!("a link layer with acknowledgments {problem}")))
 }
 
 /// From the end of a frame's transmission to the end of its acknowledgment's arrival; `None` where

@@ -36,11 +36,11 @@ pub(in crate::file) struct LinkTable {
     /// independent of all else; default "0%".
     pub(super) loss: Option<Text<Probability>>,
     /// Propagation delay of each packet, at most "1 h": one for all, or a table with a
-    /// distribution. With a "stop-and-wait" link layer one for all, the same in both directions.
+    /// distribution. With a link layer that acknowledges frames one for all, the same in both directions.
     /// Default "0 s".
     pub(super) delay: Option<NameOrTable<DelayTable>>,
     /// By how much the delay varies from packet to packet, at most `delay`, which is then one
-    /// duration. Not with a "stop-and-wait" link layer. Default "0 s".
+    /// duration. Not with a link layer that acknowledges frames. Default "0 s".
     pub(super) jitter: Option<Text<Duration>>,
     /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default
     /// "uniform".

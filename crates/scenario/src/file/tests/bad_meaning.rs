@@ -127,6 +127,18 @@ fn what_would_not_end_or_mean_nothing_is_refused() {
             "16: links.air.link-layer.ack-size",
             "leave it out",
         ),
+        (
+            "{ kind = \"stop-and-wait\" }",
+            "{ kind = \"stop-and-wait\", window = 8 }",
+            "16: links.air.link-layer.window",
+            "leave it out",
+        ),
+        (
+            "{ kind = \"stop-and-wait\" }",
+            "{ kind = \"selective-repeat\", window = 65 }",
+            "16: links.air.link-layer.window",
+            "1 to 64",
+        ),
         // 14 octets at 2 Mbit/s take 56 us.
         (
             "{ kind = \"stop-and-wait\" }",

@@ -125,7 +125,7 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
         (
             "\"links.air.jitter\" = \"0 s\", \"links.air.order\" = \"overtake\"",
             "27: links.air.order",
-            "stop-and-wait",
+            "with acknowledgments",
         ),
         (
             "\"links.wire.queue\" = \"codel\"",

@@ -150,7 +150,7 @@ fn a_wrong_delay_says_what_was_expected() {
             "16: links.air.delay",
         ),
     ] {
-        check(&[(air, &lines, place, "stop-and-wait")]);
+        check(&[(air, &lines, place, "with acknowledgments")]);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Bitrate;
-use lasthop_sim::{Capacity, Feedback, Opening, QueueLimit};
+use lasthop_sim::{Arq, Capacity, Feedback, Opening, QueueLimit};
 use lasthop_tcp::{AckPolicy, Config, Congestion, PacingRule, RackConfig, Recovery, RtoRule, SlowStart};
 
 use super::{GOOD, read};
@@ -65,7 +65,7 @@ fn a_stop_and_wait_sender_waits_by_default_as_the_thesis_has_it() {
         let Link::Wireless { config, .. } = &scenario.links[1].link else { panic!("it is wireless") };
         assert_eq!(config.link_layer.retransmission_attempts, 8);
         match config.link_layer.feedback {
-            Feedback::Acknowledged { timeout, ack_octets } => (timeout, ack_octets),
+            Feedback::Acknowledged { timeout, ack_octets, arq: Arq::StopAndWait } => (timeout, ack_octets),
             other => panic!("{other:?}"),
         }
     };

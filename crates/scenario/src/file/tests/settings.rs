@@ -103,7 +103,7 @@ fn jitter_is_at_most_the_delay_and_not_for_a_link_layer_that_waits() {
             "rate = \"2 Mbit/s\"",
             "rate = \"2 Mbit/s\"\ndelay = \"1 ms\"\njitter = \"1 ms\"",
             "17: links.air.jitter",
-            "stop-and-wait",
+            "with acknowledgments",
         ),
         (
             "rate = \"2 Mbit/s\"",
