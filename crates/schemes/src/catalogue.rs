@@ -11,6 +11,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::icmp::SIMPLE,
     &crate::icmp::REFINED,
     &crate::ebsn::SCHEME,
+    &crate::dda::SCHEME,
     &crate::lle::SCHEME,
     &crate::packet_control::SCHEME,
 ];

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`snoop`] | Snoop (1995): an access point that caches, retransmits and keeps duplicate ACKs from the sender |
 //! | [`wtcp`] | WTCP (1998): Snoop's place, its own timer and window, and the time that repairs take kept out of the sender's round trip |
+//! | [`dda`] | DDA (1999): the mobile host holds duplicate ACKs back while the link layer repairs |
 //! | [`ebsn`] | EBSN (1997): the sender restarts its timer at each attempt that failed |
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
@@ -21,6 +22,7 @@
 
 pub mod catalogue;
 pub mod control_message;
+pub mod dda;
 pub mod ebsn;
 #[cfg(test)]
 mod edits;
@@ -30,6 +32,7 @@ pub mod layer_entry;
 pub mod lle;
 mod none;
 pub mod packet_control;
+mod plain_ack;
 pub mod scheme;
 pub mod settings;
 pub mod snoop;

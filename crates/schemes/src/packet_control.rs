@@ -61,7 +61,6 @@ mod data_filter;
 mod duplicates;
 mod flow;
 mod lateness;
-mod plain_ack;
 mod repetitions;
 mod reports;
 mod scheme;

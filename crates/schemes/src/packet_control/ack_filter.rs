@@ -4,8 +4,8 @@ use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::duplicates::Duplicates;
 use super::flow::Flow;
-use super::plain_ack::PlainAck;
 use super::settings::{Settings, Withholding};
+use crate::plain_ack::{PlainAck, is_plain};
 
 /// Blocks that an ACK with timestamps has room for (RFC 2018, section 3).
 const BLOCKS_PER_ACK: usize = 3;
@@ -181,15 +181,6 @@ impl Flow {
             send(withheld.reporting(rest.by_ref().take(BLOCKS_PER_ACK)));
         }
     }
-}
-
-/// Whether a segment is nothing but an ACK: no data, no other flag, no option that is not
-/// understood.
-fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
-    packet.payload().is_empty()
-        && tcp.flags == TcpFlags::ACK
-        && packet.tcp_reserved_bits() == 0
-        && tcp.options.unknown.is_none()
 }
 
 /// Whether an ACK echoes marks of congestion, or counts them (RFC 3168; RFC 9768): each is news.

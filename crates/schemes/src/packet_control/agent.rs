@@ -12,8 +12,8 @@ use lasthop_packet::{FlowKey, Packet, SackBlocks, Tcp, TcpFlags};
 use super::ack_filter::AckFate;
 use super::data_filter::DataFate;
 use super::flow::Flow;
-use super::plain_ack::PlainAck;
 use super::settings::Settings;
+use crate::plain_ack::PlainAck;
 
 /// An ACK that a later one has overtaken, which said more (paper, section 3.B.1).
 pub static OLD_ACK: Counter = Counter::new("dropped_old_ack", "old ACK");

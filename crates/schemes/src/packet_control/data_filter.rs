@@ -3,8 +3,8 @@
 use lasthop_packet::{Ecn, Packet, Seq, Tcp, TcpFlags};
 
 use super::flow::Flow;
-use super::plain_ack::PlainAck;
 use super::settings::Settings;
+use crate::plain_ack::PlainAck;
 
 /// An ACK is made at every second repetition of a segment (paper, section 4): one may be on its way
 /// already.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::duplicates::Duplicates;
 use super::lateness::Lateness;
-use super::plain_ack::PlainAck;
 use super::repetitions::Repetitions;
 use super::reports::Reports;
+use crate::plain_ack::PlainAck;
 
 /// A connection whose data goes to a mobile host.
 #[derive(Clone, Debug)]

@@ -2,16 +2,16 @@
 //! a repetition later.
 
 use lasthop_agent::{Bypass, Context, FlowState, ImportError, Whose};
-use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::agent::PacketControl;
 use super::duplicates::Duplicates;
 use super::flow::{Flow, Seen};
 use super::lateness::SavedLateness;
-use super::plain_ack::PlainAck;
 use super::reports::Reports;
 use super::scheme::SCHEME;
+use crate::plain_ack::PlainAck;
 use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
@@ -66,12 +66,11 @@ impl PacketControl {
 
 impl SavedFlow {
     fn of(flow: &Flow, key: FlowKey) -> Self {
-        let record = |ack: PlainAck| PacketRecord::from(&ack.packet(key));
         Self {
             highest: flow.highest,
             segment: flow.segment,
             fin: flow.fin,
-            said: flow.said.map(record),
+            said: flow.said.map(|ack| ack.export(key)),
             seen: flow.seen,
             duplicates: flow.duplicates,
             withholds: flow.withholds,
@@ -87,7 +86,7 @@ impl SavedFlow {
         let flow = Flow {
             segment: segment.max(1),
             fin,
-            said: said.map(|record| ack(record, key)).transpose()?,
+            said: said.map(|record| PlainAck::import(record, key)).transpose()?,
             seen,
             duplicates,
             withholds,
@@ -103,20 +102,5 @@ impl SavedFlow {
             return Err(ImportError::Malformed("its numbers are too far apart"));
         }
         Ok(flow)
-    }
-}
-
-/// Reads a plain ACK of the mobile host's.
-fn ack(record: PacketRecord, key: FlowKey) -> Result<PlainAck, ImportError> {
-    let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("an ACK does not parse"))?;
-    match packet.tcp() {
-        Some(tcp)
-            if packet.flow_key() == Some(key.reversed())
-                && tcp.flags == TcpFlags::ACK
-                && packet.payload().is_empty() =>
-        {
-            Ok(PlainAck::of(&packet, tcp))
-        }
-        _ => Err(ImportError::Malformed("an ACK is none of the connection's")),
     }
 }

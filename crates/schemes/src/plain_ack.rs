@@ -1,17 +1,20 @@
-//! An ACK without data, as few octets.
+//! ACKs that say nothing else: all that an agent may keep from a sender, and say itself later.
 
-use lasthop_packet::{FlowKey, Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, Timestamps};
+use lasthop_agent::ImportError;
+use lasthop_packet::{
+    FlowKey, Ip, Packet, PacketRecord, Payload, SackBlocks, Seq, Tcp, TcpFlags, Timestamps,
+};
 
 /// What the mobile host has said in an ACK, to say it later, or again. It says nothing that the
 /// mobile host has not said itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PlainAck {
+pub(crate) struct PlainAck {
     /// The number of what the mobile host sends next.
-    pub(super) seq: Seq,
+    pub(crate) seq: Seq,
     /// The acknowledgment number.
-    pub(super) ack: Seq,
+    pub(crate) ack: Seq,
     /// The window, unscaled.
-    pub(super) window: u16,
+    pub(crate) window: u16,
     timestamps: Option<Timestamps>,
     traffic_class: u8,
     /// What it reports in SACK blocks.
@@ -20,7 +23,7 @@ pub(super) struct PlainAck {
 
 impl PlainAck {
     /// What a packet says as an ACK, without its SACK blocks.
-    pub(super) fn of(packet: &Packet, tcp: &Tcp) -> Self {
+    pub(crate) fn of(packet: &Packet, tcp: &Tcp) -> Self {
         Self {
             seq: tcp.seq + packet.segment_len(),
             ack: tcp.ack,
@@ -32,7 +35,7 @@ impl PlainAck {
     }
 
     /// The same with these SACK blocks.
-    pub(super) fn reporting(self, blocks: impl Iterator<Item = (Seq, Seq)>) -> Self {
+    pub(crate) fn reporting(self, blocks: impl Iterator<Item = (Seq, Seq)>) -> Self {
         let mut sack = SackBlocks::NONE;
         for (left, right) in blocks {
             sack.push(left, right);
@@ -42,7 +45,7 @@ impl PlainAck {
 
     /// The same after another: numbers and timestamps never go back, or the sender would not accept it
     /// (RFC 9293, section 3.10.7.4; RFC 7323, section 5).
-    pub(super) fn after(self, before: Self) -> Self {
+    pub(crate) fn after(self, before: Self) -> Self {
         let is_older = |(now, then): (Timestamps, Timestamps)| Seq(now.value).before(Seq(then.value));
         let timestamps = match self.timestamps.zip(before.timestamps) {
             Some(both) if is_older(both) => before.timestamps,
@@ -52,7 +55,7 @@ impl PlainAck {
     }
 
     /// As a packet. `connection` is the direction towards the mobile host.
-    pub(super) fn packet(&self, connection: FlowKey) -> Packet {
+    pub(crate) fn packet(&self, connection: FlowKey) -> Packet {
         let mut ip = Ip::new(connection.destination.0, connection.source.0);
         ip.traffic_class = self.traffic_class;
         let mut tcp = Tcp {
@@ -68,4 +71,33 @@ impl PlainAck {
         tcp.options.sack = self.sack;
         Packet::tcp_segment(ip, tcp, Payload::EMPTY)
     }
+
+    /// As a value; see [`Self::import`].
+    pub(crate) fn export(&self, connection: FlowKey) -> PacketRecord {
+        PacketRecord::from(&self.packet(connection))
+    }
+
+    /// Reads an ACK of the mobile host's.
+    pub(crate) fn import(record: PacketRecord, connection: FlowKey) -> Result<Self, ImportError> {
+        let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("an ACK does not parse"))?;
+        match packet.tcp() {
+            Some(tcp)
+                if packet.flow_key() == Some(connection.reversed())
+                    && tcp.flags == TcpFlags::ACK
+                    && packet.payload().is_empty() =>
+            {
+                Ok(Self::of(&packet, tcp))
+            }
+            _ => Err(ImportError::Malformed("an ACK is none of the connection's")),
+        }
+    }
+}
+
+/// Whether a segment is nothing but an ACK: no data, no other flag, no option that is not
+/// understood.
+pub(crate) fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
+    packet.payload().is_empty()
+        && tcp.flags == TcpFlags::ACK
+        && packet.tcp_reserved_bits() == 0
+        && tcp.options.unknown.is_none()
 }

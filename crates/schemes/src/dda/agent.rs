@@ -1,0 +1,191 @@
+//! The agent, at the receiver of the data or at the base station. It needs nothing of the link
+//! layer.
+
+use std::time::Duration;
+
+use lasthop_agent::counter::{ACKS_GENERATED, AT_BOUND, DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
+use lasthop_agent::{
+    Agent, Bypass, Context, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Side, Verdict, Whose,
+};
+use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
+
+use super::flow::{AckFate, Flow};
+use super::settings::Settings;
+
+/// A connection that was used within this time is not forgotten for another.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Delayed duplicate ACKs.
+#[derive(Debug)]
+pub struct Dda {
+    settings: Settings,
+    /// The side on which the receivers of the data are.
+    receiver: Side,
+    /// By the direction from the core to the radio side; the timer of each runs while duplicates of
+    /// it are held.
+    pub(super) flows: FlowTable<Flow>,
+}
+
+impl Dda {
+    /// An agent that has seen nothing yet, between senders and the receivers on one side.
+    pub fn new(settings: Settings, receiver: Side) -> Self {
+        Self { settings, receiver, flows: FlowTable::new(GRACE) }
+    }
+
+    /// Takes note of data on its way to the receiver.
+    fn on_data(&mut self, packet: &Packet, tcp: &Tcp, key: FlowKey, cx: &mut Context<'_>) {
+        if packet.segment_len() == 0 {
+            return;
+        }
+        let end = tcp.seq + packet.segment_len();
+        if self.flows.touch(key, cx.now()).is_some_and(|flow| flow.is_another(end)) {
+            self.forget(key, cx);
+        }
+        match self.flows.peek_mut(key) {
+            Some(flow) => flow.highest = flow.highest.later(end),
+            None => {
+                self.admit(key, Flow::new(end), cx);
+            }
+        }
+    }
+
+    fn on_ack(&mut self, packet: &Packet, tcp: &Tcp, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
+        match flow.on_ack(packet, tcp) {
+            AckFate::Passes => {}
+            AckFate::Advances => self.flows.clear_timer(key),
+            AckFate::Tells => self.tell(key, cx),
+            AckFate::Held => {
+                if flow.held == 1 {
+                    self.flows.set_timer(key, cx.now() + self.settings.delay);
+                }
+                cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED));
+                return Verdict::Drop(&DUPLICATE_ACK);
+            }
+        }
+        Verdict::Forward
+    }
+
+    /// Makes a flow; `false` if there is no room for it.
+    pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+            self.forget(idlest, cx);
+        }
+        let is_admitted = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        if is_admitted && flow.held > 0 {
+            self.flows.set_timer(key, cx.now() + self.settings.delay);
+        }
+        if !is_admitted {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+        is_admitted
+    }
+
+    /// Sends on the duplicates that are held of a flow.
+    fn tell(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        self.flows.clear_timer(key);
+        let Some((ack, held)) = self.flows.peek_mut(key).and_then(Flow::tell) else { return };
+        for _ in 0..held {
+            cx.report(Report::of(&ACKS_GENERATED).at(ack.ack));
+            cx.send(self.receiver.opposite(), ack.packet(self.of_data(key)));
+        }
+    }
+
+    /// Forgets a flow; the sender gets what is held of it.
+    fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        self.tell(key, cx);
+        if self.flows.remove(key).is_some_and(|flow| flow.limits.is_some()) {
+            cx.allow_bypass(Bypass { flow: key, limits: None });
+        }
+    }
+
+    /// The direction of a connection's data.
+    pub(super) fn of_data(&self, connection: FlowKey) -> FlowKey {
+        match self.receiver {
+            Side::Radio => connection,
+            Side::Core => connection.reversed(),
+        }
+    }
+
+    /// Says what of a flow may pass without asking. On a host nothing does: no world would.
+    fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if self.receiver == Side::Core {
+            return;
+        }
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let limits = flow.permitted();
+        if limits != flow.limits {
+            flow.limits = limits;
+            cx.allow_bypass(Bypass { flow: key, limits });
+        }
+    }
+}
+
+impl Agent for Dda {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let key = from.connection(key);
+        if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        let verdict = if from == self.receiver {
+            self.on_ack(packet, tcp, key, cx)
+        } else {
+            self.on_data(packet, tcp, key, cx);
+            Verdict::Forward
+        };
+        self.settle(key, cx);
+        verdict
+    }
+
+    fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
+        let key = from.connection(key);
+        if self.flows.touch(key, cx.now()).is_none() {
+            cx.allow_bypass(Bypass { flow: key, limits: None });
+            return;
+        }
+        if from == self.receiver {
+            // A duplicate does not pass without asking.
+            let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) = self.on_ack(packet, tcp, key, cx);
+        } else {
+            self.on_data(packet, tcp, key, cx);
+        }
+        // What passes goes on passing: it is only to be said how far.
+        let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
+        if self.flows.peek(key).is_some_and(|flow| until(flow.permitted()) != until(flow.limits)) {
+            self.settle(key, cx);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.flows.next_timer().map(|at| Deadline { at, reason: "held duplicate ACKs" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.flows.pop_timer(cx.now()) {
+            self.tell(key, cx);
+        }
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.import_flow(state, cx)
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let holds = |key: &FlowKey| self.flows.timer(*key).is_some();
+        for key in self.flows.keys().filter(holds).collect::<Vec<_>>() {
+            self.tell(key, cx);
+        }
+    }
+
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.forget(connection, cx);
+    }
+}
