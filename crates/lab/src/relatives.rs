@@ -8,10 +8,16 @@
 //! |---|---|
 //! | [`ebsn`] | EBSN: bad states of seconds below a link layer that goes on trying |
 //! | [`wtcp`] | WTCP: outages of seconds, and no link layer that goes on trying |
+//! | [`dda`] | DDA: a link layer that retransmits out of order |
+//! | [`eln`] | ELN: uploads over a hop that loses single segments |
+//! | [`uplink`] | Snoop's uplink half: the same |
 //!
 //! Another scheme is another module, with a function like these, in the list below.
 
+pub mod dda;
 pub mod ebsn;
+pub mod eln;
+pub mod uplink;
 pub mod wtcp;
 
 use lasthop_scenario::BuildError;
@@ -24,7 +30,7 @@ use crate::reproduce::Row;
 /// Runs the experiments of a scheme, with that effort.
 type Relative = fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
 
-const RELATIVES: [Relative; 2] = [ebsn::rows, wtcp::rows];
+const RELATIVES: [Relative; 5] = [ebsn::rows, wtcp::rows, dda::rows, eln::rows, uplink::rows];
 
 /// Runs everything, with `seeds` runs behind each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {

@@ -12,7 +12,8 @@ use crate::settings::{MINUTE, MS, Time};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// For how long the third duplicate ACK and those behind it are held ("d"), "1 ms" to "1 min";
-    /// default 100 ms: below the least RTO of Linux, 200 ms.
+    /// default 50 ms. It has to be longer than the link layer takes to repair a loss, and delays the
+    /// repair of all losses that it does not repair.
     #[serde(with = "Time::<MS, MINUTE>")]
     pub delay: Duration,
     /// Where they are held; default "mobile-host", as in the paper.
@@ -31,6 +32,6 @@ pub enum DdaSeat {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { delay: Duration::from_millis(100), seat: DdaSeat::MobileHost }
+        Self { delay: Duration::from_millis(50), seat: DdaSeat::MobileHost }
     }
 }

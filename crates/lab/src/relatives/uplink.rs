@@ -1,0 +1,29 @@
+//! Snoop's uplink half (`scenarios/upload.toml`), before Linux and before a sender of its time.
+
+use lasthop_scenario::BuildError;
+
+use crate::claim::{Claim, Effort, Runs, timeouts};
+use crate::progress::Progress;
+use crate::reproduce::Row;
+
+const SCENARIO: &str = include_str!("../../../../scenarios/upload.toml");
+
+const OF_ITS_TIME: &str = "tcp={ recovery = 'newreno', window = '256 KiB' }";
+
+const RECOVERS: &str = "section 2.4: negative acknowledgments improve the recovery of uploads";
+
+const CLAIMS: [Claim; 3] = [
+    Claim::more_goodput(RECOVERS, ("snoop: NACK", "none")).by(50.0),
+    Claim::more_goodput("against Snoop without it", ("snoop: NACK", "snoop")).by(50.0),
+    Claim::less(RECOVERS, ("snoop: NACK", "none"), "fewer time-outs", timeouts),
+];
+
+/// Its rows.
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let mut rows = Vec::new();
+    for setting in ["", OF_ITS_TIME] {
+        let runs = Runs::of("relatives", SCENARIO, setting, effort, progress)?;
+        rows.extend(CLAIMS.iter().map(|claim| runs.row(claim)));
+    }
+    Ok(rows)
+}
