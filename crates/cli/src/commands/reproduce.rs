@@ -40,7 +40,8 @@ enum Paper {
     /// TCP packet control, as surveyed by Sonia and Malhotra, IJCSIT Research 2014: its three
     /// scenarios
     PacketControl,
-    /// Snoop's relatives: the claims for EBSN (1997) and WTCP (1998)
+    /// Snoop's relatives: the claims for EBSN (1997), WTCP (1998), DDA (1999), ELN (1998), and Snoop's
+    /// own uplink half
     Relatives,
     /// Every paper there is
     All,

@@ -1,21 +1,22 @@
-//! Snoop's uplink half (`scenarios/upload.toml`), before Linux and before a sender of its time.
+//! Snoop's uplink half (`scenarios/upload.toml`), before Linux and before a sender of its time, both
+//! with SACK: the negative acknowledgments are SACK blocks.
 
 use lasthop_scenario::BuildError;
 
-use crate::claim::{Claim, Effort, Runs, timeouts};
+use crate::claim::{Claim, Effort, Runs, window_reductions};
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/upload.toml");
 
-const OF_ITS_TIME: &str = "tcp={ recovery = 'newreno', window = '256 KiB' }";
+const OF_ITS_TIME: &str = "tcp={ recovery = 'sack', timestamps = true, window = '256 KiB' }";
 
 const RECOVERS: &str = "section 2.4: negative acknowledgments improve the recovery of uploads";
 
 const CLAIMS: [Claim; 3] = [
     Claim::more_goodput(RECOVERS, ("snoop: NACK", "none")).by(50.0),
-    Claim::more_goodput("against Snoop without it", ("snoop: NACK", "snoop")).by(50.0),
-    Claim::less(RECOVERS, ("snoop: NACK", "none"), "fewer time-outs", timeouts),
+    Claim::more_goodput("against Snoop without them", ("snoop: NACK", "snoop")).by(50.0),
+    Claim::less(RECOVERS, ("snoop: NACK", "none"), "fewer window reductions", window_reductions).by(50.0),
 ];
 
 /// Its rows.
