@@ -111,7 +111,7 @@ impl Agent for Recorder {
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         let LinkEvent::Frame { packet, fate, .. } = *event else { return };
         self.fates.lock().expect("nobody panics").entry(number(packet)).or_default().push(fate);
-        if number(packet) % 3 == 0
+        if number(packet).is_multiple_of(3)
             && let Some(packet) = self.more.pop()
         {
             cx.send(Side::Radio, packet);
