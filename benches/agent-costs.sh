@@ -20,6 +20,7 @@ rows() {
 simple-icmp|simple-icmp||down
 refined-icmp|refined-icmp||down
 ebsn|ebsn||down
+dda at the base station|dda|seat = "edge"|down
 snoop|snoop||down
 snoop, published|snoop|preset = "published"|down
 snoop with uplink, download|snoop|uplink = "nack"|down

@@ -2,8 +2,9 @@
 
 use lasthop_packet::Seq;
 
-/// How many are remembered.
-const REMEMBERED: usize = 8;
+/// How many are remembered. On a hop that reorders there are as many at a time as wait for it: if the
+/// reports of needless ones are not recognised, the tolerance does not grow, and ever more follow.
+const REMEMBERED: usize = 32;
 
 #[derive(Clone, Copy, Debug)]
 struct Copy {
@@ -15,28 +16,29 @@ struct Copy {
 
 const NONE: Copy = Copy { seq: Seq(0), end: Seq(0), is_repair: false };
 
-/// The latest copies.
+/// The latest copies. Flows that need none have no memory for them.
 #[derive(Debug)]
 pub(super) struct Copies {
-    latest: [Copy; REMEMBERED],
+    latest: Option<Box<[Copy; REMEMBERED]>>,
     next: u8,
 }
 
 impl Copies {
     /// None yet.
     pub(super) const fn new() -> Self {
-        Self { latest: [NONE; REMEMBERED], next: 0 }
+        Self { latest: None, next: 0 }
     }
 
     /// Takes note of a copy of `[seq, end)`.
     pub(super) fn remember(&mut self, seq: Seq, end: Seq, is_repair: bool) {
-        self.latest[usize::from(self.next) % REMEMBERED] = Copy { seq, end, is_repair };
+        let latest = self.latest.get_or_insert_with(|| Box::new([NONE; REMEMBERED]));
+        latest[usize::from(self.next) % REMEMBERED] = Copy { seq, end, is_repair };
         self.next = self.next.wrapping_add(1);
     }
 
     /// Forgets what touches `[seq, end)`.
     pub(super) fn forget(&mut self, seq: Seq, end: Seq) {
-        for copy in &mut self.latest {
+        for copy in self.latest.iter_mut().flat_map(|latest| latest.iter_mut()) {
             if copy.seq.before(end) && copy.end.after(seq) {
                 *copy = NONE;
             }
@@ -46,11 +48,28 @@ impl Copies {
     /// Whether a loss called for our copy of `[left, right)`; `None` without one.
     pub(super) fn of(&self, left: Seq, right: Seq) -> Option<bool> {
         let is_in = |copy: &&Copy| !left.before(copy.seq) && !right.after(copy.end) && right.after(left);
-        self.latest.iter().find(is_in).map(|copy| copy.is_repair)
+        self.latest.as_deref()?.iter().find(is_in).map(|copy| copy.is_repair)
     }
 
-    /// The first and the last: see [`lasthop_agent::Agent::prefetch`].
+    /// Whether there are any, and the last: see [`lasthop_agent::Agent::prefetch`].
     pub(super) const fn edges(&self) -> (bool, u8) {
-        (self.latest[0].is_repair, self.next)
+        (self.latest.is_some(), self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_full_of_copies_is_remembered() {
+        let mut copies = Copies::new();
+        for n in 0..=REMEMBERED as u32 {
+            copies.remember(Seq(100 * n), Seq(100 * (n + 1)), n % 2 == 0);
+        }
+        assert_eq!(copies.of(Seq(0), Seq(100)), None, "the oldest makes room");
+        for n in 1..=30 {
+            assert_eq!(copies.of(Seq(100 * n), Seq(100 * (n + 1))), Some(n % 2 == 0), "{n}");
+        }
     }
 }
