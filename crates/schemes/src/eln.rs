@@ -39,8 +39,9 @@
 //!
 //! Nothing is told of what may be congestion, and then TCP does what it does without an agent:
 //!
-//! - a hole whose neighbours waited as long as packets ever do there, unless as much is lost beside
-//!   others, and a hole that shows while a queue stands ([`crate::upload::hop_delay`]); without timestamps none can be told from these;
+//! - a hole whose neighbours waited as long as packets ever do there, unless packets that waited
+//!   less are lost nearly as often, and a hole that shows while a queue stands
+//!   ([`crate::upload::hop_delay`]); without timestamps none can be told from these;
 //! - everything up to an acknowledgment of all that had been sent, where a segment comes that was
 //!   here before (it was lost on the wire, or the receiver's ACK was), where data carries CE, and
 //!   where the receiver echoes ECE;

@@ -44,14 +44,15 @@ impl PlainAck {
     }
 
     /// The same after another: numbers and timestamps never go back, or the sender would not accept it
-    /// (RFC 9293, section 3.10.7.4; RFC 7323, section 5).
+    /// (RFC 9293, section 3.10.7.4; RFC 7323, section 5); nor does the window, where this one was sent
+    /// before the other, and has come late (the same sections: SND.WL1).
     pub(crate) fn after(self, before: Self) -> Self {
         let is_older = |(now, then): (Timestamps, Timestamps)| Seq(now.value).before(Seq(then.value));
-        let timestamps = match self.timestamps.zip(before.timestamps) {
-            Some(both) if is_older(both) => before.timestamps,
-            _ => self.timestamps,
-        };
-        Self { seq: self.seq.later(before.seq), timestamps, ..self }
+        let is_late = self.timestamps.zip(before.timestamps).is_some_and(is_older);
+        let timestamps = if is_late { before.timestamps } else { self.timestamps };
+        let is_old = is_late || self.seq.before(before.seq) || self.ack.before(before.ack);
+        let window = if is_old { before.window } else { self.window };
+        Self { seq: self.seq.later(before.seq), window, timestamps, ..self }
     }
 
     /// As a packet. `connection` is the direction towards the mobile host.

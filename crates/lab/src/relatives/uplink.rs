@@ -1,5 +1,5 @@
 //! Snoop's uplink half (`scenarios/upload.toml`), before Linux and before a sender of its time, both
-//! with SACK: the negative acknowledgments are SACK blocks.
+//! with SACK; the negative acknowledgments are an option of their own.
 
 use lasthop_scenario::BuildError;
 

@@ -100,7 +100,7 @@ impl RulePlan {
                 None if of_stack.is_nothing() => {}
                 None => {
                     return wrong(format!(
-                        "scheme {name:?} places nothing at the edge; expected one that does: see `lasthop schemes`"
+                        "scheme {name:?} with these settings places nothing at the edge; expected one that does: see `lasthop schemes {name}`"
                     ));
                 }
             }

@@ -30,7 +30,7 @@ pub(super) fn can_change(key: &[&str]) -> bool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ChangeTable {
-    /// When, from the start of the run; before its `duration` is over.
+    /// When, from the start of the run; before its `duration` is over, if the file has one.
     at: Text<Duration>,
     /// Keys of links, such as "links.air.delay", with their values from then on. What can change:
     /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (its discipline stays)
@@ -46,7 +46,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
     links: &[LinkModel],
-    duration: Duration,
+    duration: Option<Duration>,
 ) -> Result<Vec<LinkChange>, ScenarioError> {
     if tables.len() > MOST_CHANGES {
         let problem = format!("{} of them; expected at most {MOST_CHANGES}", tables.len());
@@ -61,8 +61,8 @@ pub(super) fn read(
     let mut latest: BTreeMap<usize, usize> = BTreeMap::new();
     for (number, table) in by_time {
         let Text(at) = table.at;
-        if at >= duration {
-            let [at, end] = [at, duration].map(format_duration);
+        if let Some(end) = duration.filter(|end| at >= *end) {
+            let [at, end] = [at, end].map(format_duration);
             let problem = format!("{at}: the run ends at {end}; expected a time before its end");
             return Err(reader.fail(&["changes", &number.to_string(), "at"], problem));
         }

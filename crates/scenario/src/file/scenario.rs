@@ -123,7 +123,7 @@ pub(super) fn read(
     let scenario = Scenario {
         name: name(&reader, file.name)?,
         description: file.description,
-        changes: changes::read(&reader, &file.changes, &links, duration)?,
+        changes: changes::read(&reader, &file.changes, &links, file.duration.map(|_| duration))?,
         files: named_files.paths(),
         duration,
         stop_when_done: file.stop_when_done.unwrap_or(true),

@@ -95,6 +95,10 @@ impl Dda {
     /// Forgets a flow; the sender gets what is held of it.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.tell(key, cx);
+        self.drop_flow(key, cx);
+    }
+
+    fn drop_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         if self.flows.remove(key).is_some_and(|flow| flow.limits.is_some()) {
             cx.allow_bypass(Bypass { flow: key, limits: None });
         }
@@ -127,7 +131,8 @@ impl Agent for Dda {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
         let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
-            self.forget(key, cx);
+            // What is held is of a connection that is over.
+            self.drop_flow(key, cx);
             return Verdict::Forward;
         }
         let verdict = if from == self.receiver {

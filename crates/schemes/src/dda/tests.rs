@@ -209,7 +209,7 @@ fn a_connection_that_ends_or_is_let_go_leaves_nothing_behind() {
     for end in [TcpFlags::SYN, TcpFlags::RST] {
         let mut bench = Bench::holding(Side::Core);
         let (verdict, sent) = bench.pass(&data(1).flags(end), Side::Radio);
-        assert_eq!((verdict, sent), (PASSES, vec![ack(1)]), "{end:?}");
+        assert_eq!((verdict, sent), (PASSES, vec![]), "that connection is over: {end:?}");
         assert_eq!(bench.agent.flows.keys().count(), 0);
     }
     let mut bench = Bench::holding(Side::Radio);
@@ -281,4 +281,33 @@ fn one_node_of_a_path_has_an_agent() {
     let text = "delay = '0 ms'".parse().expect("it is TOML");
     let Err(error) = SCHEME.configure(text) else { panic!("no delay is no DDA") };
     assert!(error.to_string().contains("1 ms to 1 min"), "{error}");
+}
+
+#[test]
+fn reader_a_late_ack_does_not_close_the_window_that_a_later_one_opened() {
+    let mut bench = Bench::new(Side::Radio);
+    let said = |value, window| ack(1).stamped(value, 3).window(window);
+    for value in [10, 11] {
+        assert_eq!(bench.ack(&said(value, 0)), PASSES);
+    }
+    // The receiver opens its window with 13; 12, with a window of zero, comes late over a hop that reorders.
+    assert_eq!(bench.ack(&said(13, 1000)), PASSES);
+    let verdicts: Vec<_> = [14, 15, 16].map(|value| bench.ack(&said(value, 1000))).into();
+    assert_eq!(verdicts, [PASSES, PASSES, HELD]);
+    assert_eq!(bench.ack(&said(12, 0)), PASSES);
+    let windows: Vec<u16> = bench.after(50).iter().filter_map(|ack| Some(ack.tcp()?.window)).collect();
+    assert_eq!(windows, [1000], "what the receiver said last");
+}
+
+#[test]
+fn reader_nobody_is_told_of_duplicates_once_the_connection_is_gone() {
+    for end in [TcpFlags::RST, TcpFlags::SYN] {
+        let mut bench = Bench::new(Side::Radio);
+        for _ in 0..MOST_HELD + 2 {
+            let _ = bench.ack(&ack(1));
+        }
+        // The sender aborts, or begins another connection on the same ports.
+        let sent = bench.pass(&data(10).flags(end), Side::Core).1.len();
+        assert_eq!(sent, 0, "ACKs of the old connection for {end:?}: each is answered by a RST");
+    }
 }

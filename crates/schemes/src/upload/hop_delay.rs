@@ -3,12 +3,12 @@
 //!
 //! - *A full queue.* What came into a queue just before a packet that overflowed it waited as long
 //!   as that queue ever makes wait; so did what came just after, unless the tail of a burst was
-//!   lost. So a loss may be one of congestion if a neighbour of it waited nearly as long as any packet
-//!   of the last seconds; and it is one if losses beside such packets are more frequent than
-//!   others ([`super::losses`]): a hop that loses frames loses some of those, too. (The Spike scheme judges all alike that lies in the upper half: S. Cen,
-//!   P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless losses",
-//!   IEEE/ACM Transactions on Networking 11(5), 2003. A sender whose window has just been given
-//!   back sends a burst, which is half of a queue.)
+//!   lost. So a loss may be one of congestion if a neighbour of it waited nearly as long as any
+//!   packet of the last seconds; and it is one if losses beside such packets are more frequent than
+//!   others (`losses`): a hop that loses frames loses some of those, too. (The Spike scheme judges
+//!   all alike that lies in the upper half: S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end
+//!   differentiation of congestion and wireless losses", IEEE/ACM Transactions on Networking 11(5),
+//!   2003. A sender whose window has just been given back sends a burst, which is half of a queue.)
 //! - *A standing queue.* Not one packet of a tenth of a second came without waiting: what `CoDel`
 //!   (RFC 8289) and RED drop at, long before a queue is full.
 //!
@@ -40,6 +40,9 @@ const TARGET: i32 = 5_000;
 const BLUR: i32 = 5_000;
 /// What a queue may add to the time between two packets, in microseconds.
 const LONGEST: u32 = 200_000;
+/// For how long a clock has to look like one of milliseconds before it is taken for one again. By
+/// chance, one of microseconds does for some tenths of every 4.3 s.
+const TRUST: Duration = Duration::from_secs(10);
 
 /// What is known of the delay of one mobile host's hop, by one connection. Constant state; times in
 /// microseconds, modulo 2^32.
@@ -49,8 +52,9 @@ pub struct HopDelay {
     floor: i32,
     /// When the first packet came, by its own clock and by ours.
     first: Option<(u32, u32)>,
-    /// Whether the latest timestamp is from a clock with other ticks, or from a very long queue: that
-    /// shows as time goes on.
+    /// When a timestamp last looked as if its clock had other ticks, or its queue were very long.
+    /// Long after the first, it goes on looking so if it is the clock.
+    looked_other: Option<Instant>,
     is_other_clock: bool,
     /// How late the latest two packets were against the first: the neighbours of a loss that shows
     /// now.
@@ -109,7 +113,10 @@ impl HopDelay {
         let (first_stamp, first_at) = *self.first.get_or_insert((stamp, at));
         let (ticked, passed) = (stamp.wrapping_sub(first_stamp), at.wrapping_sub(first_at));
         let late = passed.wrapping_sub(ticked).cast_signed();
-        self.is_other_clock = late.unsigned_abs() > passed / 8 + LONGEST;
+        if late.unsigned_abs() > passed / 8 + LONGEST {
+            self.looked_other = Some(now);
+        }
+        self.is_other_clock = self.looked_other.is_some_and(|at| now.since(at) < TRUST);
         if passed > u32::MAX / 4 {
             // Before it wraps. What was late stays as late.
             self.first = Some((stamp, at.wrapping_sub(late.cast_unsigned())));
@@ -117,7 +124,10 @@ impl HopDelay {
         self.neighbours = [late, self.neighbours[0]];
         self.most.take(late, now, i32::max);
         self.least.take(late, now, i32::min);
-        self.losses.on_packet(self.is_long(), is_loss, now);
+        // While a queue stands nothing shows what is lost without one.
+        if !self.stands() {
+            self.losses.on_packet(self.is_long(), is_loss, now);
+        }
         if let Some((_, left)) = self.timed.filter(|(timestamp, _)| !echo.before(*timestamp)) {
             self.timed = None;
             let round_trip = at.wrapping_sub(left);
@@ -147,17 +157,87 @@ impl HopDelay {
     /// Whether a loss that shows with the latest data may be one of congestion. Where nothing was
     /// measured it may.
     pub fn is_congested(&self) -> bool {
-        let Some(least_round_trip) = self.least_round_trip.filter(|_| !self.is_other_clock) else {
-            return true;
-        };
-        let stands =
+        self.is_other_clock
+            || self.least_round_trip.is_none()
+            || self.stands()
+            || (self.is_long() && self.losses.are_of_waiting())
+    }
+
+    /// Whether a queue stands, by the round trip over the hop.
+    fn stands(&self) -> bool {
+        let Some(least_round_trip) = self.least_round_trip else { return false };
+        let waits =
             |slot: Option<i32>| slot.is_some_and(|least| least.saturating_sub(least_round_trip) > TARGET);
-        (self.is_long() && self.losses.are_of_waiting())
-            || (stands(self.lately.now) && stands(self.lately.before))
+        waits(self.lately.now) && waits(self.lately.before)
     }
 }
 
 /// Microseconds, modulo 2^32: an hour.
 const fn micros(now: Instant) -> u32 {
     (now.as_nanos() / 1000) as u32
+}
+
+#[cfg(test)]
+mod reader {
+    use super::*;
+
+    /// Timestamps of 1 us (Linux, `tcp_usec_ts`).
+    #[test]
+    fn a_clock_of_microseconds_stays_another_clock() {
+        let mut delay = HopDelay::new(Duration::from_millis(2));
+        let mut wrong = 0;
+        let start = Instant::from_secs(1);
+        for n in 0..180_000_u64 {
+            let now = start + Duration::from_millis(10 * n);
+            let stamp = Seq((now.as_nanos() / 1000) as u32);
+            delay.on_ack(stamp, now);
+            delay.on_data(stamp, stamp, n % 100 == 99, now);
+            // After the first seconds.
+            if n > 1000 && !delay.is_congested() {
+                wrong += 1;
+                if wrong < 4 {
+                    eprintln!("packet {n} at {} s", n / 100);
+                }
+            }
+        }
+        assert_eq!(wrong, 0, "of 180000 packets");
+    }
+
+    /// A hop that loses nothing, with a queue of 30 ms that another sender keeps full for a while.
+    #[test]
+    fn on_a_hop_that_loses_nothing_no_loss_is_the_hops() {
+        let mut delay = HopDelay::new(Duration::from_millis(2));
+        let (mut told, mut losses) = (0, 0);
+        let mut at = 1_000_u64;
+        let mut packet = |delay: &mut HopDelay, at: u64, waits: u64, is_loss: bool| {
+            let now = Instant::from_millis(at + waits);
+            delay.on_ack(Seq(now.as_millis() as u32), Instant::from_millis(at - 2));
+            delay.on_data(Seq(at as u32), Seq(now.as_millis() as u32), is_loss, now);
+            if is_loss {
+                losses += 1;
+                if !delay.is_congested() {
+                    told += 1;
+                }
+            }
+        };
+        // Alone and idle.
+        for _ in 0..300 {
+            packet(&mut delay, at, 0, false);
+            at += 5;
+        }
+        // The queue is full, 29 or 30 ms, for 30 s, and overflows.
+        for n in 0..6000 {
+            packet(&mut delay, at, 29 + n % 2, n % 25 == 24);
+            at += 5;
+        }
+        // It is alone again: its window comes as a burst each 200 ms, and the queue overflows at its end.
+        for _ in 0..50 {
+            for n in 0..40_u64 {
+                packet(&mut delay, at, n * 30 / 40, n == 39);
+                at += 1;
+            }
+            at += 160;
+        }
+        assert_eq!(told, 0, "of {losses} losses, all of a queue");
+    }
 }

@@ -380,13 +380,16 @@ impl LossRecovery for Rack {
                 reduction.on_sent(segment.end - segment.seq);
             }
         }
+        let is_probe = self.probe.on_sent(segment, sender.flight.max);
         if segment.is_retransmission {
-            self.first_retransmission.on_retransmission(segment.now);
+            if !is_probe {
+                self.first_retransmission.on_retransmission(segment.now);
+            }
             if let Some(undo) = &mut self.undo {
                 undo.on_retransmission();
             }
         }
-        if !self.probe.on_sent(segment, sender.flight.max) {
+        if !is_probe {
             self.schedule_probe(sender);
         }
         self.is_disordered = !sender.queue.is_in_order();

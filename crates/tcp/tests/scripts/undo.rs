@@ -274,3 +274,23 @@ fn without_it_nothing_is_undone() {
         ",
     );
 }
+
+// As in Linux: a tail loss probe does not set `retrans_stamp` (`tcp_send_loss_probe` calls `__tcp_retransmit_skb`).
+#[test]
+fn reader_an_ack_of_a_probe_from_before_a_time_out_undoes_the_time_out() {
+    let config = rack(RackConfig { undo: true, tail_loss_probe: true, ..ALONE });
+    Script::established(Config { timestamps: true, mss: 1012, ..config }).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        +100ms < . ack 1001 <TS 1 1>
+        +0    write 1000
+        +0    > 1001:2001(1000)
+        +400ms > 1001:2001(1000)               # the probe
+        +1s   > 1001:2001(1000)               # the time-out
+        +0    timeouts 1
+        +10ms < . ack 2001 <TS 2 501>          # the echo of the probe: the time-out came too early
+        +0    undone 1
+        ",
+    );
+}
