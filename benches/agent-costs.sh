@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 part=${1:-all} rounds=${ROUNDS:-3}
+[[ $part =~ ^(instructions|time|state|all)$ ]] || { echo "$part: expected instructions, time, state or all" >&2; exit 2; }
 cargo build --release --locked --quiet -p lasthop-schemes --example agents
 agents=${CARGO_TARGET_DIR:-target}/release/examples/agents
 log=$(mktemp)

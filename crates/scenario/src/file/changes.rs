@@ -96,7 +96,9 @@ impl Timeline<'_, '_> {
             let place = ["changes", &number, "set", key];
             let path: Vec<&str> = key.split('.').map(|step| step.trim().trim_matches('"')).collect();
             let ["links", name, rest @ ..] = path.as_slice() else {
-                return Err(self.reader.fail(&place, "expected links.NAME.KEY, such as links.air.delay"));
+                return Err(self
+                    .reader
+                    .fail(&place, "expected links.NAME.KEY, in quotes: \"links.air.delay\" = \"6 s\""));
             };
             if let Some(problem) = self.document.names_nothing(&path) {
                 return Err(self.reader.fail(&place, problem));

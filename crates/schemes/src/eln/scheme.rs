@@ -15,8 +15,9 @@ pub static SCHEME: Scheme = Scheme {
     title: "An upload's sender learns that the hop lost a segment, and keeps its window",
     source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; for senders as they are: ours",
     advice: "Helps uploads over a hop that loses single segments, with senders as they are: Linux takes a reduction back \
-             when an ACK shows it to be needless. Needs timestamps of 1 ms. congestion-floor = \"30 ms\" does far more, where \
-             no mobile host's queue is shorter than that. Little is left to gain for senders that do not slow down for loss. \
+             when an ACK shows it to be needless. Needs timestamps of 1 ms. A delay of the hop that varies by milliseconds leaves \
+             little of the gain. congestion-floor = \"30 ms\" does a little more for CUBIC, and harms others where a mobile \
+             host's queue is shorter than that. Little is left to gain for senders that do not slow down for loss. \
              The ELN bit (preset = \"published\") needs a changed sender.",
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
