@@ -284,7 +284,7 @@ fn one_node_of_a_path_has_an_agent() {
 }
 
 #[test]
-fn reader_a_late_ack_does_not_close_the_window_that_a_later_one_opened() {
+fn a_late_ack_does_not_close_the_window_that_a_later_one_opened() {
     let mut bench = Bench::new(Side::Radio);
     let said = |value, window| ack(1).stamped(value, 3).window(window);
     for value in [10, 11] {
@@ -300,7 +300,7 @@ fn reader_a_late_ack_does_not_close_the_window_that_a_later_one_opened() {
 }
 
 #[test]
-fn reader_nobody_is_told_of_duplicates_once_the_connection_is_gone() {
+fn what_is_held_of_a_connection_that_is_over_is_dropped() {
     for end in [TcpFlags::RST, TcpFlags::SYN] {
         let mut bench = Bench::new(Side::Radio);
         for _ in 0..MOST_HELD + 2 {

@@ -12,7 +12,7 @@ use lasthop_packet::Instant;
 
 /// How many times as frequent as elsewhere losses must be beside long waiting, to be congestion.
 /// Chance makes them twice as frequent now and then.
-const EXCESS: u64 = 3;
+const EXCESS: u128 = 3;
 /// After this time what was counted counts half.
 const HALF_LIFE: Duration = Duration::from_secs(10);
 
@@ -48,7 +48,43 @@ impl Losses {
     /// Whether losses go with long waiting.
     pub(super) fn are_of_waiting(&self) -> bool {
         let Self { long, short, .. } = self;
-        u64::from(long.losses) * u64::from(short.packets)
-            > EXCESS * u64::from(short.losses) * u64::from(long.packets)
+        u128::from(long.losses) * u128::from(short.packets)
+            > EXCESS * u128::from(short.losses) * u128::from(long.packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Instant = Instant::from_secs(1);
+
+    /// So many packets that waited long with so many losses, and others.
+    fn counted(long: (u32, u32), short: (u32, u32)) -> Losses {
+        let mut losses = Losses::default();
+        for (is_long, (packets, lost)) in [(true, long), (false, short)] {
+            for n in 0..packets {
+                losses.on_packet(is_long, n < lost, NOW);
+            }
+        }
+        losses
+    }
+
+    #[test]
+    fn one_loss_beside_long_waiting_is_of_it_where_nothing_else_was_lost() {
+        assert!(counted((100, 1), (1000, 0)).are_of_waiting());
+    }
+
+    #[test]
+    fn losses_are_of_waiting_where_they_are_more_than_three_times_as_frequent() {
+        assert!(!counted((100, 3), (1000, 10)).are_of_waiting());
+        assert!(counted((100, 4), (1000, 10)).are_of_waiting());
+    }
+
+    #[test]
+    fn what_was_long_ago_counts_for_less() {
+        let mut losses = counted((1000, 0), (1000, 10));
+        losses.on_packet(true, true, NOW + HALF_LIFE);
+        assert_eq!((losses.short.losses, losses.long.packets), (5, 501));
     }
 }

@@ -277,7 +277,7 @@ fn without_it_nothing_is_undone() {
 
 // As in Linux: a tail loss probe does not set `retrans_stamp` (`tcp_send_loss_probe` calls `__tcp_retransmit_skb`).
 #[test]
-fn reader_an_ack_of_a_probe_from_before_a_time_out_undoes_the_time_out() {
+fn an_ack_of_a_probe_from_before_a_time_out_undoes_the_time_out() {
     let config = rack(RackConfig { undo: true, tail_loss_probe: true, ..ALONE });
     Script::established(Config { timestamps: true, mss: 1012, ..config }).run(
         "
