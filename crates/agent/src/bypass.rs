@@ -1,6 +1,6 @@
 //! What an agent lets pass without being asked.
 
-use lasthop_packet::{FlowKey, Seq};
+use lasthop_packet::{FlowKey, LARGEST_WINDOW, Seq};
 
 /// What may go on at once of a connection, by what is known of its data in one direction; the agent
 /// is shown it afterwards, by [`crate::Agent::on_bypass`].
@@ -37,4 +37,14 @@ pub struct Limits {
     pub from: Seq,
     /// Where the last of what may pass ends.
     pub until: Seq,
+}
+
+impl Limits {
+    /// For an agent that has nothing against new data and new ACKs: as far as sequence numbers go
+    /// from `from` on. How far is said again once half of that has gone by since it was `last` said.
+    pub fn as_far_as_numbers_go(acknowledged: Seq, from: Seq, last: Option<Self>) -> Self {
+        let is_enough = |until: &Seq| until.offset_from(from) > (LARGEST_WINDOW / 2).cast_signed();
+        let until = last.map(|last| last.until).filter(is_enough).unwrap_or(from + LARGEST_WINDOW);
+        Self { acknowledged, from, until }
+    }
 }

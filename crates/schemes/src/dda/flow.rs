@@ -1,7 +1,7 @@
 //! What is known of one connection: a constant number of octets.
 
 use lasthop_agent::Limits;
-use lasthop_packet::{LARGEST_WINDOW, Packet, Seq, Tcp, TcpFlags};
+use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
 
 use crate::plain_ack::{PlainAck, is_plain};
 
@@ -93,18 +93,9 @@ impl Flow {
         Some((said, held))
     }
 
-    /// What may pass without asking: new data and new ACKs, as far as numbers go. How far is said
-    /// again once half of that has gone by.
+    /// What may pass without asking: new data and new ACKs.
     pub(super) fn permitted(&self) -> Option<Limits> {
         let acknowledged = self.said?.ack;
-        let until = match self.limits {
-            Some(Limits { until, .. })
-                if until.offset_from(self.highest) > (LARGEST_WINDOW / 2).cast_signed() =>
-            {
-                until
-            }
-            _ => self.highest + LARGEST_WINDOW,
-        };
-        Some(Limits { acknowledged, from: self.highest, until })
+        Some(Limits::as_far_as_numbers_go(acknowledged, self.highest, self.limits))
     }
 }

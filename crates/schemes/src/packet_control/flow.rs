@@ -1,7 +1,7 @@
 //! What is known of one connection: a constant number of octets.
 
 use lasthop_agent::Limits;
-use lasthop_packet::{Instant, LARGEST_WINDOW, Packet, Seq, TcpFlags};
+use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
 use super::duplicates::Duplicates;
@@ -98,18 +98,9 @@ impl Flow {
         seq.is_out_of_reach(self.highest) || end.is_out_of_reach(self.highest)
     }
 
-    /// What may pass without asking: new data and new ACKs, as far as numbers go. How far is said
-    /// again once half of that has gone by.
+    /// What may pass without asking: new data and new ACKs.
     pub(super) fn permitted(&self) -> Option<Limits> {
         let acknowledged = self.acknowledged()?;
-        let until = match self.limits {
-            Some(Limits { until, .. })
-                if until.offset_from(self.highest) > (LARGEST_WINDOW / 2).cast_signed() =>
-            {
-                until
-            }
-            _ => self.highest + LARGEST_WINDOW,
-        };
-        Some(Limits { acknowledged, from: self.highest, until })
+        Some(Limits::as_far_as_numbers_go(acknowledged, self.highest, self.limits))
     }
 }
