@@ -58,6 +58,8 @@ are labels there.
     );
     table(&mut text, "What agents report", REPORTS);
     table(&mut text, "Why agents drop packets", DROP_REASONS);
+    let of_schemes: Vec<&Counter> = CATALOGUE.iter().flat_map(|scheme| scheme.counters).copied().collect();
+    table(&mut text, "What the agents of one scheme report, or drop packets for", &of_schemes);
     table(&mut text, "What a simulation counts", Counters::COUNTERS);
     table(&mut text, "What AODV's nodes count", AodvCounters::COUNTERS);
     table(&mut text, "What a gateway counts of an agent's packets", PacketCounters::COUNTERS);

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use lasthop_agent::Counter;
-use lasthop_agent::counter::{AT_BOUND, DROPPED_HELD};
 use lasthop_packet::Instant;
 use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice};
 use lasthop_sim::aodv::AodvCounters;
-use lasthop_sim::{Observer, UdpOutcome};
+use lasthop_sim::{DropCause, Observer, UdpOutcome};
 use serde::Serialize;
 
 use crate::stats::jain_fairness;
@@ -317,16 +316,12 @@ fn aggregate(scenario: &Scenario, flows: &[FlowSummary], stations: &[StationSumm
 fn counters(built: &Built) -> BTreeMap<String, u64> {
     let world = &built.world;
     let accounts = world.accounts();
-    let of_agents = |counter: &Counter| world.reported().of(counter);
     let packets = [
         ("packets_originated", accounts.originated),
         ("packets_consumed", accounts.consumed),
         ("packets_absorbed", accounts.absorbed),
         ("packets_in_transit", accounts.in_transit),
         ("packets_held_by_agents", world.held_by_agents()),
-        // Names that these had before agents' counters had one for all worlds.
-        ("dropped_by_agents", of_agents(&DROPPED_HELD)),
-        ("agents_at_bound", of_agents(&AT_BOUND)),
     ];
     let aodv = world.aodv_counters();
     let marked = world.packets_marked().map(|marked| ("packets_marked_ce", marked));
@@ -336,10 +331,11 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
     let counted = counted.chain(aodv.iter().flat_map(AodvCounters::iter));
     let counted = counted.map(|(counter, count)| (counter.name, count)).chain(packets).chain(marked);
     let counted = counted.chain(aodv.iter().flat_map(|_| broadcasts));
-    let dropped = accounts
-        .dropped
-        .iter()
-        .map(|(cause, count)| (format!("dropped_{}", cause.name().replace(' ', "_").to_lowercase()), *count));
+    let name = |cause: DropCause| match cause {
+        DropCause::Agent(reason) => reason.name.to_owned(),
+        _ => format!("dropped_{}", cause.name().replace(' ', "_")),
+    };
+    let dropped = accounts.dropped.iter().map(|(cause, count)| (name(*cause), *count));
     counted.map(|(name, count)| (name.to_owned(), count)).chain(dropped).collect()
 }
 

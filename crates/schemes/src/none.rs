@@ -8,6 +8,7 @@ pub static SCHEME: Scheme = Scheme {
     title: "TCP as it is",
     source: "-",
     advice: "What every other scheme is compared with.",
+    counters: &[],
     read: |settings| read(settings, |NoSettings {}| Nothing),
     schema: schema::<NoSettings>,
 };

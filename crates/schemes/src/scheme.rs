@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_agent::{Agent, LinkSenses};
+use lasthop_agent::{Agent, Counter, LinkSenses};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -110,6 +110,8 @@ pub struct Scheme {
     pub source: &'static str,
     /// Where it helps, and where it does harm.
     pub advice: &'static str,
+    /// What its agents alone report, and why they alone drop packets.
+    pub counters: &'static [&'static Counter],
     /// Reads its settings.
     pub read: fn(toml::Table) -> Result<Box<dyn Placement>, toml::de::Error>,
     /// The JSON schema of its settings: of the type that `read` reads.

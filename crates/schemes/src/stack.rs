@@ -227,6 +227,7 @@ mod tests {
             title: "",
             source: "",
             advice: "",
+            counters: &[],
             read: |_| Ok(Box::new(Listening)),
             schema: crate::scheme::schema::<crate::scheme::NoSettings>,
         }

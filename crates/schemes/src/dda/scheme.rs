@@ -14,6 +14,7 @@ pub static SCHEME: Scheme = Scheme {
     advice: "Helps senders without SACK on a link layer that retransmits by itself and delivers out of order. Needs no look into \
              the link layer. Does nothing for senders with SACK, which are told of everything at once. Harms without SACK \
              where losses are not repaired by the link layer: each waits for the delay.",
+    counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,
 };

@@ -13,6 +13,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Bakshi, Krishna, Vaidya, Pradhan, ICDCS 1997",
     advice: "Helps where the link layer goes on trying for longer than the sender's timer: long bad states, many attempts. Does \
              nothing for what the link layer gives up, which then is noticed later.",
+    counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,
 };

@@ -3,7 +3,7 @@
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;
 
-use super::agent::Eln;
+use super::agent::{Eln, LEFT, MARKED, TOLD};
 use super::sender::ElnSender;
 use super::settings::Settings;
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
@@ -19,6 +19,7 @@ pub static SCHEME: Scheme = Scheme {
              little of the gain. congestion-floor = \"30 ms\" does a little more for CUBIC, and harms others where a mobile \
              host's queue is shorter than that. Little is left to gain for senders that do not slow down for loss. \
              The ELN bit (preset = \"published\") needs a changed sender.",
+    counters: &[&TOLD, &LEFT, &MARKED],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };

@@ -13,6 +13,7 @@ pub static SIMPLE: Scheme = Scheme {
     source: "Goel, thesis, IIT Kanpur 1997, section 5.4",
     advice: "Helps a little where single segments are lost in a large window. Harmful where bursts take several segments of one \
              window: each costs a time-out of its own.",
+    counters: &[],
     read: |settings| read(settings, |NoSettings {}| SimpleIcmp),
     schema: schema::<NoSettings>,
 };
@@ -23,6 +24,7 @@ pub static REFINED: Scheme = Scheme {
     title: "The sender hears of a segment given up and sends it again at once",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.5",
     advice: "Helps wherever the link layer gives up. Needs a changed TCP sender, and ICMP that firewalls let through.",
+    counters: &[],
     read: |settings| read(settings, |NoSettings {}| RefinedIcmp),
     schema: schema::<NoSettings>,
 };

@@ -15,6 +15,7 @@ pub static SCHEME: Scheme = Scheme {
              ACKs are delayed, and nothing of the loss that the link layer leaves. As published (preset = \"published\") data is lost for \
              good that the link delivers and TCP does not take, and traffic in both directions at once stalls with a TCP \
              that drops segments without ACK bit. Uploads through an access point pass untouched unless sender-buffer is set.",
+    counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };

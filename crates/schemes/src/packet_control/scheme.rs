@@ -2,6 +2,7 @@
 
 use lasthop_agent::Agent;
 
+use super::agent::{OLD_ACK, REPEATED_DATA};
 use super::{PacketControl, Settings};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
 use crate::settings::Presets as _;
@@ -13,6 +14,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "\"TCP packet control\", as surveyed by Sonia and Malhotra, IJCSIT Research 2(3), 2014",
     advice: "Helps senders with neither timestamps nor D-SACK on hops that let segments overtake each other. All others are left alone: \
              Linux mends most of that by itself. As published it makes losses in small windows wait for the sender's timer.",
+    counters: &[&OLD_ACK, &REPEATED_DATA],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };

@@ -18,6 +18,7 @@ pub static SCHEME: Scheme = Scheme {
              down for loss. As published (preset = \"published\") it suits small windows; on a very short path at very high loss \
              its local timer is no faster than the sender, and the copies cost air time. Where the hop's delay varies by more than \
              local-delay (3 ms), its window takes that for a queue, and stays too small: set local-delay to the spread.",
+    counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };

@@ -2,6 +2,7 @@
 
 use lasthop_agent::Agent;
 
+use super::buffer::BUFFERED;
 use super::{Settings, Wtcp};
 use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 
@@ -12,6 +13,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Ratnam, Matta, ISCC 1998; with Snoop's local recovery for today's TCP",
     advice: "Where Snoop helps, and where the hop falls silent for longer than the sender's timer. Needs timestamps for what it \
              adds to Snoop's recovery. Harms, as Snoop does, where the hop's delay varies, and beside a link layer that goes on trying.",
+    counters: &[&BUFFERED],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,
 };

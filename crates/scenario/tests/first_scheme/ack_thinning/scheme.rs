@@ -4,7 +4,7 @@ use lasthop_agent::Agent;
 use lasthop_schemes::scheme::{read, schema};
 use lasthop_schemes::{Placement, Role, Scheme, Seat};
 
-use super::agent::AckThinning;
+use super::agent::{AckThinning, OVERTAKEN};
 use super::settings::Settings;
 
 /// An agent in every mobile host.
@@ -13,6 +13,7 @@ pub static SCHEME: Scheme = Scheme {
     title: "Of two plain ACKs in a row only the second crosses the hop",
     source: "the tutorial",
     advice: "Helps where ACKs compete with data for the air. Makes the sender's window grow more slowly, and its packets come in pairs.",
+    counters: &[&OVERTAKEN],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,
 };
