@@ -61,7 +61,7 @@ impl Recorder {
     }
 
     fn keep(&self, call: Call) {
-        self.tape.lock().expect("nobody panics").push(call);
+        self.tape.lock().expect("no panic while it was locked").push(call);
     }
 }
 
@@ -124,7 +124,7 @@ fn record(scenario: &str, maker: &AgentMaker) -> Vec<Call> {
     built.world.attach(edge, &[air], Box::new(recorder)).expect("it needs nothing");
     built.world.run(Instant::from_secs(600), true);
     drop(built);
-    let mut tape = tape.lock().expect("nobody panics");
+    let mut tape = tape.lock().expect("no panic while it was locked");
     std::mem::take(&mut *tape)
 }
 

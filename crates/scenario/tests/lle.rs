@@ -23,7 +23,7 @@ impl Observer for Air {
 
     fn on_event(&mut self, _now: Instant, event: &TraceEvent<'_>) {
         if let TraceEvent::Frame { from, transmission: 1, .. } = event {
-            *self.0.lock().expect("nobody panics").entry(*from).or_default() += 1;
+            *self.0.lock().expect("no panic while it was locked").entry(*from).or_default() += 1;
         }
     }
 }
@@ -45,7 +45,7 @@ impl Run {
         built.world.observe(Box::new(air.clone()));
         built.world.run(Instant::ZERO + scenario.duration, true);
         assert!(built.world.accounts().balance());
-        let counts = air.0.lock().expect("nobody panics");
+        let counts = air.0.lock().expect("no panic while it was locked");
         Self {
             flows: built.flows.iter().map(|flow| built.world.outcome(*flow)).collect(),
             air: built.nodes.iter().map(|node| counts.get(node).copied().unwrap_or(0)).collect(),

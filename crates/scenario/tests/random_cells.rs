@@ -255,11 +255,11 @@ struct Shared(Arc<Mutex<TraceHash>>);
 
 impl Observer for Shared {
     fn interest(&self) -> Interest {
-        self.0.lock().expect("nobody panics").interest()
+        self.0.lock().expect("no panic while it was locked").interest()
     }
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-        self.0.lock().expect("nobody panics").on_event(now, event);
+        self.0.lock().expect("no panic while it was locked").on_event(now, event);
     }
 }
 
@@ -284,7 +284,7 @@ fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, St
         }
         write!(outcomes, "{outcome:?}").expect("room in memory");
     }
-    let hash = hash.lock().expect("nobody panics").value();
+    let hash = hash.lock().expect("no panic while it was locked").value();
     Ok((hash, outcomes))
 }
 

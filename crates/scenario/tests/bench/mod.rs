@@ -18,7 +18,7 @@ struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panics").extend_from_slice(octets);
+        self.0.lock().expect("no panic while it was locked").extend_from_slice(octets);
         Ok(octets.len())
     }
 
@@ -58,7 +58,7 @@ impl Run {
         assert!(built.world.accounts().balance());
         let outcome = built.world.outcome(built.flows[0]);
         assert!(outcome.intact);
-        let octets = sink.0.lock().expect("nobody panics");
+        let octets = sink.0.lock().expect("no panic while it was locked");
         let events = str::from_utf8(&octets).expect("text").lines().map(str::to_owned).collect();
         Self { events, out, outcome }
     }

@@ -67,7 +67,7 @@ impl ElnFlow {
             return;
         }
         let is_marked = packet.ip().ecn() == Ecn::Ce;
-        let is_air = !is_marked && !self.delay.is_congested();
+        let is_air = !is_marked && !self.delay.is_congested(now);
         let timestamp = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
         let arrival = self.holes.on_data(seq, end, Signs { timestamp, is_air });
         if arrival == Arrival::Again || is_marked {

@@ -157,7 +157,7 @@ impl Upload {
             |ack: &Packet| ack.tcp().is_some_and(|last| !(tcp.seq + packet.segment_len()).after(last.ack));
         if !self.last_ack.as_ref().is_some_and(is_acknowledged) {
             let timestamp = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
-            let signs = Signs { timestamp, is_air: !self.delay.is_congested() };
+            let signs = Signs { timestamp, is_air: !self.delay.is_congested(now) };
             self.holes.on_data(tcp.seq, tcp.seq + packet.segment_len(), signs);
         }
     }

@@ -55,7 +55,6 @@ pub struct HopDelay {
     /// When a timestamp last looked as if its clock had other ticks, or its queue were very long.
     /// Long after the first, it goes on looking so if it is the clock.
     looked_other: Option<Instant>,
-    is_other_clock: bool,
     /// How late the latest two packets were against the first: the neighbours of a loss that shows
     /// now.
     neighbours: [i32; 2],
@@ -116,7 +115,6 @@ impl HopDelay {
         if late.unsigned_abs() > passed / 8 + LONGEST {
             self.looked_other = Some(now);
         }
-        self.is_other_clock = self.looked_other.is_some_and(|at| now.since(at) < TRUST);
         if passed > u32::MAX / 4 {
             // Before it wraps. What was late stays as late.
             self.first = Some((stamp, at.wrapping_sub(late.cast_unsigned())));
@@ -156,8 +154,8 @@ impl HopDelay {
 
     /// Whether a loss that shows with the latest data may be one of congestion. Where nothing was
     /// measured it may.
-    pub fn is_congested(&self) -> bool {
-        self.is_other_clock
+    pub fn is_congested(&self, now: Instant) -> bool {
+        self.looked_other.is_some_and(|at| now.since(at) < TRUST)
             || self.least_round_trip.is_none()
             || self.stands()
             || (self.is_long() && self.losses.are_of_waiting())
@@ -193,7 +191,7 @@ mod tests {
             delay.on_ack(stamp, now);
             delay.on_data(stamp, stamp, n % 100 == 99, now);
             // After the first seconds.
-            if n > 1000 && !delay.is_congested() {
+            if n > 1000 && !delay.is_congested(now) {
                 wrong += 1;
             }
         }
@@ -211,7 +209,7 @@ mod tests {
             delay.on_data(Seq(at as u32), Seq(now.as_millis() as u32), is_loss, now);
             if is_loss {
                 losses += 1;
-                if !delay.is_congested() {
+                if !delay.is_congested(now) {
                     told += 1;
                 }
             }

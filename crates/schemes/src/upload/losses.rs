@@ -59,7 +59,7 @@ mod tests {
 
     const NOW: Instant = Instant::from_secs(1);
 
-    /// So many packets that waited long with so many losses, and others.
+    /// What was counted after these packets and losses: of long waiting, and of short.
     fn counted(long: (u32, u32), short: (u32, u32)) -> Losses {
         let mut losses = Losses::default();
         for (is_long, (packets, lost)) in [(true, long), (false, short)] {

@@ -90,17 +90,11 @@ impl WirelessLinks {
         if let Some(arrival) = hop.send(finish, key, number) {
             transit.schedule.push(arrival, Event::FrameArrival(id));
         }
-        match feedback {
-            // Such an exchange ends when the acknowledgment comes, or does not: that is known at the
-            // receiver.
-            Feedback::Acknowledged { arq: Arq::StopAndWait, .. } => {}
-            Feedback::Acknowledged { arq: Arq::SelectiveRepeat { .. }, .. } => {
-                transit.schedule.push(over, Event::ExchangeOver(medium));
-                hop.go_on(None);
-            }
-            Feedback::None | Feedback::Immediate => {
-                transit.schedule.push(over, Event::ExchangeOver(medium));
-            }
+        hop.go_on(None);
+        // A stop-and-wait exchange ends when the acknowledgment comes, or does not: that is known at
+        // the receiver.
+        if !matches!(feedback, Feedback::Acknowledged { arq: Arq::StopAndWait, .. }) {
+            transit.schedule.push(over, Event::ExchangeOver(medium));
         }
     }
 

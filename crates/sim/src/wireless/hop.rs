@@ -175,10 +175,11 @@ impl Hop {
         self.sending
     }
 
-    /// A selective-repeat sender does not wait for the frame that it has transmitted. `known_at` is
+    /// A selective-repeat sender does not wait for the frame that it has transmitted; others do. `known_at` is
     /// when it learns that this was lost.
     pub(super) fn go_on(&mut self, known_at: Option<Instant>) {
-        if let (Some(outstanding), Some(sending)) = (&mut self.outstanding, self.sending.take()) {
+        let Some(outstanding) = &mut self.outstanding else { return };
+        if let Some(sending) = self.sending.take() {
             outstanding.transmitted(sending, known_at);
         }
     }

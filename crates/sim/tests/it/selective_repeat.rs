@@ -66,7 +66,7 @@ fn no_frame_is_sent_that_is_further_ahead_of_the_oldest_than_the_window() {
         }
         fn on_event(&mut self, _: Instant, event: &TraceEvent<'_>) {
             if let TraceEvent::Frame { number, .. } = event {
-                let mut highest = self.0.lock().expect("nobody panics");
+                let mut highest = self.0.lock().expect("no panic while it was locked");
                 *highest = (*highest).max(*number);
             }
         }
@@ -77,7 +77,7 @@ fn no_frame_is_sent_that_is_further_ahead_of_the_oldest_than_the_window() {
         let highest = Arc::new(Mutex::new(0));
         world.observe(Box::new(Highest(Arc::clone(&highest))));
         world.advance_to(ms(200));
-        assert_eq!(*highest.lock().expect("nobody panics"), window - 1);
+        assert_eq!(*highest.lock().expect("no panic while it was locked"), window - 1);
         world.advance_to(ms(2000));
         let mut all = arrived(&mut world, to);
         assert_eq!(all.is_sorted(), window == 1, "with one frame at a time the order is kept");
@@ -110,7 +110,12 @@ impl Agent for Recorder {
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         let LinkEvent::Frame { packet, fate, .. } = *event else { return };
-        self.fates.lock().expect("nobody panics").entry(number(packet)).or_default().push(fate);
+        self.fates
+            .lock()
+            .expect("no panic while it was locked")
+            .entry(number(packet))
+            .or_default()
+            .push(fate);
         if number(packet).is_multiple_of(3)
             && let Some(packet) = self.more.pop()
         {
@@ -158,7 +163,7 @@ fn every_packet_is_delivered_once_or_given_up_and_its_sender_hears_of_that_once(
         }
         let delivered: BTreeSet<u32> = seen.iter().copied().collect();
         assert_eq!(delivered.len(), seen.len(), "{seed}: nothing comes twice");
-        let fates = fates.lock().expect("nobody panics");
+        let fates = fates.lock().expect("no panic while it was locked");
         assert_eq!(fates.keys().copied().collect::<Vec<_>>(), (0..350).collect::<Vec<_>>(), "{seed}");
         for (number, told) in fates.iter() {
             let (last, before) = told.split_last().expect("something was told");

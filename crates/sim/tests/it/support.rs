@@ -118,13 +118,13 @@ pub fn hash(world: &mut World) -> impl Fn() -> u64 + use<> {
     struct Shared(Arc<Mutex<TraceHash>>);
     impl Observer for Shared {
         fn interest(&self) -> Interest {
-            self.0.lock().expect("nobody panics").interest()
+            self.0.lock().expect("no panic while it was locked").interest()
         }
         fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-            self.0.lock().expect("nobody panics").on_event(now, event);
+            self.0.lock().expect("no panic while it was locked").on_event(now, event);
         }
     }
     let hash = Arc::new(Mutex::new(TraceHash::new()));
     world.observe(Box::new(Shared(Arc::clone(&hash))));
-    move || hash.lock().expect("nobody panics").value()
+    move || hash.lock().expect("no panic while it was locked").value()
 }

@@ -191,21 +191,10 @@ impl Connection {
         let response = self
             .call_sender_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
-        if response == DuplicateAckResponse::Ignore {
-            return;
-        }
-        self.stats.duplicate_acks += 1;
-        self.duplicate_acks = count;
-        if self.goes_by_segments {
-            self.measure_report(now);
-        }
-        let outstanding = self.flight.outstanding();
-        let srtt = self.rtt.srtt();
-        let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt, rate: None };
-        self.congestion.on_other_ack(&sample, &self.flight);
         match response {
             DuplicateAckResponse::Ignore => {}
             DuplicateAckResponse::Standard => {
+                self.count_duplicate_ack(now);
                 let is_suspected = !self.is_recovering && self.is_suspected(now);
                 let after = self.ask_recovery(now, |recovery, sender| {
                     if is_suspected {
@@ -217,6 +206,7 @@ impl Connection {
                 self.recover(after);
             }
             DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
+                self.count_duplicate_ack(now);
                 let was_recovering = self.is_recovering;
                 self.ask_recovery(now, |recovery, sender| recovery.enter_without_reduction(cwnd, sender));
                 if retransmit {
@@ -228,6 +218,18 @@ impl Connection {
                 }
             }
         }
+    }
+
+    fn count_duplicate_ack(&mut self, now: Instant) {
+        self.stats.duplicate_acks += 1;
+        self.duplicate_acks += 1;
+        if self.goes_by_segments {
+            self.measure_report(now);
+        }
+        let outstanding = self.flight.outstanding();
+        let srtt = self.rtt.srtt();
+        let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt, rate: None };
+        self.congestion.on_other_ack(&sample, &self.flight);
     }
 
     /// The first two ACKs of new data after a retransmission: is what is the oldest now lost too?
