@@ -36,7 +36,7 @@ impl Snoop {
     fn limits(&self, flow: &SnoopFlow, key: FlowKey) -> Option<Limits> {
         let acknowledged = flow.last_ack.filter(|_| flow.is_whole())?;
         let room = match self.hops.get(&key.destination.0) {
-            Some(hop) => hop.room(&self.settings) / hop.flows.max(1) as u64,
+            Some(hop) => hop.room() / hop.flows.max(1) as u64,
             None => LONGEST,
         };
         Some(Limits { acknowledged, from: flow.highest, until: flow.highest + room.min(LONGEST) as u32 })

@@ -60,7 +60,7 @@ impl Snoop {
         {
             signal.answered.get_or_insert(cx.now());
         }
-        if overtakes || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room(&self.settings))) {
+        if overtakes || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room())) {
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
         }
@@ -126,7 +126,7 @@ impl Snoop {
         loop {
             let Some(hop) = self.hops.get_mut(&host) else { return };
             let Some(key) = hop.turns.front().copied() else { return };
-            let room = hop.room(&self.settings);
+            let room = hop.room();
             let Some(flow) = self.flows.peek_mut(key).filter(|flow| !flow.held.is_empty()) else {
                 hop.turns.pop_front();
                 continue;

@@ -22,7 +22,8 @@ impl Snoop {
             Self::on_radio_by_sack(&self.settings, flow, packet, cx)
         } else {
             let effect = flow.on_ack(packet, &self.settings, now);
-            let progress = Progress { delivered: (before - flow.octets()) as u64, sent: flow.take_sample() };
+            let delivered = (before - flow.octets()) as u64;
+            let progress = Progress { delivered, lost: 0, sent: flow.take_sample() };
             return self.on_radio_by_duplicates(packet, key, effect, (was_in_flight, progress), cx);
         };
         self.settle(key, was_in_flight, progress, cx);
@@ -114,7 +115,7 @@ impl Snoop {
         self.charge(key, cx.budget());
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            hop.on_delivery(progress.delivered, progress.sent, cx.now(), &self.settings);
+            hop.on_progress(progress, cx.now(), &self.settings);
         }
         if is_finished {
             self.forget(key, cx);

@@ -67,6 +67,8 @@ pub struct Scoreboard {
     in_flight: u64,
     /// Octets in ranges that the receiver does not have.
     unsacked: u64,
+    /// Octets found lost since the latest acknowledgment.
+    lost: u64,
     tolerance: Tolerance,
     /// Octets of the largest segment seen.
     segment: u32,
@@ -102,6 +104,7 @@ impl Scoreboard {
             proved_for_certain: 0,
             in_flight: 0,
             unsacked: 0,
+            lost: 0,
             tolerance: Tolerance::new(reordering),
             segment: 1,
             marked: None,

@@ -156,7 +156,7 @@ fn pieces(packets: &[Packet]) -> Vec<(u32, usize)> {
     packets.iter().filter_map(|packet| Some((packet.tcp()?.seq.0, packet.payload().len()))).collect()
 }
 
-fn data(seq: u32, len: u32) -> Packet {
+pub(super) fn data(seq: u32, len: u32) -> Packet {
     let tcp = Tcp {
         source_port: 80,
         destination_port: 4000,

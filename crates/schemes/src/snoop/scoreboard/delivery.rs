@@ -1,5 +1,6 @@
 //! Acknowledgments: what was delivered, and what that proves.
 
+use std::mem;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
@@ -11,6 +12,8 @@ use super::{Range, Scoreboard, State};
 pub struct Progress {
     /// Octets delivered that were not known to be.
     pub delivered: u64,
+    /// Octets found lost since the acknowledgment before.
+    pub lost: u64,
     /// When the latest of them left, of those that left once: it measures the round-trip time.
     pub sent: Option<Instant>,
 }
@@ -27,7 +30,7 @@ impl Scoreboard {
         hop: Duration,
         splits: usize,
     ) -> Progress {
-        let mut progress = Progress::default();
+        let mut progress = Progress { lost: mem::take(&mut self.lost), ..Progress::default() };
         while let Some(front) = self.ranges.front().copied().filter(|front| front.seq.before(ack)) {
             let reaches_further = front.end.after(ack);
             let range = if reaches_further { self.ranges.cut_front(ack) } else { self.ranges.pop_front() };

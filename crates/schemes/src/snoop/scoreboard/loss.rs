@@ -74,10 +74,14 @@ impl Scoreboard {
     }
 
     /// Where the first hole begins that the sender need not know of: one that we repair, and have
-    /// not tried to for `longest`. Looks at the first `LOOKED_AT` ranges only: a receiver in so
+    /// not tried to for `longest`. On a hop that reorders, the sender needs to know of all: one of
+    /// today learns how far segments overtake, and sends on meanwhile. Looks at the first `LOOKED_AT` ranges only: a receiver in so
     /// much disorder is the sender's business.
     pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
         const LOOKED_AT: usize = 64;
+        if self.sack_seen && self.tolerance.has_grown() {
+            return None;
+        }
         let is_ours = |range: &&Range| {
             range.state == State::InFlight
                 && !range.by_sender
@@ -109,5 +113,6 @@ impl Scoreboard {
         range.state = State::Lost;
         range.missing_since.get_or_insert(now);
         self.in_flight -= range.octets();
+        self.lost += range.octets();
     }
 }

@@ -26,6 +26,11 @@ impl Tolerance {
         self.segments + self.needless / NEEDLESS_A_SEGMENT
     }
 
+    /// Whether copies turned out to be needless, again and again: the hop reorders.
+    pub(super) const fn has_grown(self) -> bool {
+        self.needless >= NEEDLESS_A_SEGMENT
+    }
+
     /// A copy turned out to be needless, or needed. A hop that reorders makes most of them
     /// needless; but also ACKs that are lost with all they say of more holes than an option has
     /// blocks for make some. So one in five is borne.

@@ -209,7 +209,7 @@ fn no_more_passes_than_the_window_has_room_for() {
     let world = passing();
     let Limits { from, until, .. } = world.limits.expect("it may pass");
     let hop = world.bench.snoop.hops.get(&MOBILE).expect("the hop is known");
-    assert_eq!(u64::from(until - from), hop.room(&world.bench.snoop.settings));
+    assert_eq!(u64::from(until - from), hop.room());
 }
 
 #[test]

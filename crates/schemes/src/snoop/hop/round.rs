@@ -1,0 +1,146 @@
+//! What about two round trips over the hop show: how much was on it, how long that took, how much
+//! came through.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use crate::snoop::scoreboard::Progress;
+
+/// Samples that a mean round-trip time is made of, at least: enough that one delayed ACK or a delay
+/// that varies hardly shows.
+pub(super) const SAMPLES: u32 = 8;
+
+/// A round that goes on: from its start until something is acknowledged that left after the first
+/// sample, which left after the start. So all its samples left with the window as it is now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    start: Instant,
+    /// When the first sample came, and counting began.
+    sampled: Option<Instant>,
+    samples: Samples,
+    delivered: u64,
+    lost: u64,
+    acks: u64,
+    /// Those that came while packets waited here.
+    acks_waiting: u64,
+    /// What was on the hop until each ACK, added up.
+    in_flight: u64,
+}
+
+/// What a round showed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    /// Octets on the hop, in the mean.
+    pub in_flight: u64,
+    /// The mean round-trip time.
+    pub rtt: Duration,
+    /// The standard deviation of the round-trip time.
+    pub deviation: Duration,
+    /// Octets delivered.
+    pub delivered: u64,
+    /// Octets found lost.
+    pub lost: u64,
+    /// Octets a second that were delivered.
+    pub rate: u64,
+    /// Octets a second that get through by Little's law: what is on the hop and not lost, over the
+    /// time it takes. It varies less than `rate`, which ACKs in bunches make one of few values.
+    pub throughput: u64,
+    /// Whether packets waited here most of the time: then the window limited.
+    pub is_limited: bool,
+}
+
+impl Round {
+    /// A round that starts now.
+    pub fn new(now: Instant) -> Self {
+        Self {
+            start: now,
+            sampled: None,
+            samples: Samples::default(),
+            delivered: 0,
+            lost: 0,
+            acks: 0,
+            acks_waiting: 0,
+            in_flight: 0,
+        }
+    }
+
+    /// Takes in what an ACK showed. `in_flight` is what is on the hop now, and packets may wait.
+    pub fn on_progress(&mut self, progress: &Progress, in_flight: u64, is_waiting: bool) {
+        self.acks += 1;
+        self.acks_waiting += u64::from(is_waiting);
+        self.in_flight += in_flight + progress.delivered + progress.lost;
+        if self.sampled.is_some() {
+            self.delivered += progress.delivered;
+            self.lost += progress.lost;
+        }
+    }
+
+    /// Takes in a sample; what the round showed, if it ends with this one.
+    pub fn on_sample(&mut self, rtt: Duration, sent: Instant, now: Instant) -> Option<Measured> {
+        if sent < self.start {
+            return None;
+        }
+        let sampled = *self.sampled.get_or_insert(now);
+        self.samples.add(rtt);
+        if sent < sampled || self.samples.count < SAMPLES {
+            return None;
+        }
+        let measured = self.measured(now.since(sampled));
+        *self = Self::new(now);
+        Some(measured)
+    }
+
+    /// What was seen, over so much time.
+    fn measured(&self, time: Duration) -> Measured {
+        let in_flight = self.in_flight / self.acks.max(1);
+        let rtt = self.samples.mean();
+        let arrives = share(in_flight, self.delivered, self.lost);
+        Measured {
+            in_flight,
+            rtt,
+            deviation: self.samples.deviation(),
+            delivered: self.delivered,
+            lost: self.lost,
+            rate: per_second(self.delivered, time),
+            throughput: per_second(arrives, rtt),
+            is_limited: 2 * self.acks_waiting >= self.acks,
+        }
+    }
+}
+
+/// What of so many octets arrives, where so many were delivered and so many lost.
+pub(super) fn share(octets: u64, delivered: u64, lost: u64) -> u64 {
+    let of = u128::from(delivered) + u128::from(lost);
+    (u128::from(octets) * u128::from(delivered) / of.max(1)) as u64
+}
+
+fn per_second(octets: u64, time: Duration) -> u64 {
+    u64::try_from(u128::from(octets) * 1_000_000_000 / time.as_nanos().max(1)).unwrap_or(u64::MAX)
+}
+
+/// Samples of the round-trip time: number, sum, and sum of the squares in square microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Samples {
+    pub count: u32,
+    sum: Duration,
+    squares: u128,
+}
+
+impl Samples {
+    pub fn add(&mut self, rtt: Duration) {
+        self.count += 1;
+        self.sum = self.sum.saturating_add(rtt);
+        self.squares += rtt.as_micros().pow(2);
+    }
+
+    pub fn mean(&self) -> Duration {
+        self.sum / self.count.max(1)
+    }
+
+    fn deviation(&self) -> Duration {
+        let mean_square = self.squares / u128::from(self.count.max(1));
+        let variance = mean_square.saturating_sub(self.mean().as_micros().pow(2));
+        Duration::from_micros(u64::try_from(variance.isqrt()).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,186 @@
+//! The window over hops that are modelled: a rate, a queue, delays that keep the order, losses.
+
+use std::collections::VecDeque;
+
+use super::*;
+
+const SEGMENT: u32 = 1448;
+const SECOND: u64 = 1_000_000;
+
+/// A hop with a sender that always has more; times in microseconds.
+struct Model {
+    hop: LastHop,
+    settings: Settings,
+    /// Octets a second.
+    rate: u64,
+    /// The round trip without a queue, after so long.
+    delay: fn(u64) -> u64,
+    /// The delay varies by as much in both directions.
+    varies: u64,
+    /// Octets that the queue has room for.
+    queue: u64,
+    /// The sender keeps no more than this on the hop.
+    sender: u64,
+    now: u64,
+    random: u64,
+    /// When the link has sent what waits.
+    free: u64,
+    /// When a packet left and when its ACK comes; `None`: never.
+    on_hop: VecDeque<(u64, u64, bool)>,
+    delivered: u64,
+    /// Queueing delays added up, and their number.
+    waits: (u64, u64),
+    lost: u64,
+}
+
+impl Model {
+    /// 20 Mbit/s, 20 ms.
+    fn new() -> Self {
+        let settings = Settings::default();
+        let mut hop = LastHop::new(Instant::ZERO);
+        hop.note_segment(SEGMENT, &settings);
+        hop.turns.push_back(crate::snoop::tests::data(0, 1).flow_key().expect("TCP"));
+        Self {
+            hop,
+            settings,
+            rate: 2_500_000,
+            delay: |_| 20_000,
+            varies: 0,
+            queue: u64::MAX,
+            sender: u64::MAX,
+            now: 0,
+            random: 1,
+            free: 0,
+            on_hop: VecDeque::new(),
+            delivered: 0,
+            waits: (0, 0),
+            lost: 0,
+        }
+    }
+
+    fn send(&mut self) {
+        let size = u64::from(SEGMENT);
+        while self.hop.room() >= size && self.hop.in_flight + size <= self.sender {
+            self.hop.in_flight += size;
+            let wait = self.free.saturating_sub(self.now);
+            if wait * self.rate / SECOND + size > self.queue {
+                // It shows when the packet behind it is acknowledged.
+                let due = self.on_hop.back().map_or(self.now + (self.delay)(self.now), |last| last.1);
+                self.on_hop.push_back((self.now, due, true));
+                continue;
+            }
+            self.waits = (self.waits.0 + wait, self.waits.1 + 1);
+            self.free = self.free.max(self.now) + size * SECOND / self.rate;
+            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let varied = (self.random >> 33) % (2 * self.varies + 1);
+            let due = self.free + (self.delay)(self.now) + varied - self.varies;
+            let due = self.on_hop.back().map_or(due, |last| due.max(last.1));
+            self.on_hop.push_back((self.now, due, false));
+        }
+    }
+
+    /// Goes on for so many seconds; the share of the rate that got through, the mean queueing delay
+    /// in milliseconds, and the share of packets that the queue lost.
+    fn run(&mut self, seconds: u64) -> (f64, f64, f64) {
+        let (until, size) = (self.now + seconds * SECOND, u64::from(SEGMENT));
+        (self.delivered, self.waits, self.lost) = (0, (0, 0), 0);
+        self.send();
+        while let Some((sent, due, is_lost)) = self.on_hop.pop_front().filter(|next| next.1 <= until) {
+            self.now = due;
+            self.hop.in_flight -= size;
+            let mut progress = Progress::default();
+            if is_lost {
+                progress.lost = size;
+                self.lost += size;
+            } else {
+                progress.delivered = size;
+                progress.sent = Some(at(sent));
+                self.delivered += size;
+            }
+            self.hop.on_progress(progress, at(self.now), &self.settings);
+            self.send();
+        }
+        self.now = until;
+        (
+            self.delivered as f64 / (self.rate * seconds) as f64,
+            self.waits.0 as f64 / self.waits.1.max(1) as f64 / 1000.0,
+            self.lost as f64 / (self.lost + self.delivered).max(1) as f64,
+        )
+    }
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+#[test]
+fn a_queue_is_a_quarter_of_the_hops_round_trip() {
+    let mut model = Model::new();
+    model.run(1);
+    let (share, queue, _) = model.run(20);
+    assert!(share > 0.99, "{share}");
+    assert!((4.0..9.0).contains(&queue), "{queue}");
+}
+
+#[test]
+fn a_hop_whose_delay_varies_is_kept_busy() {
+    for varies in [1000, 2000, 5000, 8000] {
+        let mut model = Model { varies, ..Model::new() };
+        model.run(1);
+        let (share, queue, _) = model.run(20);
+        assert!(share > 0.95 && queue < 15.0, "{varies}: {share}, {queue}");
+    }
+}
+
+#[test]
+fn a_queue_that_is_not_ours_does_not_starve_us_and_is_forgotten_when_it_has_gone() {
+    let mut model = Model {
+        delay: |now| if (5..15).contains(&(now / SECOND)) { 80_000 } else { 20_000 },
+        ..Model::new()
+    };
+    model.run(5);
+    let (share, ..) = model.run(10);
+    assert!(share > 0.85, "{share}");
+    // Our own has taken its place, until the least round-trip time is sought.
+    model.run(11);
+    let (share, queue, _) = model.run(10);
+    assert!(share > 0.99 && queue < 12.0, "{share}, {queue}");
+}
+
+#[test]
+fn a_hop_that_slows_down_does_not_keep_a_long_queue() {
+    let mut model = Model::new();
+    model.run(5);
+    model.rate /= 4;
+    model.run(12);
+    let (share, queue, _) = model.run(8);
+    assert!(share > 0.99 && queue < 25.0, "{share}, {queue}");
+}
+
+#[test]
+fn a_queue_that_is_too_short_is_not_flooded() {
+    for queue in [12_000, 16_000, 24_000] {
+        let mut model = Model { queue, ..Model::new() };
+        model.run(2);
+        let (share, _, lost) = model.run(20);
+        assert!(share > 0.95 && lost < 0.15, "{queue}: {share}, {lost}");
+    }
+}
+
+#[test]
+fn a_sender_that_limits_leaves_the_window_alone() {
+    let mut model = Model { sender: 30_000, ..Model::new() };
+    model.run(1);
+    model.hop.turns.clear();
+    let before = model.hop.estimate().window;
+    model.run(5);
+    assert_eq!(model.hop.estimate().window, before);
+}
+
+#[test]
+fn the_window_doubles_until_the_hop_is_full() {
+    // 200 Mbit/s, 30 ms: 750 kB from 29 kB.
+    let mut model = Model { rate: 25_000_000, delay: |_| 30_000, ..Model::new() };
+    model.run(1);
+    assert!(model.hop.estimate().window > 750_000, "{:?}", model.hop.estimate());
+}
