@@ -6,6 +6,7 @@ use lasthop_packet::{FlowKey, Instant, Seq};
 
 use super::Snoop;
 use super::flow::SnoopFlow;
+use super::scoreboard::Scoreboard;
 
 impl Snoop {
     /// What is known of a connection, by its direction from the core side to the radio side.
@@ -70,6 +71,11 @@ impl SnoopFlow {
     /// The least round-trip time over the hop that was measured.
     pub fn least_round_trip(&self) -> Duration {
         self.rtt.least()
+    }
+
+    /// Whether the hop was seen to reorder.
+    pub fn is_reordering(&self) -> bool {
+        self.board.as_ref().is_some_and(Scoreboard::is_reordering)
     }
 
     /// The receiver's silence, if its ACKs are overdue.

@@ -39,6 +39,7 @@ impl Wtcp {
         let has_data = packet.segment_len() > 0;
         if !has_data
             || local.is_closed()
+            || local.is_reordering()
             || !tells_nothing(tcp, flow.told)
             || !local.keeps(tcp.seq, tcp.seq + packet.segment_len())
         {

@@ -73,13 +73,19 @@ impl Scoreboard {
         range.serial < self.proved
     }
 
+    /// Whether copies turned out to be needless, with a receiver that can tell what it has: the hop
+    /// reorders.
+    pub const fn is_reordering(&self) -> bool {
+        self.sack_seen && self.tolerance.has_grown()
+    }
+
     /// Where the first hole begins that the sender need not know of: one that we repair, and have
     /// not tried to for `longest`. On a hop that reorders, the sender needs to know of all: one of
     /// today learns how far segments overtake, and sends on meanwhile. Looks at the first `LOOKED_AT` ranges only: a receiver in so
     /// much disorder is the sender's business.
     pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
         const LOOKED_AT: usize = 64;
-        if self.sack_seen && self.tolerance.has_grown() {
+        if self.is_reordering() {
             return None;
         }
         let is_ours = |range: &&Range| {

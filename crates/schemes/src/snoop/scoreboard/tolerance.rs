@@ -1,7 +1,7 @@
 //! How far segments may overtake each other on the hop, before one that is overtaken is lost.
 
-/// What so many points for needless copies add is one segment.
-const NEEDLESS_A_SEGMENT: u32 = 8;
+/// What so many points for needless copies add is one segment: what one needless copy has.
+const NEEDLESS_A_SEGMENT: u32 = 4;
 
 /// The most, in segments: a hop that reorders more is none that this can be used on.
 const LARGEST: u32 = 64;
@@ -26,7 +26,7 @@ impl Tolerance {
         self.segments + self.needless / NEEDLESS_A_SEGMENT
     }
 
-    /// Whether copies turned out to be needless, again and again: the hop reorders.
+    /// Whether copies are needless more often than is borne: the hop reorders.
     pub(super) const fn has_grown(self) -> bool {
         self.needless >= NEEDLESS_A_SEGMENT
     }

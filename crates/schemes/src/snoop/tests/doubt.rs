@@ -79,3 +79,45 @@ fn what_the_sender_repairs_itself_is_in_no_doubt() {
     assert_eq!(bench.hear(&truth), (Some(truth), vec![]));
     assert!(bench.wait(19).timer().is_empty());
 }
+
+#[test]
+fn on_a_hop_that_reorders_the_sender_hears_of_all_holes_until_copies_are_needed_again() {
+    let (mut bench, seq) = bench();
+    bench.burst(seq, 4);
+    bench.wait(20);
+    let truth = ack(seq).sack(&[(seq + 100, seq + 400)]);
+    assert_eq!(bench.hear(&truth).0, None);
+    bench.wait(1).hear(&ack(seq + 400));
+    let mut next = seq + 400;
+    // The copy was needless: the hop reorders.
+    bench.burst(next, 4);
+    bench.wait(20);
+    let truth = ack(next).sack(&[(next + 100, next + 400)]);
+    assert_eq!(bench.hear(&truth).0, Some(truth));
+    bench.wait(25).timer();
+    bench.wait(20).hear(&ack(next + 400));
+    // Four copies that were needed make up for it.
+    for _ in 0..4 {
+        next += 400;
+        bench.burst(next, 4);
+        bench.wait(20).hear(&ack(next).sack(&[(next + 100, next + 400)]));
+        bench.wait(10).timer();
+        bench.wait(20).hear(&ack(next + 400));
+    }
+    next += 400;
+    bench.burst(next, 4);
+    bench.wait(20);
+    assert_eq!(bench.hear(&ack(next).sack(&[(next + 100, next + 400)])).0, None);
+}
+
+#[test]
+fn of_a_receiver_without_sack_duplicate_acks_are_withheld_on_a_hop_that_reorders_too() {
+    let (mut bench, first) = bench();
+    for round in 0..4 {
+        let seq = first + 400 * round;
+        bench.burst(seq, 4);
+        bench.wait(20);
+        assert_eq!(bench.hear(&ack(seq)).0, None, "{round}");
+        bench.wait(1).hear(&ack(seq + 400));
+    }
+}

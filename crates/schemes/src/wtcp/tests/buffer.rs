@@ -105,3 +105,19 @@ fn the_senders_attempts_into_a_closed_window_pass() {
     bench.wait(4).radio(&ack(3).but(|tcp| tcp.window = 0));
     assert_eq!(bench.wait(200).core(&data(3)).0, Verdict::Forward);
 }
+
+#[test]
+fn a_duplicate_passes_on_a_hop_that_reorders_so_that_a_dsack_tells_the_sender() {
+    let mut bench = Bench::learnt(Settings::default());
+    for place in 16..20 {
+        bench.send(&bench.fresh(place));
+    }
+    let sack = |ack: Packet| ack.sack(&[(SIZE * 17, SIZE * 20)]);
+    // The copy of segment 16 was needless: that comes late.
+    bench.wait(4).radio(&sack(ack(16)));
+    bench.wait(1).radio(&ack(20));
+    for place in 20..24 {
+        bench.send(&bench.fresh(place));
+    }
+    assert_eq!(bench.core(&bench.fresh(21)).0, Verdict::Forward);
+}
