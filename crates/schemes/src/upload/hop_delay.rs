@@ -16,7 +16,8 @@
 //! taken to have ticks of 1 ms, as with Linux, Android, macOS and FreeBSD. As long as it looks like
 //! another clock, every loss may be one of congestion. Clocks drift apart, so this sees differences
 //! within seconds. The second goes by the round trip over the hop, from an ACK to the first data
-//! that echoes its timestamp, against the least that was ever seen.
+//! that echoes its timestamp, against the least that was ever seen; where the hop's own delay
+//! varies, round trips in a row lie apart, and twice as much as they do is no queue.
 
 use std::time::Duration;
 
@@ -65,6 +66,9 @@ pub struct HopDelay {
     /// The least round trip ever, and the least lately.
     least_round_trip: Option<i32>,
     lately: Slots<INTERVAL>,
+    latest_round_trip: Option<i32>,
+    /// How far two round trips in a row lie apart, smoothed.
+    variation: i32,
     losses: Losses,
 }
 
@@ -131,6 +135,9 @@ impl HopDelay {
             let round_trip = at.wrapping_sub(left);
             if round_trip <= LONGEST_ROUND_TRIP {
                 let round_trip = round_trip.cast_signed();
+                if let Some(latest) = self.latest_round_trip.replace(round_trip) {
+                    self.variation += ((round_trip - latest).abs() - self.variation) / 8;
+                }
                 self.least_round_trip =
                     Some(self.least_round_trip.map_or(round_trip, |least| least.min(round_trip)));
                 self.lately.take(round_trip, now, i32::min);
@@ -164,8 +171,8 @@ impl HopDelay {
     /// Whether a queue stands, by the round trip over the hop.
     fn stands(&self) -> bool {
         let Some(least_round_trip) = self.least_round_trip else { return false };
-        let waits =
-            |slot: Option<i32>| slot.is_some_and(|least| least.saturating_sub(least_round_trip) > TARGET);
+        let borne = TARGET.max(2 * self.variation);
+        let waits = |slot: Option<i32>| slot.is_some_and(|least| least - least_round_trip > borne);
         waits(self.lately.now) && waits(self.lately.before)
     }
 }
@@ -196,6 +203,29 @@ mod tests {
             }
         }
         assert_eq!(wrong, 0, "of 180000 packets");
+    }
+
+    /// Round trips of so many milliseconds, one each 50 ms; how often a queue seemed to stand.
+    fn stood(round_trips: impl Iterator<Item = u64>) -> usize {
+        let mut delay = HopDelay::new(Duration::from_millis(2));
+        let mut stood = 0;
+        for (at, round_trip) in (50..).map(|n| 50 * n).zip(round_trips) {
+            let stamp = Seq(at as u32);
+            delay.on_ack(stamp, Instant::from_millis(at - round_trip));
+            delay.on_data(stamp, stamp, false, Instant::from_millis(at));
+            stood += usize::from(delay.stands());
+        }
+        stood
+    }
+
+    #[test]
+    fn a_round_trip_that_varies_is_no_standing_queue_and_one_that_stays_long_is() {
+        let varying = |n: u64| 4 + n * n * 7919 % 97 % 21;
+        let stands = stood((0..1000).map(varying));
+        assert!(stands < 20, "{stands}");
+        assert!(stood((0..1000).map(|n| if n < 100 { 4 } else { 12 })) > 850);
+        let stands = stood((0..1000).map(|n| varying(n) + if n < 100 { 0 } else { 60 }));
+        assert!(stands > 850, "{stands}");
     }
 
     #[test]
