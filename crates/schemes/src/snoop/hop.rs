@@ -14,7 +14,6 @@ mod tests;
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::net::IpAddr;
-use std::time::Duration;
 
 use lasthop_agent::Lookup;
 use lasthop_packet::{FlowKey, Instant};
@@ -33,9 +32,6 @@ const LEAST_PATIENCE: u64 = 65_535;
 
 /// No segment is larger than a packet.
 const LARGEST_SEGMENT: u32 = 65_535;
-
-/// No least round-trip time is longer.
-const LONGEST_LEAST: Duration = Duration::from_secs(120);
 
 /// The hops by the mobile host's address.
 pub type Hops = Lookup<IpAddr, LastHop>;
@@ -64,7 +60,6 @@ pub struct LastHop {
 pub struct HopEstimate {
     window: u64,
     segment: u32,
-    least: Option<Duration>,
     rate: u64,
 }
 
@@ -72,7 +67,7 @@ impl LastHop {
     /// A hop that nothing is known of.
     pub fn new(now: Instant) -> Self {
         Self {
-            window: Window::new(now),
+            window: Window::new(),
             round: Round::new(now),
             in_flight: 0,
             flows: 0,
@@ -85,18 +80,12 @@ impl LastHop {
 
     /// What is known of it beside its connections.
     pub const fn estimate(&self) -> HopEstimate {
-        HopEstimate {
-            window: self.window.usual(),
-            segment: self.segment,
-            least: self.window.least(),
-            rate: self.rate,
-        }
+        HopEstimate { window: self.window.usual(), segment: self.segment, rate: self.rate }
     }
 
     /// Goes on from what was known of it elsewhere.
     pub fn go_on_from(&mut self, estimate: HopEstimate, now: Instant) {
-        let least = estimate.least.map(|least| least.min(LONGEST_LEAST));
-        self.window = Window::known(estimate.window, least, now);
+        self.window = Window::known(estimate.window);
         self.round = Round::new(now);
         self.segment = estimate.segment.min(LARGEST_SEGMENT);
         self.rate = estimate.rate.min(LARGEST_WINDOW);
@@ -115,10 +104,8 @@ impl LastHop {
 
     /// A segment of so many octets is to pass.
     pub fn note_segment(&mut self, octets: u32, settings: &Settings) {
-        if octets > self.segment {
-            self.segment = octets;
-            self.window.raise_floor(u64::from(settings.least_window.max(2)) * u64::from(octets));
-        }
+        self.segment = self.segment.max(octets);
+        self.window.raise_floor(u64::from(settings.least_window.max(2)) * u64::from(self.segment));
     }
 
     /// How many octets may be sent now.
@@ -140,8 +127,8 @@ impl LastHop {
         Some(octets.min(room.max(segment)))
     }
 
-    /// The octets of one connection that may wait before it is told to slow down: those of a round
-    /// trip over the hop at least, or a sender that halves its window leaves the hop idle.
+    /// The octets of one connection that may wait before it is told to slow down: at least one hop
+    /// round trip's worth; otherwise a sender that halves its window leaves the hop idle.
     pub fn patience(&self, settings: &Settings) -> usize {
         let delay = settings.held_delay.max(self.window.least().unwrap_or_default());
         let shared = self.rate / (self.turns.len().max(1) as u64);

@@ -66,8 +66,8 @@ pub struct Settings {
     /// Whether packets wait here and not in the queue behind: it is kept short, so that a repair
     /// takes about one short round trip over the hop; default true; published false. Ours.
     pub local_window: bool,
-    /// With a local window: how long packets are to wait in the queue behind; longer if a quarter
-    /// of the hop's own round trip or two of its standard deviations are; default 3 ms. More raises
+    /// With a local window: how long packets are to wait in the queue behind, at least; a quarter of
+    /// the hop's round trip or two standard deviations of it, if longer; default 3 ms. More raises
     /// the latency of all other traffic; less idles a hop whose ACKs come in bunches.
     #[serde(with = "Time::<0, MINUTE>")]
     pub local_delay: Duration,
@@ -75,9 +75,9 @@ pub struct Settings {
     /// (RFC 6928).
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
-    /// With a local window: how long packets of a connection wait here, or a round trip over the hop
-    /// if that is longer, before one is dropped to slow the sender down, and no other until it has
-    /// answered; default 80 ms. What would wait more than four times as long is dropped. Ours.
+    /// With a local window: a connection whose packets wait this long here, or a round trip over the
+    /// hop if longer, loses one, to slow its sender down, and no other until that has answered;
+    /// default 80 ms. What would wait more than four times as long is dropped. Ours.
     #[serde(with = "Time::<0, HOUR>")]
     pub held_delay: Duration,
     /// With a local window: octets of a connection that wait here at most, headers included;

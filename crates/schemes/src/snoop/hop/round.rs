@@ -11,8 +11,8 @@ use crate::snoop::scoreboard::Progress;
 /// that varies hardly shows.
 pub(super) const SAMPLES: u32 = 8;
 
-/// A round that goes on: from its start until something is acknowledged that left after the first
-/// sample, which left after the start. So all its samples left with the window as it is now.
+/// A round under way. Its first sample left after its start; it ends with a sample that left after
+/// the first one came, and has [`SAMPLES`] at least. So every sample left under the present window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     start: Instant,
@@ -24,7 +24,7 @@ pub(super) struct Round {
     acks: u64,
     /// Those that came while packets waited here.
     acks_waiting: u64,
-    /// What was on the hop until each ACK, added up.
+    /// Octets on the hop just before each ACK, summed.
     in_flight: u64,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Measured {
     /// Octets a second that were delivered.
     pub rate: u64,
     /// Octets a second that get through by Little's law: what is on the hop and not lost, over the
-    /// time it takes. It varies less than `rate`, which ACKs in bunches make one of few values.
+    /// time it takes. It varies less than `rate`, which bunched ACKs quantize.
     pub throughput: u64,
     /// Whether packets waited here most of the time: then the window limited.
     pub is_limited: bool,

@@ -1,6 +1,7 @@
 //! The window over hops that are modelled: a rate, a queue, delays that keep the order, losses.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::*;
 
@@ -19,6 +20,8 @@ struct Model {
     varies: u64,
     /// Octets that the queue has room for.
     queue: u64,
+    /// What the hop loses, in percent.
+    loss: u64,
     /// The sender keeps no more than this on the hop.
     sender: u64,
     now: u64,
@@ -47,6 +50,7 @@ impl Model {
             delay: |_| 20_000,
             varies: 0,
             queue: u64::MAX,
+            loss: 0,
             sender: u64::MAX,
             now: 0,
             random: 1,
@@ -75,17 +79,22 @@ impl Model {
             let varied = (self.random >> 33) % (2 * self.varies + 1);
             let due = self.free + (self.delay)(self.now) + varied - self.varies;
             let due = self.on_hop.back().map_or(due, |last| due.max(last.1));
-            self.on_hop.push_back((self.now, due, false));
+            let is_lost = (self.random >> 20) % 100 < self.loss;
+            self.on_hop.push_back((self.now, due, is_lost));
         }
     }
 
     /// Goes on for so many seconds; the share of the rate that got through, the mean queueing delay
     /// in milliseconds, and the share of packets that the queue lost.
     fn run(&mut self, seconds: u64) -> (f64, f64, f64) {
-        let (until, size) = (self.now + seconds * SECOND, u64::from(SEGMENT));
+        self.run_for(seconds * SECOND)
+    }
+
+    fn run_for(&mut self, time: u64) -> (f64, f64, f64) {
+        let (until, size) = (self.now + time, u64::from(SEGMENT));
         (self.delivered, self.waits, self.lost) = (0, (0, 0), 0);
         self.send();
-        while let Some((sent, due, is_lost)) = self.on_hop.pop_front().filter(|next| next.1 <= until) {
+        while let Some((sent, due, is_lost)) = self.on_hop.pop_front_if(|next| next.1 <= until) {
             self.now = due;
             self.hop.in_flight -= size;
             let mut progress = Progress::default();
@@ -102,7 +111,7 @@ impl Model {
         }
         self.now = until;
         (
-            self.delivered as f64 / (self.rate * seconds) as f64,
+            (self.delivered * SECOND) as f64 / (self.rate * time) as f64,
             self.waits.0 as f64 / self.waits.1.max(1) as f64 / 1000.0,
             self.lost as f64 / (self.lost + self.delivered).max(1) as f64,
         )
@@ -178,9 +187,52 @@ fn a_sender_that_limits_leaves_the_window_alone() {
 }
 
 #[test]
-fn the_window_doubles_until_the_hop_is_full() {
+fn a_new_hops_window_does_not_limit_until_the_hop_is_full() {
     // 200 Mbit/s, 30 ms: 750 kB from 29 kB.
     let mut model = Model { rate: 25_000_000, delay: |_| 30_000, ..Model::new() };
     model.run(1);
     assert!(model.hop.estimate().window > 750_000, "{:?}", model.hop.estimate());
+}
+
+#[test]
+fn a_hop_that_loses_many_frames_is_kept_busy() {
+    for loss in [5, 10, 20, 30] {
+        let mut model = Model { loss, ..Model::new() };
+        model.run(2);
+        let (share, queue, _) = model.run(20);
+        let most = 1.0 - loss as f64 / 100.0;
+        assert!(share > 0.93 * most && queue < 9.0, "{loss}: {share}, {queue}");
+    }
+}
+
+#[test]
+fn a_rate_that_rises_and_falls_does_not_make_the_window_grow_for_ever() {
+    let mut model = Model::new();
+    for _ in 0..300 {
+        model.rate = if model.rate == 2_500_000 { 250_000 } else { 2_500_000 };
+        model.run_for(SECOND / 5);
+    }
+    assert!(model.hop.estimate().window < 200_000, "{:?}", model.hop.estimate());
+}
+
+#[test]
+fn what_is_taken_over_from_elsewhere_is_measured_anew_and_the_least_window_holds() {
+    let known = |window: u64| {
+        let mut model = Model::new();
+        let estimate = HopEstimate { window, segment: SEGMENT, rate: 2_500_000 };
+        model.hop.go_on_from(estimate, Instant::ZERO);
+        model.hop.note_segment(SEGMENT, &model.settings);
+        model
+    };
+    for window in [0, 20_000, 62_500, 200_000] {
+        let mut model = known(window);
+        model.run(5);
+        let (share, queue, _) = model.run(10);
+        assert!(share > 0.99 && queue < 9.0, "{window}: {share}, {queue}");
+    }
+    let mut model = Model { loss: 60, ..known(62_500) };
+    model.run(10);
+    model.loss = 0;
+    model.run(2);
+    assert!(model.run(4).0 > 0.99);
 }

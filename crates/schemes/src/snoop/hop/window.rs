@@ -16,31 +16,38 @@
 //! hop whose delay varies the difference between a sample and the least of all is no queue.
 //!
 //! `delay` is the longest of three: the setting `local-delay`; a quarter of `least`, since a long
-//! hop answers late; and two standard deviations of the round-trip time, since with a shorter queue
-//! a hop idles whenever ACKs are late. In the simulator, over steady hops of 1 to 200 Mbit/s and 1
-//! to 30 ms, the default loses nothing to 5 or 8 ms, and gains much where a fast hop's queue is
-//! shorter than those.
+//! hop answers late; and two standard deviations of the round-trip time, `least` at most, since
+//! with a shorter queue a hop idles whenever ACKs are late. In the simulator, over steady hops of 1
+//! to 200 Mbit/s and 1 to 30 ms, the default of 3 ms delivers as much as 5 or 8 ms would, and keeps
+//! the queue of a fast hop shorter.
+//!
+//! # A new hop
+//!
+//! A new hop's window is four times what was on it in a round, which is about two round trips: slow
+//! start doubles in each. So it does not limit until a queue shows, or losses do.
 //!
 //! # Trials
 //!
-//! Whether a round-trip time is the hop's own or that of a queue is not to be seen in it. A larger
-//! window tells: where the hop was not full, more gets through, and where it was, only the round
-//! trip gets longer. So the window is made larger for a round, and stays so if that gave more than
-//! half of what it would have given on a hop that was not full. Three things call for a trial:
+//! A round-trip time does not show how much of it is queueing. A larger window tells: where the hop
+//! was not full, more gets through; where it was, only the round trip gets longer. So the window is
+//! made half as large again for a round. It stays if throughput rose by more than half as much as
+//! what was on the hop. Two things call for a trial:
 //!
-//! - *A new hop.* The window doubles as long as that pays.
 //! - *A window that has shrunk* by a quarter. If going back pays, what made the round trip long is
-//!   not our queue: an upload that delays the ACKs, another sender behind us, the hop itself. It is
-//!   taken for a part of `least`; else the window would shrink to nothing beside whoever fills the
-//!   queue.
-//! - *A new least round-trip time.* It may be that of a hop that is shorter when it is nearly idle.
+//!   not our queue: an upload that delays the ACKs, another sender's packets in the queue behind
+//!   us, the hop itself. It is added to `least`; otherwise the window would shrink to its floor
+//!   beside whoever fills the queue.
+//! - *A new least round-trip time.* Some hops have a shorter round trip when they are nearly idle;
+//!   the window for that would be too small under load.
 //!
 //! # The least round-trip time
 //!
 //! It is sought anew after 10 s without one as small: for about a round trip the window is half of
 //! what the hop holds without a queue (as in BBR's `ProbeRTT`). So it follows a path that has become
-//! longer, and cannot creep up. Where it has fallen by a quarter, what that window holds may still wait,
-//! and the search goes on with half of what is left.
+//! longer, and what a trial has added is taken back when it has gone. Where it has fallen by a
+//! quarter, even the halved window may still have queued, and the search goes on with a window for
+//! the new value.
+
 use std::time::Duration;
 
 use lasthop_packet::Instant;
@@ -52,8 +59,8 @@ use crate::snoop::settings::Settings;
 /// `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
 const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 
-/// A hop may lose one in so many octets. More are losses of a queue that is too short for the
-/// window: what they take with them does not wait there.
+/// Losses of up to one in so many octets are taken for the hop's own. More are taken for those of a
+/// queue that is too short for the window, and what it lost is not counted as waiting in it.
 const LOSSES_BORNE: u64 = 16;
 
 /// Larger than any hop's content; keeps arithmetic in bounds.
@@ -69,10 +76,13 @@ pub(super) struct Window {
     /// Where it was before it began to shrink.
     peak: u64,
     least: Option<Duration>,
-    least_since: Instant,
+    /// When it was last seen to be as small; `None`: it is to be sought at once.
+    least_since: Option<Instant>,
     /// The standard deviation of the round-trip time, smoothed.
     deviation: Duration,
-    /// What calls for a trial as soon as the window limits.
+    /// No queue has shown yet.
+    is_new: bool,
+    /// The trial that starts with the next round in which packets waited.
     wanted: Option<Reason>,
     trial: Option<Trial>,
     drain: Option<Drain>,
@@ -88,7 +98,6 @@ struct Trial {
 /// Why a larger window is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
-    NewHop,
     Shrunk,
     NewLeast,
 }
@@ -100,7 +109,7 @@ struct Drain {
     throughput: u64,
     /// It ends by then, whatever comes.
     until: Instant,
-    /// Samples of what left after this count; `None` while the queue is being drained.
+    /// Samples count that left after this; `None` while the queue is being drained.
     since: Option<Instant>,
     samples: Samples,
 }
@@ -113,24 +122,24 @@ impl Drain {
 
 impl Window {
     /// Of a hop that nothing is known of.
-    pub fn new(now: Instant) -> Self {
+    pub const fn new() -> Self {
         Self {
             octets: 0,
             floor: 0,
             peak: 0,
             least: None,
-            least_since: now,
+            least_since: None,
             deviation: Duration::ZERO,
-            wanted: Some(Reason::NewHop),
+            is_new: true,
+            wanted: None,
             trial: None,
             drain: None,
         }
     }
 
-    /// Of a hop of which this much is known.
-    pub fn known(octets: u64, least: Option<Duration>, now: Instant) -> Self {
-        let wanted = least.is_none().then_some(Reason::NewHop);
-        Self { octets: octets.min(LARGEST_WINDOW), least, wanted, ..Self::new(now) }
+    /// Of a hop that had this window elsewhere. Its round-trip time is sought at once.
+    pub fn known(octets: u64) -> Self {
+        Self { octets: octets.min(LARGEST_WINDOW), is_new: false, ..Self::new() }
     }
 
     /// Octets that may be on the hop; while it is being drained, half of what it holds without a
@@ -185,11 +194,13 @@ impl Window {
         self.deviation =
             if self.deviation.is_zero() { deviation } else { (7 * self.deviation + deviation) / 8 };
         if self.least.is_none_or(|least| rtt <= least) {
-            // Half of the way, or the least of many means would be one that chance made small.
+            // Half of the way: the least of many means would be too small by chance.
             self.least = Some(self.least.map_or(rtt, |least| (least + rtt) / 2));
-            self.least_since = now;
+            self.least_since = self.least_since.map(|_| now);
         }
-        if let Some(trial) = self.trial {
+        if self.is_new {
+            self.begin(round, now, settings);
+        } else if let Some(trial) = self.trial {
             self.judge(trial, round, now);
         } else if round.is_limited {
             match self.wanted.take() {
@@ -197,17 +208,35 @@ impl Window {
                 None => self.follow(round, settings),
             }
         }
-        if round.is_limited && self.trial.is_none() && now.since(self.least_since) > LEAST_RTT_LASTS {
+        if round.is_limited
+            && self.trial.is_none()
+            && !self.is_new
+            && self.least_since.is_none_or(|since| now.since(since) > LEAST_RTT_LASTS)
+        {
             let until = now + 4 * self.target(settings) + Duration::from_millis(100);
             self.drain = Some(Drain::new(round.throughput, until));
         }
     }
 
-    /// Moves half of the way to where the round-trip time would be the target.
+    /// A round over a new hop: the window is four times what was on it, until a queue shows.
+    fn begin(&mut self, round: Measured, now: Instant, settings: &Settings) {
+        if round.rtt <= self.target(settings) && round.lost <= round.delivered / LOSSES_BORNE {
+            self.octets = self.octets.max(4 * round.in_flight).min(LARGEST_WINDOW);
+        } else {
+            (self.is_new, self.least_since) = (false, Some(now));
+            self.octets = scaled(round.in_flight, self.target(settings), round.rtt).max(self.floor);
+            self.peak = self.octets;
+        }
+    }
+
+    /// Moves half of the way to where the round-trip time would be the target; losses take away from
+    /// the queue, not from what the hop holds without one.
     fn follow(&mut self, round: Measured, settings: &Settings) {
         let lost = round.lost.saturating_sub(round.delivered / LOSSES_BORNE);
         let arrives = share(self.octets, round.delivered, lost);
-        let wanted = scaled(arrives, self.target(settings), round.rtt).min(4 * self.octets);
+        let wanted = scaled(arrives, self.target(settings), round.rtt);
+        let without_queue = scaled(self.octets, self.least.unwrap_or_default(), round.rtt);
+        let wanted = wanted.max(without_queue).min(4 * self.octets);
         self.octets = u64::midpoint(self.octets, wanted).max(self.floor);
         self.peak = self.peak.max(self.octets);
         if self.octets <= self.peak / 4 * 3 {
@@ -218,27 +247,25 @@ impl Window {
 
     fn try_more(&mut self, reason: Reason, before: Measured) {
         self.trial = Some(Trial { reason, before });
-        let more = if reason == Reason::NewHop { 2 * before.in_flight } else { before.in_flight / 2 * 3 };
-        self.octets = more.clamp(self.floor, LARGEST_WINDOW);
+        self.octets = (before.in_flight / 2 * 3).clamp(self.floor, LARGEST_WINDOW);
     }
 
     /// Ends a trial, or goes on with it while the sender has not made use of the larger window.
     fn judge(&mut self, Trial { reason, before }: Trial, round: Measured, now: Instant) {
         let is_used = round.in_flight >= before.in_flight / 4 * 5;
-        if !is_used && round.lost == 0 {
+        if !is_used && round.lost == 0 && !round.is_limited {
             return;
         }
         self.trial = None;
         if !is_used || !pays(before, round) {
             self.octets = before.in_flight.max(self.floor);
             self.peak = self.octets;
-            self.wanted = (!is_used).then_some(reason);
+            self.wanted = (!is_used && !round.is_limited).then_some(reason);
             return;
         }
-        if reason != Reason::NewHop {
-            // What did not fill the hop had no queue.
-            (self.least, self.least_since) = (Some(before.rtt), now);
-        }
+        // The smaller window did not fill the hop, so its round-trip time had no queue in it; unless the
+        // hop has become faster by itself, which makes the later one shorter.
+        (self.least, self.least_since) = (Some(before.rtt.min(round.rtt)), Some(now));
         if reason == Reason::Shrunk {
             self.peak = self.octets;
         } else {
@@ -260,7 +287,7 @@ impl Window {
         if drain.samples.count > 0 {
             self.least = Some(drain.samples.mean());
         }
-        self.least_since = now;
+        self.least_since = Some(now);
         let has_fallen = self.least < before.map(|before| before / 4 * 3);
         self.drain = has_fallen.then(|| Drain::new(drain.throughput, drain.until));
         self.wanted = Some(Reason::NewLeast);
@@ -269,8 +296,9 @@ impl Window {
     /// The round-trip time that is aimed at.
     fn target(&self, settings: &Settings) -> Duration {
         let least = self.least.unwrap_or_default();
-        let delay = settings.local_delay.max(least / 4).max(2 * self.deviation);
-        least.saturating_add(delay)
+        // A queue makes the round-trip time vary, too.
+        let varies = least.min(2 * self.deviation);
+        least.saturating_add(settings.local_delay.max(least / 4).max(varies))
     }
 }
 

@@ -80,9 +80,9 @@ impl Scoreboard {
     }
 
     /// Where the first hole begins that the sender need not know of: one that we repair, and have
-    /// not tried to for `longest`. On a hop that reorders, the sender needs to know of all: one of
-    /// today learns how far segments overtake, and sends on meanwhile. Looks at the first `LOOKED_AT` ranges only: a receiver in so
-    /// much disorder is the sender's business.
+    /// not tried to for `longest`. On a hop that reorders there is none: today's TCP adapts to
+    /// reordering that it sees, and keeps sending. Looks at the first `LOOKED_AT` ranges only: a
+    /// receiver in so much disorder is the sender's business.
     pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
         const LOOKED_AT: usize = 64;
         if self.is_reordering() {
