@@ -226,6 +226,7 @@ impl Window {
             (self.is_new, self.least_since) = (false, Some(now));
             self.octets = scaled(round.in_flight, self.target(settings), round.rtt).max(self.floor);
             self.peak = self.octets;
+            self.wanted = Some(Reason::NewLeast);
         }
     }
 
