@@ -16,7 +16,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; for senders as they are: ours",
     advice: "Helps uploads over a hop that loses single segments, with senders as they are: Linux takes a reduction back \
              when an ACK shows it to be needless. Needs timestamps of 1 ms. A delay of the hop that varies by milliseconds leaves \
-             little of the gain. congestion-floor = \"30 ms\" does a little more for CUBIC, and harms others where a mobile \
+             less of the gain. congestion-floor = \"30 ms\" does a little more for CUBIC, and harms others where a mobile \
              host's queue is shorter than that. Little is left to gain for senders that do not slow down for loss. \
              The ELN bit (preset = \"published\") needs a changed sender.",
     counters: &[&TOLD, &LEFT, &MARKED],

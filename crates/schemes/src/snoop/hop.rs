@@ -133,7 +133,11 @@ impl LastHop {
         let delay = settings.held_delay.max(self.window.least().unwrap_or_default());
         let shared = self.rate / (self.turns.len().max(1) as u64);
         let octets = shared as u128 * delay.as_micros() / 1_000_000;
-        let octets = if self.rate == 0 { u64::MAX } else { (octets as u64).max(LEAST_PATIENCE) };
+        let octets = if self.rate == 0 || self.window.is_new() {
+            u64::MAX
+        } else {
+            (octets as u64).max(LEAST_PATIENCE)
+        };
         octets.min(settings.held_octets as u64) as usize
     }
 

@@ -154,6 +154,11 @@ impl Window {
         self.octets
     }
 
+    /// Whether no queue has shown yet.
+    pub const fn is_new(&self) -> bool {
+        self.is_new
+    }
+
     /// The least round-trip time.
     pub const fn least(&self) -> Option<Duration> {
         self.least

@@ -228,7 +228,8 @@ fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
         left.sort_unstable();
         (signals, left.windows(2).find(|pair| pair[0].0 + 1000 < pair[1].0).map(|pair| pair[0].0 + 1000))
     };
-    let (signals, hole) = run(&mut bench, 200, 15);
+    // A new hop's queue has to show first.
+    let (signals, hole) = run(&mut bench, 300, 15);
     assert_eq!(signals, 1);
     let hole = hole.expect("what was dropped is missing");
     assert_eq!(run(&mut bench, 100, 10).0, 0);
