@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
+use lasthop_packet::units::format_duration;
 use lasthop_scenario::{Scenario, SchemeChoice};
 use lasthop_sim::Application;
 
@@ -126,6 +127,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     super::site::check(scenario)?;
     super::site::edge(scenario)?;
     check_flows(scenario)?;
+    check_changes(scenario)?;
     for node in &scenario.nodes {
         if node.buffer.is_some() || !node.processing_delay.is_zero() {
             return Err(TrialError::Unsuitable(format!(
@@ -184,6 +186,19 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
         )));
     }
     Ok(())
+}
+
+/// A change that comes in no run is a mistake.
+fn check_changes(scenario: &Scenario) -> Result<(), TrialError> {
+    let Some(end) = cases(scenario).iter().map(|case| case.times(scenario).end).max() else { return Ok(()) };
+    match scenario.changes.iter().find(|change| change.at >= end) {
+        None => Ok(()),
+        Some(late) => Err(TrialError::Unsuitable(format!(
+            "a change at {}: every run ends at {}, `try.duration` after its last flow's start; expected a time before that",
+            format_duration(late.at),
+            format_duration(end)
+        ))),
+    }
 }
 
 fn available_congestion_controls() -> io::Result<Vec<String>> {

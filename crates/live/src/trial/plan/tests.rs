@@ -68,3 +68,16 @@ fn controls_that_fit_no_flow_are_refused() {
     let refused = check(&scenario(&["bbr", "cubic", "reno"])).expect_err("three for two").to_string();
     assert!(refused.contains("3 congestion controls for 2 flows"), "{refused}");
 }
+
+#[test]
+fn a_change_after_the_last_run_is_refused() {
+    let check_at = |at: &str| {
+        let longer = TOGETHER.replacen("10 s", "60 s", 1);
+        let text = format!("{longer}\n[[changes]]\nat = {at:?}\nset = {{ \"links.air.loss\" = \"1%\" }}\n");
+        let parsed = file::parse(&text, "plan.toml", Path::new(""), &Overrides::default());
+        check(&parsed.expect("a scenario")).map_err(|problem| problem.to_string())
+    };
+    assert_eq!(check_at("12 s"), Ok(()));
+    let refused = check_at("13 s").expect_err("it comes too late");
+    assert!(refused.contains("a change at 13 s: every run ends at 13 s"), "{refused}");
+}
