@@ -15,7 +15,7 @@
 //!
 //! This crate knows no scheme; a scheme that changes an endpoint implements [`SenderExtension`] or
 //! [`ReceiverExtension`] in its own folder. Not modelled: urgent data, Nagle's algorithm (every
-//! sender has `TCP_NODELAY`), simultaneous open, path MTU discovery.
+//! sender has `TCP_NODELAY`), path MTU discovery.
 
 pub mod config;
 pub mod congestion;

@@ -36,18 +36,49 @@ impl Connection {
     }
 
     pub(super) fn on_segment_in_syn_sent(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
-        let acknowledges = tcp.flags.has(TcpFlags::ACK) && self.is_syn_acknowledged_by(tcp.ack);
+        let has_ack = tcp.flags.has(TcpFlags::ACK);
+        let acknowledges = has_ack && self.is_syn_acknowledged_by(tcp.ack);
         if acknowledges && tcp.flags.has(TcpFlags::RST) {
             self.enter_closed();
-        } else if tcp.flags.has(TcpFlags::ACK) && !acknowledges {
+        } else if has_ack && !acknowledges {
             self.refuse(packet, tcp);
         }
-        if !acknowledges || !tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+        if has_ack != acknowledges || !tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
             return;
         }
+        if acknowledges {
+            self.negotiate(tcp);
+            self.establish(tcp, now);
+            self.receive.ack_now = true;
+        } else {
+            self.open_simultaneously(tcp);
+        }
+    }
+
+    /// Both ends open (RFC 9293, section 3.5, figure 7): the peer's SYN crossed ours, which is
+    /// answered by sending ours again with an acknowledgment.
+    #[cold]
+    fn open_simultaneously(&mut self, tcp: &Tcp) {
         self.negotiate(tcp);
-        self.establish(tcp, now);
-        self.receive.ack_now = true;
+        self.state = State::SynReceived;
+        self.flight.nxt = self.flight.una;
+    }
+
+    /// A SYN behind the one that was answered. In a simultaneous open the peer's second one
+    /// acknowledges ours; otherwise our answer was lost.
+    #[cold]
+    pub(super) fn on_another_syn(&mut self, tcp: &Tcp, now: Instant) {
+        if tcp.flags.has(TcpFlags::ACK)
+            && tcp.seq + 1 == self.receive.next()
+            && self.is_syn_acknowledged_by(tcp.ack)
+        {
+            self.establish(tcp, now);
+            self.window_told_at = tcp.seq;
+            self.flight.peer_window = u32::from(tcp.window);
+            self.receive.ack_now = true;
+        } else {
+            self.flight.nxt = self.flight.una;
+        }
     }
 
     /// Takes the options of the peer's SYN.

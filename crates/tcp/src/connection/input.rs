@@ -100,7 +100,7 @@ impl Connection {
         self.receive.ack_now = true;
         if tcp.flags.has(TcpFlags::SYN) {
             if self.state == State::SynReceived {
-                self.flight.nxt = self.flight.una;
+                self.on_another_syn(tcp, now);
             }
             return;
         }

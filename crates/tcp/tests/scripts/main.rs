@@ -14,6 +14,7 @@ mod f_rto;
 mod fast_retransmit;
 mod handshake_active;
 mod handshake_passive;
+mod handshake_simultaneous;
 mod icmp;
 mod karn;
 mod limited_transmit;
