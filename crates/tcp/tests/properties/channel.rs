@@ -25,6 +25,15 @@ struct Channel {
     jitter_ms: u64,
 }
 
+/// How the connection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Established,
+    Handshake,
+    /// Both ends send a SYN.
+    Simultaneous,
+}
+
 #[derive(Clone, Debug)]
 struct Side {
     config: Config,
@@ -156,7 +165,13 @@ const LOCAL: [(IpAddr, u16); 2] = [
 ];
 
 impl World {
-    fn new(mut sides: [Side; 2], handshake: bool, closes_at_once: bool, channel: Channel, seed: u64) -> Self {
+    fn new(
+        mut sides: [Side; 2],
+        opening: Opening,
+        closes_at_once: bool,
+        channel: Channel,
+        seed: u64,
+    ) -> Self {
         let [a, b] = &mut sides;
         // A window of an octet moves an octet a round trip: not for ever.
         let window = |here: &Side, there: &Side| {
@@ -166,16 +181,16 @@ impl World {
         b.octets = b.octets.min(window(b, a) * 100);
         let [a, b] = &sides;
         let (iss_a, iss_b) = (Seq(a.iss), Seq(b.iss));
-        let ends = if handshake {
-            [
-                Connection::connect(a.config.clone(), LOCAL[0], LOCAL[1], iss_a),
-                Connection::listen(b.config.clone(), LOCAL[1], iss_b),
-            ]
-        } else {
-            [
+        let active = |side: &Side, end: usize| {
+            Connection::connect(side.config.clone(), LOCAL[end], LOCAL[1 - end], Seq(side.iss))
+        };
+        let ends = match opening {
+            Opening::Handshake => [active(a, 0), Connection::listen(b.config.clone(), LOCAL[1], iss_b)],
+            Opening::Simultaneous => [active(a, 0), active(b, 1)],
+            Opening::Established => [
                 Connection::established(a.config.clone(), &b.config, LOCAL[0], LOCAL[1], iss_a, iss_b),
                 Connection::established(b.config.clone(), &a.config, LOCAL[1], LOCAL[0], iss_b, iss_a),
-            ]
+            ],
         };
         let whim = |side: &Side| {
             side.whim.map(|seed| Box::new(Whim(Rng::named(seed, "whim"))) as Box<dyn SenderExtension>)
@@ -183,6 +198,7 @@ impl World {
         let [first, second] = ends;
         let ends = [first.with_sender_extension(whim(a)), second.with_sender_extension(whim(b))];
         let shift = |config: &Config| (0..14).find(|shift| config.largest_window() >> shift <= 65_535);
+        let handshake = opening != Opening::Established;
         let shift = if handshake { [None; 2] } else { [shift(&a.config), shift(&b.config)] };
         // What a field cannot tell is not promised.
         let told = |end: usize| {
@@ -414,10 +430,15 @@ proptest! {
     fn all_data_arrives_once_and_in_order_and_both_close(
         a in side(),
         b in side(),
-        (handshake, closes_at_once) in any::<(bool, bool)>(),
+        opening in prop_oneof![
+            Just(Opening::Established),
+            Just(Opening::Handshake),
+            Just(Opening::Simultaneous),
+        ],
+        closes_at_once in any::<bool>(),
         channel in channel(),
         seed in any::<u64>(),
     ) {
-        World::new([a, b], handshake, closes_at_once, channel, seed).run()?;
+        World::new([a, b], opening, closes_at_once, channel, seed).run()?;
     }
 }
