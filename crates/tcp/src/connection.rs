@@ -1,6 +1,7 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
 mod acknowledgment;
+mod adopt;
 mod ecn;
 mod expiry;
 mod handshake;
@@ -38,6 +39,7 @@ use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
+pub use adopt::{Handshake, NotAHandshake};
 use ecn::Ecn;
 use pacer::Pacer;
 pub(crate) use receive::ReceiveSide;
@@ -61,6 +63,8 @@ pub struct Connection {
     local: Endpoint,
     remote: Endpoint,
     negotiated: Negotiated,
+    /// What the timestamp clock is ahead of the time, in milliseconds.
+    timestamp_offset: u32,
 
     flight: Flight,
     buffer: SendBuffer,
@@ -119,6 +123,13 @@ struct Negotiated {
     scaling: bool,
     timestamps: bool,
     sack: bool,
+}
+
+impl Negotiated {
+    /// The shift of the windows that we send, if windows are scaled.
+    fn shift(self) -> Option<u8> {
+        self.scaling.then_some(self.our_shift)
+    }
 }
 
 /// A reset for a segment that belongs to no connection, or the end of this one.

@@ -4,7 +4,6 @@
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::ecn::Ecn;
-use super::window_scale::window_shift;
 use super::{Connection, Negotiated, Reset, State};
 
 impl Connection {
@@ -32,7 +31,7 @@ impl Connection {
         }
         self.remote = (packet.ip().source, tcp.source_port);
         self.state = State::SynReceived;
-        self.negotiate(tcp);
+        self.negotiate(tcp, Some(self.shift()));
     }
 
     pub(super) fn on_segment_in_syn_sent(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
@@ -47,7 +46,7 @@ impl Connection {
             return;
         }
         if acknowledges {
-            self.negotiate(tcp);
+            self.negotiate(tcp, self.offered_shift());
             self.establish(tcp, now);
             self.receive.ack_now = true;
         } else {
@@ -59,7 +58,7 @@ impl Connection {
     /// answered by sending ours again with an acknowledgment.
     #[cold]
     fn open_simultaneously(&mut self, tcp: &Tcp) {
-        self.negotiate(tcp);
+        self.negotiate(tcp, self.offered_shift());
         self.state = State::SynReceived;
         self.flight.nxt = self.flight.una;
     }
@@ -81,22 +80,23 @@ impl Connection {
         }
     }
 
-    /// Takes the options of the peer's SYN.
-    pub(super) fn negotiate(&mut self, tcp: &Tcp) {
+    /// Takes the options of the peer's SYN. `offered` is the shift of our windows that our SYN has,
+    /// if it has one.
+    pub(super) fn negotiate(&mut self, tcp: &Tcp, offered: Option<u8>) {
         let window = u32::from(self.receive.window_in_syn());
         self.receive.synchronize(tcp.seq, window);
         let options = &tcp.options;
         // Both must offer scaling for either to use it (RFC 7323, section 2.2), and whoever answers
         // an offer does, if only with a shift of 0. A shift above 14 counts as 14.
-        let is_possible = self.state == State::SynReceived || self.offers_scaling();
-        let peer_shift = options.window_scale.filter(|_| is_possible);
-        if peer_shift.is_none() {
+        let shifts = options.window_scale.map(|shift| shift.min(14)).zip(offered);
+        if shifts.is_none() {
             self.receive.forgo_scaling();
         }
+        let (peer_shift, our_shift) = shifts.unwrap_or_default();
         self.negotiated = Negotiated {
-            peer_shift: peer_shift.map_or(0, |shift| shift.min(14)),
-            our_shift: peer_shift.map_or(0, |_| window_shift(self.config.largest_window())),
-            scaling: peer_shift.is_some(),
+            peer_shift,
+            our_shift,
+            scaling: shifts.is_some(),
             timestamps: self.config.timestamps && options.timestamps.is_some(),
             sack: self.config.sack && options.sack_permitted,
         };

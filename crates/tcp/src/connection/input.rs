@@ -3,7 +3,6 @@
 use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
 
 use super::receive::{Arrival, Echo};
-use super::segment::timestamp;
 use super::{Connection, State, Timers};
 use crate::extension::{IcmpNotice, ReceiverControl, SenderControl, SenderExtension};
 
@@ -158,11 +157,12 @@ impl Connection {
     #[inline(never)]
     fn take(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Option<Instant> {
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let clock = self.timestamp(now);
         self.receive.take(&Arrival {
             tcp,
             payload: packet.payload(),
             now,
-            echo: timestamps.map(|timestamps| Echo::new(timestamps.echo_reply, timestamp(now))),
+            echo: timestamps.map(|timestamps| Echo::new(timestamps.echo_reply, clock)),
             ack_due: self.timers.delayed_ack,
             rtt: &self.rtt,
         })

@@ -69,7 +69,7 @@ impl Connection {
         connection
     }
 
-    fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
+    pub(super) fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
         config.mss = config.mss.clamp(1, 65_495);
         config.window = config.window.max(1);
         config.send_window = config.send_window.map(|octets| octets.max(1));
@@ -88,6 +88,7 @@ impl Connection {
             local,
             remote,
             negotiated: Negotiated::default(),
+            timestamp_offset: 1,
             flight,
             buffer: SendBuffer::default(),
             close_requested: false,

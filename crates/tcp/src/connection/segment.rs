@@ -72,13 +72,12 @@ impl Connection {
         let answering = self.state == State::SynReceived;
         if syn {
             options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
-            let scales = if answering { self.negotiated.scaling } else { self.offers_scaling() };
-            options.window_scale = scales.then(|| window_shift(self.config.largest_window()));
+            options.window_scale = if answering { self.negotiated.shift() } else { self.offered_shift() };
             options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
         }
         if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
             options.timestamps =
-                Some(Timestamps { value: timestamp(now), echo_reply: self.receive.ts_recent() });
+                Some(Timestamps { value: self.timestamp(now), echo_reply: self.receive.ts_recent() });
         }
         if self.negotiated.sack && !syn {
             options.sack = self.receive.sack_blocks(self.most_sack_blocks());
@@ -86,19 +85,25 @@ impl Connection {
         options
     }
 
-    /// Whether our own SYN has the window scale option.
-    pub(super) fn offers_scaling(&self) -> bool {
-        window_shift(self.config.largest_window()) > 0
+    /// The shift that our windows need.
+    pub(super) fn shift(&self) -> u8 {
+        window_shift(self.config.largest_window())
+    }
+
+    /// The shift that our SYN offers, if it opens the connection: none where our windows need none.
+    pub(super) fn offered_shift(&self) -> Option<u8> {
+        Some(self.shift()).filter(|shift| *shift > 0)
     }
 
     /// SACK blocks that there is room for beside the other options.
     pub(super) const fn most_sack_blocks(&self) -> usize {
         if self.negotiated.timestamps { 3 } else { 4 }
     }
-}
 
-/// The timestamp clock: milliseconds, from 1 on so that an echo of 0 means none.
-#[inline]
-pub(super) const fn timestamp(now: Instant) -> u32 {
-    (now.as_millis() as u32).wrapping_add(1)
+    /// The timestamp clock: milliseconds, from 1 on so that an echo of 0 means none; or from where
+    /// the one stood whose place was taken.
+    #[inline]
+    pub(super) const fn timestamp(&self, now: Instant) -> u32 {
+        (now.as_millis() as u32).wrapping_add(self.timestamp_offset)
+    }
 }
