@@ -2,6 +2,7 @@
 
 mod acceptable_ack;
 mod ack_compression;
+mod adopt;
 mod advertised_window;
 mod byte_counting;
 mod close;

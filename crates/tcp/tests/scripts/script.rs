@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_packet::{Icmp, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Transport, units};
-use lasthop_tcp::{Config, Connection};
+use lasthop_tcp::{Config, Connection, Handshake};
 
 use crate::segment::{Wanted, flags, number, read_options, show_options};
 
@@ -39,6 +39,9 @@ pub enum Open {
     Established,
     Connect,
     Listen,
+    /// In the place of the end whose SYN was the first of these, seen at 0; the other's was seen at
+    /// 10 ms, when the script begins.
+    Adopt(&'static str, &'static str),
 }
 
 /// A script with the endpoint that it is for.
@@ -90,12 +93,42 @@ impl Script {
                 }
                 Open::Connect => Connection::connect(self.config.clone(), LOCAL, REMOTE, iss),
                 Open::Listen => Connection::listen(self.config.clone(), LOCAL, iss),
+                Open::Adopt(ours, peers) => adopted(self.config.clone(), (ours, iss), (peers, irs)),
             };
             let mut runner = Runner::new((self.dress)(connection), iss, irs);
+            if matches!(self.open, Open::Adopt(..)) {
+                runner.now = SEEN;
+                runner.peer = (1, 1, 65_535);
+            }
             if let Err(error) = runner.run(text) {
                 panic!("with ISS {iss} and IRS {irs}:\n{error}");
             }
         }
+    }
+}
+
+/// When the second SYN of a handshake that is taken over was seen.
+const SEEN: Instant = Instant::from_millis(10);
+
+fn adopted(config: Config, (ours, iss): (&str, Seq), (peers, irs): (&str, Seq)) -> Connection {
+    let read = |text: &str| Wanted::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let (ours, peers) = (header(&read(ours), iss, irs, (0, 0)), header(&read(peers), irs, iss, (0, 0)));
+    let handshake = Handshake { ours: &ours, sent: Some(Instant::ZERO), peers: &peers };
+    Connection::adopt(config, LOCAL, REMOTE, handshake, SEEN).expect("a handshake")
+}
+
+/// The header of a segment whose numbers count from `seq` and `ack`; what it leaves open is 0 or
+/// given.
+fn header(what: &Wanted, seq: Seq, ack: Seq, (from, acked): (u32, u32)) -> Tcp {
+    let has = |flag| what.flags.contains(flag);
+    let flags = [('F', 1), ('S', 2), ('R', 4), ('P', 8), ('.', 16), ('E', 64), ('W', 128)];
+    Tcp {
+        seq: seq + what.range.map_or(from, |range| range.0),
+        ack: if has('.') { ack + what.ack.unwrap_or(acked) } else { Seq(0) },
+        flags: TcpFlags(flags.iter().filter(|(flag, _)| has(*flag)).map(|(_, bit)| bit).sum()),
+        window: what.window.unwrap_or(65_535),
+        options: read_options(what.options.as_deref().unwrap_or_default(), ack),
+        ..Tcp::default()
     }
 }
 
@@ -255,7 +288,6 @@ impl Runner {
     fn inject(&mut self, what: &Wanted) {
         let (from, to) = what.range.unwrap_or((self.peer.0, self.peer.0));
         let has = |flag| what.flags.contains(flag);
-        let flags = [('F', 1), ('S', 2), ('R', 4), ('P', 8), ('.', 16), ('E', 64), ('W', 128)];
         let control = u32::from(has('S')) + u32::from(has('F'));
         self.peer.0 = self.peer.0.max(to.wrapping_add(control));
         self.peer.1 = what.ack.unwrap_or(self.peer.1);
@@ -263,12 +295,8 @@ impl Runner {
         let tcp = Tcp {
             source_port: REMOTE.1,
             destination_port: LOCAL.1,
-            seq: self.irs + from,
-            ack: if has('.') { self.iss + self.peer.1 } else { Seq(0) },
-            flags: TcpFlags(flags.iter().filter(|(flag, _)| has(*flag)).map(|(_, bit)| bit).sum()),
             window: self.peer.2,
-            urgent_pointer: 0,
-            options: read_options(what.options.as_deref().unwrap_or_default(), self.iss),
+            ..header(what, self.irs, self.iss, (from, self.peer.1))
         };
         let payload = Payload::Stream {
             stream: PEERS,
