@@ -2,12 +2,15 @@
 //! nothing.
 
 use bytes::{Bytes, BytesMut};
+use serde::{Deserialize, Serialize};
 
+use crate::record::PayloadRecord;
 use crate::rng::splitmix;
 
 /// The octets behind the transport header. Agents may take its length, slice, join and clone it;
 /// none reads it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "PayloadRecord", try_from = "PayloadRecord")]
 pub enum Payload {
     /// Octets that came from a real network.
     Bytes(Bytes),

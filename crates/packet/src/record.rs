@@ -37,8 +37,9 @@ pub struct PacketRecord {
     segment_size: Option<NonZeroU16>,
 }
 
+/// A payload as a value. A simulated stream is named and not written out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum PayloadRecord {
+pub(crate) enum PayloadRecord {
     Bytes(Vec<u8>),
     Stream { stream: u32, offset: u64, len: u32 },
 }
@@ -49,10 +50,7 @@ impl From<&Packet> for PacketRecord {
         if let Some(original) = packet.original() {
             return Self { wire: original.to_vec(), payload: None, segment_size };
         }
-        let payload = match packet.payload() {
-            Payload::Bytes(octets) => PayloadRecord::Bytes(octets.to_vec()),
-            &Payload::Stream { stream, offset, len } => PayloadRecord::Stream { stream, offset, len },
-        };
+        let payload = packet.payload().clone().into();
         // By themselves the headers are a packet that parses, whatever the size of the payload.
         let mut headers = packet.clone();
         headers.set_payload(Payload::EMPTY);
@@ -65,20 +63,36 @@ impl TryFrom<PacketRecord> for Packet {
 
     fn try_from(record: PacketRecord) -> Result<Self, RecordError> {
         let mut packet = parse(Bytes::from(record.wire))?;
-        match record.payload {
-            Some(PayloadRecord::Bytes(octets)) if octets.len() <= LARGEST => {
-                packet.set_payload(Payload::Bytes(octets.into()));
-            }
-            Some(PayloadRecord::Stream { stream, offset, len })
-                if len as usize <= LARGEST && offset.checked_add(len.into()).is_some() =>
-            {
-                packet.set_payload(Payload::Stream { stream, offset, len });
-            }
-            Some(_) => return Err(RecordError::Payload),
-            None => {}
+        if let Some(payload) = record.payload {
+            packet.set_payload(payload.try_into()?);
         }
         packet.set_segment_size(record.segment_size);
         Ok(packet)
+    }
+}
+
+impl From<Payload> for PayloadRecord {
+    fn from(payload: Payload) -> Self {
+        match payload {
+            Payload::Bytes(octets) => Self::Bytes(octets.to_vec()),
+            Payload::Stream { stream, offset, len } => Self::Stream { stream, offset, len },
+        }
+    }
+}
+
+impl TryFrom<PayloadRecord> for Payload {
+    type Error = RecordError;
+
+    fn try_from(record: PayloadRecord) -> Result<Self, RecordError> {
+        match record {
+            PayloadRecord::Bytes(octets) if octets.len() <= LARGEST => Ok(Self::Bytes(octets.into())),
+            PayloadRecord::Stream { stream, offset, len }
+                if len as usize <= LARGEST && offset.checked_add(len.into()).is_some() =>
+            {
+                Ok(Self::Stream { stream, offset, len })
+            }
+            _ => Err(RecordError::Payload),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod receive;
 mod recovering;
 mod resend;
 mod segment;
+mod snapshot;
 mod state;
 mod stats;
 mod super_packet;
@@ -29,6 +30,7 @@ use std::net::IpAddr;
 
 use lasthop_agent::Deadline;
 use lasthop_packet::{Payload, Seq};
+use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::congestion::CongestionControl;
@@ -43,6 +45,7 @@ pub use adopt::{Handshake, NotAHandshake};
 use ecn::Ecn;
 use pacer::Pacer;
 pub(crate) use receive::ReceiveSide;
+pub use snapshot::{Snapshot, Unusable};
 pub use state::State;
 pub use stats::Stats;
 use super_packet::SuperPacket;
@@ -113,7 +116,7 @@ pub struct Connection {
 }
 
 /// What both sides agreed on in their SYNs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Negotiated {
     /// Shift of the windows that we receive.
     peer_shift: u8,

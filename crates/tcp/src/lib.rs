@@ -30,7 +30,7 @@ pub mod send_buffer;
 
 pub use config::{AckPolicy, Config, LINUX_WINDOW_MAX, PacingRule};
 pub use congestion::{Congestion, CongestionControl, PathModel, SlowStart};
-pub use connection::{Connection, Handshake, NotAHandshake, State, Stats};
+pub use connection::{Connection, Handshake, NotAHandshake, Snapshot, State, Stats, Unusable};
 pub use extension::{
     DuplicateAckResponse, IcmpNotice, OutgoingAck, ReceiverControl, ReceiverExtension, SenderControl,
     SenderExtension, TimeoutResponse,

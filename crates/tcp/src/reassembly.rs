@@ -106,6 +106,13 @@ impl Reassembly {
         self.blocks.len() >= count && self.blocks.iter().take(count).all(is_apart)
     }
 
+    /// All that is held, in an order in which it can be inserted again with the same result.
+    pub fn pieces(&self) -> impl Iterator<Item = &(Seq, Payload)> {
+        self.blocks.iter().rev().flat_map(|(left, right)| {
+            self.segments.iter().filter(move |(seq, _)| !seq.before(*left) && seq.before(*right))
+        })
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.segments.clear();

@@ -53,6 +53,20 @@ impl RttEstimator {
         estimator
     }
 
+    /// With the smoothed round-trip time of an estimator elsewhere, and its variation: RTTVAR of
+    /// RFC 6298.
+    pub fn known(config: RtoConfig, srtt: Duration, variation: Duration) -> Self {
+        let estimate = Some(Estimate::known(srtt, variation, &config));
+        let mut estimator = Self { estimate, ..Self::new(config) };
+        estimator.update_rto();
+        estimator
+    }
+
+    /// What [`Self::known`] takes, if anything was measured.
+    pub fn estimate(&self) -> Option<(Duration, Duration)> {
+        self.estimate.map(|estimate| (estimate.srtt(), estimate.variation()))
+    }
+
     /// Starts timing the segment at `seq` unless one is being timed.
     #[inline]
     pub fn time_segment(&mut self, seq: Seq, now: Instant) {

@@ -3,18 +3,20 @@
 use std::collections::VecDeque;
 
 use lasthop_packet::Payload;
+use serde::{Deserialize, Serialize};
 
 /// A queue of payload pieces. Position 0 is the oldest octet that is not acknowledged.
 ///
 /// A simulated stream, however long, is one piece.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "VecDeque<Piece>", into = "VecDeque<Piece>")]
 pub struct SendBuffer {
     pieces: VecDeque<Piece>,
     len: u64,
 }
 
 /// A payload, or for simulated streams longer than a payload can be, a run of it.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Piece {
     Payload(Payload),
     Stream { stream: u32, offset: u64, len: u64 },
@@ -48,6 +50,25 @@ impl Piece {
                 *len -= octets;
             }
         }
+    }
+}
+
+impl From<VecDeque<Piece>> for SendBuffer {
+    fn from(pieces: VecDeque<Piece>) -> Self {
+        let mut buffer = Self::default();
+        for piece in pieces {
+            match piece {
+                Piece::Payload(payload) => buffer.push(payload),
+                Piece::Stream { stream, offset, len } => buffer.push_stream(stream, offset, len),
+            }
+        }
+        buffer
+    }
+}
+
+impl From<SendBuffer> for VecDeque<Piece> {
+    fn from(buffer: SendBuffer) -> Self {
+        buffer.pieces
     }
 }
 

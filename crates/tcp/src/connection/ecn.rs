@@ -1,9 +1,10 @@
 //! What an endpoint remembers of congestion marks (RFC 3168, section 6.1).
 
 use lasthop_packet::Seq;
+use serde::{Deserialize, Serialize};
 
 /// What an end remembers of marks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ecn {
     /// A mark came in: every ACK echoes it until the peer says that its window is reduced.
     pub(super) is_echoing: bool,

@@ -7,6 +7,7 @@
 //! | `acknowledging` | when an ACK is owed, and what it says of gaps |
 //! | `timestamps` | the peer's timestamps |
 //! | `linux`, `compression` | when Linux acknowledges data in order, and behind a gap |
+//! | `saved` | what of it goes on elsewhere |
 //! | `tuning`, `round_trip` | a buffer that grows with what a round trip brings |
 
 mod acknowledging;
@@ -14,6 +15,7 @@ mod arrival;
 mod compression;
 mod linux;
 mod round_trip;
+mod saved;
 mod timestamps;
 mod tuning;
 mod window;
@@ -30,6 +32,7 @@ use round_trip::RoundTrip;
 use tuning::Tuning;
 
 pub(super) use arrival::{Arrival, Echo};
+pub(super) use saved::Saved;
 
 /// The receive variables of RFC 9293, section 3.3.1, and what waits for the application.
 #[derive(Debug)]

@@ -44,6 +44,27 @@ impl Estimate {
         }
     }
 
+    /// What another one had.
+    pub(super) fn known(srtt: Duration, variation: Duration, config: &RtoConfig) -> Self {
+        match config.rule {
+            RtoRule::Standard => Self::Standard(Standard { srtt, rttvar: variation }),
+            RtoRule::Linux => {
+                let deviation = variation.saturating_mul(4);
+                let variation = deviation.max(config.minimum);
+                let round_end = Seq(0);
+                Self::Linux(Linux { srtt, deviation, largest: variation, variation, round_end })
+            }
+        }
+    }
+
+    /// RTTVAR, or what stands for it.
+    pub(super) fn variation(&self) -> Duration {
+        match self {
+            Self::Standard(Standard { rttvar, .. }) => *rttvar,
+            Self::Linux(Linux { variation, .. }) => *variation / 4,
+        }
+    }
+
     #[inline]
     pub(super) fn update(&mut self, rtt: Duration, config: &RtoConfig, flight: &Flight) {
         match self {

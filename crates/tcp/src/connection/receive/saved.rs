@@ -1,0 +1,77 @@
+//! What of the receiving half goes on elsewhere.
+
+use lasthop_packet::{Payload, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::ReceiveSide;
+
+/// No window is larger (RFC 7323, section 2.3).
+const LARGEST_WINDOW: u32 = 1 << 30;
+
+/// The receive variables, and what has arrived.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::connection) struct Saved {
+    next: Seq,
+    advertised: Seq,
+    unread: Vec<Payload>,
+    /// What arrived beyond a gap.
+    beyond: Vec<(Seq, Payload)>,
+    fin: Option<Seq>,
+    fin_received: bool,
+    ts_recent: Option<u32>,
+    last_ack_sent: Seq,
+    segments: u32,
+    duplicate: Option<(Seq, Seq)>,
+    owes_ack: bool,
+}
+
+impl ReceiveSide {
+    pub(in crate::connection) fn save(&self) -> Saved {
+        Saved {
+            next: self.next,
+            advertised: self.advertised,
+            unread: self.delivered.iter().cloned().collect(),
+            beyond: self.reassembly.pieces().cloned().collect(),
+            fin: self.fin,
+            fin_received: self.fin_received,
+            ts_recent: self.ts_recent,
+            last_ack_sent: self.last_ack_sent,
+            segments: self.segments,
+            duplicate: self.duplicate,
+            owes_ack: self.ack_now || self.unacknowledged_segments > 0 || self.next != self.last_ack_sent,
+        }
+    }
+
+    /// Goes on from what was saved: a fresh half that [`ReceiveSide::begin`] was called of. `None`
+    /// if it makes no sense.
+    pub(in crate::connection) fn restore(&mut self, saved: Saved) -> Option<()> {
+        let is_fin_sound = match (saved.fin, saved.fin_received) {
+            (None, is_received) => !is_received,
+            (Some(fin), true) => fin + 1 == saved.next,
+            (Some(fin), false) => !fin.before(saved.next) && fin - saved.next <= LARGEST_WINDOW,
+        };
+        let is_in_window = |(seq, payload): &(Seq, Payload)| {
+            seq.after(saved.next)
+                && u64::from(*seq - saved.next) + payload.len() as u64 <= u64::from(LARGEST_WINDOW)
+        };
+        let unread: u64 = saved.unread.iter().map(|payload| payload.len() as u64).sum();
+        let is_sound = is_fin_sound
+            && saved.advertised - saved.next <= LARGEST_WINDOW + 1
+            && unread <= u64::from(2 * LARGEST_WINDOW)
+            && saved.beyond.iter().all(is_in_window);
+        if !is_sound {
+            return None;
+        }
+        (self.next, self.advertised, self.last_ack_sent) =
+            (saved.next, saved.advertised, saved.last_ack_sent);
+        (self.fin, self.fin_received, self.ts_recent) = (saved.fin, saved.fin_received, saved.ts_recent);
+        (self.segments, self.duplicate) = (saved.segments, saved.duplicate);
+        self.unread = unread as u32;
+        self.delivered = saved.unread.into();
+        for (seq, payload) in saved.beyond {
+            self.reassembly.insert(seq, payload);
+        }
+        self.ack_now = saved.owes_ack;
+        Some(())
+    }
+}

@@ -1,0 +1,195 @@
+//! A connection as a value, to go on elsewhere: in another process, or on another machine.
+
+use std::fmt;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::ecn::Ecn;
+use super::receive::Saved;
+use super::window_scale::tellable;
+use super::{Connection, Endpoint, Negotiated, State, Timers};
+use crate::config::Config;
+use crate::rtt::RttEstimator;
+use crate::send_buffer::SendBuffer;
+
+/// A connection as a value: all that its peer and its application can tell it by, and what was
+/// learned of the path (round-trip time, cwnd, ssthresh).
+///
+/// Not in it: the configuration, a scheme's extensions, the statistics, where loss recovery and
+/// congestion control stood beyond cwnd and ssthresh, and time: timers start anew.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Snapshot {
+    local: Endpoint,
+    remote: Endpoint,
+    state: State,
+    negotiated: Negotiated,
+    /// Where the timestamp clock stood.
+    clock: u32,
+    iss: Seq,
+    una: Seq,
+    max: Seq,
+    peer_window: u32,
+    window_told_at: Seq,
+    mss: u32,
+    cwnd: u32,
+    ssthresh: u32,
+    buffer: SendBuffer,
+    close_requested: bool,
+    identification: u16,
+    /// The smoothed round-trip time, and its variation.
+    rtt: Option<(Duration, Duration)>,
+    ecn: Option<Ecn>,
+    receive: Saved,
+}
+
+/// A snapshot that no connection can have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unusable;
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no connection can have been in that state")
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+impl Connection {
+    /// The connection as a value; `None` of one that listens or is closed: there is nothing to go
+    /// on with.
+    pub fn snapshot(&self, now: Instant) -> Option<Snapshot> {
+        if matches!(self.state, State::Closed | State::Listen) {
+            return None;
+        }
+        Some(Snapshot {
+            local: self.local,
+            remote: self.remote,
+            state: self.state,
+            negotiated: self.negotiated,
+            clock: self.timestamp(now),
+            iss: self.iss,
+            una: self.flight.una,
+            max: self.flight.max,
+            peer_window: self.flight.peer_window,
+            window_told_at: self.window_told_at,
+            mss: self.flight.mss,
+            cwnd: self.flight.cwnd,
+            ssthresh: self.flight.ssthresh,
+            buffer: self.buffer.clone(),
+            close_requested: self.close_requested,
+            identification: self.identification,
+            rtt: self.rtt.estimate(),
+            ecn: self.ecn,
+            receive: self.receive.save(),
+        })
+    }
+
+    /// Goes on from a snapshot. What was outstanding counts as sent now, so that what is lost of it
+    /// is found as any loss is.
+    ///
+    /// Of `config`, what the handshake decided gives way to the snapshot; its windows are cut to
+    /// what can be told with the shift that was agreed on. What the peer was promised stays so.
+    ///
+    /// # Errors
+    ///
+    /// If no connection can have been in that state: the snapshot was not made by
+    /// [`Connection::snapshot`].
+    pub fn restore(mut config: Config, snapshot: Snapshot, now: Instant) -> Result<Self, Unusable> {
+        if !snapshot.is_sound() {
+            return Err(Unusable);
+        }
+        let Snapshot { local, remote, state, negotiated, .. } = snapshot;
+        config.window = tellable(config.window, negotiated.our_shift);
+        config.window_max = config.window_max.map(|window| tellable(window, negotiated.our_shift));
+        let mut connection = Self::new(config, local, remote, snapshot.iss);
+        connection.state = state;
+        connection.negotiated = negotiated;
+        connection.timestamp_offset = snapshot.clock.wrapping_sub(now.as_millis() as u32);
+        let options = if negotiated.timestamps { 12 } else { 0 };
+        connection.begin_transfer(snapshot.mss + options);
+        connection.receive.restore(snapshot.receive).ok_or(Unusable)?;
+        if !negotiated.scaling {
+            connection.receive.forgo_scaling();
+        }
+        let flight = &mut connection.flight;
+        (flight.una, flight.nxt, flight.max) = (snapshot.una, snapshot.max, snapshot.max);
+        (flight.cwnd, flight.ssthresh) = (snapshot.cwnd, snapshot.ssthresh);
+        flight.peer_window = snapshot.peer_window;
+        connection.window_told_at = snapshot.window_told_at;
+        connection.buffer = snapshot.buffer;
+        connection.close_requested = snapshot.close_requested;
+        connection.identification = snapshot.identification;
+        connection.ecn = snapshot.ecn;
+        if let Some((srtt, variation)) = snapshot.rtt {
+            connection.rtt = RttEstimator::known(connection.config.rto, srtt, variation);
+        }
+        connection.go_on(now);
+        Ok(connection)
+    }
+
+    /// What is outstanding counts as sent now, and what waits begins to wait.
+    fn go_on(&mut self, now: Instant) {
+        if self.goes_by_segments && !self.is_handshaking() {
+            let mut seq = self.flight.una;
+            while seq != self.flight.max {
+                let end = seq + self.flight.mss.min(self.flight.max - seq);
+                self.queue.on_sent(seq, end, now);
+                seq = end;
+            }
+        }
+        if !self.is_handshaking() {
+            self.begin_model();
+        }
+        self.timers = match self.state {
+            State::TimeWait => Timers { time_wait: Some(now + self.config.time_wait), ..Timers::default() },
+            _ => {
+                let is_outstanding = self.flight.una != self.flight.max;
+                Timers { retransmit: is_outstanding.then(|| self.rtt.expiry(now)), ..Timers::default() }
+            }
+        };
+    }
+}
+
+impl Snapshot {
+    /// Our address and port.
+    pub const fn local(&self) -> Endpoint {
+        self.local
+    }
+
+    /// The peer's address and port.
+    pub const fn remote(&self) -> Endpoint {
+        self.remote
+    }
+
+    /// Whether a connection can have been in this state.
+    fn is_sound(&self) -> bool {
+        let outstanding = self.max - self.una;
+        let is_handshaking = matches!(self.state, State::SynSent | State::SynReceived);
+        let has_sent_fin = matches!(
+            self.state,
+            State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
+        );
+        let is_fin_acknowledged = matches!(self.state, State::FinWait2 | State::TimeWait);
+        let is_flight_sound = if is_handshaking {
+            self.una == self.iss && outstanding <= 1
+        } else if is_fin_acknowledged {
+            outstanding == 0 && self.buffer.is_empty()
+        } else if has_sent_fin {
+            u64::from(outstanding) == self.buffer.len() + 1
+        } else {
+            u64::from(outstanding) <= self.buffer.len()
+        };
+        !matches!(self.state, State::Closed | State::Listen)
+            && is_flight_sound
+            && outstanding <= 1 << 30
+            && (!has_sent_fin || self.close_requested)
+            && self.negotiated.our_shift <= 14
+            && self.negotiated.peer_shift <= 14
+            && (1..=65_495).contains(&self.mss)
+            && (self.mss..=1 << 30).contains(&self.cwnd)
+            && self.peer_window <= 1 << 30
+            && self.rtt.is_none_or(|(srtt, variation)| srtt.max(variation) <= Duration::from_secs(3600))
+    }
+}
