@@ -92,7 +92,15 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     reason: Reason,
-    before: Measured,
+    before: Before,
+}
+
+/// What the round before a trial showed.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    in_flight: u64,
+    rtt: Duration,
+    throughput: u64,
 }
 
 /// Why a larger window is tried.
@@ -252,8 +260,9 @@ impl Window {
     }
 
     fn try_more(&mut self, reason: Reason, before: Measured) {
-        self.trial = Some(Trial { reason, before });
-        self.octets = (before.in_flight / 2 * 3).clamp(self.floor, LARGEST_WINDOW);
+        let Measured { in_flight, rtt, throughput, .. } = before;
+        self.trial = Some(Trial { reason, before: Before { in_flight, rtt, throughput } });
+        self.octets = (in_flight / 2 * 3).clamp(self.floor, LARGEST_WINDOW);
     }
 
     /// Ends a trial, or goes on with it while the sender has not made use of the larger window.
@@ -310,7 +319,7 @@ impl Window {
 
 /// Whether a larger window gave more than half of what it would have given on a hop that was not
 /// full.
-fn pays(before: Measured, after: Measured) -> bool {
+fn pays(before: Before, after: Measured) -> bool {
     let octets = u128::from(before.in_flight) + u128::from(after.in_flight);
     2 * u128::from(after.throughput) * u128::from(before.in_flight) > u128::from(before.throughput) * octets
 }
