@@ -175,6 +175,7 @@ impl SnoopFlow {
     pub fn probe(&mut self, settings: &Settings, now: Instant) -> [Option<Packet>; 2] {
         self.expiries = self.expiries.saturating_add(1);
         self.timing_since = now;
+        self.rtt.back_off();
         // Into a closed window probes are the sender's business.
         let is_closed = self.last_ack.is_some() && self.window == 0;
         if self.expiries > settings.local_retransmissions || is_closed {

@@ -9,6 +9,9 @@ use super::settings::{Settings, Timer};
 /// However often a timer backs off, it does not wait longer than this.
 const LONGEST: Duration = Duration::from_secs(1);
 
+/// Before the first measurement the estimate doubles up to this.
+const LONGEST_GUESS: Duration = Duration::from_secs(3);
+
 /// A round-trip time beyond this (RFC 9293, section 3.4.1, the maximum segment lifetime) is none.
 const LONGEST_HOP: Duration = Duration::from_secs(120);
 
@@ -72,6 +75,16 @@ impl HopRtt {
     pub fn reordering_window(&self, segments: u32) -> Duration {
         let least = self.least.unwrap_or(self.srtt);
         (least / 4).saturating_mul(segments.max(1)).min(self.srtt)
+    }
+
+    /// The timer expired. As long as nothing is measured the estimate doubles: on a slow hop each
+    /// segment would be copied before its ACK could come, and copies measure nothing.
+    //= RFC 6298, section 5.5: RTO <- RTO * 2.
+    pub fn back_off(&mut self) {
+        if self.least.is_none() {
+            self.srtt = self.srtt.saturating_mul(2).min(LONGEST_GUESS);
+            self.rttvar = self.rttvar.saturating_mul(2).min(LONGEST_GUESS / 2);
+        }
     }
 
     /// A copy of the timer's turned out to be needless, or needed.
