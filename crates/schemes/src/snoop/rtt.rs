@@ -10,7 +10,7 @@ use super::settings::{Settings, Timer};
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Before the first measurement the estimate doubles up to this.
-const LONGEST_GUESS: Duration = Duration::from_secs(3);
+const LONGEST_GUESS: Duration = Duration::from_secs(1);
 
 /// A round-trip time beyond this (RFC 9293, section 3.4.1, the maximum segment lifetime) is none.
 const LONGEST_HOP: Duration = Duration::from_secs(120);

@@ -51,10 +51,10 @@ pub(super) struct Measured {
 }
 
 impl Round {
-    /// A round that starts now.
-    pub fn new(now: Instant) -> Self {
+    /// A round that starts then.
+    pub fn new(start: Instant) -> Self {
         Self {
-            start: now,
+            start,
             sampled: None,
             samples: Samples::default(),
             delivered: 0,
@@ -66,7 +66,10 @@ impl Round {
     }
 
     /// Takes in what an ACK showed. `in_flight` is what is on the hop now, and packets may wait.
-    pub fn on_progress(&mut self, progress: &Progress, in_flight: u64, is_waiting: bool) {
+    pub fn on_progress(&mut self, progress: &Progress, in_flight: u64, is_waiting: bool, now: Instant) {
+        if now < self.start {
+            return;
+        }
         self.acks += 1;
         self.acks_waiting += u64::from(is_waiting);
         self.in_flight += in_flight + progress.delivered + progress.lost;

@@ -53,15 +53,19 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 
 use super::round::{Measured, SAMPLES, Samples, share};
+use crate::snoop::scoreboard::Progress;
 use crate::snoop::settings::Settings;
 
 /// The least round-trip time is sought anew after this time (BBR, `ProbeRTTInterval`; Linux
 /// `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
 const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 
-/// Losses of up to one in so many octets are taken for the hop's own. More are taken for those of a
-/// queue that is too short for the window, and what it lost is not counted as waiting in it.
+/// Up to one octet lost for so many delivered is the hop's own loss, whatever a drained hop loses.
 const LOSSES_BORNE: u64 = 16;
+
+/// Octets lost and delivered on a drained hop that its own loss is measured by, at least, in
+/// segments, where it loses more than that.
+const LOSS_SEGMENTS: u64 = 48;
 
 /// Larger than any hop's content; keeps arithmetic in bounds.
 pub(super) const LARGEST_WINDOW: u64 = 1 << 40;
@@ -80,6 +84,8 @@ pub(super) struct Window {
     least_since: Option<Instant>,
     /// The standard deviation of the round-trip time, smoothed.
     deviation: Duration,
+    /// Octets that a drained hop loses for each 256 that it delivers: no queue's losses.
+    own_losses: u64,
     /// No queue has shown yet.
     is_new: bool,
     /// The trial that starts with the next round in which packets waited.
@@ -115,16 +121,21 @@ enum Reason {
 struct Drain {
     /// Octets a second that got through before it began.
     throughput: u64,
-    /// It ends by then, whatever comes.
+    /// It ends with the first sample after this.
     until: Instant,
     /// Samples count that left after this; `None` while the queue is being drained.
     since: Option<Instant>,
     samples: Samples,
+    /// Octets delivered and lost since the first of them.
+    delivered: u64,
+    lost: u64,
+    /// What these two have to come to.
+    enough: u64,
 }
 
 impl Drain {
-    fn new(throughput: u64, until: Instant) -> Self {
-        Self { throughput, until, since: None, samples: Samples::default() }
+    fn new(throughput: u64, until: Instant, enough: u64) -> Self {
+        Self { throughput, until, since: None, samples: Samples::default(), delivered: 0, lost: 0, enough }
     }
 }
 
@@ -138,6 +149,7 @@ impl Window {
             least: None,
             least_since: None,
             deviation: Duration::ZERO,
+            own_losses: 0,
             is_new: true,
             wanted: None,
             trial: None,
@@ -172,9 +184,17 @@ impl Window {
         self.least
     }
 
-    /// When the drain ends at the latest.
-    pub fn drained_by(&self) -> Option<Instant> {
-        self.drain.map(|drain| drain.until)
+    /// Whether the queue is being drained, or is kept empty.
+    pub const fn is_draining(&self) -> bool {
+        self.drain.is_some()
+    }
+
+    /// Takes note of what an ACK showed, sample or not.
+    pub fn on_progress(&mut self, progress: &Progress) {
+        if let Some(drain) = self.drain.as_mut().filter(|drain| drain.samples.count > 0) {
+            drain.delivered += progress.delivered;
+            drain.lost += progress.lost;
+        }
     }
 
     /// It is not to be smaller than this. A new hop's is twice as large at first.
@@ -196,7 +216,7 @@ impl Window {
     ) {
         if self.drain.is_some() {
             let is_drained = in_flight <= self.octets();
-            self.on_sample_while_draining(rtt, sent, is_drained, now);
+            self.on_sample_while_draining((rtt, sent), is_drained, now, settings);
         } else if let Some(round) = round {
             self.on_round(round, now, settings);
         }
@@ -220,15 +240,28 @@ impl Window {
                 Some(reason) => self.try_more(reason, round),
                 None => self.follow(round, settings),
             }
+        } else if rtt > self.target(settings) {
+            // The sender limits, and still there is a queue: the hop has slowed down.
+            self.octets = self.octets.min(round.in_flight);
+            self.follow(round, settings);
         }
         if round.is_limited
             && self.trial.is_none()
             && !self.is_new
             && self.least_since.is_none_or(|since| now.since(since) > LEAST_RTT_LASTS)
         {
-            let until = now + 4 * self.target(settings) + Duration::from_millis(100);
-            self.drain = Some(Drain::new(round.throughput, until));
+            self.begin_drain(round, now, settings);
         }
+    }
+
+    /// Long enough for the queue of now to go, and for samples behind it.
+    fn begin_drain(&mut self, round: Measured, now: Instant, settings: &Settings) {
+        let is_lossy = round.lost > round.delivered / LOSSES_BORNE;
+        let enough =
+            if is_lossy { LOSS_SEGMENTS * self.floor / u64::from(settings.least_window.max(2)) } else { 0 };
+        let longest = if is_lossy { 16 } else { 4 };
+        let until = now + longest * self.target(settings).max(round.rtt) + Duration::from_millis(100);
+        self.drain = Some(Drain::new(round.throughput, until, enough));
     }
 
     /// A round over a new hop: the window is four times what was on it, until a queue shows.
@@ -236,7 +269,9 @@ impl Window {
         if round.rtt <= self.target(settings) && round.lost <= round.delivered / LOSSES_BORNE {
             self.octets = self.octets.max(4 * round.in_flight).min(LARGEST_WINDOW);
         } else {
-            (self.is_new, self.least_since) = (false, Some(now));
+            // Whose losses these are shows when it is drained.
+            let is_lossy = round.lost > round.delivered / LOSSES_BORNE;
+            (self.is_new, self.least_since) = (false, (!is_lossy).then_some(now));
             self.octets = scaled(round.in_flight, self.target(settings), round.rtt).max(self.floor);
             self.peak = self.octets;
             self.wanted = Some(Reason::NewLeast);
@@ -246,7 +281,9 @@ impl Window {
     /// Moves half of the way to where the round-trip time would be the target; losses take away from
     /// the queue, not from what the hop holds without one.
     fn follow(&mut self, round: Measured, settings: &Settings) {
-        let lost = round.lost.saturating_sub(round.delivered / LOSSES_BORNE);
+        // A quarter above what was measured, which is a sample.
+        let own = (round.delivered / LOSSES_BORNE).max(round.delivered / 256 * self.own_losses / 4 * 5);
+        let lost = round.lost.saturating_sub(own);
         let arrives = share(self.octets, round.delivered, lost);
         let wanted = scaled(arrives, self.target(settings), round.rtt);
         let without_queue = scaled(self.octets, self.least.unwrap_or_default(), round.rtt);
@@ -288,23 +325,38 @@ impl Window {
         }
     }
 
-    fn on_sample_while_draining(&mut self, rtt: Duration, sent: Instant, is_drained: bool, now: Instant) {
+    fn on_sample_while_draining(
+        &mut self,
+        (rtt, sent): (Duration, Instant),
+        is_drained: bool,
+        now: Instant,
+        settings: &Settings,
+    ) {
         let Some(drain) = &mut self.drain else { return };
         match drain.since {
             None if is_drained => drain.since = Some(now),
             Some(since) if sent >= since => drain.samples.add(rtt),
             _ => {}
         }
-        if drain.samples.count < SAMPLES && now < drain.until {
+        let is_enough = drain.samples.count >= SAMPLES && drain.delivered + drain.lost >= drain.enough;
+        if !is_enough && now < drain.until {
+            return;
+        }
+        let drain = *drain;
+        self.drain = None;
+        if drain.samples.count == 0 {
             return;
         }
         let before = self.least;
-        if drain.samples.count > 0 {
-            self.least = Some(drain.samples.mean());
-        }
+        self.least = Some(drain.samples.mean());
+        self.own_losses = (drain.lost.saturating_mul(256) / drain.delivered.max(1)).min(1024);
         self.least_since = Some(now);
-        let has_fallen = self.least < before.map(|before| before / 4 * 3);
-        self.drain = has_fallen.then(|| Drain::new(drain.throughput, drain.until));
+        let holds = scaled(drain.throughput, self.target(settings), Duration::from_secs(1));
+        self.octets = self.octets.min(holds).max(self.floor);
+        self.peak = self.octets;
+        if self.least < before.map(|before| before / 4 * 3) {
+            self.drain = Some(Drain::new(drain.throughput, drain.until, drain.enough));
+        }
         self.wanted = Some(Reason::NewLeast);
     }
 
