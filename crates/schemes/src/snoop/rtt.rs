@@ -9,9 +9,6 @@ use super::settings::{Settings, Timer};
 /// However often a timer backs off, it does not wait longer than this.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Before the first measurement the estimate doubles up to this.
-const LONGEST_GUESS: Duration = Duration::from_secs(1);
-
 /// A round-trip time beyond this (RFC 9293, section 3.4.1, the maximum segment lifetime) is none.
 const LONGEST_HOP: Duration = Duration::from_secs(120);
 
@@ -81,10 +78,14 @@ impl HopRtt {
     /// segment would be copied before its ACK could come, and copies measure nothing.
     //= RFC 6298, section 5.5: RTO <- RTO * 2.
     pub fn back_off(&mut self) {
-        if self.least.is_none() {
-            self.srtt = self.srtt.saturating_mul(2).min(LONGEST_GUESS);
-            self.rttvar = self.rttvar.saturating_mul(2).min(LONGEST_GUESS / 2);
+        if self.least.is_none() && self.plain_timeout() < LONGEST {
+            (self.srtt, self.rttvar) = (2 * self.srtt, 2 * self.rttvar);
         }
+    }
+
+    /// As in RFC 6298, without bounds.
+    const fn plain_timeout(&self) -> Duration {
+        self.srtt.saturating_add(self.rttvar.saturating_mul(4))
     }
 
     /// A copy of the timer's turned out to be needless, or needed.
@@ -141,7 +142,7 @@ impl HopRtt {
     /// `is_single`, only one segment is outstanding, waits for a delayed ACK on top of the least
     /// round trip at least. Not on top of srtt: samples of such segments have the delay in them.
     pub fn timeout(&self, settings: &Settings, expiries: u32, is_single: bool) -> Duration {
-        let plain = self.srtt.saturating_add(self.rttvar.saturating_mul(4)).max(settings.minimum_timeout);
+        let plain = self.plain_timeout().max(settings.minimum_timeout);
         match settings.timer {
             Timer::Published => plain,
             Timer::Hop => {

@@ -73,10 +73,15 @@ impl Scoreboard {
         range.serial < self.proved
     }
 
+    /// Whether copies turned out to be needless more often than is borne.
+    pub const fn has_needless_copies(&self) -> bool {
+        self.tolerance.has_grown()
+    }
+
     /// Whether copies turned out to be needless, with a receiver that can tell what it has: the hop
     /// reorders.
     pub const fn is_reordering(&self) -> bool {
-        self.sack_seen && self.tolerance.has_grown()
+        self.sack_seen && self.has_needless_copies()
     }
 
     /// Where the first hole begins that the sender need not know of: one that we repair, and have
