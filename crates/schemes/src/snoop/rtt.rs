@@ -187,6 +187,19 @@ mod tests {
     }
 
     #[test]
+    fn before_the_first_measurement_the_estimate_itself_backs_off() {
+        let settings = Settings::default();
+        let mut rtt = HopRtt::new(50 * MILLI, 25 * MILLI);
+        for expected in [150, 300, 600, 1200, 1200] {
+            assert_eq!(rtt.timeout(&settings, 0, false), expected * MILLI);
+            rtt.back_off();
+        }
+        rtt.measure(16 * MILLI, Timer::Hop);
+        rtt.back_off();
+        assert_eq!(rtt.timeout(&settings, 0, false), 48 * MILLI);
+    }
+
+    #[test]
     fn the_hops_timeout_backs_off_and_waits_for_a_delayed_ack_of_a_single_segment() {
         let settings = Settings::default();
         let mut rtt = HopRtt::new(50 * MILLI, 25 * MILLI);
