@@ -25,9 +25,8 @@ use window::{LARGEST_WINDOW, Window};
 use super::scoreboard::Progress;
 use super::settings::Settings;
 
-/// So much of a connection may always wait: the largest window without scaling, so that a
-/// connection which the receiver's window limits is left alone, also on a slow hop or one that
-/// falls silent now and then.
+/// A connection may always have this much waiting here: the largest window without scaling. So no
+/// packet is dropped of a connection that its receiver's window limits, even on a slow hop.
 const LEAST_PATIENCE: u64 = 65_535;
 
 /// No segment is larger than a packet.
