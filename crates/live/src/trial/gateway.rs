@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::net::Ipv4Addr;
+
 use lasthop_agent::LinkSenses;
 use lasthop_scenario::{LinkModel, Scenario};
 use lasthop_schemes::SchemeStack;
@@ -48,6 +50,22 @@ pub(super) fn start(
     let needs = config.plan.needs();
     let gateway = Start { config, file: None, owns_process: false }.inside(&site.hosts[edge])?;
     Ok((gateway, needs))
+}
+
+/// Checks that a gateway at this edge could run every scheme.
+pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> {
+    // Which address it is does not matter, only that there is one.
+    let surroundings = Surroundings { senses: senses(scenario, edge), address: Ipv4Addr::LOCALHOST.into() };
+    for scheme in &scenario.schemes {
+        let Some(stack) = scheme.stack() else { continue };
+        if let Err(error) = RulePlan::new(stack, Selector::default(), surroundings) {
+            return Err(TrialError::Gateway(format!(
+                "{:?}: {}; leave it out, or choose others with --schemes",
+                scheme.label, error.problem
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What the edge's link layers have to offer: what all of its wireless ones have, and can be told.

@@ -125,7 +125,8 @@ impl Case {
 /// Checks what can be known before the first run.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     super::site::check(scenario)?;
-    super::site::edge(scenario)?;
+    let edge = super::site::edge(scenario)?;
+    super::gateway::check(scenario, edge)?;
     check_flows(scenario)?;
     check_changes(scenario)?;
     for node in &scenario.nodes {

@@ -6,7 +6,7 @@ use lasthop_packet::{FlowKey, Instant, Seq};
 
 use super::Snoop;
 use super::flow::SnoopFlow;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Scoreboard, State};
 
 impl Snoop {
     /// What is known of a connection, by its direction from the core side to the radio side.
@@ -76,6 +76,12 @@ impl SnoopFlow {
     /// Whether the hop was seen to reorder.
     pub fn is_reordering(&self) -> bool {
         self.board.as_ref().is_some_and(Scoreboard::is_reordering)
+    }
+
+    /// Whether what is at `seq` was copied as often as it may be, and is lost all the same.
+    pub fn has_given_up(&self, seq: Seq, local_retransmissions: u32) -> bool {
+        let range = self.board.as_ref().and_then(|board| board.range_at(seq));
+        range.is_some_and(|range| range.state == State::Lost && range.copies >= local_retransmissions)
     }
 
     /// The receiver's silence, if its ACKs are overdue.

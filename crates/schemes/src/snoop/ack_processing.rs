@@ -99,16 +99,16 @@ impl SnoopFlow {
         }
         if !board.sack_seen {
             let hints = Hints { advanced, duplicate, was_silent };
-            self.infer_from_duplicates(ack, hints, settings, now);
+            self.infer_from_duplicates(ack, hints, now);
         }
         AckSummary { progress, advanced, duplicate, understood }
     }
 
     /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and
     /// so does an ACK of a copy that stops short of what left before it (a partial acknowledgment;
-    /// RFC 6582, section 3.2). What lies above a hole may have come, so it is one segment at a
+    /// RFC 6582, section 3.2), unless the hop reorders. What lies above a hole may have come, so it is one segment at a
     /// time, and a lost copy is left to the timer.
-    fn infer_from_duplicates(&mut self, ack: Seq, hints: Hints, settings: &Settings, now: Instant) {
+    fn infer_from_duplicates(&mut self, ack: Seq, hints: Hints, now: Instant) {
         let Hints { advanced, duplicate, was_silent } = hints;
         let Some(board) = &mut self.board else { return };
         if advanced {
@@ -121,9 +121,10 @@ impl SnoopFlow {
             return;
         }
         board.duplicates += u32::from(duplicate);
-        let is_hole = duplicate && board.duplicates == settings.reordering + 1;
+        let is_hole = duplicate && board.duplicates > board.tolerated();
         // What ends a silence of several time-outs is our copy's ACK: the rest went with the hop.
-        let is_partial = advanced && (was_silent || board.was_overtaken(&first));
+        let is_partial =
+            advanced && (was_silent || (board.was_overtaken(&first) && !board.has_needless_copies()));
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
             self.lose_one_segment(first, now);
         }
@@ -175,6 +176,7 @@ impl SnoopFlow {
     pub fn probe(&mut self, settings: &Settings, now: Instant) -> [Option<Packet>; 2] {
         self.expiries = self.expiries.saturating_add(1);
         self.timing_since = now;
+        self.rtt.back_off();
         // Into a closed window probes are the sender's business.
         let is_closed = self.last_ack.is_some() && self.window == 0;
         if self.expiries > settings.local_retransmissions || is_closed {

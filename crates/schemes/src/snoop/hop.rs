@@ -25,9 +25,8 @@ use window::{LARGEST_WINDOW, Window};
 use super::scoreboard::Progress;
 use super::settings::Settings;
 
-/// So much of a connection may always wait: the largest window without scaling, so that a
-/// connection which the receiver's window limits is left alone, also on a slow hop or one that
-/// falls silent now and then.
+/// A connection may always have this much waiting here: the largest window without scaling. So no
+/// packet is dropped of a connection that its receiver's window limits, even on a slow hop.
 const LEAST_PATIENCE: u64 = 65_535;
 
 /// No segment is larger than a packet.
@@ -95,7 +94,7 @@ impl LastHop {
     pub fn look(&self) {
         black_box((
             self.window.usual(),
-            self.window.drained_by(),
+            self.window.is_draining(),
             self.round,
             self.turns.len(),
             self.delivered_at,
@@ -146,7 +145,8 @@ impl LastHop {
         if progress.delivered > 0 {
             self.delivered_at = now;
         }
-        self.round.on_progress(&progress, self.in_flight, !self.turns.is_empty());
+        self.round.on_progress(&progress, self.in_flight, !self.turns.is_empty(), now);
+        self.window.on_progress(&progress);
         let Some(sent) = progress.sent.filter(|sent| *sent < now) else { return };
         let rtt = now.since(sent);
         let round = self.round.on_sample(rtt, sent, now);
@@ -159,6 +159,11 @@ impl LastHop {
                 known => (3 * known + rate) / 4,
             };
         }
+        let was_draining = self.window.is_draining();
         self.window.on_sample((rtt, sent), round, self.in_flight, now, settings);
+        if self.window.is_draining() != was_draining {
+            // A round is of one state. What leaves at once when the drain ends is neither.
+            self.round = Round::new(now + self.window.least().unwrap_or_default());
+        }
     }
 }

@@ -74,6 +74,20 @@ impl HopRtt {
         (least / 4).saturating_mul(segments.max(1)).min(self.srtt)
     }
 
+    /// The timer expired. As long as nothing is measured the estimate doubles: on a slow hop each
+    /// segment would be copied before its ACK could come, and copies measure nothing.
+    //= RFC 6298, section 5.5: RTO <- RTO * 2.
+    pub fn back_off(&mut self) {
+        if self.least.is_none() && self.plain_timeout() < LONGEST {
+            (self.srtt, self.rttvar) = (2 * self.srtt, 2 * self.rttvar);
+        }
+    }
+
+    /// As in RFC 6298, without bounds.
+    const fn plain_timeout(&self) -> Duration {
+        self.srtt.saturating_add(self.rttvar.saturating_mul(4))
+    }
+
     /// A copy of the timer's turned out to be needless, or needed.
     pub fn judge_copy(&mut self, was_needless: bool) {
         self.needless = if was_needless { (self.needless + 1).min(MOST) } else { self.needless / 2 };
@@ -128,7 +142,7 @@ impl HopRtt {
     /// `is_single`, only one segment is outstanding, waits for a delayed ACK on top of the least
     /// round trip at least. Not on top of srtt: samples of such segments have the delay in them.
     pub fn timeout(&self, settings: &Settings, expiries: u32, is_single: bool) -> Duration {
-        let plain = self.srtt.saturating_add(self.rttvar.saturating_mul(4)).max(settings.minimum_timeout);
+        let plain = self.plain_timeout().max(settings.minimum_timeout);
         match settings.timer {
             Timer::Published => plain,
             Timer::Hop => {
@@ -170,6 +184,19 @@ mod tests {
             }
             assert!(rtt.timeout(&settings, 99, false) > Duration::from_secs(1 << 60));
         }
+    }
+
+    #[test]
+    fn before_the_first_measurement_the_estimate_itself_backs_off() {
+        let settings = Settings::default();
+        let mut rtt = HopRtt::new(50 * MILLI, 25 * MILLI);
+        for expected in [150, 300, 600, 1200, 1200] {
+            assert_eq!(rtt.timeout(&settings, 0, false), expected * MILLI);
+            rtt.back_off();
+        }
+        rtt.measure(16 * MILLI, Timer::Hop);
+        rtt.back_off();
+        assert_eq!(rtt.timeout(&settings, 0, false), 48 * MILLI);
     }
 
     #[test]

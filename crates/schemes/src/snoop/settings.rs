@@ -66,18 +66,20 @@ pub struct Settings {
     /// Whether packets wait here and not in the queue behind: it is kept short, so that a repair
     /// takes about one short round trip over the hop; default true; published false. Ours.
     pub local_window: bool,
-    /// With a local window: how long packets are to wait in the queue behind, at least; a quarter of
-    /// the hop's round trip or two standard deviations of it, if longer; default 3 ms. More raises
-    /// the latency of all other traffic; less idles a hop whose ACKs come in bunches.
+    /// With a local window: the queueing delay aimed at behind the agent, or a quarter of the hop's
+    /// round trip, or two standard deviations of it (at most the round trip itself), whichever is
+    /// longest; default 3 ms. More raises the latency of all other traffic; less idles a hop whose
+    /// ACKs come in bunches.
     #[serde(with = "Time::<0, MINUTE>")]
     pub local_delay: Duration,
     /// With a local window: its least size in segments, 2 or more; default 10, an initial window
     /// (RFC 6928).
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
-    /// With a local window: a connection whose packets wait this long here, or a round trip over the
-    /// hop if longer, loses one, to slow its sender down, and no other until that has answered;
-    /// default 80 ms. What would wait more than four times as long is dropped. Ours.
+    /// With a local window: of a connection whose packets wait this long here, or a round trip over
+    /// the hop if longer, one packet is dropped to slow the sender down, and no other until the
+    /// sender has reacted; default 80 ms. What would wait more than four times as long is dropped.
+    /// Not on a new hop, before a queue has shown. Ours.
     #[serde(with = "Time::<0, HOUR>")]
     pub held_delay: Duration,
     /// With a local window: octets of a connection that wait here at most, headers included;

@@ -17,7 +17,8 @@
 //! another clock, every loss may be one of congestion. Clocks drift apart, so this sees differences
 //! within seconds. The second goes by the round trip over the hop, from an ACK to the first data
 //! that echoes its timestamp, against the least that was ever seen; where the hop's own delay
-//! varies, round trips in a row lie apart, and twice as much as they do is no queue.
+//! varies, consecutive round trips differ; up to twice their mean difference is not taken for a
+//! queue.
 
 use std::time::Duration;
 

@@ -40,6 +40,7 @@ impl Wtcp {
         if !has_data
             || local.is_closed()
             || local.is_reordering()
+            || local.has_given_up(tcp.seq, self.settings.local_retransmissions)
             || !tells_nothing(tcp, flow.told)
             || !local.keeps(tcp.seq, tcp.seq + packet.segment_len())
         {

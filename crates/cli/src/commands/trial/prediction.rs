@@ -92,6 +92,8 @@ impl Prediction {
 struct Report {
     scenario: String,
     seeds: Vec<u64>,
+    /// Schemes with a part in TCP endpoints, which a real kernel does not have.
+    with_endpoints: Vec<String>,
     rows: Vec<Row>,
     /// Of flows together; empty for flows one by one.
     fairness: Vec<Fairness>,
@@ -125,9 +127,11 @@ impl Report {
         } else {
             Vec::new()
         };
+        let with_endpoints = scenario.schemes.iter().filter(|scheme| scheme.changes_endpoints());
         Self {
             scenario: scenario.name.clone(),
             seeds: scenario.seeds.clone(),
+            with_endpoints: with_endpoints.map(|scheme| scheme.label.clone()).collect(),
             rows,
             fairness: fairness::of_runs(&shared),
             runs,
@@ -155,6 +159,9 @@ impl Report {
             "the simulator with its own TCP: medians, and means with half their 95% interval, over {seeds} {}",
             if seeds == 1 { "seed" } else { "seeds" }
         )];
+        lines.extend(self.with_endpoints.iter().map(|scheme| {
+            format!("{scheme:?} has a part in TCP endpoints, which is simulated here and which no kernel has: a real run is the gateway alone")
+        }));
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.join("\n")
     }

@@ -81,3 +81,11 @@ fn a_change_after_the_last_run_is_refused() {
     let refused = check_at("13 s").expect_err("it comes too late");
     assert!(refused.contains("a change at 13 s: every run ends at 13 s"), "{refused}");
 }
+
+#[test]
+fn a_scheme_that_the_gateway_cannot_run_is_refused_before_the_first_run() {
+    let text = TOGETHER.replacen(r#""none", {"#, r#""none", "dda", {"#, 1);
+    let parsed = file::parse(&text, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    let refused = check(&parsed).expect_err("its part is at the mobile host").to_string();
+    assert!(refused.contains("\"dda\"") && refused.contains("--schemes"), "{refused}");
+}

@@ -51,10 +51,10 @@ pub(super) struct Measured {
 }
 
 impl Round {
-    /// A round that starts now.
-    pub fn new(now: Instant) -> Self {
+    /// A round that starts then.
+    pub fn new(start: Instant) -> Self {
         Self {
-            start: now,
+            start,
             sampled: None,
             samples: Samples::default(),
             delivered: 0,
@@ -66,7 +66,10 @@ impl Round {
     }
 
     /// Takes in what an ACK showed. `in_flight` is what is on the hop now, and packets may wait.
-    pub fn on_progress(&mut self, progress: &Progress, in_flight: u64, is_waiting: bool) {
+    pub fn on_progress(&mut self, progress: &Progress, in_flight: u64, is_waiting: bool, now: Instant) {
+        if now < self.start {
+            return;
+        }
         self.acks += 1;
         self.acks_waiting += u64::from(is_waiting);
         self.in_flight += in_flight + progress.delivered + progress.lost;
@@ -119,28 +122,30 @@ fn per_second(octets: u64, time: Duration) -> u64 {
     u64::try_from(u128::from(octets) * 1_000_000_000 / time.as_nanos().max(1)).unwrap_or(u64::MAX)
 }
 
-/// Samples of the round-trip time: number, sum, and sum of the squares in square microseconds.
+/// Samples of the round-trip time: number, sum in microseconds, and sum of the squares.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Samples {
     pub count: u32,
-    sum: Duration,
-    squares: u128,
+    sum: u64,
+    squares: u64,
 }
 
 impl Samples {
     pub fn add(&mut self, rtt: Duration) {
-        self.count += 1;
-        self.sum = self.sum.saturating_add(rtt);
-        self.squares += rtt.as_micros().pow(2);
+        let micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX);
+        self.count = self.count.saturating_add(1);
+        self.sum = self.sum.saturating_add(micros);
+        self.squares = self.squares.saturating_add(micros.saturating_mul(micros));
     }
 
     pub fn mean(&self) -> Duration {
-        self.sum / self.count.max(1)
+        Duration::from_micros(self.sum / u64::from(self.count.max(1)))
     }
 
     fn deviation(&self) -> Duration {
-        let mean_square = self.squares / u128::from(self.count.max(1));
-        let variance = mean_square.saturating_sub(self.mean().as_micros().pow(2));
-        Duration::from_micros(u64::try_from(variance.isqrt()).unwrap_or(u64::MAX))
+        let count = u64::from(self.count.max(1));
+        let mean = self.sum / count;
+        let variance = (self.squares / count).saturating_sub(mean.saturating_mul(mean));
+        Duration::from_micros(variance.isqrt())
     }
 }

@@ -20,8 +20,9 @@ struct Model {
     varies: u64,
     /// Octets that the queue has room for.
     queue: u64,
-    /// What the hop loses, in percent.
+    /// What the hop loses, of packets and of ACKs, in percent.
     loss: u64,
+    ack_loss: u64,
     /// The sender keeps no more than this on the hop.
     sender: u64,
     now: u64,
@@ -34,6 +35,8 @@ struct Model {
     /// Queueing delays added up, and their number.
     waits: (u64, u64),
     lost: u64,
+    /// What the next ACK that arrives will show: a loss shows when something behind it arrives.
+    progress: Progress,
 }
 
 impl Model {
@@ -51,6 +54,7 @@ impl Model {
             varies: 0,
             queue: u64::MAX,
             loss: 0,
+            ack_loss: 0,
             sender: u64::MAX,
             now: 0,
             random: 1,
@@ -59,6 +63,7 @@ impl Model {
             delivered: 0,
             waits: (0, 0),
             lost: 0,
+            progress: Progress::default(),
         }
     }
 
@@ -75,13 +80,17 @@ impl Model {
             }
             self.waits = (self.waits.0 + wait, self.waits.1 + 1);
             self.free = self.free.max(self.now) + size * SECOND / self.rate;
-            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let varied = (self.random >> 33) % (2 * self.varies + 1);
+            let varied = self.draw() % (2 * self.varies + 1);
             let due = self.free + (self.delay)(self.now) + varied - self.varies;
             let due = self.on_hop.back().map_or(due, |last| due.max(last.1));
-            let is_lost = (self.random >> 20) % 100 < self.loss;
+            let is_lost = self.draw() % 100 < self.loss;
             self.on_hop.push_back((self.now, due, is_lost));
         }
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.random >> 33
     }
 
     /// Goes on for so many seconds; the share of the rate that got through, the mean queueing delay
@@ -96,16 +105,21 @@ impl Model {
         self.send();
         while let Some((sent, due, is_lost)) = self.on_hop.pop_front_if(|next| next.1 <= until) {
             self.now = due;
-            self.hop.in_flight -= size;
-            let mut progress = Progress::default();
             if is_lost {
-                progress.lost = size;
+                self.progress.lost += size;
                 self.lost += size;
             } else {
-                progress.delivered = size;
-                progress.sent = Some(at(sent));
+                self.progress.delivered += size;
+                self.progress.sent = Some(at(sent));
                 self.delivered += size;
             }
+            // With nothing behind it on the hop a timer would tell.
+            let is_told = !is_lost && self.draw() % 100 >= self.ack_loss;
+            if !is_told && !self.on_hop.is_empty() {
+                continue;
+            }
+            let progress = std::mem::take(&mut self.progress);
+            self.hop.in_flight -= progress.delivered + progress.lost;
             self.hop.on_progress(progress, at(self.now), &self.settings);
             self.send();
         }
@@ -196,12 +210,18 @@ fn a_new_hops_window_does_not_limit_until_the_hop_is_full() {
 
 #[test]
 fn a_hop_that_loses_many_frames_is_kept_busy() {
-    for loss in [5, 10, 20, 30] {
-        let mut model = Model { loss, ..Model::new() };
-        model.run(2);
-        let (share, queue, _) = model.run(20);
-        let most = 1.0 - loss as f64 / 100.0;
-        assert!(share > 0.93 * most && queue < 9.0, "{loss}: {share}, {queue}");
+    for (loss, seed) in [5, 10, 20, 30].into_iter().flat_map(|loss| (1..6).map(move |seed| (loss, seed))) {
+        for ack_loss in [0, loss] {
+            let mut model = Model { loss, ack_loss, random: seed * 77_777, ..Model::new() };
+            model.run(2);
+            let (share, queue, _) = model.run(20);
+            let most = 1.0 - loss as f64 / 100.0;
+            assert!(
+                share > 0.9 * most && queue < 12.0,
+                "{loss}, {ack_loss}, {seed}: {}, {queue}",
+                share / most
+            );
+        }
     }
 }
 
@@ -235,4 +255,34 @@ fn what_is_taken_over_from_elsewhere_is_measured_anew_and_the_least_window_holds
     model.loss = 0;
     model.run(2);
     assert!(model.run(4).0 > 0.99);
+}
+
+#[test]
+fn the_window_follows_a_rate_that_has_fallen() {
+    let delays: [fn(u64) -> u64; 3] = [|_| 20_000, |_| 60_000, |_| 100_000];
+    for delay in delays {
+        for (rate, by) in [(12_500_000, 10), (12_500_000, 100), (6_250_000, 10), (2_500_000, 4)] {
+            let mut model = Model { rate, delay, ..Model::new() };
+            model.run(5);
+            model.rate /= by;
+            model.run(60);
+            let (share, queue, _) = model.run(20);
+            // The least window is ten segments, a tenth of a second at the lowest rate.
+            let longest =
+                30.0 + delay(0) as f64 / 1000.0 + f64::from(10 * SEGMENT * 1000) / model.rate as f64;
+            assert!(share > 0.95 && queue < longest, "{rate} / {by}, {}: {share}, {queue}", delay(0));
+        }
+    }
+}
+
+#[test]
+fn a_queue_shows_even_where_the_sender_limits() {
+    let mut model = Model { rate: 12_500_000, ..Model::new() };
+    model.run(5);
+    model.hop.turns.clear();
+    model.sender = 60_000;
+    model.rate /= 100;
+    model.run(60);
+    let (share, queue, _) = model.run(20);
+    assert!(share > 0.99 && queue < 150.0, "{share}, {queue}");
 }

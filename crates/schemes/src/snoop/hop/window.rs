@@ -23,45 +23,68 @@
 //!
 //! # A new hop
 //!
-//! A new hop's window is four times what was on it in a round, which is about two round trips: slow
-//! start doubles in each. So it does not limit until a queue shows, or losses do.
+//! A new hop's window is four times what was on the hop in the last round. A round is about two
+//! round trips, and slow start doubles in each; so the window does not limit the sender until a
+//! queue or losses show.
+//!
+//! # Where the sender limits
+//!
+//! Where no packets wait the window stays as it is. But if there is a queue all the same, the hop
+//! has become slower since: the window comes down to what is on the hop, and follows the rule from
+//! there.
 //!
 //! # Trials
 //!
 //! A round-trip time does not show how much of it is queueing. A larger window tells: where the hop
 //! was not full, more gets through; where it was, only the round trip gets longer. So the window is
-//! made half as large again for a round. It stays if throughput rose by more than half as much as
-//! what was on the hop. Two things call for a trial:
+//! made half as large again for a round. The larger window is kept if throughput grew by more than
+//! half the factor by which the octets on the hop grew. Two things call for a trial:
 //!
-//! - *A window that has shrunk* by a quarter. If going back pays, what made the round trip long is
-//!   not our queue: an upload that delays the ACKs, another sender's packets in the queue behind
-//!   us, the hop itself. It is added to `least`; otherwise the window would shrink to its floor
-//!   beside whoever fills the queue.
+//! - *A window that has shrunk* by a quarter. If a larger window pays again, what made the round
+//!   trip long is not our queue but an upload that delays the ACKs, another sender's packets behind
+//!   us, or the hop itself. Then `least` becomes the round-trip time of the smaller window;
+//!   otherwise the window would shrink to its floor beside whoever fills the queue.
 //! - *A new least round-trip time.* Some hops have a shorter round trip when they are nearly idle;
 //!   the window for that would be too small under load.
 //!
 //! # The least round-trip time
 //!
-//! It is sought anew after 10 s without one as small: for about a round trip the window is half of
+//! It is sought again after 10 s without one as small: for about a round trip the window is half of
 //! what the hop holds without a queue (as in BBR's `ProbeRTT`). So it follows a path that has become
-//! longer, and what a trial has added is taken back when it has gone. Where it has fallen by a
-//! quarter, even the halved window may still have queued, and the search goes on with a window for
-//! the new value.
+//! longer, and what a trial has added is taken back when it has gone. Then the window is at most
+//! what the hop holds at the throughput before the search, with the queue that is aimed at. If the
+//! new value is less than three quarters of the old one, even the halved window may have queued; the
+//! search is then repeated with a window for the new value.
+//!
+//! # Losses
+//!
+//! A queue that is too short for the window never shows in the round-trip time: it loses what it has
+//! no room for. So losses take away from the window, unless the hop loses as much when it is
+//! drained. That is measured in the search for the least round-trip time, which is made earlier and
+//! longer where much is lost although there is little of a queue.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
 use super::round::{Measured, SAMPLES, Samples, share};
+use crate::snoop::scoreboard::Progress;
 use crate::snoop::settings::Settings;
 
 /// The least round-trip time is sought anew after this time (BBR, `ProbeRTTInterval`; Linux
 /// `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
 const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 
-/// Losses of up to one in so many octets are taken for the hop's own. More are taken for those of a
-/// queue that is too short for the window, and what it lost is not counted as waiting in it.
+/// Up to one octet lost for so many delivered counts as the hop's own loss, even if a drained hop
+/// loses nothing.
 const LOSSES_BORNE: u64 = 16;
+
+/// Where more than one octet is lost for so many delivered, it matters whose losses they are. Fewer
+/// do not keep the window from growing, since it aims at a quarter more than the hop holds.
+const HEAVY_LOSSES: u64 = 6;
+
+/// Segments, lost and delivered, by which a drained hop's own losses are measured in that case.
+const LOSS_SEGMENTS: u64 = 48;
 
 /// Larger than any hop's content; keeps arithmetic in bounds.
 pub(super) const LARGEST_WINDOW: u64 = 1 << 40;
@@ -80,9 +103,13 @@ pub(super) struct Window {
     least_since: Option<Instant>,
     /// The standard deviation of the round-trip time, smoothed.
     deviation: Duration,
+    /// Octets that a drained hop loses for each 256 that it delivers: no queue's losses.
+    own_losses: u64,
+    /// When that was measured.
+    own_losses_since: Option<Instant>,
     /// No queue has shown yet.
     is_new: bool,
-    /// The trial that starts with the next round in which packets waited.
+    /// Why a trial is to start, after the next round in which packets waited.
     wanted: Option<Reason>,
     trial: Option<Trial>,
     drain: Option<Drain>,
@@ -92,7 +119,15 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     reason: Reason,
-    before: Measured,
+    before: Before,
+}
+
+/// What the round before a trial showed.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    in_flight: u64,
+    rtt: Duration,
+    throughput: u64,
 }
 
 /// Why a larger window is tried.
@@ -107,16 +142,21 @@ enum Reason {
 struct Drain {
     /// Octets a second that got through before it began.
     throughput: u64,
-    /// It ends by then, whatever comes.
+    /// It ends with the first sample after this.
     until: Instant,
     /// Samples count that left after this; `None` while the queue is being drained.
     since: Option<Instant>,
     samples: Samples,
+    /// Octets delivered and lost since the first of them.
+    delivered: u64,
+    lost: u64,
+    /// What these two have to come to.
+    enough: u64,
 }
 
 impl Drain {
-    fn new(throughput: u64, until: Instant) -> Self {
-        Self { throughput, until, since: None, samples: Samples::default() }
+    fn new(throughput: u64, until: Instant, enough: u64) -> Self {
+        Self { throughput, until, since: None, samples: Samples::default(), delivered: 0, lost: 0, enough }
     }
 }
 
@@ -130,6 +170,8 @@ impl Window {
             least: None,
             least_since: None,
             deviation: Duration::ZERO,
+            own_losses: 0,
+            own_losses_since: None,
             is_new: true,
             wanted: None,
             trial: None,
@@ -164,12 +206,21 @@ impl Window {
         self.least
     }
 
-    /// When the drain ends at the latest.
-    pub fn drained_by(&self) -> Option<Instant> {
-        self.drain.map(|drain| drain.until)
+    /// Whether the queue is being drained, or is kept empty.
+    pub const fn is_draining(&self) -> bool {
+        self.drain.is_some()
     }
 
-    /// It is not to be smaller than this. A new hop's is twice as large at first.
+    /// Takes note of what an ACK showed, sample or not.
+    pub fn on_progress(&mut self, progress: &Progress) {
+        if let Some(drain) = self.drain.as_mut().filter(|drain| drain.samples.count > 0) {
+            drain.delivered += progress.delivered;
+            drain.lost += progress.lost;
+        }
+    }
+
+    /// The window is never smaller than this. Raising the floor raises the window to twice the new
+    /// floor.
     pub fn raise_floor(&mut self, floor: u64) {
         if floor > self.floor {
             self.floor = floor;
@@ -188,7 +239,7 @@ impl Window {
     ) {
         if self.drain.is_some() {
             let is_drained = in_flight <= self.octets();
-            self.on_sample_while_draining(rtt, sent, is_drained, now);
+            self.on_sample_while_draining((rtt, sent), is_drained, now, settings);
         } else if let Some(round) = round {
             self.on_round(round, now, settings);
         }
@@ -212,15 +263,45 @@ impl Window {
                 Some(reason) => self.try_more(reason, round),
                 None => self.follow(round, settings),
             }
+        } else if rtt > self.target(settings) {
+            // The sender limits, and still there is a queue: the hop has slowed down.
+            self.octets = self.octets.min(round.in_flight);
+            self.follow(round, settings);
         }
-        if round.is_limited
-            && self.trial.is_none()
-            && !self.is_new
-            && self.least_since.is_none_or(|since| now.since(since) > LEAST_RTT_LASTS)
+        if round.is_limited && self.trial.is_none() && !self.is_new && self.is_drain_due(round, now, settings)
         {
-            let until = now + 4 * self.target(settings) + Duration::from_millis(100);
-            self.drain = Some(Drain::new(round.throughput, until));
+            self.begin_drain(round, now, settings);
         }
+    }
+
+    /// Whether the least round-trip time is to be sought, or whose the losses are.
+    fn is_drain_due(&self, round: Measured, now: Instant, settings: &Settings) -> bool {
+        let is_old = |since: Option<Instant>| since.is_none_or(|since| now.since(since) > LEAST_RTT_LASTS);
+        is_old(self.least_since) || (self.is_lossy(round, settings) && is_old(self.own_losses_since))
+    }
+
+    /// Whether much is lost although there is little of a queue, more than the hop is known to lose.
+    fn is_lossy(&self, round: Measured, settings: &Settings) -> bool {
+        let least = self.least.unwrap_or_default();
+        round.lost > round.delivered / HEAVY_LOSSES
+            && 2 * round.rtt < least + self.target(settings)
+            && self.excess_losses(round) > 0
+    }
+
+    /// Octets lost beyond what the hop loses without a queue, and a quarter more, as that is a
+    /// sample.
+    fn excess_losses(&self, round: Measured) -> u64 {
+        let own = round.delivered / LOSSES_BORNE;
+        round.lost.saturating_sub(own.max(round.delivered / 256 * self.own_losses / 4 * 5))
+    }
+
+    /// Long enough for the queue of now to go, and for samples behind it.
+    fn begin_drain(&mut self, round: Measured, now: Instant, settings: &Settings) {
+        let segment = self.floor / u64::from(settings.least_window.max(2));
+        let (enough, longest) =
+            if self.is_lossy(round, settings) { (LOSS_SEGMENTS * segment, 16) } else { (0, 4) };
+        let until = now + longest * self.target(settings).max(round.rtt) + Duration::from_millis(100);
+        self.drain = Some(Drain::new(round.throughput, until, enough));
     }
 
     /// A round over a new hop: the window is four times what was on it, until a queue shows.
@@ -238,7 +319,7 @@ impl Window {
     /// Moves half of the way to where the round-trip time would be the target; losses take away from
     /// the queue, not from what the hop holds without one.
     fn follow(&mut self, round: Measured, settings: &Settings) {
-        let lost = round.lost.saturating_sub(round.delivered / LOSSES_BORNE);
+        let lost = self.excess_losses(round);
         let arrives = share(self.octets, round.delivered, lost);
         let wanted = scaled(arrives, self.target(settings), round.rtt);
         let without_queue = scaled(self.octets, self.least.unwrap_or_default(), round.rtt);
@@ -252,8 +333,9 @@ impl Window {
     }
 
     fn try_more(&mut self, reason: Reason, before: Measured) {
-        self.trial = Some(Trial { reason, before });
-        self.octets = (before.in_flight / 2 * 3).clamp(self.floor, LARGEST_WINDOW);
+        let Measured { in_flight, rtt, throughput, .. } = before;
+        self.trial = Some(Trial { reason, before: Before { in_flight, rtt, throughput } });
+        self.octets = (in_flight / 2 * 3).clamp(self.floor, LARGEST_WINDOW);
     }
 
     /// Ends a trial, or goes on with it while the sender has not made use of the larger window.
@@ -279,23 +361,46 @@ impl Window {
         }
     }
 
-    fn on_sample_while_draining(&mut self, rtt: Duration, sent: Instant, is_drained: bool, now: Instant) {
+    fn on_sample_while_draining(
+        &mut self,
+        (rtt, sent): (Duration, Instant),
+        is_drained: bool,
+        now: Instant,
+        settings: &Settings,
+    ) {
         let Some(drain) = &mut self.drain else { return };
         match drain.since {
             None if is_drained => drain.since = Some(now),
             Some(since) if sent >= since => drain.samples.add(rtt),
             _ => {}
         }
-        if drain.samples.count < SAMPLES && now < drain.until {
+        let is_enough = drain.samples.count >= SAMPLES && drain.delivered + drain.lost >= drain.enough;
+        if !is_enough && now < drain.until {
+            return;
+        }
+        let drain = *drain;
+        self.drain = None;
+        if drain.samples.count == 0 {
             return;
         }
         let before = self.least;
-        if drain.samples.count > 0 {
-            self.least = Some(drain.samples.mean());
-        }
+        self.least = Some(drain.samples.mean());
         self.least_since = Some(now);
-        let has_fallen = self.least < before.map(|before| before / 4 * 3);
-        self.drain = has_fallen.then(|| Drain::new(drain.throughput, drain.until));
+        let losses = (drain.lost.saturating_mul(256) / drain.delivered.max(1)).min(1024);
+        if drain.enough > 0 {
+            (self.own_losses, self.own_losses_since) = (losses, Some(now));
+        } else {
+            // Few samples.
+            self.own_losses = u64::midpoint(self.own_losses, losses);
+        }
+        // With what the hop itself loses of it.
+        let holds = scaled(drain.throughput, self.target(settings), Duration::from_secs(1));
+        let holds = holds + holds / 256 * self.own_losses;
+        self.octets = self.octets.min(holds).max(self.floor);
+        self.peak = self.octets;
+        if self.least < before.map(|before| before / 4 * 3) {
+            self.drain = Some(Drain::new(drain.throughput, drain.until, drain.enough));
+        }
         self.wanted = Some(Reason::NewLeast);
     }
 
@@ -310,7 +415,7 @@ impl Window {
 
 /// Whether a larger window gave more than half of what it would have given on a hop that was not
 /// full.
-fn pays(before: Measured, after: Measured) -> bool {
+fn pays(before: Before, after: Measured) -> bool {
     let octets = u128::from(before.in_flight) + u128::from(after.in_flight);
     2 * u128::from(after.throughput) * u128::from(before.in_flight) > u128::from(before.throughput) * octets
 }

@@ -31,13 +31,19 @@ impl Scoreboard {
         splits: usize,
     ) -> Progress {
         let mut progress = Progress { lost: mem::take(&mut self.lost), ..Progress::default() };
+        let mut fills_hole = false;
         while let Some(front) = self.ranges.front().copied().filter(|front| front.seq.before(ack)) {
             let reaches_further = front.end.after(ack);
             let range = if reaches_further { self.ranges.cut_front(ack) } else { self.ranges.pop_front() };
             let Some(range) = range else { break };
             if range.state != State::Sacked {
+                fills_hole |= range.ambiguous;
                 self.deliver(&range, now, hop, &mut progress);
             }
+        }
+        if fills_hole {
+            // What lay behind the hole may have come long ago, and the ACK that said so was lost.
+            progress.sent = None;
         }
         for (left, right) in blocks {
             if left.after(ack) && right.after(*left) {

@@ -73,15 +73,20 @@ impl Scoreboard {
         range.serial < self.proved
     }
 
+    /// Whether copies turned out to be needless more often than is borne.
+    pub const fn has_needless_copies(&self) -> bool {
+        self.tolerance.has_grown()
+    }
+
     /// Whether copies turned out to be needless, with a receiver that can tell what it has: the hop
     /// reorders.
     pub const fn is_reordering(&self) -> bool {
-        self.sack_seen && self.tolerance.has_grown()
+        self.sack_seen && self.has_needless_copies()
     }
 
     /// Where the first hole begins that the sender need not know of: one that we repair, and have
-    /// not tried to for `longest`. On a hop that reorders there is none: today's TCP adapts to
-    /// reordering that it sees, and keeps sending. Looks at the first `LOOKED_AT` ranges only: a
+    /// not tried to for `longest`. `None` on a hop that reorders: today's TCP adapts to the
+    /// reordering it sees, so it is told of every hole. Looks at the first `LOOKED_AT` ranges only: a
     /// receiver in so much disorder is the sender's business.
     pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
         const LOOKED_AT: usize = 64;

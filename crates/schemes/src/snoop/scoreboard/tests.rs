@@ -154,3 +154,15 @@ fn what_the_receiver_had_when_the_sender_sent_it_again_proves_nothing_of_what_le
     board.acknowledge(Seq(300), &[], now, Duration::ZERO, SPLITS);
     assert_eq!(board.next_lost(now).map(|range| range.seq), None, "all of it is on its way");
 }
+
+#[test]
+fn what_lay_behind_a_hole_measures_no_round_trip_when_the_hole_is_filled() {
+    let (mut behind, mut whole) = (board(3), board(3));
+    let late = Instant::from_secs(100);
+    behind.probed(Seq(0), Seq(10), late);
+    // The second and third came at once; the ACK that said so was lost.
+    let progress = behind.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
+    assert_eq!((progress.delivered, progress.sent), (30, None));
+    let progress = whole.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
+    assert_eq!(progress.sent, Some(Instant::from_secs(1)));
+}

@@ -1,6 +1,6 @@
 //! How far segments may overtake each other on the hop, before one that is overtaken is lost.
 
-/// What so many points for needless copies add is one segment: what one needless copy has.
+/// This many points add one segment to the tolerance. One needless copy is worth as many.
 const NEEDLESS_A_SEGMENT: u32 = 4;
 
 /// The most, in segments: a hop that reorders more is none that this can be used on.

@@ -121,3 +121,20 @@ fn of_a_receiver_without_sack_duplicate_acks_are_withheld_on_a_hop_that_reorders
         bench.wait(1).hear(&ack(seq + 400));
     }
 }
+
+#[test]
+fn of_a_receiver_without_sack_more_duplicate_acks_are_awaited_where_copies_were_needless() {
+    let (mut bench, first) = bench();
+    let mut copies = Vec::new();
+    for round in 0..6 {
+        let seq = first + 800 * round;
+        bench.burst(seq, 8);
+        bench.wait(20);
+        // The first of them is late, and comes before a copy could.
+        let copied = (0..3).flat_map(|_| bench.hear(&ack(seq)).1).count();
+        copies.push(copied);
+        bench.wait(2).hear(&ack(seq + 800));
+    }
+    assert_eq!(copies.first(), Some(&1));
+    assert_eq!(copies.last(), Some(&0), "{copies:?}");
+}

@@ -115,7 +115,7 @@ fn a_receiver_that_falls_silent_gets_everything_in_the_end() {
     let mut bench = bench();
     offer(&mut bench, 0, 25);
     let mut seen = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..300 {
         seen.extend(pieces(&bench.wait(100).timer()));
     }
     assert!((20..25).all(|n| seen.contains(&(100 * n, 100))));

@@ -82,6 +82,17 @@ fn a_duplicate_passes_once_local_recovery_has_given_up() {
 }
 
 #[test]
+fn a_duplicate_of_what_was_copied_as_often_as_it_may_be_passes() {
+    let mut bench = Bench::with(Settings { local_retransmissions: 0, ..Settings::default() });
+    for place in 0..6 {
+        bench.send(&data(place));
+    }
+    bench.wait(4).radio(&ack(1).sack(&[(SIZE * 2, SIZE * 6)]));
+    assert_eq!(bench.core(&data(1)).0, Verdict::Forward);
+    assert_eq!(bench.core(&data(4)).0, Verdict::Drop(&BUFFERED));
+}
+
+#[test]
 fn a_duplicate_passes_where_the_mobile_host_answers_and_does_not_take_what_we_send() {
     let mut bench = Bench::new();
     for place in 0..3 {
