@@ -13,6 +13,10 @@
 //! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
 //! | [`extension`] | [`SenderExtension`], [`ReceiverExtension`]: what a scheme changes in the sender and in the receiver |
 //!
+//! Whoever stands between two ends can take the place of one of them: [`Connection::adopt`] goes on
+//! behind a handshake that was seen on the path, and [`Connection::snapshot`] and
+//! [`Connection::restore`] move a connection to another process or machine.
+//!
 //! This crate knows no scheme; a scheme that changes an endpoint implements [`SenderExtension`] or
 //! [`ReceiverExtension`] in its own folder. Not modelled: urgent data, Nagle's algorithm (every
 //! sender has `TCP_NODELAY`), path MTU discovery.

@@ -40,7 +40,10 @@ impl Connection {
             seq,
             ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
             flags,
-            window: if syn {
+            window: if syn && self.state == State::SynReceived {
+                // What the peer's SYN was answered with stays promised.
+                self.receive.window().min(u32::from(u16::MAX)) as u16
+            } else if syn {
                 self.receive.window_in_syn()
             } else {
                 self.receive.advertise(self.negotiated.our_shift)

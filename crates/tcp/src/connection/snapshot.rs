@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ecn::Ecn;
 use super::receive::Saved;
 use super::window_scale::tellable;
-use super::{Connection, Endpoint, Negotiated, State, Timers};
+use super::{Connection, Endpoint, Negotiated, State};
 use crate::config::Config;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
@@ -131,7 +131,13 @@ impl Connection {
 
     /// What is outstanding counts as sent now, and what waits begins to wait.
     fn go_on(&mut self, now: Instant) {
-        if self.goes_by_segments && !self.is_handshaking() {
+        if self.is_handshaking() {
+            // The SYN goes again: a duplicate is answered, and one that never left is needed.
+            self.flight.nxt = self.flight.una;
+            self.receive.ack_now = false;
+            return;
+        }
+        if self.goes_by_segments {
             let mut seq = self.flight.una;
             while seq != self.flight.max {
                 let end = seq + self.flight.mss.min(self.flight.max - seq);
@@ -139,16 +145,12 @@ impl Connection {
                 seq = end;
             }
         }
-        if !self.is_handshaking() {
-            self.begin_model();
+        self.begin_model();
+        if self.state == State::TimeWait {
+            self.timers.time_wait = Some(now + self.config.time_wait);
+        } else if self.flight.una != self.flight.max {
+            self.timers.retransmit = Some(self.rtt.expiry(now));
         }
-        self.timers = match self.state {
-            State::TimeWait => Timers { time_wait: Some(now + self.config.time_wait), ..Timers::default() },
-            _ => {
-                let is_outstanding = self.flight.una != self.flight.max;
-                Timers { retransmit: is_outstanding.then(|| self.rtt.expiry(now)), ..Timers::default() }
-            }
-        };
     }
 }
 

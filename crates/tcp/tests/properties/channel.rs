@@ -9,7 +9,7 @@ use std::time::Duration;
 use lasthop_packet::{Ecn, Instant, Packet, Payload, Probability, Rng, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{
     AckPolicy, Config, Congestion, Connection, DuplicateAckResponse, PacingRule, RackConfig, Recovery,
-    RtoConfig, RtoRule, SenderControl, SenderExtension, SlowStart, State, TimeoutResponse,
+    RtoConfig, RtoRule, SenderControl, SenderExtension, SlowStart, Snapshot, State, TimeoutResponse,
 };
 use proptest::prelude::*;
 
@@ -24,6 +24,8 @@ struct Channel {
     delay_ms: u64,
     jitter_ms: u64,
 }
+
+const MOST_MOVES: u32 = 8;
 
 /// How the connection begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,9 @@ struct Side {
     is_lazy: bool,
     /// A scheme's part of the sender, which spares time-outs and reductions at random.
     whim: Option<u64>,
+    /// Once in so many packets that arrive, the end goes on as another one made from its snapshot,
+    /// [`MOST_MOVES`] times at most: what was known of losses is lost with each.
+    moves: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -125,8 +130,10 @@ fn side() -> impl Strategy<Value = Side> {
     let iss = prop_oneof![any::<u32>(), (0u32..40_000).prop_map(|before| u32::MAX - before)];
     let octets = prop_oneof![Just(0u64), 1u64..100, 100u64..60_000];
     let whim = prop::option::weighted(0.2, any::<u64>());
-    (config(), iss, octets, prop::bool::weighted(0.2), whim)
-        .prop_map(|(config, iss, octets, is_lazy, whim)| Side { config, iss, octets, is_lazy, whim })
+    let moves = prop::option::weighted(0.3, 1u32..20);
+    (config(), iss, octets, prop::bool::weighted(0.2), whim, moves).prop_map(
+        |(config, iss, octets, is_lazy, whim, moves)| Side { config, iss, octets, is_lazy, whim, moves },
+    )
 }
 
 fn channel() -> impl Strategy<Value = Channel> {
@@ -147,6 +154,7 @@ struct World {
     sides: [Side; 2],
     received: [u64; 2],
     is_closed: [bool; 2],
+    moved: [u32; 2],
     closes_at_once: bool,
     channel: Channel,
     rng: Rng,
@@ -211,6 +219,7 @@ impl World {
             sides,
             received: [0; 2],
             is_closed: [false; 2],
+            moved: [0; 2],
             closes_at_once,
             channel,
             rng: Rng::named(seed, "channel"),
@@ -280,7 +289,24 @@ impl World {
             self.read(end)?;
         }
         self.close_if_time(end);
+        let is_to_move = self.sides[end].moves.is_some_and(|moves| self.rng.below(u64::from(moves)) == 0);
+        if is_to_move && self.moved[end] < MOST_MOVES {
+            self.moved[end] += 1;
+            self.go_on_elsewhere(end)?;
+        }
         self.settle(end)
+    }
+
+    /// Has an end go on as another one, made from its snapshot's octets.
+    fn go_on_elsewhere(&mut self, end: usize) -> Result<(), TestCaseError> {
+        let Some(snapshot) = self.ends[end].snapshot(self.now) else { return Ok(()) };
+        let octets = postcard::to_allocvec(&snapshot).expect("it is written");
+        let read: Snapshot = postcard::from_bytes(&octets).expect("it is read");
+        let restored = Connection::restore(self.sides[end].config.clone(), read, self.now);
+        let restored =
+            restored.map_err(|error| TestCaseError::fail(format!("{error}\n{}", self.describe())))?;
+        self.ends[end] = restored;
+        Ok(())
     }
 
     fn close_if_time(&mut self, end: usize) {

@@ -2,6 +2,7 @@
 
 mod channel;
 mod noise;
+mod snapshot;
 
 /// Settings of a property: `PROPTEST_CASES` cases if that is set, else `cases`. (A number of cases in
 /// the settings would override the variable.)

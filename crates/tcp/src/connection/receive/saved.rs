@@ -45,18 +45,18 @@ impl ReceiveSide {
     /// Goes on from what was saved: a fresh half that [`ReceiveSide::begin`] was called of. `None`
     /// if it makes no sense.
     pub(in crate::connection) fn restore(&mut self, saved: Saved) -> Option<()> {
+        let window = saved.advertised - saved.next;
         let is_fin_sound = match (saved.fin, saved.fin_received) {
             (None, is_received) => !is_received,
             (Some(fin), true) => fin + 1 == saved.next,
-            (Some(fin), false) => !fin.before(saved.next) && fin - saved.next <= LARGEST_WINDOW,
+            (Some(fin), false) => fin - saved.next <= window,
         };
         let is_in_window = |(seq, payload): &(Seq, Payload)| {
-            seq.after(saved.next)
-                && u64::from(*seq - saved.next) + payload.len() as u64 <= u64::from(LARGEST_WINDOW)
+            seq.after(saved.next) && u64::from(*seq - saved.next) + payload.len() as u64 <= u64::from(window)
         };
         let unread: u64 = saved.unread.iter().map(|payload| payload.len() as u64).sum();
         let is_sound = is_fin_sound
-            && saved.advertised - saved.next <= LARGEST_WINDOW + 1
+            && window <= LARGEST_WINDOW
             && unread <= u64::from(2 * LARGEST_WINDOW)
             && saved.beyond.iter().all(is_in_window);
         if !is_sound {
