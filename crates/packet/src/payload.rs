@@ -3,8 +3,8 @@
 
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::record::PayloadRecord;
 use crate::rng::splitmix;
 
 /// The octets behind the transport header. Agents may take its length, slice, join and clone it;
@@ -25,6 +25,46 @@ pub enum Payload {
         /// Octets in this piece.
         len: u32,
     },
+}
+
+/// No payload is larger, a super-packet's included.
+const LARGEST: usize = 1 << 20;
+
+/// A payload as a value. A simulated stream is named and not written out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum PayloadRecord {
+    Bytes(Vec<u8>),
+    Stream { stream: u32, offset: u64, len: u32 },
+}
+
+/// No packet has such a payload.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("the payload is too large, or lies behind the end of its stream")]
+pub(crate) struct NoPayload;
+
+impl From<Payload> for PayloadRecord {
+    fn from(payload: Payload) -> Self {
+        match payload {
+            Payload::Bytes(octets) => Self::Bytes(octets.to_vec()),
+            Payload::Stream { stream, offset, len } => Self::Stream { stream, offset, len },
+        }
+    }
+}
+
+impl TryFrom<PayloadRecord> for Payload {
+    type Error = NoPayload;
+
+    fn try_from(record: PayloadRecord) -> Result<Self, NoPayload> {
+        match record {
+            PayloadRecord::Bytes(octets) if octets.len() <= LARGEST => Ok(Self::Bytes(octets.into())),
+            PayloadRecord::Stream { stream, offset, len }
+                if len as usize <= LARGEST && offset.checked_add(len.into()).is_some() =>
+            {
+                Ok(Self::Stream { stream, offset, len })
+            }
+            _ => Err(NoPayload),
+        }
+    }
 }
 
 impl Payload {

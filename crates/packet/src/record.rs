@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::packet::Packet;
-use crate::payload::Payload;
+use crate::payload::{NoPayload, Payload, PayloadRecord};
 use crate::wire::{ParseError, emit, parse};
 
 /// Why a record is no packet.
@@ -21,9 +21,6 @@ pub enum RecordError {
     Payload,
 }
 
-/// No payload is larger, a super-packet's included.
-const LARGEST: usize = 1 << 20;
-
 /// A packet as a value of octets, with what no octet of it says.
 ///
 /// A simulated stream is named and not written out, so that its octets are known again on the other
@@ -35,13 +32,6 @@ pub struct PacketRecord {
     /// The payload of an edited packet, or of one of our own making.
     payload: Option<PayloadRecord>,
     segment_size: Option<NonZeroU16>,
-}
-
-/// A payload as a value. A simulated stream is named and not written out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum PayloadRecord {
-    Bytes(Vec<u8>),
-    Stream { stream: u32, offset: u64, len: u32 },
 }
 
 impl From<&Packet> for PacketRecord {
@@ -64,35 +54,10 @@ impl TryFrom<PacketRecord> for Packet {
     fn try_from(record: PacketRecord) -> Result<Self, RecordError> {
         let mut packet = parse(Bytes::from(record.wire))?;
         if let Some(payload) = record.payload {
-            packet.set_payload(payload.try_into()?);
+            packet.set_payload(payload.try_into().map_err(|NoPayload| RecordError::Payload)?);
         }
         packet.set_segment_size(record.segment_size);
         Ok(packet)
-    }
-}
-
-impl From<Payload> for PayloadRecord {
-    fn from(payload: Payload) -> Self {
-        match payload {
-            Payload::Bytes(octets) => Self::Bytes(octets.to_vec()),
-            Payload::Stream { stream, offset, len } => Self::Stream { stream, offset, len },
-        }
-    }
-}
-
-impl TryFrom<PayloadRecord> for Payload {
-    type Error = RecordError;
-
-    fn try_from(record: PayloadRecord) -> Result<Self, RecordError> {
-        match record {
-            PayloadRecord::Bytes(octets) if octets.len() <= LARGEST => Ok(Self::Bytes(octets.into())),
-            PayloadRecord::Stream { stream, offset, len }
-                if len as usize <= LARGEST && offset.checked_add(len.into()).is_some() =>
-            {
-                Ok(Self::Stream { stream, offset, len })
-            }
-            _ => Err(RecordError::Payload),
-        }
     }
 }
 
