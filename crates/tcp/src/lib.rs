@@ -13,7 +13,7 @@
 //! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
 //! | [`extension`] | [`SenderExtension`], [`ReceiverExtension`]: what a scheme changes in the sender and in the receiver |
 //!
-//! Whoever stands between two ends can take the place of one of them: [`Connection::adopt`] goes on
+//! An agent between two ends can take the place of one of them: [`Connection::adopt`] goes on
 //! behind a handshake that was seen on the path, and [`Connection::snapshot`] and
 //! [`Connection::restore`] move a connection to another process or machine.
 //!

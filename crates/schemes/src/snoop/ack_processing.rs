@@ -106,8 +106,8 @@ impl SnoopFlow {
 
     /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and
     /// so does an ACK of a copy that stops short of what left before it (a partial acknowledgment;
-    /// RFC 6582, section 3.2), unless the hop reorders. What lies above a hole may have come, so it is one segment at a
-    /// time, and a lost copy is left to the timer.
+    /// RFC 6582, section 3.2), unless the hop reorders. What lies above a hole may have come, so it
+    /// is one segment at a time, and a lost copy is left to the timer.
     fn infer_from_duplicates(&mut self, ack: Seq, hints: Hints, now: Instant) {
         let Hints { advanced, duplicate, was_silent } = hints;
         let Some(board) = &mut self.board else { return };

@@ -5,6 +5,7 @@
 //! is. From that the window follows (`window`), once a round trip or two (`round`). What it has no
 //! room for waits here, and connections to the same host take turns.
 
+mod drain;
 mod round;
 mod window;
 

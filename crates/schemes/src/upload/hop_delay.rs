@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(wrong, 0, "of 180000 packets");
     }
 
-    /// Round trips of so many milliseconds, one each 50 ms; how often a queue seemed to stand.
+    /// Round trips, in milliseconds, one each 50 ms; how often a queue seemed to stand.
     fn stood(round_trips: impl Iterator<Item = u64>) -> usize {
         let mut delay = HopDelay::new(Duration::from_millis(2));
         let mut stood = 0;

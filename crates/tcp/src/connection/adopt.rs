@@ -1,9 +1,8 @@
-//! Taking the place of one end of a connection: somebody else made the handshake, and whoever saw
-//! it goes on in that end's name.
-
-use std::fmt;
+//! Taking the place of one end of a connection: that end made the handshake itself, and an observer
+//! on the path goes on in its name.
 
 use lasthop_packet::{Instant, Tcp, TcpFlags};
+use thiserror::Error;
 
 use super::window_scale::tellable;
 use super::{Connection, Endpoint, State};
@@ -22,16 +21,9 @@ pub struct Handshake<'a> {
 }
 
 /// What was given as a handshake is none: no SYN and SYN-ACK that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no SYN and SYN-ACK that belong together")]
 pub struct NotAHandshake;
-
-impl fmt::Display for NotAHandshake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no SYN and SYN-ACK that belong together")
-    }
-}
-
-impl std::error::Error for NotAHandshake {}
 
 impl Connection {
     /// Takes the place of one end, with the sequence numbers, options and timestamp clock of its

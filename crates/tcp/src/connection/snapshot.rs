@@ -1,10 +1,10 @@
 //! A connection as a value, to go on elsewhere: in another process, or on another machine.
 
-use std::fmt;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::ecn::Ecn;
 use super::receive::Saved;
@@ -45,16 +45,9 @@ pub struct Snapshot {
 }
 
 /// A snapshot that no connection can have made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no connection can have been in that state")]
 pub struct Unusable;
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no connection can have been in that state")
-    }
-}
-
-impl std::error::Error for Unusable {}
 
 impl Connection {
     /// The connection as a value; `None` of one that listens or is closed: there is nothing to go

@@ -13,7 +13,7 @@ use lasthop_scenario::results::ResultFile;
 use serde::Serialize;
 
 use super::fairness::{self, Fairness, Shared};
-use super::rows::{grouped, number};
+use super::rows::{grouped, number, with_endpoints};
 use super::runs;
 use super::series::{self, Series};
 use crate::failure::Failure;
@@ -127,11 +127,10 @@ impl Report {
         } else {
             Vec::new()
         };
-        let with_endpoints = scenario.schemes.iter().filter(|scheme| scheme.changes_endpoints());
         Self {
             scenario: scenario.name.clone(),
             seeds: scenario.seeds.clone(),
-            with_endpoints: with_endpoints.map(|scheme| scheme.label.clone()).collect(),
+            with_endpoints: with_endpoints(scenario),
             rows,
             fairness: fairness::of_runs(&shared),
             runs,

@@ -9,7 +9,7 @@ use lasthop_scenario::Scenario;
 use serde::Serialize;
 
 use super::fairness::{self, Fairness, Shared};
-use super::rows::{grouped, number};
+use super::rows::{grouped, number, with_endpoints};
 
 /// The document that `--json` prints.
 #[derive(Serialize)]
@@ -74,13 +74,11 @@ impl Report {
                     .map(|reference| (row.goodput_bps / reference - 1.0) * 100.0);
             }
         }
-        let gateway_alone = scenario.schemes.iter().filter(|scheme| scheme.changes_endpoints());
-        let gateway_alone = gateway_alone.map(|scheme| scheme.label.clone()).collect();
         Self {
             scenario: scenario.name.clone(),
             seeds: scenario.seeds.clone(),
             baseline,
-            gateway_alone,
+            gateway_alone: with_endpoints(scenario),
             rows,
             fairness: if scenario.trial.together { fairness::of_runs(&shared(&runs)) } else { Vec::new() },
             runs,

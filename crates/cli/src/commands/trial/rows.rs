@@ -1,5 +1,7 @@
 //! Runs of one kind, which share a row of a table.
 
+use lasthop_scenario::Scenario;
+
 /// The runs that have the same key, in the order in which each key comes first.
 pub(super) fn grouped<T, K: PartialEq>(runs: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
@@ -16,4 +18,10 @@ pub(super) fn grouped<T, K: PartialEq>(runs: &[T], key: impl Fn(&T) -> K) -> Vec
 /// A number for a reader, or a dash where there is none.
 pub(super) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// The labels of schemes with a part in TCP endpoints, which a real kernel does not have.
+pub(super) fn with_endpoints(scenario: &Scenario) -> Vec<String> {
+    let schemes = scenario.schemes.iter().filter(|scheme| scheme.changes_endpoints());
+    schemes.map(|scheme| scheme.label.clone()).collect()
 }

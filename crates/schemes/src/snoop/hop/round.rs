@@ -51,7 +51,7 @@ pub(super) struct Measured {
 }
 
 impl Round {
-    /// A round that starts then.
+    /// A round that starts at `start`, now or later.
     pub fn new(start: Instant) -> Self {
         Self {
             start,
@@ -94,7 +94,7 @@ impl Round {
         Some(measured)
     }
 
-    /// What was seen, over so much time.
+    /// What was seen; `time` is how long octets were counted.
     fn measured(&self, time: Duration) -> Measured {
         let in_flight = self.in_flight / self.acks.max(1);
         let rtt = self.samples.mean();
@@ -112,7 +112,7 @@ impl Round {
     }
 }
 
-/// What of so many octets arrives, where so many were delivered and so many lost.
+/// The part of `octets` that arrives, if of others `delivered` arrived and `lost` did not.
 pub(super) fn share(octets: u64, delivered: u64, lost: u64) -> u64 {
     let of = u128::from(delivered) + u128::from(lost);
     (u128::from(octets) * u128::from(delivered) / of.max(1)) as u64

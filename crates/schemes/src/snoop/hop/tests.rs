@@ -93,7 +93,7 @@ impl Model {
         self.random >> 33
     }
 
-    /// Goes on for so many seconds; the share of the rate that got through, the mean queueing delay
+    /// Runs for some seconds; the share of the rate that got through, the mean queueing delay
     /// in milliseconds, and the share of packets that the queue lost.
     fn run(&mut self, seconds: u64) -> (f64, f64, f64) {
         self.run_for(seconds * SECOND)

@@ -9,8 +9,7 @@
 //!
 //! That is FAST TCP (Jin, Wei, Low, INFOCOM 2004, equation 3, with gamma = 1/2), its alpha being
 //! rate times delay. It needs no estimate of the rate, and is stable where a rule that went all the
-//! way would swing, since the round-trip time answers a round trip late. Where no packets wait, the
-//! sender or its application limits, and the window stays as it is.
+//! way would swing, since the round-trip time answers a round trip late.
 //!
 //! `rtt` is the mean of a round, and `least` the least of such means, not the least sample: on a
 //! hop whose delay varies the difference between a sample and the least of all is no queue.
@@ -29,9 +28,9 @@
 //!
 //! # Where the sender limits
 //!
-//! Where no packets wait the window stays as it is. But if there is a queue all the same, the hop
-//! has become slower since: the window comes down to what is on the hop, and follows the rule from
-//! there.
+//! Where no packets wait, the sender or its application limits, and the window stays as it is. If
+//! there is a queue all the same, the hop has become slower: the window comes down to what is on the
+//! hop, and follows the rule from there.
 //!
 //! # Trials
 //!
@@ -43,13 +42,13 @@
 //! - *A window that has shrunk* by a quarter. If a larger window pays again, what made the round
 //!   trip long is not our queue but an upload that delays the ACKs, another sender's packets behind
 //!   us, or the hop itself. Then `least` becomes the round-trip time of the smaller window;
-//!   otherwise the window would shrink to its floor beside whoever fills the queue.
+//!   otherwise the window would shrink to its floor beside another sender that fills the queue.
 //! - *A new least round-trip time.* Some hops have a shorter round trip when they are nearly idle;
 //!   the window for that would be too small under load.
 //!
 //! # The least round-trip time
 //!
-//! It is sought again after 10 s without one as small: for about a round trip the window is half of
+//! It is sought again after 10 s without one as small (`drain`): for about a round trip the window is half of
 //! what the hop holds without a queue (as in BBR's `ProbeRTT`). So it follows a path that has become
 //! longer, and what a trial has added is taken back when it has gone. Then the window is at most
 //! what the hop holds at the throughput before the search, with the queue that is aimed at. If the
@@ -67,20 +66,21 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::round::{Measured, SAMPLES, Samples, share};
+use super::drain::Drain;
+use super::round::{Measured, share};
 use crate::snoop::scoreboard::Progress;
 use crate::snoop::settings::Settings;
 
-/// The least round-trip time is sought anew after this time (BBR, `ProbeRTTInterval`; Linux
+/// The least round-trip time is sought again after this time (BBR, `ProbeRTTInterval`; Linux
 /// `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
 const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 
-/// Up to one octet lost for so many delivered counts as the hop's own loss, even if a drained hop
-/// loses nothing.
+/// One octet lost for each 16 delivered counts as the hop's own loss, even if a drained hop loses
+/// nothing.
 const LOSSES_BORNE: u64 = 16;
 
-/// Where more than one octet is lost for so many delivered, it matters whose losses they are. Fewer
-/// do not keep the window from growing, since it aims at a quarter more than the hop holds.
+/// If more than one octet is lost for each 6 delivered, it matters whether a queue loses them. Fewer
+/// losses do not keep the window from growing, since it aims at a quarter more than the hop holds.
 const HEAVY_LOSSES: u64 = 6;
 
 /// Segments, lost and delivered, by which a drained hop's own losses are measured in that case.
@@ -119,12 +119,7 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     reason: Reason,
-    before: Before,
-}
-
-/// What the round before a trial showed.
-#[derive(Clone, Copy, Debug)]
-struct Before {
+    /// Octets on the hop in the round before, its round-trip time, and octets a second.
     in_flight: u64,
     rtt: Duration,
     throughput: u64,
@@ -135,29 +130,6 @@ struct Before {
 enum Reason {
     Shrunk,
     NewLeast,
-}
-
-/// A search for the least round-trip time.
-#[derive(Clone, Copy, Debug)]
-struct Drain {
-    /// Octets a second that got through before it began.
-    throughput: u64,
-    /// It ends with the first sample after this.
-    until: Instant,
-    /// Samples count that left after this; `None` while the queue is being drained.
-    since: Option<Instant>,
-    samples: Samples,
-    /// Octets delivered and lost since the first of them.
-    delivered: u64,
-    lost: u64,
-    /// What these two have to come to.
-    enough: u64,
-}
-
-impl Drain {
-    fn new(throughput: u64, until: Instant, enough: u64) -> Self {
-        Self { throughput, until, since: None, samples: Samples::default(), delivered: 0, lost: 0, enough }
-    }
 }
 
 impl Window {
@@ -213,9 +185,8 @@ impl Window {
 
     /// Takes note of what an ACK showed, sample or not.
     pub fn on_progress(&mut self, progress: &Progress) {
-        if let Some(drain) = self.drain.as_mut().filter(|drain| drain.samples.count > 0) {
-            drain.delivered += progress.delivered;
-            drain.lost += progress.lost;
+        if let Some(drain) = &mut self.drain {
+            drain.on_progress(progress);
         }
     }
 
@@ -228,18 +199,21 @@ impl Window {
         }
     }
 
-    /// Takes in a sample of the round-trip time, and what the round showed that it ends, if it does.
+    /// Takes in a sample of the round-trip time, which left then, and what the round showed that it
+    /// ends, if it does.
     pub fn on_sample(
         &mut self,
-        (rtt, sent): (Duration, Instant),
+        sample: (Duration, Instant),
         round: Option<Measured>,
         in_flight: u64,
         now: Instant,
         settings: &Settings,
     ) {
-        if self.drain.is_some() {
-            let is_drained = in_flight <= self.octets();
-            self.on_sample_while_draining((rtt, sent), is_drained, now, settings);
+        let is_drained = in_flight <= self.octets();
+        if let Some(drain) = &mut self.drain {
+            if drain.on_sample(sample, is_drained, now) {
+                self.end_drain(now, settings);
+            }
         } else if let Some(round) = round {
             self.on_round(round, now, settings);
         }
@@ -334,12 +308,12 @@ impl Window {
 
     fn try_more(&mut self, reason: Reason, before: Measured) {
         let Measured { in_flight, rtt, throughput, .. } = before;
-        self.trial = Some(Trial { reason, before: Before { in_flight, rtt, throughput } });
+        self.trial = Some(Trial { reason, in_flight, rtt, throughput });
         self.octets = (in_flight / 2 * 3).clamp(self.floor, LARGEST_WINDOW);
     }
 
     /// Ends a trial, or goes on with it while the sender has not made use of the larger window.
-    fn judge(&mut self, Trial { reason, before }: Trial, round: Measured, now: Instant) {
+    fn judge(&mut self, before: Trial, round: Measured, now: Instant) {
         let is_used = round.in_flight >= before.in_flight / 4 * 5;
         if !is_used && round.lost == 0 && !round.is_limited {
             return;
@@ -348,59 +322,37 @@ impl Window {
         if !is_used || !pays(before, round) {
             self.octets = before.in_flight.max(self.floor);
             self.peak = self.octets;
-            self.wanted = (!is_used && !round.is_limited).then_some(reason);
+            self.wanted = (!is_used && !round.is_limited).then_some(before.reason);
             return;
         }
         // The smaller window did not fill the hop, so its round-trip time had no queue in it; unless the
         // hop has become faster by itself, which makes the later one shorter.
         (self.least, self.least_since) = (Some(before.rtt.min(round.rtt)), Some(now));
-        if reason == Reason::Shrunk {
+        if before.reason == Reason::Shrunk {
             self.peak = self.octets;
         } else {
-            self.try_more(reason, round);
+            self.try_more(before.reason, round);
         }
     }
 
-    fn on_sample_while_draining(
-        &mut self,
-        (rtt, sent): (Duration, Instant),
-        is_drained: bool,
-        now: Instant,
-        settings: &Settings,
-    ) {
-        let Some(drain) = &mut self.drain else { return };
-        match drain.since {
-            None if is_drained => drain.since = Some(now),
-            Some(since) if sent >= since => drain.samples.add(rtt),
-            _ => {}
-        }
-        let is_enough = drain.samples.count >= SAMPLES && drain.delivered + drain.lost >= drain.enough;
-        if !is_enough && now < drain.until {
+    fn end_drain(&mut self, now: Instant, settings: &Settings) {
+        let Some((drain, least)) = self.drain.take().and_then(|drain| Some((drain, drain.round_trip()?)))
+        else {
             return;
-        }
-        let drain = *drain;
-        self.drain = None;
-        if drain.samples.count == 0 {
-            return;
-        }
-        let before = self.least;
-        self.least = Some(drain.samples.mean());
-        self.least_since = Some(now);
-        let losses = (drain.lost.saturating_mul(256) / drain.delivered.max(1)).min(1024);
-        if drain.enough > 0 {
-            (self.own_losses, self.own_losses_since) = (losses, Some(now));
+        };
+        let has_fallen = self.least.is_some_and(|before| least < before / 4 * 3);
+        (self.least, self.least_since) = (Some(least), Some(now));
+        if drain.measures_losses() {
+            (self.own_losses, self.own_losses_since) = (drain.losses(), Some(now));
         } else {
-            // Few samples.
-            self.own_losses = u64::midpoint(self.own_losses, losses);
+            self.own_losses = u64::midpoint(self.own_losses, drain.losses());
         }
         // With what the hop itself loses of it.
         let holds = scaled(drain.throughput, self.target(settings), Duration::from_secs(1));
         let holds = holds + holds / 256 * self.own_losses;
         self.octets = self.octets.min(holds).max(self.floor);
         self.peak = self.octets;
-        if self.least < before.map(|before| before / 4 * 3) {
-            self.drain = Some(Drain::new(drain.throughput, drain.until, drain.enough));
-        }
+        self.drain = has_fallen.then(|| drain.again());
         self.wanted = Some(Reason::NewLeast);
     }
 
@@ -415,12 +367,12 @@ impl Window {
 
 /// Whether a larger window gave more than half of what it would have given on a hop that was not
 /// full.
-fn pays(before: Before, after: Measured) -> bool {
+fn pays(before: Trial, after: Measured) -> bool {
     let octets = u128::from(before.in_flight) + u128::from(after.in_flight);
     2 * u128::from(after.throughput) * u128::from(before.in_flight) > u128::from(before.throughput) * octets
 }
 
-/// So many octets times `to` over `from`.
+/// `octets` times `to` over `from`.
 fn scaled(octets: u64, to: Duration, from: Duration) -> u64 {
     let scaled = u128::from(octets) * to.as_nanos() / from.as_nanos().max(1);
     u64::try_from(scaled).unwrap_or(u64::MAX).min(LARGEST_WINDOW)

@@ -87,7 +87,7 @@ impl Scoreboard {
     /// Where the first hole begins that the sender need not know of: one that we repair, and have
     /// not tried to for `longest`. `None` on a hop that reorders: today's TCP adapts to the
     /// reordering it sees, so it is told of every hole. Looks at the first `LOOKED_AT` ranges only: a
-    /// receiver in so much disorder is the sender's business.
+    /// receiver with more disorder than that is left to the sender.
     pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
         const LOOKED_AT: usize = 64;
         if self.is_reordering() {
