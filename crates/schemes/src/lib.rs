@@ -11,6 +11,7 @@
 //! | [`eln`] | ELN (1998): a mobile host's sender learns that the hop lost what it misses; with senders as they are, too |
 //! | [`packet_control`] | TCP packet control (2014): filters for hops on which segments overtake each other |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
+//! | [`last_hop`] | how much may be on the hop to a mobile host: a window that keeps the queue there short |
 //! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
 //! | [`stack`] | schemes with their settings, on top of each other |
@@ -28,6 +29,7 @@ pub mod ebsn;
 mod edits;
 pub mod eln;
 pub mod icmp;
+pub mod last_hop;
 pub mod layer_entry;
 pub mod lle;
 mod none;

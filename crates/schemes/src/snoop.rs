@@ -19,7 +19,7 @@
 //! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK, and the longer the more copies were needless; sends the first segment missing and the last | [`rtt`], [`ack_processing`] |
 //! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`ack_rewriting`] |
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`segmentation`] |
-//! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`hop`], [`hold_queue`] |
+//! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`crate::last_hop`], [`hold_queue`] |
 //!
 //! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is
 //! missing ([`fast_path`]): a gateway's kernel forwards them.
@@ -186,7 +186,6 @@ pub mod expectation;
 pub mod fast_path;
 pub mod flow;
 pub mod hold_queue;
-pub mod hop;
 mod lifetime;
 mod radio_side;
 pub mod rtt;
@@ -206,8 +205,8 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
+use crate::last_hop::Hops;
 use flow::SnoopFlow;
-use hop::Hops;
 pub use scheme::SCHEME;
 pub use settings::Settings;
 use settings::UplinkHalf;

@@ -4,9 +4,10 @@
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
 use super::flow::SnoopFlow;
-use super::scoreboard::{Progress, Range};
+use super::scoreboard::Range;
 use super::segmentation::cut;
 use super::settings::Settings;
+use crate::last_hop::Progress;
 
 /// Time-outs in a row after which what was on the hop is taken for lost; fewer may be a delay.
 const SILENCE: u32 = 2;

@@ -76,7 +76,7 @@ impl Snoop {
         }
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             let segment = packet.segment_payload();
-            hop.note_segment(segment, &self.settings);
+            hop.note_segment(segment, &self.settings.aims());
         }
         self.on_leaving(packet, key, cx);
     }

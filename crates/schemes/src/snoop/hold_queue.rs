@@ -51,7 +51,7 @@ impl Snoop {
         // we do not see what frees the window: only what the receiver waits for can.
         let is_late = tcp.seq.before(flow.arrived);
         let overtakes = is_late && !flow.board.as_ref().is_some_and(|board| board.sack_seen);
-        hop.note_segment(segment, &self.settings);
+        hop.note_segment(segment, &self.settings.aims());
         let end = tcp.seq + packet.segment_len();
         if let Some(signal) = &mut flow.signal
             && is_late
@@ -64,7 +64,7 @@ impl Snoop {
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
         }
-        let patience = hop.patience(&self.settings);
+        let patience = hop.patience(&self.settings.aims());
         let now = cx.now();
         // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
         let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };

@@ -6,8 +6,8 @@ use lasthop_packet::{FlowKey, Instant, Seq};
 
 use super::Snoop;
 use super::flow::SnoopFlow;
-use super::hop::LastHop;
 use super::uplink::Uplink;
+use crate::last_hop::LastHop;
 
 impl Snoop {
     /// Makes a flow; `false` if there is no room for it.

@@ -8,8 +8,8 @@ use lasthop_packet::{FlowKey, Packet};
 use super::ack_rewriting::AckRewrite;
 use super::duplicates::AckEffect;
 use super::flow::SnoopFlow;
-use super::scoreboard::Progress;
 use super::{Settings, Snoop};
+use crate::last_hop::Progress;
 
 impl Snoop {
     /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
@@ -115,7 +115,7 @@ impl Snoop {
         self.charge(key, cx.budget());
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            hop.on_progress(progress, cx.now(), &self.settings);
+            hop.on_progress(progress, cx.now(), &self.settings.aims());
         }
         if is_finished {
             self.forget(key, cx);

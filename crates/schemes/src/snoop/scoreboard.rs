@@ -45,7 +45,6 @@ use std::hint::black_box;
 use lasthop_packet::{Instant, Seq};
 
 use copies::Copies;
-pub use delivery::Progress;
 use log::Log;
 use ranges::Ranges;
 pub use ranges::{Range, State};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::last_hop::Aims;
 use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 
 /// The settings of [`Snoop`](super::Snoop). The defaults are those for the TCP of today; `preset =
@@ -161,8 +162,21 @@ impl Presets for Settings {
     }
 }
 
+impl Settings {
+    /// What the local window aims at.
+    pub fn aims(&self) -> Aims {
+        Aims {
+            local_delay: self.local_delay,
+            least_window: self.least_window,
+            held_delay: self.held_delay,
+            held_octets: self.held_octets,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
+        let aims = Aims::default();
         Self {
             preset: Preset::Today,
             cached_packets: 4096,
@@ -178,10 +192,10 @@ impl Default for Settings {
             longest_withholding: Duration::from_millis(100),
             monotone_timestamps: true,
             local_window: true,
-            local_delay: Duration::from_millis(3),
-            least_window: 10,
-            held_delay: Duration::from_millis(80),
-            held_octets: 4 << 20,
+            local_delay: aims.local_delay,
+            least_window: aims.least_window,
+            held_delay: aims.held_delay,
+            held_octets: aims.held_octets,
             uplink: UplinkHalf::None,
             initial_srtt: Duration::from_millis(50),
             initial_rttvar: Duration::from_millis(25),

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::expectation::Duplicates;
 use super::flow::{Notes, SnoopFlow};
-use super::hop::{HopEstimate, LastHop};
 use super::rtt::HopRtt;
 use super::scheme::SCHEME;
 use super::scoreboard::Scoreboard;
 use super::{Settings, Snoop};
+use crate::last_hop::{HopEstimate, LastHop};
 use crate::transfer::{Away, export, import, segment};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes

@@ -6,17 +6,7 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Seq};
 
 use super::{Range, Scoreboard, State};
-
-/// What an acknowledgment showed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Octets delivered that were not known to be.
-    pub delivered: u64,
-    /// Octets found lost since the acknowledgment before.
-    pub lost: u64,
-    /// When the latest of them left, of those that left once: it measures the round-trip time.
-    pub sent: Option<Instant>,
-}
+use crate::last_hop::Progress;
 
 impl Scoreboard {
     /// Takes in a cumulative acknowledgment and SACK blocks above it. `hop` is the least round-trip

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use crate::snoop::scoreboard::Progress;
+use super::progress::Progress;
 
 /// Samples that a mean round-trip time is made of, at least: enough that one delayed ACK or a delay
 /// that varies hardly shows.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
+use super::progress::Progress;
 use super::round::{SAMPLES, Samples};
-use crate::snoop::scoreboard::Progress;
 
 /// A drain under way.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ const SECOND: u64 = 1_000_000;
 /// A hop with a sender that always has more; times in microseconds.
 struct Model {
     hop: LastHop,
-    settings: Settings,
+    aims: Aims,
     /// Octets a second.
     rate: u64,
     /// The round trip without a queue, after so long.
@@ -42,13 +42,14 @@ struct Model {
 impl Model {
     /// 20 Mbit/s, 20 ms.
     fn new() -> Self {
-        let settings = Settings::default();
+        let aims = Aims::default();
         let mut hop = LastHop::new(Instant::ZERO);
-        hop.note_segment(SEGMENT, &settings);
-        hop.turns.push_back(crate::snoop::tests::data(0, 1).flow_key().expect("TCP"));
+        hop.note_segment(SEGMENT, &aims);
+        let host = (IpAddr::from([10, 0, 0, 1]), 80);
+        hop.turns.push_back(FlowKey { source: host, destination: host });
         Self {
             hop,
-            settings,
+            aims,
             rate: 2_500_000,
             delay: |_| 20_000,
             varies: 0,
@@ -120,7 +121,7 @@ impl Model {
             }
             let progress = std::mem::take(&mut self.progress);
             self.hop.in_flight -= progress.delivered + progress.lost;
-            self.hop.on_progress(progress, at(self.now), &self.settings);
+            self.hop.on_progress(progress, at(self.now), &self.aims);
             self.send();
         }
         self.now = until;
@@ -241,7 +242,7 @@ fn what_is_taken_over_from_elsewhere_is_measured_anew_and_the_least_window_holds
         let mut model = Model::new();
         let estimate = HopEstimate { window, segment: SEGMENT, rate: 2_500_000 };
         model.hop.go_on_from(estimate, Instant::ZERO);
-        model.hop.note_segment(SEGMENT, &model.settings);
+        model.hop.note_segment(SEGMENT, &model.aims);
         model
     };
     for window in [0, 20_000, 62_500, 200_000] {

@@ -5,7 +5,9 @@
 //! is. From that the window follows (`window`), once a round trip or two (`round`). What it has no
 //! room for waits here, and connections to the same host take turns.
 
+mod aims;
 mod drain;
+mod progress;
 mod round;
 mod window;
 
@@ -20,11 +22,10 @@ use lasthop_agent::Lookup;
 use lasthop_packet::{FlowKey, Instant};
 use serde::{Deserialize, Serialize};
 
+pub use aims::Aims;
+pub use progress::Progress;
 use round::Round;
 use window::{LARGEST_WINDOW, Window};
-
-use super::scoreboard::Progress;
-use super::settings::Settings;
 
 /// A connection may always have this much waiting here: the largest window without scaling. So no
 /// packet is dropped of a connection that its receiver's window limits, even on a slow hop.
@@ -103,9 +104,9 @@ impl LastHop {
     }
 
     /// A segment of so many octets is to pass.
-    pub fn note_segment(&mut self, octets: u32, settings: &Settings) {
+    pub fn note_segment(&mut self, octets: u32, aims: &Aims) {
         self.segment = self.segment.max(octets);
-        self.window.raise_floor(u64::from(settings.least_window.max(2)) * u64::from(self.segment));
+        self.window.raise_floor(u64::from(aims.least_window.max(2)) * u64::from(self.segment));
     }
 
     /// How many octets may be sent now.
@@ -129,8 +130,8 @@ impl LastHop {
 
     /// The octets of one connection that may wait before it is told to slow down: at least one hop
     /// round trip's worth; otherwise a sender that halves its window leaves the hop idle.
-    pub fn patience(&self, settings: &Settings) -> usize {
-        let delay = settings.held_delay.max(self.window.least().unwrap_or_default());
+    pub fn patience(&self, aims: &Aims) -> usize {
+        let delay = aims.held_delay.max(self.window.least().unwrap_or_default());
         let shared = self.rate / (self.turns.len().max(1) as u64);
         let octets = shared as u128 * delay.as_micros() / 1_000_000;
         let octets = if self.rate == 0 || self.window.is_new() {
@@ -138,11 +139,11 @@ impl LastHop {
         } else {
             (octets as u64).max(LEAST_PATIENCE)
         };
-        octets.min(settings.held_octets as u64) as usize
+        octets.min(aims.held_octets as u64) as usize
     }
 
     /// Takes note of what an ACK showed.
-    pub fn on_progress(&mut self, progress: Progress, now: Instant, settings: &Settings) {
+    pub fn on_progress(&mut self, progress: Progress, now: Instant, aims: &Aims) {
         if progress.delivered > 0 {
             self.delivered_at = now;
         }
@@ -161,7 +162,7 @@ impl LastHop {
             };
         }
         let was_draining = self.window.is_draining();
-        self.window.on_sample((rtt, sent), round, self.in_flight, now, settings);
+        self.window.on_sample((rtt, sent), round, self.in_flight, now, aims);
         if self.window.is_draining() != was_draining {
             // A round is of one state. What leaves at once when the drain ends is neither.
             self.round = Round::new(now + self.window.least().unwrap_or_default());
