@@ -7,6 +7,7 @@ mod cubic;
 mod cubic_linux;
 mod hystart;
 mod hystart_plus_plus;
+mod outside;
 mod pacing;
 mod path_model;
 mod reno;
@@ -21,6 +22,7 @@ pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use hystart::Hystart;
 pub use hystart_plus_plus::HystartPlusPlus;
+pub use outside::Outside;
 pub use pacing::Pacing;
 pub use path_model::{PathModel, PathSample, Stage};
 pub use reno::Reno;
@@ -50,10 +52,13 @@ pub enum Congestion {
     /// [`Bbr3`]: the same, and heeds losses (version 3, draft-ietf-ccwg-bbr). Made for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
     Bbr3,
+    /// [`Outside`]: none of its own; the owner of the connection sets the window. Made for
+    /// [`Recovery::Rack`](crate::Recovery::Rack).
+    Outside,
 }
 
 impl Congestion {
-    /// All of them.
+    /// All that stand on their own.
     pub const ALL: [Self; 8] = [
         Self::Reno,
         Self::RenoAbc,
@@ -86,7 +91,7 @@ impl Congestion {
     /// Whether it goes by a model of the path ([`PathModel`]): made for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
     pub const fn goes_by_model(self) -> bool {
-        matches!(self, Self::Bbr | Self::Bbr3)
+        matches!(self, Self::Bbr | Self::Bbr3 | Self::Outside)
     }
 
     /// Whether slow start opens the window by octets acknowledged, so that it has a limit to that.
@@ -106,6 +111,7 @@ impl Congestion {
             Self::Cubic => Box::new(Cubic::new(slow_start_limit)),
             Self::Bbr => Box::<Bbr>::default(),
             Self::Bbr3 => Box::<Bbr3>::default(),
+            Self::Outside => Box::new(Outside),
         }
     }
 }

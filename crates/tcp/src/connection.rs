@@ -22,6 +22,7 @@ mod state;
 mod stats;
 mod super_packet;
 mod timers;
+mod timestamp_clock;
 mod validation;
 mod window_scale;
 mod window_use;
@@ -50,6 +51,7 @@ pub use state::State;
 pub use stats::Stats;
 use super_packet::SuperPacket;
 pub(crate) use timers::Timers;
+use timestamp_clock::TimestampClock;
 use window_use::Validation;
 
 /// An address and a port.
@@ -66,8 +68,7 @@ pub struct Connection {
     local: Endpoint,
     remote: Endpoint,
     negotiated: Negotiated,
-    /// What the timestamp clock is ahead of the time, in milliseconds.
-    timestamp_offset: u32,
+    timestamp_clock: TimestampClock,
 
     flight: Flight,
     buffer: SendBuffer,
@@ -229,8 +230,38 @@ impl Connection {
     }
 
     /// Whether the peer has closed its direction and everything before its FIN was received.
-    pub const fn peer_has_closed(&self) -> bool {
-        self.receive.fin_received()
+    pub fn peer_has_closed(&self) -> bool {
+        self.receive.has_fin()
+    }
+
+    /// Whether our FIN was sent and acknowledged.
+    pub fn is_fin_acknowledged(&self) -> bool {
+        matches!(self.state, State::FinWait2 | State::TimeWait)
+            || (self.state == State::Closed && self.close_requested && self.flight.una == self.flight.max)
+    }
+
+    /// Octets that arrived in order and were not read yet.
+    pub const fn unread(&self) -> u32 {
+        self.receive.unread()
+    }
+
+    /// The congestion window becomes so many octets, a segment at least: for
+    /// [`Congestion::Outside`](crate::Congestion::Outside), where nothing else moves it.
+    pub fn set_cwnd(&mut self, octets: u32) {
+        self.flight.cwnd = octets.clamp(self.flight.mss, 1 << 30);
+    }
+
+    /// From now on the timestamps that are sent have this value: the latest of the end whose place
+    /// is taken. So they never run ahead of that end's own clock, and once it speaks for itself again
+    /// its timestamps are no older than what its peer has seen (PAWS; RFC 7323, section 5.3). What
+    /// the peer echoes then times nothing.
+    pub const fn tell_timestamp(&mut self, value: u32) {
+        self.timestamp_clock = TimestampClock::Told(value);
+    }
+
+    /// No window of more than so many octets is offered from now on. What was offered stays so.
+    pub fn limit_window(&mut self, octets: u32) {
+        self.receive.limit_window(octets);
     }
 
     /// Octets written and not acknowledged yet.

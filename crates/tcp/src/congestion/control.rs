@@ -29,6 +29,11 @@ pub trait CongestionControl: Send {
         None
     }
 
+    /// Whether segments wait for their time: those of a model do, at its rate.
+    fn is_paced(&self) -> bool {
+        self.rules_recovery()
+    }
+
     /// How fast segments may leave; None: as fast as the window allows.
     fn pacing(&self) -> Option<Pacing> {
         None

@@ -156,7 +156,7 @@ impl Connection {
             return self.measure_segments(now);
         }
         let has_echo = tcp.options.timestamps.is_some_and(|timestamps| timestamps.echo_reply != 0);
-        if !(self.negotiated.timestamps && has_echo) {
+        if !(self.negotiated.timestamps && has_echo && self.timestamp_clock.is_running()) {
             return self.rtt.on_ack(tcp.ack, now, &self.flight);
         }
         if let Some(sent) = self.echo(tcp, now) {

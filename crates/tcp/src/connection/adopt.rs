@@ -4,6 +4,7 @@
 use lasthop_packet::{Instant, Tcp, TcpFlags};
 use thiserror::Error;
 
+use super::timestamp_clock::TimestampClock;
 use super::window_scale::tellable;
 use super::{Connection, Endpoint, State};
 use crate::config::Config;
@@ -63,8 +64,7 @@ impl Connection {
         connection.flight.nxt = ours.seq + 1;
         connection.flight.max = ours.seq + 1;
         if let Some(timestamps) = ours.options.timestamps {
-            connection.timestamp_offset =
-                timestamps.value.wrapping_sub(sent.unwrap_or(now).as_millis() as u32);
+            connection.timestamp_clock = TimestampClock::from(timestamps.value, sent.unwrap_or(now));
         }
         connection.negotiate(peers, ours.options.window_scale.map(|shift| shift.min(14)));
         connection.receive.synchronize(peers.seq, u32::from(ours.window));

@@ -144,12 +144,30 @@ impl Connection {
         self.stats.octets_received += u64::from(self.receive.next() - before);
         if self.receive.fin_received() && !had_closed {
             self.stats.octets_received -= 1;
-            self.state = match self.state {
-                State::Established => State::CloseWait,
-                State::FinWait1 => State::Closing,
-                State::FinWait2 => self.enter_time_wait(now),
-                other => other,
-            };
+            self.on_fin(now);
+        }
+    }
+
+    /// The peer's FIN is received, and everything before it.
+    fn on_fin(&mut self, now: Instant) {
+        self.state = match self.state {
+            State::Established => State::CloseWait,
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            other => other,
+        };
+    }
+
+    /// From now on the peer's FIN is not acknowledged before [`Self::accept_fin`] says so, though
+    /// everything before it is: what it ends has to reach somebody else first.
+    pub const fn hold_fin(&mut self) {
+        self.receive.hold_fin();
+    }
+
+    /// Accepts the peer's FIN, if [`Self::peer_has_closed`] and it was held.
+    pub fn accept_fin(&mut self, now: Instant) {
+        if self.receive.accept_fin() {
+            self.on_fin(now);
         }
     }
 
@@ -157,12 +175,15 @@ impl Connection {
     #[inline(never)]
     fn take(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Option<Instant> {
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
-        let clock = self.timestamp(now);
+        let echo = timestamps.and_then(|timestamps| {
+            let age = self.timestamp_clock.age(timestamps.echo_reply, now)?;
+            Some(Echo { value: timestamps.echo_reply, age })
+        });
         self.receive.take(&Arrival {
             tcp,
             payload: packet.payload(),
             now,
-            echo: timestamps.map(|timestamps| Echo::new(timestamps.echo_reply, clock)),
+            echo,
             ack_due: self.timers.delayed_ack,
             rtt: &self.rtt,
         })

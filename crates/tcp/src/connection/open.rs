@@ -7,7 +7,8 @@ use lasthop_packet::Seq;
 use super::ecn::Ecn;
 use super::window_scale::{tellable, window_shift};
 use super::{
-    Connection, Endpoint, Negotiated, Pacer, ReceiveSide, State, Stats, SuperPacket, Timers, Validation,
+    Connection, Endpoint, Negotiated, Pacer, ReceiveSide, State, Stats, SuperPacket, Timers, TimestampClock,
+    Validation,
 };
 use crate::config::{Config, PacingRule};
 use crate::flight::Flight;
@@ -88,7 +89,7 @@ impl Connection {
             local,
             remote,
             negotiated: Negotiated::default(),
-            timestamp_offset: 1,
+            timestamp_clock: TimestampClock::Running { offset: 1 },
             flight,
             buffer: SendBuffer::default(),
             close_requested: false,
@@ -136,7 +137,7 @@ impl Connection {
         if self.goes_by_model {
             self.queue.note_in_network();
         }
-        let is_paced = self.goes_by_model || self.config.pacing == PacingRule::Fq;
+        let is_paced = self.congestion.is_paced() || self.config.pacing == PacingRule::Fq;
         self.pacer = is_paced.then(Pacer::default);
         let is_offloaded = self.config.segmentation_offload && self.recovery.goes_by_segments() && !is_paced;
         self.super_packet = is_offloaded.then(SuperPacket::default);

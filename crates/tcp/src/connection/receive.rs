@@ -58,6 +58,8 @@ pub(crate) struct ReceiveSide {
     pub(super) ack_now: bool,
     fin: Option<Seq>,
     fin_received: bool,
+    /// FIN is taken in only when the owner says so.
+    holds_fin: bool,
     /// TS.Recent and the number up to which we have acknowledged (RFC 7323, section 4.3).
     ts_recent: Option<u32>,
     last_ack_sent: Seq,
@@ -99,6 +101,7 @@ impl ReceiveSide {
             ack_now: false,
             fin: None,
             fin_received: false,
+            holds_fin: false,
             ts_recent: None,
             last_ack_sent: Seq(0),
             reports_gaps: config.sack,
@@ -138,6 +141,10 @@ impl ReceiveSide {
     #[inline]
     pub(crate) const fn next(&self) -> Seq {
         self.next
+    }
+
+    pub(super) const fn unread(&self) -> u32 {
+        self.unread
     }
 
     pub(super) const fn fin_received(&self) -> bool {
@@ -239,16 +246,41 @@ impl ReceiveSide {
             self.deliver(piece.slice(0, end));
         }
         if self.fin == Some(self.next) {
-            self.fin_received = true;
-            self.next += 1;
-            self.advertised = self.advertised.later(self.next);
             self.reassembly.clear();
+            if !self.holds_fin {
+                self.take_fin();
+            }
         }
         if self.is_adaptive {
             return self.owe_ack_for_gap(arrival, self.next != before, is_urgent);
         }
         self.ack_now = true;
         None
+    }
+
+    fn take_fin(&mut self) {
+        self.fin_received = true;
+        self.next += 1;
+        self.advertised = self.advertised.later(self.next);
+    }
+
+    pub(super) const fn hold_fin(&mut self) {
+        self.holds_fin = true;
+    }
+
+    /// Takes a FIN in that was held, and owes an ACK for it. Returns whether there was one.
+    pub(super) fn accept_fin(&mut self) -> bool {
+        let is_held = self.fin == Some(self.next) && !self.fin_received;
+        if is_held {
+            self.take_fin();
+            self.ack_now = true;
+        }
+        is_held
+    }
+
+    /// Whether the peer's FIN is here, and everything before it.
+    pub(super) fn has_fin(&self) -> bool {
+        self.fin_received || self.fin == Some(self.next)
     }
 
     #[inline]

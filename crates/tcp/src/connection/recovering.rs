@@ -90,7 +90,7 @@ impl Connection {
         if timestamps.echo_reply == 0 {
             return None;
         }
-        let age = self.timestamp(now).wrapping_sub(timestamps.echo_reply);
+        let age = self.timestamp_clock.age(timestamps.echo_reply, now)?;
         // What was never sent was echoed by nothing.
         now.as_millis().checked_sub(u64::from(age)).map(Instant::from_millis)
     }

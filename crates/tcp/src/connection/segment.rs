@@ -103,10 +103,9 @@ impl Connection {
         if self.negotiated.timestamps { 3 } else { 4 }
     }
 
-    /// The timestamp clock: milliseconds, from 1 on so that an echo of 0 means none; or from where
-    /// the one stood whose place was taken.
+    /// What the timestamp clock says.
     #[inline]
     pub(super) const fn timestamp(&self, now: Instant) -> u32 {
-        (now.as_millis() as u32).wrapping_add(self.timestamp_offset)
+        self.timestamp_clock.reads(now)
     }
 }

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::ecn::Ecn;
 use super::receive::Saved;
+use super::timestamp_clock::TimestampClock;
 use super::window_scale::tellable;
 use super::{Connection, Endpoint, Negotiated, State};
 use crate::config::Config;
@@ -99,7 +100,7 @@ impl Connection {
         let mut connection = Self::new(config, local, remote, snapshot.iss);
         connection.state = state;
         connection.negotiated = negotiated;
-        connection.timestamp_offset = snapshot.clock.wrapping_sub(now.as_millis() as u32);
+        connection.timestamp_clock = TimestampClock::from(snapshot.clock, now);
         let options = if negotiated.timestamps { 12 } else { 0 };
         connection.begin_transfer(snapshot.mss + options);
         connection.receive.restore(snapshot.receive).ok_or(Unusable)?;

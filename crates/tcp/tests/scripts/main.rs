@@ -41,6 +41,7 @@ mod send_window;
 mod sender_extension;
 mod silly_window;
 mod slow_start;
+mod stand_in;
 mod tahoe;
 mod tail_loss_probe;
 mod timeout;

@@ -184,7 +184,19 @@ impl Runner {
         let (verb, rest) = event.trim().split_once(' ').unwrap_or((event.trim(), ""));
         // Only a segment, or a look at the state, may find something that is sent and not yet
         // spoken of.
-        let is_look = !matches!(verb, "<" | "write" | "close" | "abort" | "stall" | "read" | "icmp");
+        let is_look = !matches!(
+            verb,
+            "<" | "write"
+                | "close"
+                | "abort"
+                | "stall"
+                | "read"
+                | "icmp"
+                | "set-cwnd"
+                | "hold-fin"
+                | "accept-fin"
+                | "tell-timestamp"
+        );
         if !is_look || time > self.now && !matches!(verb, ">" | ">>") {
             self.nothing_more()?;
         }
@@ -203,6 +215,10 @@ impl Runner {
             }
             "close" => self.connection.close(),
             "abort" => self.connection.abort(),
+            "set-cwnd" => self.connection.set_cwnd(number(rest)?),
+            "hold-fin" => self.connection.hold_fin(),
+            "accept-fin" => self.connection.accept_fin(self.now),
+            "tell-timestamp" => self.connection.tell_timestamp(number(rest)?),
             "stall" => self.is_stalled = true,
             "read" => self.read()?,
             "icmp" => self.inject_icmp(rest)?,

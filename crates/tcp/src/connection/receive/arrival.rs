@@ -26,14 +26,6 @@ pub(crate) struct Echo {
     pub(crate) age: u32,
 }
 
-impl Echo {
-    /// Of a timestamp that came back when our clock stood at `clock`.
-    #[inline]
-    pub(crate) const fn new(value: u32, clock: u32) -> Self {
-        Self { value, age: clock.wrapping_sub(value) }
-    }
-}
-
 impl Arrival<'_> {
     #[inline]
     pub(super) const fn seq(&self) -> Seq {

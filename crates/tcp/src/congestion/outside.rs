@@ -1,0 +1,45 @@
+//! A window that is set from outside ([`Connection::set_cwnd`](crate::Connection::set_cwnd)): for an
+//! owner who knows the path, and rules several connections over it together.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use super::control::{CongestionControl, Reduction};
+use super::path_model::{PathModel, PathSample};
+use super::sample::AckSample;
+use crate::flight::Flight;
+
+/// Leaves the window as it is, whatever is acknowledged or lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outside;
+
+impl CongestionControl for Outside {
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+
+    fn is_paced(&self) -> bool {
+        false
+    }
+
+    fn as_path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
+    }
+
+    fn on_ack(&mut self, _ack: &AckSample, _flight: &mut Flight) {}
+
+    fn on_loss(&mut self, flight: &Flight) -> Reduction {
+        Reduction::to(flight.cwnd)
+    }
+
+    fn on_timeout(&mut self, _flight: &mut Flight) {}
+}
+
+impl PathModel for Outside {
+    fn begin(&mut self, _flight: &Flight, _rtt: Option<Duration>, _has_reports: bool) {}
+
+    fn update(&mut self, _path: &mut PathSample<'_>) {}
+
+    fn on_restart(&mut self, _now: Instant, _delivered: u64, _flight: &mut Flight) {}
+}
