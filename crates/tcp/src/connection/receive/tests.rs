@@ -70,7 +70,7 @@ proptest! {
                 let payload = Payload::Stream { stream: 0, offset: 0, len: len.min(receive.window()) };
                 let tcp = Tcp { seq, flags: TcpFlags::ACK, ..Tcp::default() };
                 let clock = now.as_millis() as u32;
-                let echo = Some(Echo::new(clock.wrapping_sub(20), clock));
+                let echo = Some(Echo { value: clock.wrapping_sub(20), age: 20 });
                 receive.take(&Arrival { tcp: &tcp, payload: &payload, now, echo, ack_due: None, rtt: &rtt });
             };
             match step {
