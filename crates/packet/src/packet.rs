@@ -174,6 +174,13 @@ impl Packet {
         self.carried.tcp_reserved >> 1 & RESERVED
     }
 
+    /// The bit of a TCP header between the reserved ones and CWR: AE of accurate ECN (RFC 9768, section
+    /// 3.1); false for what is no TCP segment.
+    #[inline]
+    pub const fn tcp_accurate_ecn(&self) -> bool {
+        self.carried.tcp_reserved & 1 != 0
+    }
+
     /// Sets these bits of a TCP segment; what is above the low three is left out. The packet leaves
     /// with new octets and checksums, unless they are set so already.
     ///

@@ -64,6 +64,13 @@ pub struct HopEstimate {
     rate: u64,
 }
 
+impl HopEstimate {
+    /// Octets that may be on the hop.
+    pub const fn octets(&self) -> u64 {
+        self.window
+    }
+}
+
 impl LastHop {
     /// A hop that nothing is known of.
     pub fn new(now: Instant) -> Self {
@@ -107,6 +114,11 @@ impl LastHop {
     pub fn note_segment(&mut self, octets: u32, aims: &Aims) {
         self.segment = self.segment.max(octets);
         self.window.raise_floor(u64::from(aims.least_window.max(2)) * u64::from(self.segment));
+    }
+
+    /// How many octets one connection may send before it is another's turn.
+    pub fn turn(&self) -> u64 {
+        if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(u64::from(self.segment)) }
     }
 
     /// How many octets may be sent now.

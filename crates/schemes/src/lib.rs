@@ -22,6 +22,7 @@
 //! and what we chose.
 
 pub mod catalogue;
+pub mod cicada;
 pub mod control_message;
 pub mod dda;
 pub mod ebsn;
@@ -38,6 +39,7 @@ mod plain_ack;
 pub mod scheme;
 pub mod settings;
 pub mod snoop;
+pub mod split;
 pub mod stack;
 mod transfer;
 pub mod upload;

@@ -245,6 +245,30 @@ impl Connection {
         self.receive.unread()
     }
 
+    /// The number of the octet that is expected next from the peer.
+    pub const fn next_expected(&self) -> Seq {
+        self.receive.next()
+    }
+
+    /// TS.Recent: the latest timestamp of the peer, if it sends any (RFC 7323, section 4.3).
+    pub const fn peer_timestamp(&self) -> Option<u32> {
+        self.receive.peer_timestamp()
+    }
+
+    /// Octets of payload that are held, in either direction.
+    pub fn held(&self) -> usize {
+        self.buffer.len() as usize + self.receive.held()
+    }
+
+    /// So many octets more may be in the network than are there now: for
+    /// [`Congestion::Outside`](crate::Congestion::Outside). With nothing there, a segment may leave
+    /// in any case.
+    pub fn allow(&mut self, octets: u32) {
+        // Out of recovery the window counts from SND.UNA on.
+        let there = if self.is_recovering { self.queue.in_network() } else { self.flight.in_flight() };
+        self.set_cwnd(there.saturating_add(octets));
+    }
+
     /// The congestion window becomes so many octets, a segment at least: for
     /// [`Congestion::Outside`](crate::Congestion::Outside), where nothing else moves it.
     pub fn set_cwnd(&mut self, octets: u32) {

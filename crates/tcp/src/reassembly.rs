@@ -85,6 +85,11 @@ impl Reassembly {
         blocks
     }
 
+    /// How many octets are held, or a few more: what was delivered since may be counted.
+    pub fn octets(&self) -> usize {
+        self.blocks.iter().map(|(left, right)| (*right - *left) as usize).sum()
+    }
+
     /// Behind the last octet held.
     pub fn end(&self) -> Option<Seq> {
         self.segments.back().map(|(start, payload)| *start + payload.len() as u32)

@@ -48,7 +48,7 @@ impl Connection {
     }
 
     /// Whether something waits to be sent, or sent again.
-    fn has_more(&self) -> bool {
+    pub fn has_more(&self) -> bool {
         self.buffer.len() > u64::from(self.flight.in_flight())
             || self.is_recovering
             || self.is_fin_next()

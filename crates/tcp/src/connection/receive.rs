@@ -143,6 +143,11 @@ impl ReceiveSide {
         self.next
     }
 
+    /// Octets that are held: not read yet, or behind a gap.
+    pub(super) fn held(&self) -> usize {
+        self.unread as usize + self.reassembly.octets()
+    }
+
     pub(super) const fn unread(&self) -> u32 {
         self.unread
     }

@@ -10,6 +10,11 @@ impl ReceiveSide {
         self.ts_recent.unwrap_or(0)
     }
 
+    /// The latest one, if the peer sends any.
+    pub(in crate::connection) const fn peer_timestamp(&self) -> Option<u32> {
+        self.ts_recent
+    }
+
     /// Remembers the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".

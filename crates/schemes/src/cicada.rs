@@ -1,0 +1,125 @@
+//! CICADA: the access point splits each connection between a wired and a wireless end in two, in the
+//! ends' own addresses and sequence numbers.
+
+mod scheme;
+mod settings;
+
+use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::{Agent, Context, Deadline, FlowTable, Obligation, Owed, Report, Side, Verdict};
+use lasthop_packet::{FlowKey, Packet, TcpFlags};
+
+use crate::split::legs;
+use crate::split::opening::{Opening, Step};
+use crate::split::table::Splits;
+pub use scheme::SCHEME;
+pub use settings::Settings;
+
+/// The CICADA agent, for an access point. It needs nothing of the link layer.
+pub struct Cicada {
+    settings: Settings,
+    /// Handshakes that are under way.
+    openings: FlowTable<Box<Opening>>,
+    splits: Splits,
+}
+
+impl Cicada {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        let splits =
+            Splits::new(settings.aims(), settings.vcache, settings.idle_timeout, settings.eviction_grace);
+        Self { openings: FlowTable::new(settings.eviction_grace), splits, settings }
+    }
+
+    /// A packet of a connection that is not split.
+    fn on_opening(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let Some(opening) = self.openings.touch(key, cx.now()) else {
+            self.begin(key, packet, from, cx);
+            return Verdict::Forward;
+        };
+        if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST)) {
+            self.openings.remove(key);
+            return Verdict::Forward;
+        }
+        match opening.on_packet(packet, from, cx.now()) {
+            Step::Passes => Verdict::Forward,
+            Step::Refused => {
+                self.openings.remove(key);
+                Verdict::Forward
+            }
+            Step::Completes => self.split(key, packet, from, cx),
+        }
+    }
+
+    /// The first packet of a connection: a SYN, or none of ours.
+    fn begin(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        let Some(opening) = Opening::begin(packet, from, cx.now()) else { return };
+        // A packet between two wireless stations crosses twice: in from the one, out to the other.
+        let first_crossing = self.openings.peek(key.reversed());
+        if first_crossing.is_some_and(|first| first.initial_number() == opening.initial_number()) {
+            self.openings.remove(key.reversed());
+            return;
+        }
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
+            self.openings.remove(idlest);
+        }
+        if self.openings.insert(key, Box::new(opening), most, cx.now()).is_err() {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+    }
+
+    /// Both ends have agreed: from here on each has a leg of its own.
+    fn split(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
+            return Verdict::Forward;
+        };
+        let buffer = self.settings.vcache as u32;
+        let pair = opening.pair(key, legs::core(buffer), legs::radio(buffer, self.settings.minimum_timeout));
+        let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));
+        if is_split { self.splits.on_packet(key, packet, from, cx) } else { Verdict::Forward }
+    }
+}
+
+impl Agent for Cicada {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let key = from.connection(key);
+        let Some(pair) = self.splits.pair(key) else { return self.on_opening(key, packet, from, cx) };
+        let opens = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK);
+        if opens && pair.is_free() {
+            // Another connection on the same ports. The ends know what became of the old one.
+            self.splits.forget(key, cx);
+            return self.on_opening(key, packet, from, cx);
+        }
+        self.splits.on_packet(key, packet, from, cx)
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        self.splits.on_deadline(cx);
+    }
+
+    fn octets(&self) -> usize {
+        self.splits.octets()
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        self.splits.obligation(connection)
+    }
+
+    fn owed(&self) -> Owed {
+        self.splits.owed()
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        self.splits.forget_free(cx);
+    }
+
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.openings.remove(connection);
+        self.splits.forget(connection, cx);
+    }
+}

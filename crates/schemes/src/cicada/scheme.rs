@@ -1,0 +1,25 @@
+//! CICADA to the worlds.
+
+use lasthop_agent::Agent;
+
+use super::{Cicada, Settings};
+use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
+
+/// An agent at the edge.
+pub static SCHEME: Scheme = Scheme {
+    name: "cicada",
+    title: "Each connection split in two at the access point, in the ends' own numbers",
+    source: "Ghaboosi, Khalaj, PIMRC 2005; with today's TCP on both legs",
+    advice: "Helps wherever the hop loses packets, uploads and downloads alike, whatever the senders' congestion control. \
+             Acknowledges what it has not yet delivered: what is at risk is bounded, counted, and lost if the access point fails.",
+    counters: &[],
+    read: |settings| read(settings, |settings: Settings| settings),
+    schema: schema::<Settings>,
+};
+
+impl Placement for Settings {
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        matches!(seat.role, Role::Edge | Role::Relay)
+            .then(|| Box::new(Cicada::new(self.clone())) as Box<dyn Agent>)
+    }
+}

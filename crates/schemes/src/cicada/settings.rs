@@ -1,0 +1,59 @@
+//! What can be set.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::last_hop::Aims;
+use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
+
+/// The settings of [`Cicada`](super::Cicada).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Octets of one direction of a connection that a `VCache` has room for: so many octets may be at
+    /// risk in it, and no larger window is offered; default 1 MiB. The paper leaves it open.
+    #[serde(with = "Octets::<65_536, GIB>")]
+    pub vcache: usize,
+    /// The least time-out over the hop, above its round-trip time; default 20 ms.
+    #[serde(with = "Time::<MS, HOUR>")]
+    pub minimum_timeout: Duration,
+    /// How long packets are to wait in the queue behind the access point, or a quarter of the hop's
+    /// round trip if that is longer; default 3 ms.
+    #[serde(with = "Time::<0, MINUTE>")]
+    pub local_delay: Duration,
+    /// The least window over the hop in segments, 2 or more; default 10, an initial window (RFC
+    /// 6928).
+    #[serde(with = "Count::<2, 1_000_000>")]
+    pub least_window: u32,
+    /// A connection without packets for this long, of which nothing is owed, passes untouched from
+    /// then on, to the second; default 1 h.
+    #[serde(with = "Time::<SECOND, WEEK>")]
+    pub idle_timeout: Duration,
+    /// A connection that was used within this time does not make room for a new one, to the second;
+    /// default 10 s.
+    #[serde(with = "Time::<0, WEEK>")]
+    pub eviction_grace: Duration,
+}
+
+impl Settings {
+    /// What the local window aims at.
+    pub(super) fn aims(&self) -> Aims {
+        Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let aims = Aims::default();
+        Self {
+            vcache: 1 << 20,
+            minimum_timeout: Duration::from_millis(20),
+            local_delay: aims.local_delay,
+            least_window: aims.least_window,
+            idle_timeout: Duration::from_secs(3600),
+            eviction_grace: Duration::from_secs(10),
+        }
+    }
+}

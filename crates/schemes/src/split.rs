@@ -1,0 +1,33 @@
+//! A split: an agent that is an end of two TCP connections, one towards each end of a third.
+//!
+//! Each leg is a [`Connection`](lasthop_tcp::Connection) of its own, with its own round-trip time,
+//! timers, loss recovery and congestion control. What arrives on one goes out on the other.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`opening`] | a handshake that passes from end to end, and the legs that take its place |
+//! | [`pair`] | the two legs of a connection |
+//! | [`pump`] | octets and ends, from one leg to the other |
+//! | [`share`] | what one connection has of the hop that all connections of a host go over |
+//! | [`table`] | all pairs, their timers, and who may send over which hop |
+//! | [`legs`] | how the endpoint of each leg is set |
+//!
+//! # Numbers are kept
+//!
+//! With [`opening`] both legs go on with the sequence numbers, options and timestamps of the two
+//! ends. So nothing is translated, and where nothing is owed, packets may pass the agent by, or the
+//! agent may be gone, and the connection goes on.
+//!
+//! # Ends
+//!
+//! A FIN is acknowledged only when the other end has acknowledged it, with all that comes before it.
+//! So a connection that seems to have ended well has delivered everything, whatever happened to the
+//! agent. A reset, or a leg that was given up, ends the other leg once that has delivered what it
+//! has.
+
+pub mod legs;
+pub mod opening;
+pub mod pair;
+mod pump;
+mod share;
+pub mod table;

@@ -1,0 +1,43 @@
+//! How the endpoint of each leg is set. What a handshake decides (segment size, options) is the
+//! ends' business.
+
+use std::time::Duration;
+
+use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart};
+
+/// No sender waits longer between two tries over the hop.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Time-outs in a row until the mobile host is given up: a quarter of an hour, as in Linux
+/// (`tcp_retries2`).
+const MOST_TIMEOUTS: u32 = 924;
+
+/// The leg over the wire: an endpoint as Linux 6.18 has it, with so many octets of buffer.
+pub fn core(buffer: u32) -> Config {
+    Config { window: buffer.min(65_535), window_max: Some(buffer), ..Config::linux() }
+}
+
+/// The leg over the hop. Losses there are not congestion, and the queue is the local window's
+/// business ([`crate::last_hop`]): the congestion window is set from outside. Each segment is
+/// acknowledged at once, so that the mobile host's sender loses no time, and each repair takes little
+/// more than a round trip over the hop.
+pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
+    Config {
+        congestion: Congestion::Outside,
+        slow_start: SlowStart::Standard,
+        segmentation_offload: false,
+        window_validation: false,
+        recovery: Recovery::Rack(RackConfig::ALL),
+        ack_policy: AckPolicy::EverySegment,
+        ack_compression: false,
+        rto: RtoConfig {
+            rule: RtoRule::Linux,
+            minimum: minimum_timeout,
+            maximum: LONGEST_TIMEOUT.max(minimum_timeout),
+            granularity: Duration::ZERO,
+            ..RtoConfig::default()
+        },
+        max_timeouts: MOST_TIMEOUTS,
+        ..core(buffer)
+    }
+}

@@ -1,0 +1,148 @@
+//! A handshake that passes from end to end, and the legs that take its place once it is complete.
+//!
+//! Before that nothing is kept from anybody: a SYN that is refused, or never answered, is the ends'
+//! business.
+
+use lasthop_agent::Side;
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, Tcp, TcpFlags};
+use lasthop_tcp::{Config, Connection, Handshake};
+
+use super::pair::Pair;
+
+/// What was seen of a handshake.
+#[derive(Debug)]
+pub struct Opening {
+    /// Where the SYN came from.
+    opener: Side,
+    syn: Seen,
+    answer: Option<Seen>,
+}
+
+/// A SYN.
+#[derive(Debug)]
+struct Seen {
+    tcp: Tcp,
+    /// When it came first.
+    at: Instant,
+    /// It came more than once: what answers it times nothing.
+    is_repeated: bool,
+    /// It carries data, which comes before there are two legs (RFC 7413).
+    has_data: bool,
+    /// It agrees to what a split does not carry on: options that are not known here may change what
+    /// segments mean (Multipath TCP, RFC 8684; authentication, RFC 5925), and so does accurate ECN
+    /// (RFC 9768, section 3.1.2).
+    is_foreign: bool,
+}
+
+/// What a packet is to a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A part of it, or none of its business: it passes.
+    Passes,
+    /// It completes the handshake: both ends have established the connection, or will with this
+    /// packet.
+    Completes,
+    /// This connection cannot be split.
+    Refused,
+}
+
+impl Seen {
+    fn new(packet: &Packet, tcp: &Tcp, now: Instant) -> Self {
+        Self {
+            tcp: tcp.clone(),
+            at: now,
+            is_repeated: false,
+            has_data: !packet.payload().is_empty(),
+            is_foreign: tcp.options.unknown.is_some()
+                || packet.tcp_accurate_ecn()
+                || tcp.flags.has(TcpFlags::CWR),
+        }
+    }
+
+    /// When it came, if its answer times a round trip.
+    fn timed(&self) -> Option<Instant> {
+        (!self.is_repeated).then_some(self.at)
+    }
+}
+
+impl Opening {
+    /// A SYN came; `None` if the packet is none that opens a connection.
+    pub fn begin(packet: &Packet, from: Side, now: Instant) -> Option<Self> {
+        let tcp = packet.tcp().filter(|tcp| is_syn(tcp) && !tcp.flags.has(TcpFlags::ACK))?;
+        Some(Self { opener: from, syn: Seen::new(packet, tcp, now), answer: None })
+    }
+
+    /// Where the SYN came from.
+    pub const fn opener(&self) -> Side {
+        self.opener
+    }
+
+    /// The initial sequence number of the end that opens.
+    pub const fn initial_number(&self) -> Seq {
+        self.syn.tcp.seq
+    }
+
+    /// Takes note of a packet of this connection.
+    pub fn on_packet(&mut self, packet: &Packet, from: Side, now: Instant) -> Step {
+        let Some(tcp) = packet.tcp() else { return Step::Passes };
+        if is_syn(tcp) {
+            return self.on_syn(packet, tcp, from, now);
+        }
+        let Some(answer) = &self.answer else { return Step::Passes };
+        let completes = from == self.opener
+            && tcp.flags.has(TcpFlags::ACK)
+            && !tcp.flags.has(TcpFlags::RST)
+            && tcp.ack == answer.tcp.seq + 1
+            && !tcp.seq.before(self.syn.tcp.seq + 1);
+        if !completes {
+            Step::Passes
+        } else if answer.is_foreign || answer.has_data || self.syn.has_data {
+            Step::Refused
+        } else {
+            Step::Completes
+        }
+    }
+
+    fn on_syn(&mut self, packet: &Packet, tcp: &Tcp, from: Side, now: Instant) -> Step {
+        let has_ack = tcp.flags.has(TcpFlags::ACK);
+        if from == self.opener {
+            if self.syn.tcp.seq == tcp.seq {
+                self.syn.is_repeated = true;
+            } else if !has_ack {
+                *self = Self { opener: from, syn: Seen::new(packet, tcp, now), answer: None };
+            }
+            return Step::Passes;
+        }
+        if !has_ack {
+            // Both ends open at once.
+            return Step::Refused;
+        }
+        match &mut self.answer {
+            _ if tcp.ack != self.syn.tcp.seq + 1 => {}
+            Some(known) if known.tcp.seq == tcp.seq => known.is_repeated = true,
+            answer => *answer = Some(Seen::new(packet, tcp, now)),
+        }
+        Step::Passes
+    }
+
+    /// The two legs that go on in the ends' places; `None` before the handshake was answered. `key`
+    /// is the connection's direction from the core side to the radio side.
+    pub fn pair(&self, key: FlowKey, core: Config, radio: Config) -> Option<Pair> {
+        let answer = self.answer.as_ref()?;
+        let leg = |side: Side, config: Config| {
+            // The leg on the opener's side stands for the end that answered.
+            let (ours, peers) = if side == self.opener { (answer, &self.syn) } else { (&self.syn, answer) };
+            let (local, remote) = match side {
+                Side::Core => (key.destination, key.source),
+                Side::Radio => (key.source, key.destination),
+            };
+            let handshake = Handshake { ours: &ours.tcp, sent: ours.timed(), peers: &peers.tcp };
+            Connection::adopt(config, local, remote, handshake, answer.at).ok()
+        };
+        Some(Pair::new(leg(Side::Core, core)?, leg(Side::Radio, radio)?))
+    }
+}
+
+const fn is_syn(tcp: &Tcp) -> bool {
+    tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST) && !tcp.flags.has(TcpFlags::FIN)
+}

@@ -1,0 +1,141 @@
+//! The two legs of a connection.
+
+use std::time::Duration;
+
+use lasthop_agent::{Deadline, Obligation, Side};
+use lasthop_packet::{Instant, Packet, Seq};
+use lasthop_tcp::{Connection, State};
+
+use super::share::Share;
+
+/// The two legs of a connection, and what lies between them.
+pub struct Pair {
+    /// Towards the fixed host.
+    pub(super) core: Connection,
+    /// Towards the mobile host.
+    pub(super) radio: Connection,
+    /// What it has of the hop.
+    pub(super) share: Share,
+    /// Octets at risk, as they were told last.
+    pub(super) owed: Obligation,
+    /// Octets of memory, as they were counted last.
+    pub(super) charged: usize,
+    /// A probe of whether the other end is there went from this side to the other.
+    pub(super) probed_from: Option<Side>,
+}
+
+impl Pair {
+    /// Two legs that have moved nothing yet.
+    pub fn new(mut core: Connection, mut radio: Connection) -> Self {
+        core.hold_fin();
+        radio.hold_fin();
+        let mut pair = Self {
+            core,
+            radio,
+            share: Share::default(),
+            owed: Obligation::Free,
+            charged: 0,
+            probed_from: None,
+        };
+        pair.tell_timestamps();
+        pair
+    }
+
+    /// The leg towards a side.
+    pub const fn leg(&self, side: Side) -> &Connection {
+        match side {
+            Side::Core => &self.core,
+            Side::Radio => &self.radio,
+        }
+    }
+
+    pub(super) const fn leg_mut(&mut self, side: Side) -> &mut Connection {
+        match side {
+            Side::Core => &mut self.core,
+            Side::Radio => &mut self.radio,
+        }
+    }
+
+    /// Takes in a packet from a side.
+    pub(super) fn on_segment(&mut self, packet: &Packet, from: Side, now: Instant) {
+        self.leg_mut(from).on_segment(packet, now);
+        self.tell_timestamps();
+    }
+
+    /// Each leg stands for the other one's peer, and has its clock.
+    fn tell_timestamps(&mut self) {
+        if let Some(value) = self.radio.peer_timestamp() {
+            self.core.tell_timestamp(value);
+        }
+        if let Some(value) = self.core.peer_timestamp() {
+            self.radio.tell_timestamp(value);
+        }
+    }
+
+    /// When one of the legs is next due.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        Deadline::earliest(self.core.deadline(), self.radio.deadline())
+    }
+
+    /// Does what is due on either leg.
+    pub(super) fn on_deadline(&mut self, now: Instant) {
+        for leg in [&mut self.core, &mut self.radio] {
+            if leg.deadline().is_some_and(|deadline| deadline.at <= now) {
+                leg.on_deadline(now);
+            }
+        }
+    }
+
+    /// Octets of memory that the legs have taken for what they hold.
+    pub(super) fn octets(&self) -> usize {
+        self.core.held() + self.radio.held()
+    }
+
+    /// Octets that one end takes for delivered, and the other has not acknowledged.
+    pub fn octets_at_risk(&self) -> u64 {
+        let towards =
+            |side: Side| self.leg(side).unacknowledged() + u64::from(self.leg(side.opposite()).unread());
+        towards(Side::Core) + towards(Side::Radio)
+    }
+
+    /// Whether nothing is owed, and nothing waits that only this agent has: then the ends go on
+    /// without it.
+    pub fn is_free(&self) -> bool {
+        self.octets_at_risk() == 0
+    }
+
+    /// Whether both legs have ended: nothing more can come of them.
+    pub(super) fn is_over(&self) -> bool {
+        let has_ended = |leg: &Connection| matches!(leg.state(), State::Closed | State::TimeWait);
+        has_ended(&self.core) && has_ended(&self.radio)
+    }
+
+    /// Whether a packet asks if the other end is still there (RFC 9293, section 3.8.4): it repeats
+    /// the last octet, or none at all, while nothing is outstanding.
+    pub(super) fn is_keep_alive(&self, packet: &Packet, from: Side) -> bool {
+        let Some(tcp) = packet.tcp() else { return false };
+        let leg = self.leg(from);
+        packet.segment_len() as usize == packet.payload().len()
+            && packet.payload().len() <= 1
+            && tcp.seq + 1 == leg.next_expected()
+            && self.has_all(tcp.ack, from)
+    }
+
+    /// Whether a packet is nothing but an answer to that.
+    pub(super) fn is_bare_duplicate(&self, packet: &Packet, from: Side) -> bool {
+        let Some(tcp) = packet.tcp() else { return false };
+        packet.segment_len() == 0 && tcp.seq == self.leg(from).next_expected() && self.has_all(tcp.ack, from)
+    }
+
+    /// Whether an end has acknowledged all that there is for it, by this number, and nothing is owed
+    /// to the other one either.
+    fn has_all(&self, ack: Seq, from: Side) -> bool {
+        let flight = self.leg(from).flight();
+        self.is_free() && ack == flight.max && flight.una == flight.max
+    }
+
+    /// The least round-trip time over the hop.
+    pub fn hop_round_trip(&self) -> Option<Duration> {
+        self.radio.queue().min_rtt()
+    }
+}
