@@ -5,10 +5,12 @@ mod scheme;
 mod settings;
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, Deadline, FlowTable, Obligation, Owed, Report, Side, Verdict};
+use lasthop_agent::{
+    Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
+    Whose,
+};
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
-use crate::split::legs;
 use crate::split::opening::{Opening, Step};
 use crate::split::table::Splits;
 pub use scheme::SCHEME;
@@ -73,8 +75,8 @@ impl Cicada {
         let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
             return Verdict::Forward;
         };
-        let buffer = self.settings.vcache as u32;
-        let pair = opening.pair(key, legs::core(buffer), legs::radio(buffer, self.settings.minimum_timeout));
+        let (core, radio) = self.settings.legs();
+        let pair = opening.pair(key, core, radio);
         let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));
         if is_split { self.splits.on_packet(key, packet, from, cx) } else { Verdict::Forward }
     }
@@ -112,6 +114,15 @@ impl Agent for Cicada {
 
     fn owed(&self) -> Owed {
         self.splits.owed()
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.splits.export(SCHEME.name, whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let configs = self.settings.legs();
+        self.splits.import(SCHEME.name, state, configs, cx)
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

@@ -10,6 +10,7 @@
 //! | [`pump`] | octets and ends, from one leg to the other |
 //! | [`share`] | what one connection has of the hop that all connections of a host go over |
 //! | [`table`] | all pairs, their timers, and who may send over which hop |
+//! | `transfer` | a pair as a value, for another agent |
 //! | [`legs`] | how the endpoint of each leg is set |
 //!
 //! # Numbers are kept
@@ -31,3 +32,4 @@ pub mod pair;
 mod pump;
 mod share;
 pub mod table;
+mod transfer;

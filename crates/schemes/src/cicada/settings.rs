@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use lasthop_tcp::Config;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::last_hop::Aims;
 use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
+use crate::split::legs;
 
 /// The settings of [`Cicada`](super::Cicada).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +43,14 @@ impl Settings {
     /// What the local window aims at.
     pub(super) fn aims(&self) -> Aims {
         Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() }
+    }
+}
+
+impl Settings {
+    /// The endpoints of the two legs, towards the core side and the radio side.
+    pub(super) fn legs(&self) -> (Config, Config) {
+        let buffer = self.vcache as u32;
+        (legs::core(buffer), legs::radio(buffer, self.minimum_timeout))
     }
 }
 

@@ -7,12 +7,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND, FULL, LOCAL_RETRANSMITS};
-use lasthop_agent::{Context, FlowTable, Obligation, Owed, Report, Side, Verdict};
+use lasthop_agent::{Context, FlowTable, Obligation, Owed, Report, Side, Verdict, Whose};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::pair::Pair;
 use super::pump::Bounds;
-use crate::last_hop::{Aims, Hops, LastHop};
+use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};
 
 /// The pairs of one agent.
 pub struct Splits {
@@ -140,15 +140,19 @@ impl Splits {
 
     /// Forgets a pair; what is owed of it is lost.
     pub fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(mut pair) = self.pairs.remove(key) else { return };
-        self.octets -= pair.charged;
-        self.owed.change(pair.owed, Obligation::Free);
-        let at_risk = pair.octets_at_risk();
+        let at_risk = self.take(key, cx).map_or(0, |pair| pair.octets_at_risk());
         if at_risk > 0 {
             cx.report(Report { amount: at_risk, ..Report::of(&ACKNOWLEDGED_AND_LOST) });
         }
+    }
+
+    /// Takes a pair out.
+    pub(super) fn take(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<Box<Pair>> {
+        let mut pair = self.pairs.remove(key)?;
+        self.octets -= pair.charged;
+        self.owed.change(pair.owed, Obligation::Free);
         let host = key.destination.0;
-        let Some(hop) = self.hops.get_mut(&host) else { return };
+        let Some(hop) = self.hops.get_mut(&host) else { return Some(pair) };
         pair.share.leave(hop);
         if pair.share.is_waiting {
             hop.turns.retain(|waiting| *waiting != key);
@@ -159,6 +163,27 @@ impl Splits {
         } else {
             self.serve(host, cx);
         }
+        Some(pair)
+    }
+
+    /// Those of these connections that there are pairs of.
+    pub(super) fn keys(&self, whose: Whose) -> Vec<FlowKey> {
+        whose.of(&self.pairs)
+    }
+
+    /// What is known of the hop of a connection.
+    pub(super) fn hop_of(&self, key: FlowKey) -> Option<HopEstimate> {
+        self.hops.get(&key.destination.0).map(LastHop::estimate)
+    }
+
+    /// Goes on with a pair that came from elsewhere, over a hop of which that much is known.
+    pub(super) fn go_on(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
+        if let (Some(hop), Some(estimate)) = (self.hops.get_mut(&key.destination.0), estimate)
+            && hop.flows == 1
+        {
+            hop.go_on_from(estimate, cx.now());
+        }
+        self.work(key, cx);
     }
 
     /// Moves on what has come of a change on either leg.

@@ -32,6 +32,11 @@ impl Connection {
         connection
     }
 
+    /// A connection that has ended.
+    pub fn closed(config: Config, local: Endpoint, remote: Endpoint) -> Self {
+        Self::new(config, local, remote, Seq(0))
+    }
+
     /// A connection that is established already, as the thesis starts it: no handshake, and both
     /// sides know each other's options and initial window. Windows above 65,535 octets are scaled
     /// in either direction.
