@@ -27,13 +27,16 @@ pub struct Cicada {
 impl Cicada {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
-        let splits =
+        let mut splits =
             Splits::new(settings.aims(), settings.vcache, settings.idle_timeout, settings.eviction_grace);
+        if settings.notification {
+            splits = splits.with_notifier();
+        }
         Self { openings: FlowTable::new(settings.eviction_grace), splits, settings }
     }
 
     /// A packet of a connection that is not split.
-    fn on_opening(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+    fn on_opening(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(opening) = self.openings.touch(key, cx.now()) else {
             self.begin(key, packet, from, cx);
             return Verdict::Forward;
@@ -71,7 +74,7 @@ impl Cicada {
     }
 
     /// Both ends have agreed: from here on each has a leg of its own.
-    fn split(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+    fn split(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
             return Verdict::Forward;
         };

@@ -29,6 +29,9 @@ pub struct Settings {
     /// 6928).
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
+    /// Whether a mobile host that sends is told which of its losses were the hop's, so that it takes
+    /// a reduction of its window back, as [`crate::eln`] does it; default true. Ours.
+    pub notification: bool,
     /// A connection without packets for this long, of which nothing is owed, passes untouched from
     /// then on, to the second; default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
@@ -62,6 +65,7 @@ impl Default for Settings {
             minimum_timeout: Duration::from_millis(20),
             local_delay: aims.local_delay,
             least_window: aims.least_window,
+            notification: true,
             idle_timeout: Duration::from_secs(3600),
             eviction_grace: Duration::from_secs(10),
         }

@@ -7,11 +7,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND, FULL, LOCAL_RETRANSMITS};
-use lasthop_agent::{Context, FlowTable, Obligation, Owed, Report, Side, Verdict, Whose};
+use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Verdict, Whose};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::pair::Pair;
 use super::pump::Bounds;
+use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};
 
 /// The pairs of one agent.
@@ -22,6 +23,8 @@ pub struct Splits {
     /// Octets of one direction of a connection that may lie between its legs.
     bound: u64,
     idle_timeout: Duration,
+    /// Tells mobile hosts which of their losses were the hop's.
+    notifier: Option<Eln>,
     octets: usize,
     owed: Owed,
 }
@@ -37,9 +40,17 @@ impl Splits {
             aims,
             bound: bound as u64,
             idle_timeout,
+            notifier: None,
             octets: 0,
             owed: Owed::default(),
         }
+    }
+
+    /// Tells mobile hosts that send which of their losses were the hop's, so that they take a
+    /// reduction of their window back: see [`crate::eln`].
+    #[must_use]
+    pub fn with_notifier(self) -> Self {
+        Self { notifier: Some(Eln::new(eln::Settings::default())), ..self }
     }
 
     /// The pair of a connection.
@@ -77,7 +88,13 @@ impl Splits {
     }
 
     /// Takes in a packet of a pair's connection.
-    pub fn on_packet(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+    pub fn on_packet(
+        &mut self,
+        key: FlowKey,
+        packet: &mut Packet,
+        from: Side,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
         let Some(pair) = self.pairs.touch(key, cx.now()) else { return Verdict::Forward };
         // The end that is asked is to answer, and not this agent in its place.
         if pair.is_keep_alive(packet, from) {
@@ -100,6 +117,11 @@ impl Splits {
             }
         }
         pair.on_segment(packet, from, cx.now());
+        if from == Side::Radio
+            && let Some(notifier) = &mut self.notifier
+        {
+            pass(notifier, packet, from, cx);
+        }
         self.work(key, cx);
         Verdict::Absorb
     }
@@ -149,6 +171,9 @@ impl Splits {
     /// Takes a pair out.
     pub(super) fn take(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<Box<Pair>> {
         let mut pair = self.pairs.remove(key)?;
+        if let Some(notifier) = &mut self.notifier {
+            notifier.release(key, cx);
+        }
         self.octets -= pair.charged;
         self.owed.change(pair.owed, Obligation::Free);
         let host = key.destination.0;
@@ -219,7 +244,7 @@ impl Splits {
             let Some(key) = hop.turns.pop_front() else { return };
             let Some(pair) = self.pairs.peek_mut(key) else { continue };
             let octets = hop.turn();
-            pair.share.is_waiting = pair.transmit_over(hop, octets, &self.aims, cx);
+            pair.share.is_waiting = pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx);
             if pair.share.is_waiting {
                 hop.turns.push_back(key);
             }
@@ -258,16 +283,31 @@ fn follow_timer(pairs: &mut FlowTable<Box<Pair>>, key: FlowKey) {
     }
 }
 
+/// Shows a packet over the hop to the notifier, which drops none.
+fn pass(notifier: &mut Eln, packet: &mut Packet, from: Side, cx: &mut Context<'_>) {
+    let _ = notifier.on_packet(packet, from, cx);
+}
+
 impl Pair {
     /// Sends over the hop as long as there is room, about `octets` in all. Returns whether it has more
     /// than there was room for.
-    fn transmit_over(&mut self, hop: &mut LastHop, octets: u64, aims: &Aims, cx: &mut Context<'_>) -> bool {
+    fn transmit_over(
+        &mut self,
+        hop: &mut LastHop,
+        octets: u64,
+        aims: &Aims,
+        mut notifier: Option<&mut Eln>,
+        cx: &mut Context<'_>,
+    ) -> bool {
         let mut left = octets;
         let retransmits = self.radio.stats().retransmits;
         loop {
             let room = hop.room().min(left);
             self.radio.allow(u32::try_from(room).unwrap_or(u32::MAX));
-            let Some(packet) = self.radio.poll_transmit(cx.now()) else { break };
+            let Some(mut packet) = self.radio.poll_transmit(cx.now()) else { break };
+            if let Some(notifier) = &mut notifier {
+                pass(notifier, &mut packet, Side::Core, cx);
+            }
             hop.note_segment(packet.payload().len() as u32, aims);
             left = left.saturating_sub(packet.payload().len() as u64);
             self.share.count(&self.radio, hop);
