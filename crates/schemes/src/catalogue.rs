@@ -14,6 +14,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::dda::SCHEME,
     &crate::lle::SCHEME,
     &crate::packet_control::SCHEME,
+    &crate::itcp::SCHEME,
     &crate::cicada::SCHEME,
 ];
 

@@ -10,6 +10,9 @@
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
 //! | [`eln`] | ELN (1998): a mobile host's sender learns that the hop lost what it misses; with senders as they are, too |
 //! | [`packet_control`] | TCP packet control (2014): filters for hops on which segments overtake each other |
+//! | [`itcp`] | I-TCP (1995): two connections in place of one |
+//! | [`cicada`] | CICADA (2005): the same in the ends' own numbers, opened from either side |
+//! | [`split`] | what these two have in common: legs, and what goes from one to the other |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
 //! | [`last_hop`] | how much may be on the hop to a mobile host: a window that keeps the queue there short |
 //! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
@@ -30,6 +33,7 @@ pub mod ebsn;
 mod edits;
 pub mod eln;
 pub mod icmp;
+pub mod itcp;
 pub mod last_hop;
 pub mod layer_entry;
 pub mod lle;

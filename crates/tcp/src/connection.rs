@@ -34,7 +34,7 @@ use lasthop_packet::{Payload, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::congestion::CongestionControl;
+use crate::congestion::{Congestion, CongestionControl};
 use crate::extension::{ReceiverExtension, SenderExtension};
 use crate::flight::Flight;
 use crate::recovery::LossRecovery;
@@ -258,6 +258,11 @@ impl Connection {
     /// Octets of payload that are held, in either direction.
     pub fn held(&self) -> usize {
         self.buffer.len() as usize + self.receive.held()
+    }
+
+    /// Whether its congestion control is [`Congestion::Outside`](crate::Congestion::Outside).
+    pub fn is_ruled_from_outside(&self) -> bool {
+        self.config.congestion == Congestion::Outside
     }
 
     /// So many octets more may be in the network than are there now: for

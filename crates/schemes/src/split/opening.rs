@@ -139,7 +139,7 @@ impl Opening {
             let handshake = Handshake { ours: &ours.tcp, sent: ours.timed(), peers: &peers.tcp };
             Connection::adopt(config, local, remote, handshake, answer.at).ok()
         };
-        Some(Pair::new(leg(Side::Core, core)?, leg(Side::Radio, radio)?))
+        Some(Pair::in_the_ends_numbers(leg(Side::Core, core)?, leg(Side::Radio, radio)?))
     }
 }
 

@@ -14,8 +14,10 @@ pub struct Pair {
     pub(super) core: Connection,
     /// Towards the mobile host.
     pub(super) radio: Connection,
-    /// What it has of the hop.
-    pub(super) share: Share,
+    /// Both legs have the ends' own numbers, so that the ends can go on without them.
+    keeps_numbers: bool,
+    /// What it has of the hop, if the window there is set for all connections together.
+    pub(super) share: Option<Share>,
     /// Octets at risk, as they were told last.
     pub(super) owed: Obligation,
     /// Octets of memory, as they were counted last.
@@ -25,20 +27,25 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Two legs that have moved nothing yet.
-    pub fn new(mut core: Connection, mut radio: Connection) -> Self {
-        core.hold_fin();
-        radio.hold_fin();
-        let mut pair = Self {
-            core,
-            radio,
-            share: Share::default(),
-            owed: Obligation::Free,
-            charged: 0,
-            probed_from: None,
-        };
+    /// Two legs in the ends' own numbers.
+    pub fn in_the_ends_numbers(core: Connection, radio: Connection) -> Self {
+        let mut pair = Self { keeps_numbers: true, ..Self::in_own_numbers(core, radio) };
+        pair.core.hold_fin();
+        pair.radio.hold_fin();
         pair.tell_timestamps();
         pair
+    }
+
+    /// Two legs, each in numbers of its own: they are two connections.
+    pub fn in_own_numbers(core: Connection, radio: Connection) -> Self {
+        let share = radio.is_ruled_from_outside().then(Share::default);
+        let owed = Obligation::Free;
+        Self { core, radio, keeps_numbers: false, share, owed, charged: 0, probed_from: None }
+    }
+
+    /// Whether both legs have the ends' own numbers.
+    pub(super) const fn keeps_numbers(&self) -> bool {
+        self.keeps_numbers
     }
 
     /// The leg towards a side.
@@ -64,6 +71,9 @@ impl Pair {
 
     /// Each leg stands for the other one's peer, and has its clock.
     fn tell_timestamps(&mut self) {
+        if !self.keeps_numbers {
+            return;
+        }
         if let Some(value) = self.radio.peer_timestamp() {
             self.core.tell_timestamp(value);
         }
@@ -101,12 +111,24 @@ impl Pair {
     /// Whether nothing is owed, and nothing waits that only this agent has: then the ends go on
     /// without it.
     pub fn is_free(&self) -> bool {
-        self.octets_at_risk() == 0
+        self.obligation().is_free()
+    }
+
+    /// What is owed.
+    pub fn obligation(&self) -> Obligation {
+        match self.octets_at_risk() {
+            octets if !self.keeps_numbers => Obligation::Terminates(octets),
+            0 => Obligation::Free,
+            octets => Obligation::Owes(octets),
+        }
     }
 
     /// Whether both legs have ended: nothing more can come of them.
     pub(super) fn is_over(&self) -> bool {
-        let has_ended = |leg: &Connection| matches!(leg.state(), State::Closed | State::TimeWait);
+        // What comes again after that is known to the other end, if the numbers are the ends'.
+        let has_ended = |leg: &Connection| {
+            leg.state() == State::Closed || (self.keeps_numbers && leg.state() == State::TimeWait)
+        };
         has_ended(&self.core) && has_ended(&self.radio)
     }
 

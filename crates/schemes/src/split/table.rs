@@ -79,11 +79,14 @@ impl Splits {
         if let Some(idlest) = self.pairs.next_to_go(most, cx.now(), |pair| pair.is_free()) {
             self.forget(idlest, cx);
         }
+        let is_shared = pair.share.is_some();
         if self.pairs.insert(key, Box::new(pair), most, cx.now()).is_err() {
             cx.report(Report::of(&AT_BOUND).which("connections"));
             return false;
         }
-        self.hops.get_or_insert_with(key.destination.0, || LastHop::new(cx.now())).flows += 1;
+        if is_shared {
+            self.hops.get_or_insert_with(key.destination.0, || LastHop::new(cx.now())).flows += 1;
+        }
         true
     }
 
@@ -178,8 +181,9 @@ impl Splits {
         self.owed.change(pair.owed, Obligation::Free);
         let host = key.destination.0;
         let Some(hop) = self.hops.get_mut(&host) else { return Some(pair) };
-        pair.share.leave(hop);
-        if pair.share.is_waiting {
+        let Some(share) = &mut pair.share else { return Some(pair) };
+        share.leave(hop);
+        if share.is_waiting {
             hop.turns.retain(|waiting| *waiting != key);
         }
         hop.flows -= 1;
@@ -202,7 +206,7 @@ impl Splits {
     }
 
     /// Goes on with a pair that came from elsewhere, over a hop of which that much is known.
-    pub(super) fn go_on(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
+    pub fn go_on(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
         if let (Some(hop), Some(estimate)) = (self.hops.get_mut(&key.destination.0), estimate)
             && hop.flows == 1
         {
@@ -214,26 +218,33 @@ impl Splits {
     /// Moves on what has come of a change on either leg.
     fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let host = key.destination.0;
-        let Some((pair, hop)) = self.pairs.peek_mut(key).zip(self.hops.get_mut(&host)) else { return };
+        let Some(pair) = self.pairs.peek_mut(key) else { return };
         let now = cx.now();
-        let progress = pair.share.settle(&pair.radio, hop);
-        if progress.delivered + progress.lost > 0 {
-            hop.on_progress(progress, now, &self.aims);
+        let mut hop = pair.share.as_mut().zip(self.hops.get_mut(&host));
+        if let Some((share, hop)) = &mut hop {
+            let progress = share.settle(&pair.radio, hop);
+            if progress.delivered + progress.lost > 0 {
+                hop.on_progress(progress, now, &self.aims);
+            }
+            if !share.is_waiting {
+                share.is_waiting = true;
+                hop.turns.push_back(key);
+            }
         }
         let bounds = Bounds {
             octets: self.bound.min(cx.budget().octets_per_flow as u64 / 2),
-            hop: hop.estimate().octets(),
+            hop: hop.map_or(u64::from(pair.radio.flight().cwnd), |(_, hop)| hop.estimate().octets()),
             may_grow: cx.may_owe(),
         };
         pair.pump(bounds, now);
         while let Some(packet) = pair.core.poll_transmit(now) {
             cx.send(Side::Core, packet);
         }
-        if !pair.share.is_waiting {
-            pair.share.is_waiting = true;
-            hop.turns.push_back(key);
+        if pair.share.is_some() {
+            self.serve(host, cx);
+        } else {
+            pair.transmit_freely(self.notifier.as_mut(), cx);
         }
-        self.serve(host, cx);
         self.settle(key, cx);
     }
 
@@ -244,8 +255,7 @@ impl Splits {
             let Some(key) = hop.turns.pop_front() else { return };
             let Some(pair) = self.pairs.peek_mut(key) else { continue };
             let octets = hop.turn();
-            pair.share.is_waiting = pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx);
-            if pair.share.is_waiting {
+            if pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx) {
                 hop.turns.push_back(key);
             }
             follow_timer(&mut self.pairs, key);
@@ -258,10 +268,7 @@ impl Splits {
         let octets = pair.octets();
         self.octets = self.octets - pair.charged + octets;
         pair.charged = octets;
-        let owed = match pair.octets_at_risk() {
-            0 => Obligation::Free,
-            octets => Obligation::Owes(octets),
-        };
+        let owed = pair.obligation();
         self.owed.change(pair.owed, owed);
         pair.owed = owed;
         if pair.is_over() {
@@ -310,13 +317,35 @@ impl Pair {
             }
             hop.note_segment(packet.payload().len() as u32, aims);
             left = left.saturating_sub(packet.payload().len() as u64);
-            self.share.count(&self.radio, hop);
+            if let Some(share) = &mut self.share {
+                share.count(&self.radio, hop);
+            }
             cx.send(Side::Radio, packet);
         }
-        let again = self.radio.stats().retransmits - retransmits;
+        self.report_retransmits(retransmits, cx);
+        let is_waiting = hop.room().min(left) < u64::from(self.radio.flight().mss) && self.radio.has_more();
+        if let Some(share) = &mut self.share {
+            share.is_waiting = is_waiting;
+        }
+        is_waiting
+    }
+
+    /// Sends over the hop what the leg's own congestion control allows.
+    fn transmit_freely(&mut self, mut notifier: Option<&mut Eln>, cx: &mut Context<'_>) {
+        let retransmits = self.radio.stats().retransmits;
+        while let Some(mut packet) = self.radio.poll_transmit(cx.now()) {
+            if let Some(notifier) = &mut notifier {
+                pass(notifier, &mut packet, Side::Core, cx);
+            }
+            cx.send(Side::Radio, packet);
+        }
+        self.report_retransmits(retransmits, cx);
+    }
+
+    fn report_retransmits(&self, before: u64, cx: &mut Context<'_>) {
+        let again = self.radio.stats().retransmits - before;
         if again > 0 {
             cx.report(Report { amount: again, ..Report::of(&LOCAL_RETRANSMITS) });
         }
-        hop.room().min(left) < u64::from(self.radio.flight().mss) && self.radio.has_more()
     }
 }

@@ -19,6 +19,7 @@ const VERSION: u8 = 1;
 struct SavedPair {
     core: Option<Snapshot>,
     radio: Option<Snapshot>,
+    keeps_numbers: bool,
     hop: Option<HopEstimate>,
 }
 
@@ -30,7 +31,12 @@ impl Splits {
             let hop = self.hop_of(key);
             let Some(pair) = self.take(key, cx) else { continue };
             let (core, radio) = (pair.core.snapshot(cx.now()), pair.radio.snapshot(cx.now()));
-            states.extend(export(scheme, VERSION, key, &SavedPair { core, radio, hop }));
+            states.extend(export(
+                scheme,
+                VERSION,
+                key,
+                &SavedPair { core, radio, keeps_numbers: pair.keeps_numbers(), hop },
+            ));
         }
         states
     }
@@ -60,7 +66,11 @@ impl Splits {
         };
         let core = leg(configs.0, saved.core, key)?;
         let radio = leg(configs.1, saved.radio, key.reversed())?;
-        let pair = Pair::new(core, radio);
+        let pair = if saved.keeps_numbers {
+            Pair::in_the_ends_numbers(core, radio)
+        } else {
+            Pair::in_own_numbers(core, radio)
+        };
         if pair.octets() > cx.budget().octets_per_flow {
             return Err(ImportError::NoRoom("memory of a connection"));
         }

@@ -1,0 +1,25 @@
+//! I-TCP to the worlds.
+
+use lasthop_agent::Agent;
+
+use super::{Itcp, Settings};
+use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
+
+/// An agent at the edge.
+pub static SCHEME: Scheme = Scheme {
+    name: "i-tcp",
+    title: "Two connections in place of one: the access point is an end of both",
+    source: "Bakre, Badrinath, ICDCS 1995, as CICADA's paper and Kliazovich's dissertation describe it",
+    advice: "The split that all others are compared with. Helps downloads over a lossy hop. What the access point has \
+             acknowledged is lost if it fails, and so is every connection; it cannot be taken out of a connection's path.",
+    counters: &[],
+    read: |settings| read(settings, |settings: Settings| settings),
+    schema: schema::<Settings>,
+};
+
+impl Placement for Settings {
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        matches!(seat.role, Role::Edge | Role::Relay)
+            .then(|| Box::new(Itcp::new(self.clone())) as Box<dyn Agent>)
+    }
+}

@@ -1,0 +1,90 @@
+//! What can be set.
+
+use std::time::Duration;
+
+use lasthop_tcp::{Config, Congestion, SlowStart};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{GIB, Octets, SECOND, Time, WEEK};
+use crate::split::legs;
+
+/// The settings of [`Itcp`](super::Itcp).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Octets of one direction of a connection that may lie at the access point, and the largest
+    /// window that it offers; default 256 KiB. The paper's text could not be had.
+    #[serde(with = "Octets::<65_536, GIB>")]
+    pub buffer: usize,
+    /// Which end may open a connection that is split; default "either"; in the paper "mobile-host",
+    /// as CICADA's paper reports. Others pass untouched.
+    pub opened_by: OpenedBy,
+    /// Whether both legs use selective acknowledgments (RFC 2018); default false, as CICADA's paper
+    /// describes I-TCP.
+    pub sack: bool,
+    /// Both legs' congestion control; default "cubic".
+    pub congestion: LegCongestion,
+    /// How long an end that has closed first is waited for, to the second; default 10 s.
+    #[serde(with = "Time::<SECOND, WEEK>")]
+    pub time_wait: Duration,
+    /// A connection that is used within this time does not make room for the opening of another;
+    /// default 10 s.
+    #[serde(with = "Time::<0, WEEK>")]
+    pub eviction_grace: Duration,
+}
+
+/// Which end opens a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpenedBy {
+    /// The end on the radio side.
+    MobileHost,
+    /// Either end.
+    Either,
+}
+
+/// The congestion control of a leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LegCongestion {
+    /// Reno as Linux has it.
+    Reno,
+    /// CUBIC as Linux has it.
+    Cubic,
+}
+
+impl Settings {
+    /// The endpoint of either leg: an ordinary one.
+    pub(super) fn leg(&self) -> Config {
+        let congestion = match self.congestion {
+            LegCongestion::Reno => Congestion::RenoAbc,
+            LegCongestion::Cubic => Congestion::CubicLinux,
+        };
+        let slow_start = match self.congestion {
+            LegCongestion::Reno => SlowStart::Standard,
+            LegCongestion::Cubic => SlowStart::Hystart,
+        };
+        Config {
+            congestion,
+            slow_start,
+            sack: self.sack,
+            dsack: self.sack,
+            time_wait: self.time_wait,
+            ..legs::core(self.buffer as u32)
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            buffer: 256 << 10,
+            opened_by: OpenedBy::Either,
+            sack: false,
+            congestion: LegCongestion::Cubic,
+            time_wait: Duration::from_secs(10),
+            eviction_grace: Duration::from_secs(10),
+        }
+    }
+}
