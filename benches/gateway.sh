@@ -3,7 +3,7 @@
 # and the ratios. Each round measures all of them one after the other, so that a busy machine slows them alike; ratios are medians over the
 # rounds. Then the engine alone: processor time a packet.
 #
-#   benches/gateway.sh [SECONDS] [ROUNDS]     PEPSAL=/path/to/pepsal to compare with it; ENGINE=no without the engine alone
+#   benches/gateway.sh [SECONDS] [ROUNDS]     PEPSAL=/path/to/pepsal to compare with it; SCHEME=cicada in place of snoop; ENGINE=no without the engine alone
 #
 # So that all are measured and not what else the machine does:
 # - both ends, the gateway and PEPsal have real-time priority (`chrt`; a round takes some seconds), so that others' load goes behind;
@@ -60,7 +60,7 @@ socket = "$scratch/gateway.sock"
 [metrics]
 listen = "off"
 [[rule]]
-scheme = "snoop"
+scheme = "${SCHEME:-snoop}"
 END
 
 download() { # Gbit/s, retransmissions

@@ -93,6 +93,8 @@ pub struct Connection {
     pacer: Option<Pacer>,
     /// Where segments leave in super-packets.
     super_packet: Option<SuperPacket>,
+    /// Segments that may leave as one packet.
+    most_segments: u32,
     validation: Option<Validation>,
     /// Where the peers agreed on ECN.
     ecn: Option<Ecn>,

@@ -22,6 +22,8 @@ pub struct Pair {
     pub(super) owed: Obligation,
     /// Octets of memory, as they were counted last.
     pub(super) charged: usize,
+    /// Segments of the largest super-packet that came.
+    most_segments: u32,
     /// A probe of whether the other end is there went from this side to the other.
     pub(super) probed_from: Option<Side>,
 }
@@ -40,7 +42,16 @@ impl Pair {
     pub fn in_own_numbers(core: Connection, radio: Connection) -> Self {
         let share = radio.is_ruled_from_outside().then(Share::default);
         let owed = Obligation::Free;
-        Self { core, radio, keeps_numbers: false, share, owed, charged: 0, probed_from: None }
+        Self {
+            core,
+            radio,
+            keeps_numbers: false,
+            share,
+            owed,
+            charged: 0,
+            most_segments: 1,
+            probed_from: None,
+        }
     }
 
     /// Whether both legs have the ends' own numbers.
@@ -65,6 +76,12 @@ impl Pair {
 
     /// Takes in a packet from a side.
     pub(super) fn on_segment(&mut self, packet: &Packet, from: Side, now: Instant) {
+        if packet.segments() > self.most_segments {
+            // A world that has put segments together takes them together.
+            self.most_segments = packet.segments();
+            self.core.allow_super_packets(self.most_segments);
+            self.radio.allow_super_packets(self.most_segments);
+        }
         self.leg_mut(from).on_segment(packet, now);
         self.tell_timestamps();
     }

@@ -315,7 +315,7 @@ impl Pair {
             if let Some(notifier) = &mut notifier {
                 pass(notifier, &mut packet, Side::Core, cx);
             }
-            hop.note_segment(packet.payload().len() as u32, aims);
+            hop.note_segment(packet.segment_payload(), aims);
             left = left.saturating_sub(packet.payload().len() as u64);
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);

@@ -7,7 +7,30 @@ use super::Connection;
 /// So much of the window is enough to be sent (`tcp_tso_win_divisor`).
 const ENOUGH: u32 = 3;
 
+/// No IP packet has more payload.
+const LARGEST_PAYLOAD: u32 = 65_535 - 60 - 60;
+
 impl Connection {
+    /// From now on data may leave in super-packets ([`Packet::segment_size`]) of up to so many
+    /// segments, which the owner can send on.
+    ///
+    /// [`Packet::segment_size`]: lasthop_packet::Packet::segment_size
+    pub fn allow_super_packets(&mut self, segments: u32) {
+        self.most_segments = segments.max(1);
+    }
+
+    /// Octets of a super-packet at SND.NXT of at most `segments` segments of `room` octets each, of
+    /// which at least one fits into the window.
+    pub(super) fn super_packet_len(&self, window: u32, room: u32, segments: u32) -> u32 {
+        let segments = segments.min(LARGEST_PAYLOAD / room).max(1);
+        let in_flight = self.flight.in_flight();
+        let usable = window.min(self.config.send_window.unwrap_or(u32::MAX)).saturating_sub(in_flight);
+        let unsent = self.buffer.len().saturating_sub(u64::from(in_flight));
+        let len = unsent.min(u64::from(usable.min(room * segments))) as u32;
+        // Full segments, unless it is the last data that there is.
+        if u64::from(len) == unsent { len } else { len / room * room }
+    }
+
     /// Whether new data waits for the next ACK, because less than a super-packet could leave now. If
     /// not, a super-packet begins, or goes on.
     #[inline(never)]

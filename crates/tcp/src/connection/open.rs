@@ -110,6 +110,7 @@ impl Connection {
             goes_by_model: false,
             pacer: None,
             super_packet: None,
+            most_segments: 1,
             ecn: None,
             validation: config.window_validation.then(Validation::default),
             sender_extension: None,

@@ -129,6 +129,7 @@ impl Connection {
     /// so that it is built in place.
     #[inline]
     fn transmit_more(&mut self, now: Instant) -> Option<Segment> {
+        let mut segments = 1;
         let (window, most) = if self.is_recovering {
             match self.next_in_recovery(now) {
                 (Next::ByWindow, room) => (self.flight.window(), room),
@@ -144,11 +145,12 @@ impl Connection {
             if self.super_packet.is_some() && self.waits_for_more(now) {
                 return None;
             }
+            segments = self.most_segments;
             (self.window(), self.segment_room())
         } else {
             self.skip_what_is_reported()
         };
-        self.transmit_next(window, most, now)
+        self.transmit_next(window, (most, segments), now)
     }
 
     /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0
@@ -166,14 +168,18 @@ impl Connection {
         if is_worth_it { len } else { 0 }
     }
 
+    /// A segment at SND.NXT, or as many as may leave in one super-packet.
     #[inline]
-    fn transmit_next(&mut self, window: u32, most: u32, now: Instant) -> Option<Segment> {
+    fn transmit_next(&mut self, window: u32, (most, segments): (u32, u32), now: Instant) -> Option<Segment> {
         let in_flight = self.flight.in_flight();
         let is_all_sent = self.buffer.len() <= u64::from(in_flight);
         if self.flight.peer_window == 0 && in_flight == 0 && !is_all_sent {
             return self.window_probe(now);
         }
-        let len = self.next_len(window, most);
+        let mut len = self.next_len(window, most);
+        if segments > 1 && len == most && most == self.flight.mss {
+            len = self.super_packet_len(window, most, segments);
+        }
         if len == 0 {
             return if is_all_sent { self.transmit_fin(now) } else { None };
         }

@@ -56,7 +56,16 @@ impl Connection {
         if let Some(super_packet) = &mut self.super_packet {
             super_packet.on_sent(segment.now);
         }
-        self.queue.on_sent(segment.seq, segment.end, segment.now);
+        let mut seq = segment.seq;
+        while seq != segment.end {
+            let end = if self.most_segments > 1 {
+                (seq + self.flight.mss).earlier(segment.end)
+            } else {
+                segment.end
+            };
+            self.queue.on_sent(seq, end, segment.now);
+            seq = end;
+        }
         if self.timers.retransmit.is_none() {
             let oldest = self.queue.first().map_or(segment.now, |first| first.sent);
             self.timers.retransmit = Some(self.rtt.expiry(oldest).max(segment.now));

@@ -1,5 +1,7 @@
 //! A segment, from what is decided about it to the packet that leaves.
 
+use std::num::NonZeroU16;
+
 use lasthop_packet::{Ecn, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
 use super::window_scale::window_shift;
@@ -24,7 +26,11 @@ impl Connection {
         let Segment { seq, flags, payload, reserved_bits, .. } = segment;
         let tcp = self.header(seq, flags, now);
         self.receive.on_sent(payload.is_empty(), now);
+        let is_super_packet = self.most_segments > 1 && payload.len() as u32 > self.flight.mss;
         let mut packet = self.packet(self.remote, ecn, tcp, payload);
+        if is_super_packet {
+            packet.set_segment_size(u16::try_from(self.flight.mss).ok().and_then(NonZeroU16::new));
+        }
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);
         }
