@@ -7,8 +7,8 @@
 //! |---|---|
 //! | [`opening`] | a handshake that passes from end to end, and the legs that take its place |
 //! | [`pair`] | the two legs of a connection |
-//! | [`pump`] | octets and ends, from one leg to the other |
-//! | [`share`] | what one connection has of the hop that all connections of a host go over |
+//! | `vcache` | the store of each direction: octets and ends, from one leg to the other |
+//! | `share` | what one connection has of the hop that all connections of a host go over |
 //! | [`table`] | all pairs, their timers, and who may send over which hop |
 //! | `transfer` | a pair as a value, for another agent |
 //! | [`legs`] | how the endpoint of each leg is set |
@@ -29,7 +29,7 @@
 pub mod legs;
 pub mod opening;
 pub mod pair;
-mod pump;
 mod share;
 pub mod table;
 mod transfer;
+mod vcache;

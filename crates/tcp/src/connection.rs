@@ -262,13 +262,13 @@ impl Connection {
         self.buffer.len() as usize + self.receive.held()
     }
 
-    /// Whether its congestion control is [`Congestion::Outside`](crate::Congestion::Outside).
+    /// Whether its congestion control is [`Congestion::Outside`].
     pub fn is_ruled_from_outside(&self) -> bool {
         self.config.congestion == Congestion::Outside
     }
 
     /// So many octets more may be in the network than are there now: for
-    /// [`Congestion::Outside`](crate::Congestion::Outside). With nothing there, a segment may leave
+    /// [`Congestion::Outside`]. With nothing there, a segment may leave
     /// in any case.
     pub fn allow(&mut self, octets: u32) {
         // Out of recovery the window counts from SND.UNA on.
@@ -277,7 +277,7 @@ impl Connection {
     }
 
     /// The congestion window becomes so many octets, a segment at least: for
-    /// [`Congestion::Outside`](crate::Congestion::Outside), where nothing else moves it.
+    /// [`Congestion::Outside`], where nothing else moves it.
     pub fn set_cwnd(&mut self, octets: u32) {
         self.flight.cwnd = octets.clamp(self.flight.mss, 1 << 30);
     }

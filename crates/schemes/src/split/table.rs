@@ -11,7 +11,7 @@ use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Si
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::pair::Pair;
-use super::pump::Bounds;
+use super::vcache::Bounds;
 use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};
 
@@ -232,11 +232,11 @@ impl Splits {
             }
         }
         let bounds = Bounds {
-            octets: self.bound.min(cx.budget().octets_per_flow as u64 / 2),
+            octets: self.bound.min(cx.budget().octets_per_flow as u64),
             hop: hop.map_or(u64::from(pair.radio.flight().cwnd), |(_, hop)| hop.estimate().octets()),
             may_grow: cx.may_owe(),
         };
-        pair.pump(bounds, now);
+        pair.pass_on(bounds, now);
         while let Some(packet) = pair.core.poll_transmit(now) {
             cx.send(Side::Core, packet);
         }
