@@ -11,6 +11,7 @@
 //! | [`plan`] | which runs there are |
 //! | [`stations`] | what the stations of 802.11 cells had of the air |
 //! | `congestion` | a congestion control, as the kernel and the simulator call it |
+//! | [`Program`] | another program in the place of the gateway |
 //! | [`prediction`] | what the simulator has for the same run, with its own TCP |
 //! | [`verdict`] | whether a run can be believed |
 //!
@@ -24,6 +25,7 @@ mod gateway;
 pub mod latency;
 pub mod plan;
 pub mod prediction;
+mod program;
 pub mod sample;
 pub mod site;
 pub mod stations;
@@ -54,6 +56,7 @@ use stations::StationUse;
 
 pub use error::TrialError;
 pub use flows::Options;
+pub use program::Program;
 
 /// What one run brought for one of its flows.
 #[derive(Clone, Debug, Serialize)]
@@ -150,7 +153,16 @@ pub fn run_with(
     site.configure(scenario)?;
     // Before the emulator's clock runs: the kernel checks the gateway's programs without a break,
     // for 20 ms and more.
+    let program = options.programs.iter().find(|program| program.label == case.scheme);
+    let program = program.map(|program| {
+        let (core, radio) = gateway::ports(scenario, edge);
+        program
+            .start(&site.hosts[edge], &core, &radio)
+            .map_err(|error| TrialError::Program { path: program.path.clone(), error })
+    });
+    let program = program.transpose()?;
     let gateway = match scheme.stack() {
+        _ if program.is_some() => None,
         Some(stack) if !stack.is_nothing() => Some(gateway::start(scenario, edge, &site, stack, agent)?),
         _ => None,
     };
@@ -182,10 +194,16 @@ pub fn run_with(
     // interface.
     let summary = running.stop().map_err(failed)?;
     drop(gateway);
+    let is_program = program.is_some();
+    drop(program);
 
     let because = verdict::doubts(&summary, report.as_ref());
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
-    let predicted = prediction::predict(scenario, case, options.sample_every).map_err(unsuitable)?;
+    let predicted = if is_program {
+        None
+    } else {
+        prediction::predict(scenario, case, options.sample_every).map_err(unsuitable)?
+    };
     let goodputs: Vec<f64> = transferred.iter().map(|flow| flow.goodput_bps).collect();
     let mut predicted = predicted.into_iter().flatten();
     let flows = case.flows.iter().zip(transferred).map(|(flow, transferred)| {

@@ -104,7 +104,7 @@ fn run(scenario: &Scenario, agent: Option<AgentMaker>) -> Result<Outcome, TrialE
 
 /// A run of one flow.
 fn run_case(scenario: &Scenario, case: &Case, agent: Option<AgentMaker>) -> Result<Outcome, TrialError> {
-    let options = Options { sample_every: None, stop: &AtomicBool::new(false) };
+    let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[] };
     let mut outcomes = trial::run_with(scenario, case, agent, options)?;
     assert_eq!(outcomes.len(), 1);
     Ok(outcomes.remove(0))
@@ -292,7 +292,11 @@ fn flows_together_share_a_run_and_each_sender_is_seen_over_time() {
     let scenario = file::parse(&text, "two.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     plan::check(&scenario).expect("it can be tried");
     let cases = plan::cases(&scenario);
-    let options = Options { sample_every: Some(Duration::from_millis(20)), stop: &AtomicBool::new(false) };
+    let options = Options {
+        sample_every: Some(Duration::from_millis(20)),
+        stop: &AtomicBool::new(false),
+        programs: &[],
+    };
     let outcomes = trial::run(&scenario, &cases[0], options).expect("it runs");
     let [first, second] = &outcomes[..] else { panic!("two flows: {outcomes:?}") };
     assert_eq!([&*first.congestion, &*second.congestion], ["reno", "cubic"]);

@@ -13,9 +13,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_live::trial::{self, plan};
+use lasthop_live::trial::{self, Program, plan};
 use lasthop_scenario::results::ResultFile;
-use lasthop_scenario::{Scenario, file};
+use lasthop_scenario::{Scenario, SchemeChoice, file};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -56,6 +56,10 @@ pub struct Arguments {
     /// Run so many at a time; more than one run a core, and the emulator may come late
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
+    /// Run this program at the edge, too, in place of a scheme, as a row of its own: a proxy to
+    /// compare with. May be given several times; see benches/pepsal.sh for what it is told
+    #[arg(long, value_name = "NAME=PROGRAM", value_parser = program, conflicts_with = "predict")]
+    beside: Vec<Program>,
     /// Print what the simulator predicts for the same runs, and run nothing: takes no root, and no
     /// real time
     #[arg(long)]
@@ -97,7 +101,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let options = trial::Options { sample_every: series.as_ref().map(|_| series::EVERY), stop: &stop };
+    let options = trial::Options {
+        sample_every: series.as_ref().map(|_| series::EVERY),
+        stop: &stop,
+        programs: &arguments.beside,
+    };
     let run = |case: &plan::Case| trial::run(&scenario, case, options);
     let outcomes = runs::all(&plan::cases(&scenario), usize::from(arguments.jobs), &stop, run)?;
     if let Some(file) = series {
@@ -115,6 +123,16 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Reads `NAME=PROGRAM`.
+fn program(text: &str) -> Result<Program, String> {
+    match text.split_once('=') {
+        Some((label, path)) if !label.is_empty() && !path.is_empty() => {
+            Ok(Program { label: label.to_owned(), path: path.into() })
+        }
+        _ => Err("expected a name and a program, such as pepsal=benches/pepsal.sh".to_owned()),
+    }
+}
+
 /// The scenario as the command line has it.
 fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
     let mut scenario =
@@ -124,6 +142,14 @@ fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
     }
     if !arguments.schemes.is_empty() {
         load::keep_schemes(&mut scenario, &arguments.schemes)?;
+    }
+    for program in &arguments.beside {
+        if scenario.schemes.iter().any(|choice| choice.label == program.label) {
+            return Err(Failure::usage(anyhow!("--beside {}: there is a row of that name", program.label)));
+        }
+        let mut row = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
+        row.label.clone_from(&program.label);
+        scenario.schemes.push(row);
     }
     if !arguments.congestion.is_empty() {
         scenario.trial.congestion.clone_from(&arguments.congestion);

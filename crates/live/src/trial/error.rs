@@ -1,6 +1,7 @@
 //! Why a scenario cannot be tried.
 
 use std::io;
+use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -11,6 +12,14 @@ use crate::namespace::IpError;
 /// Why a scenario cannot be tried.
 #[derive(Debug, Error)]
 pub enum TrialError {
+    /// A program in place of the gateway did not start.
+    #[error("{}, in place of the gateway: {error}", path.display())]
+    Program {
+        /// The program.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
     /// It is of a kind that makes no sense between real hosts.
     #[error("this scenario cannot be tried between real hosts: {0}")]
     Unsuitable(String),

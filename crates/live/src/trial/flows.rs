@@ -12,6 +12,7 @@ use lasthop_schemes::Role;
 use super::error::TrialError;
 use super::latency::{self, RoundTrips};
 use super::plan::{Case, CaseFlow};
+use super::program::Program;
 use super::site::Site;
 use super::transfer::{Transfer, Transferred, pause};
 use crate::clock;
@@ -28,6 +29,8 @@ pub struct Options<'a> {
     pub sample_every: Option<Duration>,
     /// Set when the user wants it to end early.
     pub stop: &'a AtomicBool,
+    /// Programs that run in place of the schemes of the same labels.
+    pub programs: &'a [Program],
 }
 
 /// Runs all flows of a case; `zero` is when its emulator began. Also says what a small packet feels

@@ -96,7 +96,7 @@ pub(super) fn listen(
 }
 
 /// The edge's interfaces: to the wired network, and to the wireless hop.
-fn ports(scenario: &Scenario, edge: usize) -> (Vec<String>, Vec<String>) {
+pub(super) fn ports(scenario: &Scenario, edge: usize) -> (Vec<String>, Vec<String>) {
     let of_edge = ends(scenario).filter(|end| end.node == edge);
     let named = of_edge.map(|end| (&scenario.links[end.link], end.link));
     let (radio, core): (Vec<_>, Vec<_>) = named.partition(|(link, _)| link.link.is_wireless());
