@@ -79,7 +79,6 @@ pub use settings::Settings;
 
 /// The CICADA agent, for an access point. It needs nothing of the link layer.
 pub struct Cicada {
-    settings: Settings,
     /// Handshakes that are under way.
     openings: FlowTable<Box<Opening>>,
     splits: Splits,
@@ -87,13 +86,8 @@ pub struct Cicada {
 
 impl Cicada {
     /// An agent that has seen nothing yet.
-    pub fn new(settings: Settings) -> Self {
-        let mut splits =
-            Splits::new(settings.aims(), settings.vcache, settings.idle_timeout, settings.eviction_grace);
-        if settings.notification {
-            splits = splits.with_notifier();
-        }
-        Self { openings: FlowTable::new(settings.eviction_grace), splits, settings }
+    pub fn new(settings: &Settings) -> Self {
+        Self { openings: FlowTable::new(settings.eviction_grace), splits: Splits::new(settings.splits()) }
     }
 
     /// A packet of a connection that is not split.
@@ -142,7 +136,7 @@ impl Cicada {
         let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
             return Verdict::Forward;
         };
-        let (core, radio) = self.settings.legs();
+        let (core, radio) = self.splits.legs();
         let pair = opening.pair(key, core, radio);
         let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));
         if is_split { self.splits.on_packet(key, packet, from, cx) } else { Verdict::Forward }
@@ -153,9 +147,11 @@ impl Agent for Cicada {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
         let key = from.connection(key);
-        let Some(pair) = self.splits.pair(key) else { return self.on_opening(key, packet, from, cx) };
+        if !self.splits.has(key) {
+            return self.on_opening(key, packet, from, cx);
+        }
         let opens = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK);
-        if opens && pair.is_free() {
+        if opens && self.splits.obligation(key).is_free() {
             // Another connection on the same ports. The ends know what became of the old one.
             self.splits.forget(key, cx);
             return self.on_opening(key, packet, from, cx);
@@ -188,8 +184,7 @@ impl Agent for Cicada {
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let configs = self.settings.legs();
-        self.splits.import(SCHEME.name, state, configs, cx)
+        self.splits.import(SCHEME.name, state, cx)
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

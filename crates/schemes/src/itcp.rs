@@ -45,7 +45,6 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
-use crate::last_hop::Aims;
 use crate::split::table::Splits;
 use opening::{Opening, Outcome};
 pub use scheme::SCHEME;
@@ -63,9 +62,7 @@ pub struct Itcp {
 impl Itcp {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
-        // Only what is free is ever idle for too long, and nothing here is.
-        let idle_timeout = std::time::Duration::from_secs(3600);
-        let splits = Splits::new(Aims::default(), settings.buffer, idle_timeout, settings.eviction_grace);
+        let splits = Splits::new(settings.splits());
         Self { openings: FlowTable::new(settings.eviction_grace), splits, settings }
     }
 
@@ -144,7 +141,7 @@ impl Agent for Itcp {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
         let key = from.connection(key);
-        if self.splits.pair(key).is_some() {
+        if self.splits.has(key) {
             return self.splits.on_packet(key, packet, from, cx);
         }
         let opens = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK);
@@ -196,7 +193,7 @@ impl Agent for Itcp {
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let key = state.connection;
         if let Some(opening) = Opening::restore(state, self.settings.leg(), cx.now()) {
-            if self.openings.peek(key).is_some() || self.splits.pair(key).is_some() {
+            if self.openings.peek(key).is_some() || self.splits.has(key) {
                 return Err(ImportError::Known);
             }
             if !self.admit(key, opening?, cx) {
@@ -205,8 +202,7 @@ impl Agent for Itcp {
             self.follow(key, cx);
             return Ok(());
         }
-        let configs = (self.settings.leg(), self.settings.leg());
-        self.splits.import(SCHEME.name, state, configs, cx)
+        self.splits.import(SCHEME.name, state, cx)
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {

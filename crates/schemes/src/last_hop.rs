@@ -121,6 +121,11 @@ impl LastHop {
         if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(u64::from(self.segment)) }
     }
 
+    /// Whether there is room for a segment, or nothing on the hop.
+    pub fn has_room(&self) -> bool {
+        self.in_flight == 0 || self.room() >= u64::from(self.segment.max(1))
+    }
+
     /// How many octets may be sent now.
     pub fn room(&self) -> u64 {
         self.window.octets().saturating_sub(self.in_flight)

@@ -9,7 +9,9 @@
 //! | [`pair`] | the two legs of a connection |
 //! | `vcache` | the store of each direction: octets and ends, from one leg to the other |
 //! | `share` | what one connection has of the hop that all connections of a host go over |
-//! | [`table`] | all pairs, their timers, and who may send over which hop |
+//! | [`table`] | all pairs, and their timers |
+//! | `turns` | who may send over which hop |
+//! | `sleep` | what is kept of a pair that nothing happens on |
 //! | `transfer` | a pair as a value, for another agent |
 //! | [`legs`] | how the endpoint of each leg is set |
 //!
@@ -30,6 +32,8 @@ pub mod legs;
 pub mod opening;
 pub mod pair;
 mod share;
+mod sleep;
 pub mod table;
 mod transfer;
+mod turns;
 mod vcache;

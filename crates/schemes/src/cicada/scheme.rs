@@ -19,7 +19,6 @@ pub static SCHEME: Scheme = Scheme {
 
 impl Placement for Settings {
     fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
-        matches!(seat.role, Role::Edge | Role::Relay)
-            .then(|| Box::new(Cicada::new(self.clone())) as Box<dyn Agent>)
+        matches!(seat.role, Role::Edge | Role::Relay).then(|| Box::new(Cicada::new(self)) as Box<dyn Agent>)
     }
 }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use lasthop_tcp::{Config, LINUX_WINDOW_MAX};
+use lasthop_tcp::LINUX_WINDOW_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::last_hop::Aims;
 use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 use crate::split::legs;
+use crate::split::table::SplitSettings;
 
 /// The settings of [`Cicada`](super::Cicada).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,17 +45,17 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the local window aims at.
-    pub(super) fn aims(&self) -> Aims {
-        Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() }
-    }
-}
-
-impl Settings {
-    /// The endpoints of the two legs, towards the core side and the radio side.
-    pub(super) fn legs(&self) -> (Config, Config) {
+    /// What follows for the pairs.
+    pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.vcache as u32;
-        (legs::core(buffer), legs::radio(buffer, self.minimum_timeout))
+        SplitSettings {
+            legs: (legs::core(buffer), legs::radio(buffer, self.minimum_timeout)),
+            aims: Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() },
+            bound: self.vcache,
+            idle_timeout: self.idle_timeout,
+            grace: self.eviction_grace,
+            notifies: self.notification,
+        }
     }
 }
 

@@ -6,8 +6,10 @@ use lasthop_tcp::{Config, Congestion, SlowStart};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::last_hop::Aims;
 use crate::settings::{GIB, Octets, SECOND, Time, WEEK};
 use crate::split::legs;
+use crate::split::table::SplitSettings;
 
 /// The settings of [`Itcp`](super::Itcp).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +74,21 @@ impl Settings {
             dsack: self.sack,
             time_wait: self.time_wait,
             ..legs::core(self.buffer as u32)
+        }
+    }
+}
+
+impl Settings {
+    /// What follows for the pairs.
+    pub(super) fn splits(&self) -> SplitSettings {
+        SplitSettings {
+            legs: (self.leg(), self.leg()),
+            aims: Aims::default(),
+            bound: self.buffer,
+            // Only what is free is ever idle for too long, and nothing here is.
+            idle_timeout: Duration::from_secs(3600),
+            grace: self.eviction_grace,
+            notifies: false,
         }
     }
 }

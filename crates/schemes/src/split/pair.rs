@@ -113,6 +113,16 @@ impl Pair {
         }
     }
 
+    /// Whether nothing is to be sent, timed or waited for: a packet has to come first.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.deadline().is_none()
+            && self.octets_at_risk() == 0
+            && self.probed_from.is_none()
+            && [&self.core, &self.radio]
+                .into_iter()
+                .all(|leg| leg.held() == 0 && leg.state() == State::Established)
+    }
+
     /// Octets of memory that the legs have taken for what they hold.
     pub(super) fn octets(&self) -> usize {
         self.core.held() + self.radio.held()

@@ -1,61 +1,71 @@
-//! All pairs, their timers, and who may send over which hop.
-//!
-//! Connections to the same mobile host share its hop: one local window for all of them
-//! ([`crate::last_hop`]), and where several have more to send than it has room for, they take turns.
+//! All pairs, and their timers.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND, FULL, LOCAL_RETRANSMITS};
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND, FULL};
 use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Verdict, Whose};
 use lasthop_packet::{FlowKey, Instant, Packet};
+use lasthop_tcp::Config;
 
 use super::pair::Pair;
+use super::sleep::{Entry, Pairs as _, SLEEPS_AFTER, SavedPair};
+use super::turns::pass;
 use super::vcache::Bounds;
 use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};
 
 /// The pairs of one agent.
 pub struct Splits {
-    pairs: FlowTable<Box<Pair>>,
-    hops: Hops,
-    aims: Aims,
-    /// Octets of one direction of a connection that may lie between its legs.
-    bound: u64,
-    idle_timeout: Duration,
+    pub(super) pairs: FlowTable<Entry>,
+    pub(super) hops: Hops,
+    pub(super) aims: Aims,
     /// Tells mobile hosts which of their losses were the hop's.
-    notifier: Option<Eln>,
+    pub(super) notifier: Option<Eln>,
+    settings: SplitSettings,
     octets: usize,
     owed: Owed,
 }
 
+/// What can be set about pairs.
+#[derive(Clone, Debug)]
+pub struct SplitSettings {
+    /// The endpoints of the legs, towards the core side and the radio side.
+    pub legs: (Config, Config),
+    /// What the window over a hop aims at.
+    pub aims: Aims,
+    /// Octets of one direction of a connection that may lie between its legs.
+    pub bound: usize,
+    /// What is idle for so long, and of which nothing is owed, is forgotten.
+    pub idle_timeout: Duration,
+    /// What was used within this time does not make room for others.
+    pub grace: Duration,
+    /// Mobile hosts that send are told which of their losses were the hop's, so that they take a
+    /// reduction of their window back: see [`crate::eln`].
+    pub notifies: bool,
+}
+
 impl Splits {
-    /// No pairs yet. Of one direction of a connection, `bound` octets may lie between its legs; what
-    /// is idle for `idle_timeout` is forgotten, and what was used within `grace` does not make room
-    /// for others.
-    pub fn new(aims: Aims, bound: usize, idle_timeout: Duration, grace: Duration) -> Self {
+    /// No pairs yet.
+    pub fn new(settings: SplitSettings) -> Self {
         Self {
-            pairs: FlowTable::new(grace),
+            pairs: FlowTable::new(settings.grace),
             hops: Hops::new(),
-            aims,
-            bound: bound as u64,
-            idle_timeout,
-            notifier: None,
+            aims: settings.aims,
+            notifier: settings.notifies.then(|| Eln::new(eln::Settings::default())),
+            settings,
             octets: 0,
             owed: Owed::default(),
         }
     }
 
-    /// Tells mobile hosts that send which of their losses were the hop's, so that they take a
-    /// reduction of their window back: see [`crate::eln`].
-    #[must_use]
-    pub fn with_notifier(self) -> Self {
-        Self { notifier: Some(Eln::new(eln::Settings::default())), ..self }
+    /// Whether there is a pair of this connection.
+    pub fn has(&self, key: FlowKey) -> bool {
+        self.pairs.peek(key).is_some()
     }
 
-    /// The pair of a connection.
-    pub fn pair(&self, key: FlowKey) -> Option<&Pair> {
-        self.pairs.peek(key).map(Box::as_ref)
+    /// The endpoints of the legs, towards the core side and the radio side.
+    pub fn legs(&self) -> (Config, Config) {
+        self.settings.legs.clone()
     }
 
     /// Octets of memory that the pairs have taken for what they hold.
@@ -70,24 +80,48 @@ impl Splits {
 
     /// What is owed of one.
     pub fn obligation(&self, key: FlowKey) -> Obligation {
-        self.pairs.peek(key).map_or(Obligation::Free, |pair| pair.owed)
+        self.pairs.peek(key).map_or(Obligation::Free, Entry::obligation)
+    }
+
+    /// Those of these connections that there are pairs of.
+    pub(super) fn keys(&self, whose: Whose) -> Vec<FlowKey> {
+        whose.of(&self.pairs)
     }
 
     /// Adds a pair; `false` if there is no room for it.
     pub fn begin(&mut self, key: FlowKey, pair: Pair, cx: &mut Context<'_>) -> bool {
         let most = cx.budget().flows;
-        if let Some(idlest) = self.pairs.next_to_go(most, cx.now(), |pair| pair.is_free()) {
+        let may_go = |entry: &Entry| entry.obligation().is_free();
+        if let Some(idlest) = self.pairs.next_to_go(most, cx.now(), may_go) {
             self.forget(idlest, cx);
         }
-        let is_shared = pair.share.is_some();
-        if self.pairs.insert(key, Box::new(pair), most, cx.now()).is_err() {
+        let is_there = self.insert(key, pair, most, cx);
+        if !is_there {
             cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+        is_there
+    }
+
+    fn insert(&mut self, key: FlowKey, pair: Pair, most: usize, cx: &Context<'_>) -> bool {
+        let is_shared = pair.share.is_some();
+        if self.pairs.insert(key, Entry::Awake(Box::new(pair)), most, cx.now()).is_err() {
             return false;
         }
         if is_shared {
             self.hops.get_or_insert_with(key.destination.0, || LastHop::new(cx.now())).flows += 1;
         }
         true
+    }
+
+    /// Goes on with a pair that came from elsewhere, or has begun, over a hop of which that much is
+    /// known.
+    pub fn go_on(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
+        if let (Some(hop), Some(estimate)) = (self.hops.get_mut(&key.destination.0), estimate)
+            && hop.flows == 1
+        {
+            hop.go_on_from(estimate, cx.now());
+        }
+        self.work(key, cx);
     }
 
     /// Takes in a packet of a pair's connection.
@@ -98,7 +132,8 @@ impl Splits {
         from: Side,
         cx: &mut Context<'_>,
     ) -> Verdict {
-        let Some(pair) = self.pairs.touch(key, cx.now()) else { return Verdict::Forward };
+        self.wake(key, cx);
+        let Some(Entry::Awake(pair)) = self.pairs.touch(key, cx.now()) else { return Verdict::Forward };
         // The end that is asked is to answer, and not this agent in its place.
         if pair.is_keep_alive(packet, from) {
             pair.probed_from = Some(from);
@@ -120,10 +155,8 @@ impl Splits {
             }
         }
         pair.on_segment(packet, from, cx.now());
-        if from == Side::Radio
-            && let Some(notifier) = &mut self.notifier
-        {
-            pass(notifier, packet, from, cx);
+        if from == Side::Radio {
+            pass(self.notifier.as_mut(), packet, from, cx);
         }
         self.work(key, cx);
         Verdict::Absorb
@@ -131,22 +164,19 @@ impl Splits {
 
     /// When a timer is next due.
     pub fn next_timer(&self) -> Option<Instant> {
-        let idle = self.pairs.idlest().map(|(last_used, _)| last_used + self.idle_timeout);
+        let idle = self.pairs.idlest().map(|(last_used, _)| last_used + self.settings.idle_timeout);
         self.pairs.next_timer().into_iter().chain(idle).min()
     }
 
     /// Does what is due.
     pub fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.pairs.pop_timer(cx.now()) {
-            if let Some(pair) = self.pairs.peek_mut(key) {
-                pair.on_deadline(cx.now());
-            }
-            self.work(key, cx);
+            self.on_timer(key, cx);
         }
         while let Some((last_used, key)) = self.pairs.idlest()
-            && last_used + self.idle_timeout <= cx.now()
+            && last_used + self.settings.idle_timeout <= cx.now()
         {
-            if self.pairs.peek(key).is_some_and(|pair| pair.is_free()) {
+            if self.obligation(key).is_free() {
                 self.forget(key, cx);
             } else {
                 self.pairs.touch(key, cx.now());
@@ -154,9 +184,44 @@ impl Splits {
         }
     }
 
+    fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(pair) = self.pairs.awake_mut(key) else { return };
+        if pair.is_quiet() {
+            self.put_to_sleep(key, cx);
+            return;
+        }
+        pair.on_deadline(cx.now());
+        self.work(key, cx);
+    }
+
+    /// A pair that nothing has happened on for a while.
+    fn put_to_sleep(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(saved) = self.save(key, cx) else { return };
+        // It has just made room, even if the budget has shrunk.
+        let most = cx.budget().flows.max(self.pairs.len() + 1);
+        if self.pairs.insert(key, Entry::Asleep(Box::new(saved)), most, cx.now()).is_ok() {
+            self.owed.change(Obligation::Free, self.obligation(key));
+        }
+    }
+
+    /// The end of that.
+    fn wake(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if !matches!(self.pairs.peek(key), Some(Entry::Asleep(_))) {
+            return;
+        }
+        let Some(saved) = self.save(key, cx) else { return };
+        let hop = saved.hop;
+        // It was a pair's own: it makes sense.
+        let Ok(pair) = saved.wake(key, self.legs(), cx.now()) else { return };
+        let most = cx.budget().flows.max(self.pairs.len() + 1);
+        if self.insert(key, pair, most, cx) {
+            self.go_on(key, hop, cx);
+        }
+    }
+
     /// Forgets all pairs of which nothing is owed.
     pub fn forget_free(&mut self, cx: &mut Context<'_>) {
-        let is_free = |key: &FlowKey| self.pairs.peek(*key).is_some_and(|pair| pair.is_free());
+        let is_free = |key: &FlowKey| self.obligation(*key).is_free();
         let free: Vec<FlowKey> = self.pairs.keys().filter(is_free).collect();
         for key in free {
             self.forget(key, cx);
@@ -165,23 +230,35 @@ impl Splits {
 
     /// Forgets a pair; what is owed of it is lost.
     pub fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let at_risk = self.take(key, cx).map_or(0, |pair| pair.octets_at_risk());
+        let at_risk = self.obligation(key).octets();
+        self.take(key, cx);
         if at_risk > 0 {
             cx.report(Report { amount: at_risk, ..Report::of(&ACKNOWLEDGED_AND_LOST) });
         }
     }
 
+    /// Takes a pair out, as a value.
+    pub(super) fn save(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<SavedPair> {
+        let hop = self.hops.get(&key.destination.0).map(LastHop::estimate);
+        match self.take(key, cx)? {
+            Entry::Awake(pair) => Some(SavedPair::of(&pair, hop, cx.now())),
+            Entry::Asleep(saved) => Some(*saved),
+        }
+    }
+
     /// Takes a pair out.
-    pub(super) fn take(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<Box<Pair>> {
-        let mut pair = self.pairs.remove(key)?;
+    fn take(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<Entry> {
+        let mut entry = self.pairs.remove(key)?;
         if let Some(notifier) = &mut self.notifier {
             notifier.release(key, cx);
         }
+        self.owed.change(entry.obligation(), Obligation::Free);
+        let Entry::Awake(pair) = &mut entry else { return Some(entry) };
         self.octets -= pair.charged;
-        self.owed.change(pair.owed, Obligation::Free);
         let host = key.destination.0;
-        let Some(hop) = self.hops.get_mut(&host) else { return Some(pair) };
-        let Some(share) = &mut pair.share else { return Some(pair) };
+        let (Some(hop), Some(share)) = (self.hops.get_mut(&host), &mut pair.share) else {
+            return Some(entry);
+        };
         share.leave(hop);
         if share.is_waiting {
             hop.turns.retain(|waiting| *waiting != key);
@@ -192,79 +269,33 @@ impl Splits {
         } else {
             self.serve(host, cx);
         }
-        Some(pair)
-    }
-
-    /// Those of these connections that there are pairs of.
-    pub(super) fn keys(&self, whose: Whose) -> Vec<FlowKey> {
-        whose.of(&self.pairs)
-    }
-
-    /// What is known of the hop of a connection.
-    pub(super) fn hop_of(&self, key: FlowKey) -> Option<HopEstimate> {
-        self.hops.get(&key.destination.0).map(LastHop::estimate)
-    }
-
-    /// Goes on with a pair that came from elsewhere, over a hop of which that much is known.
-    pub fn go_on(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
-        if let (Some(hop), Some(estimate)) = (self.hops.get_mut(&key.destination.0), estimate)
-            && hop.flows == 1
-        {
-            hop.go_on_from(estimate, cx.now());
-        }
-        self.work(key, cx);
+        Some(entry)
     }
 
     /// Moves on what has come of a change on either leg.
     fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let host = key.destination.0;
-        let Some(pair) = self.pairs.peek_mut(key) else { return };
+        let Some(pair) = self.pairs.awake_mut(key) else { return };
         let now = cx.now();
-        let mut hop = pair.share.as_mut().zip(self.hops.get_mut(&host));
-        if let Some((share, hop)) = &mut hop {
+        let mut on_hop = u64::from(pair.radio.flight().cwnd);
+        if let (Some(share), Some(hop)) = (&mut pair.share, self.hops.get_mut(&key.destination.0)) {
             let progress = share.settle(&pair.radio, hop);
             if progress.delivered + progress.lost > 0 {
                 hop.on_progress(progress, now, &self.aims);
             }
-            if !share.is_waiting {
-                share.is_waiting = true;
-                hop.turns.push_back(key);
-            }
+            on_hop = hop.estimate().octets();
         }
-        let bounds = Bounds {
-            octets: self.bound.min(cx.budget().octets_per_flow as u64),
-            hop: hop.map_or(u64::from(pair.radio.flight().cwnd), |(_, hop)| hop.estimate().octets()),
-            may_grow: cx.may_owe(),
-        };
-        pair.pass_on(bounds, now);
+        let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
+        pair.pass_on(Bounds { octets, hop: on_hop, may_grow: cx.may_owe() }, now);
         while let Some(packet) = pair.core.poll_transmit(now) {
             cx.send(Side::Core, packet);
         }
-        if pair.share.is_some() {
-            self.serve(host, cx);
-        } else {
-            pair.transmit_freely(self.notifier.as_mut(), cx);
-        }
+        self.transmit(key, cx);
         self.settle(key, cx);
-    }
-
-    /// Has the connections to a host send, in turn, as long as there is room.
-    fn serve(&mut self, host: IpAddr, cx: &mut Context<'_>) {
-        let Some(hop) = self.hops.get_mut(&host) else { return };
-        for _ in 0..hop.turns.len() {
-            let Some(key) = hop.turns.pop_front() else { return };
-            let Some(pair) = self.pairs.peek_mut(key) else { continue };
-            let octets = hop.turn();
-            if pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx) {
-                hop.turns.push_back(key);
-            }
-            follow_timer(&mut self.pairs, key);
-        }
     }
 
     /// Brings the accounts up to date, and forgets what is over.
     fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(pair) = self.pairs.peek_mut(key) else { return };
+        let Some(pair) = self.pairs.awake_mut(key) else { return };
         let octets = pair.octets();
         self.octets = self.octets - pair.charged + octets;
         pair.charged = octets;
@@ -273,79 +304,23 @@ impl Splits {
         pair.owed = owed;
         if pair.is_over() {
             self.forget(key, cx);
-        } else {
-            follow_timer(&mut self.pairs, key);
+            return;
+        }
+        let is_quiet = pair.is_quiet();
+        follow_timer(&mut self.pairs, key);
+        if is_quiet {
+            self.pairs.set_timer(key, cx.now() + SLEEPS_AFTER);
         }
     }
 }
 
 /// Has the timer of a pair run to when it is next due. One that runs and is due too early is left
 /// alone.
-fn follow_timer(pairs: &mut FlowTable<Box<Pair>>, key: FlowKey) {
-    let Some(pair) = pairs.peek(key) else { return };
+pub(super) fn follow_timer(pairs: &mut FlowTable<Entry>, key: FlowKey) {
+    let Some(pair) = pairs.awake(key) else { return };
     match pair.deadline() {
         None => pairs.clear_timer(key),
         Some(due) if pairs.timer(key).is_none_or(|running| running > due.at) => pairs.set_timer(key, due.at),
         Some(_) => {}
-    }
-}
-
-/// Shows a packet over the hop to the notifier, which drops none.
-fn pass(notifier: &mut Eln, packet: &mut Packet, from: Side, cx: &mut Context<'_>) {
-    let _ = notifier.on_packet(packet, from, cx);
-}
-
-impl Pair {
-    /// Sends over the hop as long as there is room, about `octets` in all. Returns whether it has more
-    /// than there was room for.
-    fn transmit_over(
-        &mut self,
-        hop: &mut LastHop,
-        octets: u64,
-        aims: &Aims,
-        mut notifier: Option<&mut Eln>,
-        cx: &mut Context<'_>,
-    ) -> bool {
-        let mut left = octets;
-        let retransmits = self.radio.stats().retransmits;
-        loop {
-            let room = hop.room().min(left);
-            self.radio.allow(u32::try_from(room).unwrap_or(u32::MAX));
-            let Some(mut packet) = self.radio.poll_transmit(cx.now()) else { break };
-            if let Some(notifier) = &mut notifier {
-                pass(notifier, &mut packet, Side::Core, cx);
-            }
-            hop.note_segment(packet.segment_payload(), aims);
-            left = left.saturating_sub(packet.payload().len() as u64);
-            if let Some(share) = &mut self.share {
-                share.count(&self.radio, hop);
-            }
-            cx.send(Side::Radio, packet);
-        }
-        self.report_retransmits(retransmits, cx);
-        let is_waiting = hop.room().min(left) < u64::from(self.radio.flight().mss) && self.radio.has_more();
-        if let Some(share) = &mut self.share {
-            share.is_waiting = is_waiting;
-        }
-        is_waiting
-    }
-
-    /// Sends over the hop what the leg's own congestion control allows.
-    fn transmit_freely(&mut self, mut notifier: Option<&mut Eln>, cx: &mut Context<'_>) {
-        let retransmits = self.radio.stats().retransmits;
-        while let Some(mut packet) = self.radio.poll_transmit(cx.now()) {
-            if let Some(notifier) = &mut notifier {
-                pass(notifier, &mut packet, Side::Core, cx);
-            }
-            cx.send(Side::Radio, packet);
-        }
-        self.report_retransmits(retransmits, cx);
-    }
-
-    fn report_retransmits(&self, before: u64, cx: &mut Context<'_>) {
-        let again = self.radio.stats().retransmits - before;
-        if again > 0 {
-            cx.report(Report { amount: again, ..Report::of(&LOCAL_RETRANSMITS) });
-        }
     }
 }

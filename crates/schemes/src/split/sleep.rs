@@ -1,0 +1,108 @@
+//! Pairs that nothing happens on: only what cannot be learned again is kept of them.
+//!
+//! Most connections of an access point are idle. A pair whose legs have nothing to send, to time or to
+//! wait for becomes two snapshots, some 600 octets, and goes on from them with the next packet. So
+//! it is as if it had moved to another agent and back: nothing changes but what was estimated.
+
+use std::time::Duration;
+
+use lasthop_agent::{FlowTable, Obligation};
+use lasthop_packet::{FlowKey, Instant};
+use lasthop_tcp::{Config, Connection, Snapshot, Unusable};
+use serde::{Deserialize, Serialize};
+
+use super::pair::Pair;
+use crate::last_hop::HopEstimate;
+
+/// A pair without packets for this long goes to sleep.
+pub(super) const SLEEPS_AFTER: Duration = Duration::from_secs(10);
+
+/// A pair in the table.
+pub(super) enum Entry {
+    Awake(Box<Pair>),
+    Asleep(Box<SavedPair>),
+}
+
+/// A pair as a value. A leg that has ended is not there any more.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SavedPair {
+    pub(super) core: Option<Snapshot>,
+    pub(super) radio: Option<Snapshot>,
+    pub(super) keeps_numbers: bool,
+    pub(super) hop: Option<HopEstimate>,
+}
+
+/// The table of pairs.
+pub(super) trait Pairs {
+    /// A pair that is awake.
+    fn awake(&self, key: FlowKey) -> Option<&Pair>;
+    /// The same, to be changed.
+    fn awake_mut(&mut self, key: FlowKey) -> Option<&mut Pair>;
+}
+
+impl Pairs for FlowTable<Entry> {
+    fn awake(&self, key: FlowKey) -> Option<&Pair> {
+        match self.peek(key)? {
+            Entry::Awake(pair) => Some(pair),
+            Entry::Asleep(_) => None,
+        }
+    }
+
+    fn awake_mut(&mut self, key: FlowKey) -> Option<&mut Pair> {
+        match self.peek_mut(key)? {
+            Entry::Awake(pair) => Some(pair),
+            Entry::Asleep(_) => None,
+        }
+    }
+}
+
+impl Entry {
+    /// What is owed.
+    pub(super) fn obligation(&self) -> Obligation {
+        match self {
+            Self::Awake(pair) => pair.owed,
+            // Only what has no octets at risk goes to sleep.
+            Self::Asleep(saved) if saved.keeps_numbers => Obligation::Free,
+            Self::Asleep(_) => Obligation::Terminates(0),
+        }
+    }
+}
+
+impl SavedPair {
+    /// A pair as a value.
+    pub(super) fn of(pair: &Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
+        Self {
+            core: pair.core.snapshot(now),
+            radio: pair.radio.snapshot(now),
+            keeps_numbers: pair.keeps_numbers(),
+            hop,
+        }
+    }
+
+    /// The pair again. `connection` is its direction from the core side to the radio side.
+    ///
+    /// # Errors
+    ///
+    /// If its legs are none of this connection, or in a state that no leg can have been in.
+    pub(super) fn wake(
+        self,
+        connection: FlowKey,
+        (core, radio): (Config, Config),
+        now: Instant,
+    ) -> Result<Pair, Unusable> {
+        let leg = |config: Config, snapshot: Option<Snapshot>, ends: FlowKey| match snapshot {
+            None => Ok(Connection::closed(config, ends.destination, ends.source)),
+            Some(snapshot) if snapshot.local() == ends.destination && snapshot.remote() == ends.source => {
+                Connection::restore(config, snapshot, now)
+            }
+            Some(_) => Err(Unusable),
+        };
+        let core = leg(core, self.core, connection)?;
+        let radio = leg(radio, self.radio, connection.reversed())?;
+        Ok(if self.keeps_numbers {
+            Pair::in_the_ends_numbers(core, radio)
+        } else {
+            Pair::in_own_numbers(core, radio)
+        })
+    }
+}

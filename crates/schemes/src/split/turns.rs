@@ -1,0 +1,114 @@
+//! Who may send over which hop.
+//!
+//! Connections to the same mobile host share its hop: one local window for all of them
+//! ([`crate::last_hop`]), and where several have more to send than it has room for, they take turns.
+
+use std::net::IpAddr;
+
+use lasthop_agent::counter::LOCAL_RETRANSMITS;
+use lasthop_agent::{Agent as _, Context, Report, Side};
+use lasthop_packet::{FlowKey, Packet};
+
+use super::pair::Pair;
+use super::sleep::Pairs as _;
+use super::table::{Splits, follow_timer};
+use crate::eln::Eln;
+use crate::last_hop::{Aims, LastHop};
+
+impl Splits {
+    /// Has a connection send over its hop what it may, and others what that leaves room for.
+    pub(super) fn transmit(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let host = key.destination.0;
+        let Some(pair) = self.pairs.awake_mut(key) else { return };
+        let hop = self.hops.get_mut(&host).zip(pair.share);
+        let Some((hop, share)) = hop else {
+            pair.transmit_freely(self.notifier.as_mut(), cx);
+            return;
+        };
+        // Others that wait come first, but for what takes no room.
+        let others = hop.turns.len() - usize::from(share.is_waiting);
+        let octets = if others > 0 { 0 } else { u64::MAX };
+        let waits = pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx);
+        match (share.is_waiting, waits) {
+            (false, true) => hop.turns.push_back(key),
+            (true, false) => hop.turns.retain(|waiting| *waiting != key),
+            _ => {}
+        }
+        self.serve(host, cx);
+    }
+
+    /// Has the connections to a host send, in turn, as long as there is room.
+    pub(super) fn serve(&mut self, host: IpAddr, cx: &mut Context<'_>) {
+        let Some(hop) = self.hops.get_mut(&host) else { return };
+        for _ in 0..hop.turns.len() {
+            if !hop.has_room() {
+                return;
+            }
+            let Some(key) = hop.turns.pop_front() else { return };
+            let Some(pair) = self.pairs.awake_mut(key) else { continue };
+            let octets = hop.turn();
+            if pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx) {
+                hop.turns.push_back(key);
+            }
+            follow_timer(&mut self.pairs, key);
+        }
+    }
+}
+
+/// Shows a packet over the hop to the notifier, which drops none.
+pub(super) fn pass(notifier: Option<&mut Eln>, packet: &mut Packet, from: Side, cx: &mut Context<'_>) {
+    if let Some(notifier) = notifier {
+        let _ = notifier.on_packet(packet, from, cx);
+    }
+}
+
+impl Pair {
+    /// Sends over the hop as long as there is room, about `octets` in all. Returns whether it has more
+    /// than there was room for.
+    fn transmit_over(
+        &mut self,
+        hop: &mut LastHop,
+        octets: u64,
+        aims: &Aims,
+        mut notifier: Option<&mut Eln>,
+        cx: &mut Context<'_>,
+    ) -> bool {
+        let mut left = octets;
+        let retransmits = self.radio.stats().retransmits;
+        loop {
+            let room = hop.room().min(left);
+            self.radio.allow(u32::try_from(room).unwrap_or(u32::MAX));
+            let Some(mut packet) = self.radio.poll_transmit(cx.now()) else { break };
+            pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
+            hop.note_segment(packet.segment_payload(), aims);
+            left = left.saturating_sub(packet.payload().len() as u64);
+            if let Some(share) = &mut self.share {
+                share.count(&self.radio, hop);
+            }
+            cx.send(Side::Radio, packet);
+        }
+        self.report_retransmits(retransmits, cx);
+        let is_waiting = hop.room().min(left) < u64::from(self.radio.flight().mss) && self.radio.has_more();
+        if let Some(share) = &mut self.share {
+            share.is_waiting = is_waiting;
+        }
+        is_waiting
+    }
+
+    /// Sends over the hop what the leg's own congestion control allows.
+    fn transmit_freely(&mut self, mut notifier: Option<&mut Eln>, cx: &mut Context<'_>) {
+        let retransmits = self.radio.stats().retransmits;
+        while let Some(mut packet) = self.radio.poll_transmit(cx.now()) {
+            pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
+            cx.send(Side::Radio, packet);
+        }
+        self.report_retransmits(retransmits, cx);
+    }
+
+    fn report_retransmits(&self, before: u64, cx: &mut Context<'_>) {
+        let again = self.radio.stats().retransmits - before;
+        if again > 0 {
+            cx.report(Report { amount: again, ..Report::of(&LOCAL_RETRANSMITS) });
+        }
+    }
+}
