@@ -253,6 +253,18 @@ impl Packet {
         }
     }
 
+    /// Gives the payload a buffer of its own if the one that it lies in is more than half as large
+    /// again: the buffer stays as long as any octet of it does.
+    pub fn fit_buffer(&mut self) {
+        if self.buffer_octets() > self.payload.len() + self.payload.len() / 2
+            && let Payload::Bytes(octets) = &self.payload
+        {
+            self.payload = Payload::Bytes(Bytes::copy_from_slice(octets));
+            self.original = None;
+            self.buffer = Buffer(0);
+        }
+    }
+
     /// How many packets it is on the wire; 1 or more.
     #[inline]
     pub fn segments(&self) -> u32 {

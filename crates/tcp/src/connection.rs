@@ -257,6 +257,12 @@ impl Connection {
         self.receive.peer_timestamp()
     }
 
+    /// Octets of memory that it has allocated for what it holds in either direction, at most: a payload
+    /// may lie in a buffer half as large again.
+    pub fn memory(&self) -> usize {
+        self.buffer.memory() + self.receive.memory() + self.queue.memory()
+    }
+
     /// Octets of payload that are held, in either direction.
     pub fn held(&self) -> usize {
         self.buffer.len() as usize + self.receive.held()

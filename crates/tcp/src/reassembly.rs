@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use lasthop_packet::{Payload, SackBlocks, Seq};
 
+use crate::send_buffer::memory_of;
+
 /// Segments beyond RCV.NXT in sequence order, none overlapping another.
 #[derive(Debug, Default)]
 pub struct Reassembly {
@@ -83,6 +85,13 @@ impl Reassembly {
             blocks.push(*left, *right);
         }
         blocks
+    }
+
+    /// Octets of memory that it takes, at most.
+    pub fn memory(&self) -> usize {
+        memory_of(self.segments.len(), self.octets())
+            + self.segments.capacity() * size_of::<(Seq, Payload)>()
+            + self.blocks.capacity() * size_of::<(Seq, Seq)>()
     }
 
     /// How many octets are held, or a few more: what was delivered since may be counted.

@@ -52,6 +52,11 @@ pub struct RetransmissionQueue {
 }
 
 impl RetransmissionQueue {
+    /// Octets of memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.segments.capacity() * size_of::<Outstanding>()
+    }
+
     /// Octets in the network: what was sent, without what was received or lost, and with what was
     /// sent again (`pipe` of RFC 6675, `inflight` of RFC 8985 and 9937).
     #[inline]

@@ -72,7 +72,21 @@ impl From<SendBuffer> for VecDeque<Piece> {
     }
 }
 
+/// Octets of memory that a payload takes beside itself: its reference count, and the allocator's.
+const BESIDE_PAYLOAD: usize = 64;
+
+/// Octets of memory that so many payloads of so many octets in all take, at most.
+pub(crate) fn memory_of(payloads: usize, octets: usize) -> usize {
+    octets.saturating_add(octets / 2).saturating_add(payloads * BESIDE_PAYLOAD)
+}
+
 impl SendBuffer {
+    /// Octets of memory that it takes, at most.
+    pub fn memory(&self) -> usize {
+        let octets = usize::try_from(self.len).unwrap_or(usize::MAX);
+        memory_of(self.pieces.len(), octets).saturating_add(self.pieces.capacity() * size_of::<Piece>())
+    }
+
     /// Octets held.
     #[inline]
     pub const fn len(&self) -> u64 {

@@ -75,13 +75,14 @@ impl Pair {
     }
 
     /// Takes in a packet from a side.
-    pub(super) fn on_segment(&mut self, packet: &Packet, from: Side, now: Instant) {
+    pub(super) fn on_segment(&mut self, packet: &mut Packet, from: Side, now: Instant) {
         if packet.segments() > self.most_segments {
             // A world that has put segments together takes them together.
             self.most_segments = packet.segments();
             self.core.allow_super_packets(self.most_segments);
             self.radio.allow_super_packets(self.most_segments);
         }
+        packet.fit_buffer();
         self.leg_mut(from).on_segment(packet, now);
         self.tell_timestamps();
     }
@@ -125,7 +126,7 @@ impl Pair {
 
     /// Octets of memory that the legs have taken for what they hold.
     pub(super) fn octets(&self) -> usize {
-        self.core.held() + self.radio.held()
+        self.core.memory() + self.radio.memory()
     }
 
     /// Octets that one end takes for delivered, and the other has not acknowledged.

@@ -26,6 +26,7 @@ use lasthop_packet::{Instant, Payload, Seq};
 
 use crate::config::{AckPolicy, Config};
 use crate::reassembly::Reassembly;
+use crate::send_buffer::memory_of;
 use compression::Compression;
 use linux::LinuxAcks;
 use round_trip::RoundTrip;
@@ -141,6 +142,13 @@ impl ReceiveSide {
     #[inline]
     pub(crate) const fn next(&self) -> Seq {
         self.next
+    }
+
+    /// Octets of memory that it takes for what is held, at most.
+    pub(super) fn memory(&self) -> usize {
+        memory_of(self.delivered.len(), self.unread as usize)
+            + self.delivered.capacity() * size_of::<Payload>()
+            + self.reassembly.memory()
     }
 
     /// Octets that are held: not read yet, or behind a gap.
