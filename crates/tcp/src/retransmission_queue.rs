@@ -310,8 +310,14 @@ impl RetransmissionQueue {
         if !segment.was_sent_again {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.delivery.note_original(segment);
-        } else if self.is_for_original(segment, rtt) {
-            return;
+        } else {
+            let is_for_original = self.is_for_original(segment, rtt);
+            if is_for_original || self.min_rtt.is_none() {
+                self.delivery.copied_since = self.delivery.copied_since.max(Some(segment.first_sent));
+            }
+            if is_for_original {
+                return;
+            }
         }
         self.delivery.note_newest(segment, rtt);
     }

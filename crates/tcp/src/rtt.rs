@@ -147,7 +147,8 @@ impl RttEstimator {
         let rto = self.estimate.map_or(self.config.initial, |estimate| estimate.rto(&self.config));
         let rto = rto.max(self.config.minimum);
         let factor = 1u32 << self.timeouts_in_a_row.min(20);
-        self.rto = rto.saturating_mul(factor).min(self.config.maximum);
+        let longest = self.config.longest_back_off.map_or(Duration::MAX, |longest| longest.max(rto));
+        self.rto = rto.saturating_mul(factor).min(longest).min(self.config.maximum);
     }
 
     /// When a timer that is set now expires: after RTO, on a tick of the clock.
@@ -211,6 +212,24 @@ mod tests {
         }
         rtt.sample(Instant::ZERO, Instant::from_millis(10), &flight());
         assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn back_off_ends_where_it_is_set_to_or_at_the_rto_itself() {
+        let mut rtt = RttEstimator::new(RtoConfig {
+            minimum: Duration::ZERO,
+            maximum: Duration::from_secs(60),
+            longest_back_off: Some(Duration::from_secs(1)),
+            ..RtoConfig::default()
+        });
+        rtt.sample(Instant::ZERO, Instant::from_millis(100), &flight());
+        for expected in [600, 1000, 1000] {
+            rtt.back_off();
+            assert_eq!(rtt.rto(), Duration::from_millis(expected));
+        }
+        let mut rtt = RttEstimator::known(rtt.config, Duration::from_secs(2), Duration::ZERO);
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Duration::from_millis(2001));
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl Layers<'_> {
             Duration::ZERO,
             coarsest,
         )?;
-        Ok(RtoConfig { rule, initial, minimum, maximum, granularity })
+        Ok(RtoConfig { rule, initial, minimum, maximum, granularity, ..RtoConfig::default() })
     }
 
     fn get<T>(&self, field: impl Fn(&TcpTable) -> Option<T>) -> Option<T> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart};
 
-/// No sender waits longer between two tries over the hop.
+/// Back-off over the hop goes no further: what follows an outage is to begin soon.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time-outs in a row until the mobile host is given up: a quarter of an hour, as in Linux
@@ -33,7 +33,9 @@ pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
         rto: RtoConfig {
             rule: RtoRule::Linux,
             minimum: minimum_timeout,
-            maximum: LONGEST_TIMEOUT.max(minimum_timeout),
+            maximum: Duration::from_secs(120),
+            longest_back_off: Some(LONGEST_TIMEOUT),
+            times_copies: true,
             granularity: Duration::ZERO,
             ..RtoConfig::default()
         },

@@ -170,7 +170,8 @@ impl Connection {
     #[inline(never)]
     fn measure_segments(&mut self, now: Instant) -> Option<Duration> {
         let delivery = self.queue.delivery();
-        if let Some(sent) = delivery.first_sent.or(delivery.echo) {
+        let copied_since = delivery.copied_since.filter(|_| self.config.rto.times_copies);
+        if let Some(sent) = delivery.first_sent.or(delivery.echo).or(copied_since) {
             self.rtt.sample(sent, now, &self.flight);
         }
         delivery.last_sent.map(|sent| now.since(sent))

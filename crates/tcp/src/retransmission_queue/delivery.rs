@@ -20,6 +20,9 @@ pub struct Delivery {
     pub first_sent: Option<Instant>,
     /// The same of the last one: the time since then does not.
     pub last_sent: Option<Instant>,
+    /// When the last of the segments delivered left first that were sent more than once, and whose ACK
+    /// came too soon after the last copy to be for that, or before any round trip was measured.
+    pub copied_since: Option<Instant>,
     /// Behind the first segment delivered that was sent once.
     pub first_original: Option<Seq>,
     /// When the segment left whose timestamp the ACK echoes, in whole milliseconds.

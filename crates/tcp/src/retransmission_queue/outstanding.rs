@@ -13,6 +13,8 @@ pub struct Outstanding {
     pub end: Seq,
     /// When it left last.
     pub sent: Instant,
+    /// When it left first.
+    pub first_sent: Instant,
     /// The receiver has reported it (RFC 2018).
     pub is_sacked: bool,
     /// It counts as lost, or did when it was sent again.
@@ -30,6 +32,7 @@ impl Outstanding {
             seq,
             end,
             sent,
+            first_sent: sent,
             is_sacked: false,
             is_lost: false,
             is_again: false,

@@ -24,6 +24,13 @@ pub struct RtoConfig {
     pub minimum: Duration,
     /// Upper bound of RTO, backed off or not.
     pub maximum: Duration,
+    /// Back-off goes no further than this, unless RTO itself is longer; None: as far as `maximum`.
+    pub longest_back_off: Option<Duration>,
+    /// An ACK of what was sent more than once measures the round trip from the first time, if it comes
+    /// too soon after the last one to be for that, or if nothing was measured yet. A timer that is too
+    /// short would otherwise have everything sent twice, and never hear of it. False: such ACKs
+    /// measure nothing (Karn).
+    pub times_copies: bool,
     /// Clock granularity G: round trips are counted in whole ticks and timers expire on a tick. 500
     /// ms in 4.3BSD.
     pub granularity: Duration,
@@ -36,6 +43,8 @@ impl Default for RtoConfig {
             initial: Duration::from_secs(1),
             minimum: Duration::from_secs(1),
             maximum: Duration::from_secs(64),
+            longest_back_off: None,
+            times_copies: false,
             granularity: Duration::from_millis(1),
         }
     }
