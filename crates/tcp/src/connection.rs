@@ -268,6 +268,11 @@ impl Connection {
         self.buffer.len() as usize + self.receive.held()
     }
 
+    /// Whether the peer has not been heard from since the retransmission timer expired.
+    pub const fn is_unanswered(&self) -> bool {
+        self.unanswered > 0
+    }
+
     /// Whether its congestion control is [`Congestion::Outside`].
     pub fn is_ruled_from_outside(&self) -> bool {
         self.config.congestion == Congestion::Outside

@@ -76,7 +76,8 @@ impl Pair {
         let mut left = octets;
         let retransmits = self.radio.stats().retransmits;
         loop {
-            let room = hop.room().min(left);
+            // A hop that has fallen silent is asked with a segment at a time.
+            let room = if self.radio.is_unanswered() { 0 } else { hop.room().min(left) };
             self.radio.allow(u32::try_from(room).unwrap_or(u32::MAX));
             let Some(mut packet) = self.radio.poll_transmit(cx.now()) else { break };
             pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
