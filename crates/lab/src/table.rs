@@ -1,25 +1,16 @@
 //! Results as people read them.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+mod cells;
+mod sessions;
+
+use comfy_table::Cell;
 
 use crate::compare::{Comparison, ComparisonRow, DatagramEstimates};
 use crate::reproduce::Row;
 use crate::run::{Aggregate, FlowSummary, RunSummary};
-use crate::stats::Estimate;
-
-/// A table with a header, numbers to the right.
-pub fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UTF8_FULL_CONDENSED)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
+pub use cells::table;
+use cells::{count, or_dash, plus_minus, scaled};
+use sessions::Column;
 
 /// More flows than this have no columns of their own.
 const MOST_FLOW_COLUMNS: usize = 4;
@@ -27,7 +18,6 @@ const MOST_FLOW_COLUMNS: usize = 4;
 /// The table of a comparison. A column that tells nothing in any row (no completion, no local
 /// retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
-    type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
     let columns: [Column; 13] = [
         ("completion s", |row| completion(row), |row| row.completion_s.is_some() || row.completed > 0),
         ("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
@@ -67,8 +57,11 @@ pub fn comparison(comparison: &Comparison) -> String {
             |row| row.air_time_percent.is_some(),
         ),
     ];
-    let shown: Vec<&Column> =
-        columns.iter().filter(|(_, _, matters)| comparison.rows.iter().any(matters)).collect();
+    let shown: Vec<&Column> = columns
+        .iter()
+        .chain(&sessions::COLUMNS)
+        .filter(|(_, _, matters)| comparison.rows.iter().any(matters))
+        .collect();
     // Of one flow the goodput has been told, and many would not fit.
     let flows = match comparison.rows.first().map_or(&[][..], |row| &row.flows) {
         flows @ [_, _, ..] if flows.len() <= MOST_FLOW_COLUMNS => flows,
@@ -106,7 +99,8 @@ fn completion(row: &ComparisonRow) -> String {
     }
 }
 
-/// The tables of one run: a row a flow, flows over TCP in the one and those over UDP in the other.
+/// The tables of one run: a row a flow, flows over TCP in the one and those over UDP in the other;
+/// sessions and stations in tables of their own.
 pub fn summary(run: &RunSummary) -> String {
     let (udp, tcp): (Vec<&FlowSummary>, Vec<&FlowSummary>) =
         run.flows.iter().partition(|flow| flow.datagrams.is_some());
@@ -118,9 +112,10 @@ pub fn summary(run: &RunSummary) -> String {
         (!tcp.is_empty()).then(|| tcp_flows(&tcp)),
         (tcp.len() > 1).then(in_all),
         (!udp.is_empty()).then(|| udp_flows(&udp)),
-        (!run.stations.is_empty()).then(|| stations(run)),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    let stations = (!run.stations.is_empty()).then(|| stations(run));
+    let parts = parts.into_iter().flatten().chain(sessions::of_run(&run.sessions)).chain(stations);
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 fn tcp_flows(flows: &[&FlowSummary]) -> String {
@@ -215,10 +210,6 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
     table.to_string()
 }
 
-fn or_dash(value: Option<String>) -> String {
-    value.unwrap_or_else(|| "-".to_owned())
-}
-
 /// The table of a reproduction.
 pub fn reproduction(rows: &[Row]) -> String {
     let mut table = table(&[
@@ -254,22 +245,4 @@ pub fn reproduction(rows: &[Row]) -> String {
         ]);
     }
     table.to_string()
-}
-
-fn scaled(estimate: Estimate, factor: f64) -> Estimate {
-    Estimate { mean: estimate.mean * factor, ci95: estimate.ci95.map(|ci95| ci95 * factor) }
-}
-
-fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
-    // A rounded zero has no sign.
-    let mean =
-        if estimate.mean.abs() < 0.5 * libm::pow(10.0, -(decimals as f64)) { 0.0 } else { estimate.mean };
-    match estimate.ci95 {
-        Some(ci95) => format!("{mean:.decimals$} ± {ci95:.decimals$}"),
-        None => format!("{mean:.decimals$}"),
-    }
-}
-
-fn count(estimate: &Estimate) -> String {
-    format!("{:.1}", estimate.mean)
 }

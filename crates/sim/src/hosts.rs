@@ -111,9 +111,9 @@ impl Hosts {
         Some(id)
     }
 
-    /// Whether every flow that ends is done. False if there are flows and none of them ends.
-    pub(crate) fn are_done(&self) -> bool {
-        self.unfinished == 0 && (!self.is_endless || self.flows.is_empty())
+    /// Whether a flow that ends is not done; `None` if none ends.
+    pub(crate) fn is_waited_for(&self) -> Option<bool> {
+        (!self.is_endless).then_some(self.unfinished > 0)
     }
 
     /// Nothing more may be to be expected of a flow.

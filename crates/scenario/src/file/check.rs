@@ -30,6 +30,7 @@ fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> ScenarioError {
     let problem = error.to_string();
     match error {
         BuildError::NoRoute { flow, .. } => reader.fail(&["flows", flow, "to"], problem),
+        BuildError::NoRouteForSession { session, .. } => reader.fail(&["sessions", session], problem),
         BuildError::Circle { node, destination } => {
             reader.fail(&["nodes", node, "routes", destination], problem)
         }
@@ -55,7 +56,7 @@ fn refuse_large_datagrams(
                 TransportModel::Tcp(tcp) => scheme.tcp_of(index, tcp).sender.mss.saturating_add(HEADERS),
                 TransportModel::Udp => flow.application.message().saturating_add(UDP_HEADERS),
             };
-            if datagram <= MTU || !network.crosses_a_wlan(flow) {
+            if datagram <= MTU || !network.crosses_a_wlan(flow.from, flow.to) {
                 continue;
             }
             let row = row.to_string();

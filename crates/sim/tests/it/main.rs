@@ -4,6 +4,7 @@ mod ad_hoc;
 mod agents;
 mod bbr;
 mod broadcast;
+mod calls;
 mod delays;
 mod endpoints;
 mod formulas;

@@ -1,0 +1,118 @@
+//! The sessions of a scenario: what hosts say to each other.
+
+mod table;
+mod video;
+mod voice;
+
+use std::time::Duration;
+
+use super::error::ScenarioError;
+use super::quantity::Text;
+use super::reader::Reader;
+use crate::model::{ActivityModel, SessionModel};
+use table::{KEYS, Kind, SessionTable};
+
+pub(super) use table::SessionTable as Table;
+
+/// Sessions at most.
+pub(super) const MOST_SESSIONS: usize = 2_000;
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &SessionTable,
+) -> Result<SessionModel, ScenarioError> {
+    let reading = Reading { reader, name };
+    let [client, server] = reading.ends(table)?;
+    if let Some((key, kinds)) = KEYS.iter().find(|(key, kinds)| {
+        !kinds.contains(&table.kind) && reader.document.get(&["sessions", name, key]).is_some()
+    }) {
+        let kinds: Vec<String> = kinds.iter().map(|kind| format!("{:?}", kind.name())).collect();
+        return Err(reading
+            .fail(&[key], format!("expected it only with kind = {}; leave it out", kinds.join(" or "))));
+    }
+    let start = reading.duration(&["start"], table.start, Duration::ZERO)?;
+    let stop = table.stop.map(|Text(stop)| stop);
+    if stop.is_some_and(|stop| stop <= start) {
+        return Err(reading.fail(&["stop"], "the session stops before it starts; expected a later stop"));
+    }
+    let activity = match table.kind {
+        Kind::Voice => {
+            let media = Some(voice::read(&reading, table)?);
+            ActivityModel::Call([media, media])
+        }
+        Kind::Video => ActivityModel::Call([None, Some(video::read(&reading, table)?)]),
+    };
+    Ok(SessionModel { name: name.to_owned(), client, server, start, stop, activity })
+}
+
+/// A session that is being read.
+struct Reading<'a> {
+    reader: &'a Reader<'a>,
+    name: &'a str,
+}
+
+impl Reading<'_> {
+    /// The two hosts.
+    fn ends(&self, table: &SessionTable) -> Result<[usize; 2], ScenarioError> {
+        let is_call = table.kind == Kind::Voice;
+        let (written, keys) = match (&table.between, &table.client, &table.server) {
+            (Some([one, other]), None, None) if is_call => ([one, other], ["between"; 2]),
+            (None, Some(client), Some(server)) if !is_call => ([client, server], ["client", "server"]),
+            _ if is_call => {
+                return Err(self.fail(&[], "expected the two parties of the call: between = [\"a\", \"b\"]"));
+            }
+            _ => {
+                let problem = "expected a client and a server: client = \"laptop\", server = \"server\"";
+                return Err(self.fail(&[], problem));
+            }
+        };
+        let host = |which: usize| self.reader.host(&["sessions", self.name, keys[which]], written[which]);
+        let ends = [host(0)?, host(1)?];
+        if ends[0] == ends[1] {
+            let problem = format!("a session of {:?} with itself; expected another host", written[0]);
+            return Err(self.fail(&[keys[1]], problem));
+        }
+        Ok(ends)
+    }
+
+    /// A duration with a default.
+    fn duration(
+        &self,
+        key: &[&str],
+        value: Option<Text<Duration>>,
+        default: Duration,
+    ) -> Result<Duration, ScenarioError> {
+        self.duration_in(key, value, default, (Duration::ZERO, Duration::MAX))
+    }
+
+    /// A duration with a default and a range.
+    fn duration_in(
+        &self,
+        key: &[&str],
+        value: Option<Text<Duration>>,
+        default: Duration,
+        (least, most): (Duration, Duration),
+    ) -> Result<Duration, ScenarioError> {
+        self.reader.duration_in(&self.key(key), value, default, least, most)
+    }
+
+    /// A number with a default and a range.
+    fn count_in(
+        &self,
+        key: &[&str],
+        value: Option<u32>,
+        default: u32,
+        range: (u32, u32),
+    ) -> Result<u32, ScenarioError> {
+        self.reader.count_in(&self.key(key), value, default, range)
+    }
+
+    fn key<'b>(&'b self, rest: &[&'b str]) -> Vec<&'b str> {
+        ["sessions", self.name].iter().chain(rest).copied().collect()
+    }
+
+    fn fail(&self, rest: &[&str], problem: impl Into<String>) -> ScenarioError {
+        self.reader.fail(&self.key(rest), problem)
+    }
+}

@@ -1,0 +1,39 @@
+//! A session: what two hosts say to each other.
+
+use std::time::Duration;
+
+use lasthop_sim::traffic::Media;
+
+/// A session between two hosts.
+#[derive(Clone, Debug)]
+pub struct SessionModel {
+    /// Its name.
+    pub name: String,
+    /// Index of the node that begins, or of one party of a call.
+    pub client: usize,
+    /// Index of the other node.
+    pub server: usize,
+    /// When it starts.
+    pub start: Duration,
+    /// When nothing new is begun any more.
+    pub stop: Option<Duration>,
+    /// What they do.
+    pub activity: ActivityModel,
+}
+
+/// What the two hosts of a session do.
+#[derive(Clone, Debug)]
+pub enum ActivityModel {
+    /// Streams over RTP: what the client sends, and what the server.
+    Call([Option<Media>; 2]),
+}
+
+impl ActivityModel {
+    /// What kind of session it is, as files and results name it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Call([None, Some(Media::Video(_))] | [Some(Media::Video(_)), _]) => "video",
+            Self::Call(_) => "voice",
+        }
+    }
+}
