@@ -10,14 +10,14 @@ use crate::reproduce::Row;
 use crate::run::{Aggregate, FlowSummary, RunSummary};
 pub use cells::table;
 use cells::{count, or_dash, plus_minus, scaled};
-use sessions::Column;
 
 /// More flows than this have no columns of their own.
 const MOST_FLOW_COLUMNS: usize = 4;
 
-/// The table of a comparison. A column that tells nothing in any row (no completion, no local
+/// The table of a comparison, and those of its sessions. A column that tells nothing in any row (no completion, no local
 /// retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
+    type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
     let columns: [Column; 13] = [
         ("completion s", |row| completion(row), |row| row.completion_s.is_some() || row.completed > 0),
         ("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
@@ -57,11 +57,8 @@ pub fn comparison(comparison: &Comparison) -> String {
             |row| row.air_time_percent.is_some(),
         ),
     ];
-    let shown: Vec<&Column> = columns
-        .iter()
-        .chain(&sessions::COLUMNS)
-        .filter(|(_, _, matters)| comparison.rows.iter().any(matters))
-        .collect();
+    let shown: Vec<&Column> =
+        columns.iter().filter(|(_, _, matters)| comparison.rows.iter().any(matters)).collect();
     // Of one flow the goodput has been told, and many would not fit.
     let flows = match comparison.rows.first().map_or(&[][..], |row| &row.flows) {
         flows @ [_, _, ..] if flows.len() <= MOST_FLOW_COLUMNS => flows,
@@ -85,7 +82,8 @@ pub fn comparison(comparison: &Comparison) -> String {
         cells.splice(behind_goodput..behind_goodput, of_flows);
         table.add_row(cells);
     }
-    table.to_string()
+    let tables = [table.to_string()].into_iter().chain(sessions::of_comparison(&comparison.rows));
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 fn datagrams(row: &ComparisonRow, show: fn(&DatagramEstimates) -> Option<String>) -> String {

@@ -114,9 +114,10 @@ impl Scenario {
             self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)
         });
         let flows = flows.collect();
-        let sessions = self.sessions.iter();
-        let sessions = sessions.map(|session| {
-            self.add_session(&mut world, session, (nodes[session.client], nodes[session.server]))
+        let sessions = self.sessions.iter().enumerate();
+        let sessions = sessions.map(|(index, session)| {
+            let between = [nodes[session.client], nodes[session.server]];
+            self.add_session(&mut world, (index, session), between, scheme)
         });
         let sessions = sessions.collect();
         Ok(Built { world, nodes, links, wlans, flows, sessions })

@@ -1,10 +1,11 @@
 //! Durations in a bounded place: their mean, variance and quantiles.
 
+use std::fmt;
 use std::time::Duration;
 
 /// What was measured of something that takes time, again and again: delays of datagrams, times of
 /// pages. It takes up to 60 kB, however many there were.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Durations {
     count: u64,
     /// In nanoseconds, as all below.
@@ -109,6 +110,19 @@ impl Durations {
         for (ours, theirs) in self.histogram.iter_mut().zip(&other.histogram) {
             *ours += theirs;
         }
+    }
+}
+
+impl fmt::Debug for Durations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, least, most, mean, .. } = self;
+        let fields = [("least", *least as f64), ("mean", *mean), ("most", *most as f64)];
+        let mut shown = f.debug_struct("Durations");
+        shown.field("count", count);
+        for (name, nanos) in fields {
+            shown.field(name, &(nanos / 1e9));
+        }
+        shown.finish_non_exhaustive()
     }
 }
 

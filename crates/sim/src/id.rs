@@ -42,6 +42,10 @@ id!(
     SessionId
 );
 id!(
+    /// One of the two ends of a session's connection.
+    ChannelEndId
+);
+id!(
     /// One of the two parties of a call.
     PartyId
 );

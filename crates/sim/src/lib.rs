@@ -22,7 +22,8 @@
 //! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | [`datagrams`] | a flow over UDP: numbers, losses, one-way delays |
-//! | [`session`] | two-way applications; those of a world: `sessions` |
+//! | [`session`] | two-way applications; those of a world: `sessions`, their connections: `channels` |
+//! | `endpoints` | which endpoint of a host a packet is for |
 //! | [`media`] | RTP streams of calls and videos, and the reports on them |
 //! | [`mos`] | what a call is worth: the E-model |
 //! | [`heavy_tails`] | distributions of sizes |
@@ -42,11 +43,13 @@ pub mod aodv;
 pub mod capacity;
 mod cells;
 pub mod change;
+mod channels;
 pub mod config;
 pub mod counters;
 pub mod datagrams;
 pub mod delay;
 pub mod durations;
+mod endpoints;
 mod flight;
 pub mod flow;
 pub mod heavy_tails;
@@ -89,7 +92,9 @@ pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, StationId, WlanId};
 pub use media::{CallQuality, Playout, StreamOutcome};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use queue::{Discipline, QueueConfig, QueueLimit};
-pub use session::{Activity, CallOutcome, DialogueOutcome, SessionConfig, SessionOutcome, SessionResult};
+pub use session::{
+    Activity, CallOutcome, DialogueOutcome, Pace, SessionConfig, SessionOutcome, SessionResult, SessionTcp,
+};
 pub use traffic::Application;
 pub use wireless::{Arq, ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
 pub use world::World;

@@ -3,7 +3,8 @@
 use lasthop_packet::Instant;
 
 use crate::id::{
-    AgentId, ConnectionId, FlowId, HopId, ManagedPipeId, MediumId, NodeId, PartyId, PipeId, SessionId, WlanId,
+    AgentId, ChannelEndId, ConnectionId, FlowId, HopId, ManagedPipeId, MediumId, NodeId, PartyId, PipeId,
+    SessionId, WlanId,
 };
 
 /// What can happen.
@@ -43,6 +44,14 @@ pub(crate) enum Event {
     FlowStop(FlowId),
     /// A session stops.
     SessionStop(SessionId),
+    /// A session's dialogue starts.
+    DialogueStart(SessionId),
+    /// A session's dialogue goes on.
+    DialogueDue(SessionId),
+    /// A session's dialogue has found no port for a connection.
+    DialogueRefused(SessionId),
+    /// The deadline of one end of a session's connection.
+    ChannelDeadline(ChannelEndId),
     /// A packet is due from a party of a call.
     MediaDue(PartyId),
     /// A report is due from a party of a call.

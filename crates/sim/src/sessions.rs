@@ -1,15 +1,19 @@
-//! The sessions of a world, and what they have at work: calls.
+//! The sessions of a world, and what they have at work: calls, dialogues and their connections.
 
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, Rng};
 
-use crate::id::SessionId;
+use crate::channels::{ChannelKey, Channels};
+use crate::id::{NodeId, SessionId};
 use crate::media::Calls;
-use crate::session::{CallOutcome, SessionOutcome, SessionResult};
+use crate::session::dialogue::Dialogue;
+use crate::session::script::Step;
+use crate::session::{CallOutcome, SessionOutcome, SessionResult, SessionTcp};
 
 #[derive(Default)]
 pub(crate) struct Sessions {
     pub(crate) list: Vec<Session>,
     pub(crate) calls: Calls,
+    pub(crate) channels: Channels,
     /// Sessions that are to be stopped and are not done yet.
     unfinished: usize,
     /// Sessions that are to be stopped.
@@ -32,6 +36,23 @@ pub(crate) struct Session {
 pub(crate) enum Work {
     /// The call with this number.
     Call(usize),
+    /// A dialogue.
+    Dialogue(Box<Talk>),
+}
+
+/// A dialogue with its connections.
+pub(crate) struct Talk {
+    pub(crate) dialogue: Dialogue,
+    /// The client's and the server's.
+    pub(crate) nodes: [NodeId; 2],
+    pub(crate) tcp: SessionTcp,
+    /// Where initial sequence numbers come from.
+    pub(crate) numbers: Rng,
+    /// Its connections, as its script calls them.
+    pub(crate) lanes: Vec<Option<ChannelKey>>,
+    /// Lists that are used again.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) touched: Vec<(ChannelKey, usize)>,
 }
 
 impl Sessions {
@@ -55,6 +76,7 @@ impl Sessions {
         }
         let is_done = match &session.work {
             Work::Call(call) => self.calls.call(*call).is_done(),
+            Work::Dialogue(talk) => talk.dialogue.is_done(),
         };
         if is_done {
             session.done_at = Some(now);
@@ -71,10 +93,20 @@ impl Sessions {
                 let (reports_sent, reports_received) = call.reports();
                 SessionResult::Call(CallOutcome { streams: call.outcomes(), reports_sent, reports_received })
             }
+            Work::Dialogue(talk) => {
+                let mut outcome = talk.dialogue.outcome();
+                for stats in self.channels.stats_of(id) {
+                    outcome.retransmits += stats.retransmits;
+                    outcome.timeouts += stats.timeouts;
+                    outcome.fast_retransmits += stats.fast_retransmits;
+                }
+                SessionResult::Dialogue(outcome)
+            }
         };
-        let octets = match &result {
-            SessionResult::Call(call) => call.streams.iter().map(|(_, stream)| stream.octets).sum::<u64>(),
-            SessionResult::Dialogue(_) => 0,
+        let octets = match (&result, &session.work) {
+            (_, Work::Dialogue(talk)) => talk.dialogue.received,
+            (SessionResult::Call(call), _) => call.streams.iter().map(|(_, stream)| stream.octets).sum(),
+            (SessionResult::Dialogue(_), Work::Call(_)) => 0,
         };
         let seconds = session.done_at.unwrap_or(now).since(session.start).as_secs_f64();
         SessionOutcome {

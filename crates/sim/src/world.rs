@@ -7,7 +7,7 @@
 //! | `links` | what takes packets out of nodes: a technology each for wired, wireless, 802.11 |
 //! | `hosts` | TCP endpoints, flows and their applications |
 //! | `seats` | agents |
-//! | `sessions` | two-way applications: calls |
+//! | `sessions` | two-way applications: calls, dialogues and their connections |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //!
 //! No part calls another but `transit`. What happens in one and concerns another goes through the
@@ -19,7 +19,9 @@ mod broadcast;
 mod build;
 mod build_links;
 mod calls;
+mod channels;
 mod datagrams;
+mod dialogues;
 mod flows;
 mod forward;
 mod hosts;

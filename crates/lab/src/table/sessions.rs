@@ -3,19 +3,27 @@
 use super::cells::{count, or_dash, plus_minus, scaled, table};
 use crate::compare::ComparisonRow;
 use crate::sessions::{DialogueEstimates, SessionEstimates, SessionSummary, StreamEstimates};
+use crate::stats::Estimate;
 
 /// A column of a comparison: its name, what it shows of a row, and whether that tells anything.
-pub(super) type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
+type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
 
-/// The columns of sessions; each only where there are such.
-pub(super) const COLUMNS: [Column; 15] = [
+/// Pages, messages and files: how many are complete, and how long each takes.
+const DIALOGUES: [Column; 10] = [
+    ("web Mbit/s", |row| goodput(row, |all| all.web), |row| has(row, |all| all.web)),
     ("pages", |row| completed(row, |all| all.web), |row| has(row, |all| all.web)),
-    ("page s", |row| mean_time(row, |all| all.web), |row| has(row, |all| all.web)),
-    ("page 95% s", |row| long_time(row, |all| all.web), |row| has(row, |all| all.web)),
+    ("page s", |row| time(row, |all| all.web?.time_mean_s), |row| has(row, |all| all.web)),
+    ("median s", |row| time(row, |all| all.web?.time_median_s), |row| has(row, |all| all.web)),
+    ("95% s", |row| time(row, |all| all.web?.time_p95_s), |row| has(row, |all| all.web)),
     ("mails", |row| completed(row, |all| all.mail), |row| has(row, |all| all.mail)),
-    ("mail s", |row| mean_time(row, |all| all.mail), |row| has(row, |all| all.mail)),
+    ("mail s", |row| time(row, |all| all.mail?.time_mean_s), |row| has(row, |all| all.mail)),
+    ("ftp Mbit/s", |row| goodput(row, |all| all.ftp), |row| has(row, |all| all.ftp)),
     ("files", |row| completed(row, |all| all.ftp), |row| has(row, |all| all.ftp)),
-    ("file s", |row| mean_time(row, |all| all.ftp), |row| has(row, |all| all.ftp)),
+    ("file s", |row| time(row, |all| all.ftp?.time_mean_s), |row| has(row, |all| all.ftp)),
+];
+
+/// Calls and videos: delays, losses, and what calls are worth.
+const STREAMS: [Column; 8] = [
     ("voice ms", |row| of_voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
     (
         "variance s²",
@@ -29,6 +37,21 @@ pub(super) const COLUMNS: [Column; 15] = [
     ("video lost %", |row| of_video(row, |all| Some(plus_minus(&all.lost_percent, 2))), has_video),
     ("video 95% ms", |row| of_video(row, |all| millis(all.delay_p95_s?, 1)), has_video),
 ];
+
+/// The tables of a comparison's sessions, each only where there are such.
+pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = String> {
+    let tables = [&DIALOGUES[..], &STREAMS[..]].map(|columns| {
+        let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| rows.iter().any(matters)).collect();
+        let header: Vec<&str> = ["scheme"].into_iter().chain(shown.iter().map(|(name, ..)| *name)).collect();
+        let mut table = table(&header);
+        for row in rows {
+            let cells = shown.iter().map(|(_, show, _)| show(row));
+            table.add_row([row.scheme.clone()].into_iter().chain(cells));
+        }
+        (!shown.is_empty()).then(|| table.to_string())
+    });
+    tables.into_iter().flatten()
+}
 
 fn has<T>(row: &ComparisonRow, kind: fn(&SessionEstimates) -> Option<T>) -> bool {
     row.sessions.as_ref().and_then(kind).is_some()
@@ -48,14 +71,13 @@ fn completed(row: &ComparisonRow, kind: Kind) -> String {
     or_dash(row.sessions.as_ref().and_then(kind).map(|all| count(&all.completed)))
 }
 
-fn mean_time(row: &ComparisonRow, kind: Kind) -> String {
-    let time = row.sessions.as_ref().and_then(kind).and_then(|all| all.time_mean_s);
-    or_dash(time.map(|time| plus_minus(&time, 2)))
+fn goodput(row: &ComparisonRow, kind: Kind) -> String {
+    let goodput = row.sessions.as_ref().and_then(kind).map(|all| scaled(all.goodput_bps, 1e-6));
+    or_dash(goodput.map(|goodput| plus_minus(&goodput, 3)))
 }
 
-fn long_time(row: &ComparisonRow, kind: Kind) -> String {
-    let time = row.sessions.as_ref().and_then(kind).and_then(|all| all.time_p95_s);
-    or_dash(time.map(|time| plus_minus(&time, 2)))
+fn time(row: &ComparisonRow, of: fn(&SessionEstimates) -> Option<Estimate>) -> String {
+    or_dash(row.sessions.as_ref().and_then(of).map(|time| plus_minus(&time, 2)))
 }
 
 fn of_voice(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
@@ -67,7 +89,7 @@ fn of_video(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a column's cell may be empty")]
-fn millis(seconds: crate::stats::Estimate, decimals: usize) -> Option<String> {
+fn millis(seconds: Estimate, decimals: usize) -> Option<String> {
     Some(plus_minus(&scaled(seconds, 1e3), decimals))
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::changes::ChangeTable;
 use super::document::Document;
 use super::error::ScenarioError;
-use super::lineup::SchemeEntry;
+use super::lineup::{SchemeEntry, Traffic};
 use super::link::{LinkTable, MOST_LINKS};
 use super::named_files::NamedFiles;
 use super::node::NodeTable;
@@ -125,9 +125,10 @@ pub(super) fn read(
     }
     let flows = tables.iter().map(|(name, table)| traffic::read(&reader, name, table, &file.tcp));
     let flows = flows.collect::<Result<Vec<_>, _>>()?;
-    let sessions = session_tables.iter().map(|(name, table)| sessions::read(&reader, name, table));
+    let sessions = session_tables.iter().map(|(name, table)| sessions::read(&reader, name, table, &file.tcp));
     let sessions = sessions.collect::<Result<Vec<_>, _>>()?;
-    let schemes = lineup::schemes(&reader, file.schemes, &tables, &file.tcp)?;
+    let traffic = Traffic { flows: &tables, sessions: &session_tables, tcp_of_all: &file.tcp };
+    let schemes = lineup::schemes(&reader, file.schemes, traffic)?;
     let trial = trial::read(&reader, file.r#try, &flows, &sessions)?;
     let scenario = Scenario {
         name: name(&reader, file.name)?,

@@ -1,5 +1,8 @@
 //! The sessions of a scenario: what hosts say to each other.
 
+mod dialogue;
+mod objects;
+mod size;
 mod table;
 mod video;
 mod voice;
@@ -9,6 +12,7 @@ use std::time::Duration;
 use super::error::ScenarioError;
 use super::quantity::Text;
 use super::reader::Reader;
+use super::tcp::TcpTable;
 use crate::model::{ActivityModel, SessionModel};
 use table::{KEYS, Kind, SessionTable};
 
@@ -21,6 +25,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
     table: &SessionTable,
+    tcp_of_all: &TcpTable,
 ) -> Result<SessionModel, ScenarioError> {
     let reading = Reading { reader, name };
     let [client, server] = reading.ends(table)?;
@@ -36,14 +41,30 @@ pub(super) fn read(
     if stop.is_some_and(|stop| stop <= start) {
         return Err(reading.fail(&["stop"], "the session stops before it starts; expected a later stop"));
     }
-    let activity = match table.kind {
-        Kind::Voice => {
+    let activity = match dialogue::read(&reading, table)? {
+        Some(dialogue) => ActivityModel::Dialogue {
+            dialogue,
+            pace: dialogue::pace(&reading, table)?,
+            tcp: Box::new(tcp(reader, name, table, tcp_of_all)?),
+        },
+        None if table.kind == Kind::Video => ActivityModel::Call([None, Some(video::read(&reading, table)?)]),
+        None => {
             let media = Some(voice::read(&reading, table)?);
             ActivityModel::Call([media, media])
         }
-        Kind::Video => ActivityModel::Call([None, Some(video::read(&reading, table)?)]),
     };
     Ok(SessionModel { name: name.to_owned(), client, server, start, stop, activity })
+}
+
+/// The connections of a session: both ends are set alike.
+pub(super) fn tcp(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &SessionTable,
+    tcp_of_all: &TcpTable,
+) -> Result<lasthop_tcp::Config, ScenarioError> {
+    let own = table.tcp.as_ref().unwrap_or(tcp_of_all);
+    super::tcp::read(reader, ["sessions", name], own, tcp_of_all)
 }
 
 /// A session that is being read.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lasthop_sim::session::{DialogueKind, Pace};
 use lasthop_sim::traffic::Media;
 
 /// A session between two hosts.
@@ -26,6 +27,15 @@ pub struct SessionModel {
 pub enum ActivityModel {
     /// Streams over RTP: what the client sends, and what the server.
     Call([Option<Media>; 2]),
+    /// A dialogue over connections.
+    Dialogue {
+        /// What kind.
+        dialogue: DialogueKind,
+        /// When the next page, message or file is due.
+        pace: Pace,
+        /// Both ends of its connections.
+        tcp: Box<lasthop_tcp::Config>,
+    },
 }
 
 impl ActivityModel {
@@ -34,6 +44,9 @@ impl ActivityModel {
         match self {
             Self::Call([None, Some(Media::Video(_))] | [Some(Media::Video(_)), _]) => "video",
             Self::Call(_) => "voice",
+            Self::Dialogue { dialogue: DialogueKind::Web(_), .. } => "web",
+            Self::Dialogue { dialogue: DialogueKind::Mail(_), .. } => "mail",
+            Self::Dialogue { dialogue: DialogueKind::Ftp(_), .. } => "ftp",
         }
     }
 }

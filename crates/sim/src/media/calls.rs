@@ -54,23 +54,23 @@ impl Calls {
         ends: [(NodeId, IpAddr); 2],
         sources: [Option<Source>; 2],
         start: Instant,
-        mut stream: impl FnMut(&str) -> Rng,
+        [numbers, first_reports, second_reports]: &mut [Rng; 3],
     ) -> usize {
         let index = self.list.len();
         let port = START_PORT + 2 * (index % MOST) as u16;
         let (ends, addresses) = (ends.map(|end| end.0), ends.map(|end| end.1));
         let udp = Udp { source_port: port, destination_port: port };
-        let mut numbers = stream("numbers");
         let [first, second] = sources;
         let mut one_way = |source: Option<Source>, from: IpAddr, to: IpAddr| {
-            source.map(|source| Stream::new(source, (Ip::new(from, to), udp), start, &mut numbers))
+            source.map(|source| Stream::new(source, (Ip::new(from, to), udp), start, numbers))
         };
         let streams =
             [one_way(first, addresses[0], addresses[1]), one_way(second, addresses[1], addresses[0])];
         let participants = [0, 1].map(|side| {
             let sends = streams[side].as_ref();
             let ssrc = sends.map_or_else(|| numbers.next_u64() as u32, Stream::ssrc);
-            Participant::new(ssrc, format!("lasthop@{}", addresses[side]), stream(&format!("reports {side}")))
+            let rng = if side == 0 { &*first_reports } else { &*second_reports };
+            Participant::new(ssrc, format!("lasthop@{}", addresses[side]), rng.clone())
         });
         self.list.push(Call { session, ends, addresses, port, streams, participants, is_stopped: false });
         index

@@ -19,16 +19,16 @@ impl World {
         media: [Option<Media>; 2],
         start: Instant,
     ) -> usize {
-        let stream = |seed: u64, of: &str| {
-            lasthop_packet::Rng::named(seed, &format!("session {} {name} {of}", id.index()))
-        };
-        let seed = self.seed;
         let [first, second] = media;
         let sources = [(0, first), (1, second)].map(|(side, media)| {
-            media.map(|media| Source::new(&media, start, stream(seed, &format!("media {side}"))))
+            media.map(|media| {
+                Source::new(&media, start, self.stream_of_session(id, name, &format!("media {side}")))
+            })
         });
         let ends = ends.map(|node| (node, self.node_address(node)));
-        let call = self.sessions.calls.add(id, ends, sources, start, |of| stream(seed, of));
+        let mut streams =
+            ["numbers", "reports 0", "reports 1"].map(|of| self.stream_of_session(id, name, of));
+        let call = self.sessions.calls.add(id, ends, sources, start, &mut streams);
         for side in 0..2 {
             let party = PartyId::of(2 * call + side);
             let of = self.sessions.calls.of(party);

@@ -19,7 +19,9 @@ impl World {
         }
         let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
         let Some(id) = self.hosts.endpoint(node, packet) else {
-            self.drop_parcel(node, key, DropCause::NoListener);
+            if !self.deliver_to_channel(node, key) {
+                self.drop_parcel(node, key, DropCause::NoListener);
+            }
             return;
         };
         self.transit.telemetry.accounts.consumed += 1;

@@ -3,17 +3,31 @@
 use super::World;
 use crate::id::{PartyId, SessionId};
 use crate::schedule::Event;
+use crate::session::dialogue::{Dialogue, Happening};
 use crate::session::{Activity, SessionConfig, SessionOutcome};
-use crate::sessions::{Session, Work};
+use crate::sessions::{Session, Talk, Work};
 
 impl World {
-    /// Adds a session.
+    /// Adds a session. Its two hosts are not the same.
     pub fn add_session(&mut self, config: SessionConfig) -> SessionId {
         let SessionConfig { name, client, server, start, stop, activity } = config;
         let id = SessionId::of(self.sessions.list.len());
         let start = start.max(self.transit.now);
         let work = match activity {
             Activity::Call(media) => Work::Call(self.add_call(id, &name, [client, server], media, start)),
+            Activity::Dialogue { dialogue, pace, tcp } => {
+                let rng = self.stream_of_session(id, &name, "script");
+                self.transit.schedule.push(start, Event::DialogueStart(id));
+                Work::Dialogue(Box::new(Talk {
+                    dialogue: Dialogue::new(dialogue.script(), pace, start, rng),
+                    nodes: [client, server],
+                    tcp,
+                    numbers: self.stream_of_session(id, &name, "numbers"),
+                    lanes: Vec::new(),
+                    steps: Vec::new(),
+                    touched: Vec::new(),
+                }))
+            }
         };
         self.sessions.add(Session {
             name,
@@ -43,9 +57,10 @@ impl World {
     pub(super) fn on_session_stop(&mut self, id: SessionId) {
         let session = &mut self.sessions.list[id.index()];
         session.stopped_at = Some(self.transit.now);
-        match session.work {
-            Work::Call(call) => self.sessions.calls.of(PartyId::of(2 * call)).is_stopped = true,
+        if let Work::Call(call) = session.work {
+            self.sessions.calls.of(PartyId::of(2 * call)).is_stopped = true;
         }
+        self.tell_dialogue(id, Happening::Stop);
         self.sessions.check_if_done(id, self.transit.now);
     }
 }

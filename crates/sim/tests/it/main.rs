@@ -6,6 +6,7 @@ mod bbr;
 mod broadcast;
 mod calls;
 mod delays;
+mod dialogues;
 mod endpoints;
 mod formulas;
 mod link_events;

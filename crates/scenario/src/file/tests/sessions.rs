@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::Playout;
+use lasthop_sim::heavy_tails::{Lognormal, Pareto};
+use lasthop_sim::session::{DialogueKind, Ftp, Mail, Objects, Pace, Size, Web};
 use lasthop_sim::traffic::{Codec, Frames, Media, Spurts, Video, Voice};
 
 use super::{GOOD, error, read};
@@ -124,7 +127,7 @@ fn a_video_comes_from_the_server_at_a_constant_or_a_variable_rate() {
     };
     assert!((frames.mean_bps() - 256_000.0).abs() < 1.0, "{frames:?}");
     assert!((frames.spacing.max - 0.003_125).abs() < 1e-9 && frames.packets == 16, "{frames:?}");
-    let rate = lasthop_packet::Bitrate::mbps(2);
+    let rate = Bitrate::mbps(2);
     assert_eq!(media("bit-rate = \"constant\"\nrate = \"2 Mbit/s\""), Video::Constant { rate, packet: 1200 });
     let video = |keys: &str| format!("{VIDEO}\n{keys}");
     let cases = [
@@ -137,6 +140,146 @@ fn a_video_comes_from_the_server_at_a_constant_or_a_variable_rate() {
         (video("bit-rate = \"constant\"\npackets-per-frame = 2"), 5, "packets-per-frame", "variable"),
         (video("codec = \"g711\""), 4, "codec", "only with kind = \"voice\""),
         ("kind = \"video\"\nbetween = [\"phone\", \"server\"]".to_owned(), 0, "", "a client and a server"),
+    ];
+    let cases: Vec<_> =
+        cases.iter().map(|(keys, line, key, says)| (keys.as_str(), *line, *key, *says)).collect();
+    refused(&cases);
+}
+
+const WEB: &str = "kind = \"web\"\nclient = \"phone\"\nserver = \"server\"";
+
+fn dialogue(keys: &str) -> (DialogueKind, Pace, lasthop_tcp::Config) {
+    let ActivityModel::Dialogue { dialogue, pace, tcp } = session(keys).activity else {
+        panic!("a dialogue")
+    };
+    (dialogue, pace, *tcp)
+}
+
+#[test]
+fn browsing_has_the_source_s_distributions_and_everything_of_it_can_be_set() {
+    let (kind, pace, tcp) = dialogue(WEB);
+    assert_eq!(kind, DialogueKind::Web(Web::evaluation_methodology()));
+    assert_eq!((pace, tcp.window), (Pace::Think(Duration::from_secs(30)), 65_536));
+    let (kind, pace, tcp) = dialogue(&format!(
+        "{WEB}\nload = \"50 kbit/s\"\nrequest = \"400 B\"\nconnections = 2\nparse-time = \"0 s\"\n\
+         main-object = \"10 kB\"\nobjects = {{ max = 10 }}\ntcp = {{ window = \"8 KiB\" }}\n\
+         object = {{ distribution = \"pareto\", shape = 1.5, min = \"1 kB\", max = \"1 MB\" }}"
+    ));
+    let rate = Bitrate::from_bps(50_000).expect("above zero");
+    assert_eq!((pace, tcp.window), (Pace::Load(rate), 8192));
+    let web = Web {
+        request: 400,
+        main_object: Size::Fixed(10_000),
+        objects: Objects::Pareto(Pareto { shape: 1.1, min: 2.0, max: 12.0 }),
+        object: Size::Pareto(Pareto { shape: 1.5, min: 1e3, max: 1e6 }),
+        parse_time: Duration::ZERO,
+        connections: 2,
+    };
+    assert_eq!(kind, DialogueKind::Web(web));
+    let (kind, ..) = dialogue(&format!("{WEB}\nobjects = 4"));
+    assert!(matches!(kind, DialogueKind::Web(Web { objects: Objects::Fixed(4), .. })));
+}
+
+#[test]
+fn mail_and_files_have_sizes_of_their_own_and_go_both_ways() {
+    let of = |kind: &str, keys: &str| dialogue(&format!("{}\n{keys}", WEB.replace("web", kind)));
+    let (kind, pace, _) = of("mail", "sent = \"30%\"");
+    let message = Mail::measured_sizes();
+    let sent = Probability::new(0.3).expect("30%");
+    assert_eq!(kind, DialogueKind::Mail(Mail { message: message.clone(), sent }));
+    assert_eq!(pace, Pace::Think(Duration::from_secs(60)));
+    let bands = "[{ share = \"50%\", max = \"1 kB\" }, { share = \"50%\", max = \"10 kB\" }]";
+    let (kind, ..) =
+        of("mail", &format!("message = {{ distribution = \"measured\", min = \"100 B\", bands = {bands} }}"));
+    let DialogueKind::Mail(Mail { message: measured, .. }) = kind else { panic!("mail") };
+    // Means of what is uniform in its logarithm.
+    let expected = 0.5 * 9900.0 / libm::log(10.0);
+    assert!((measured.mean() - expected).abs() < 1e-6, "{}", measured.mean());
+    let (kind, pace, _) = of(
+        "ftp",
+        "stored = \"100%\"\nfile = { distribution = \"lognormal\", mu = 10, sigma = 1, max = \"1 MB\" }",
+    );
+    let file = Size::Lognormal(Lognormal { mu: 10.0, sigma: 1.0, min: 1.0, max: 1e6 });
+    assert_eq!(kind, DialogueKind::Ftp(Ftp { file, stored: Probability::ONE }));
+    assert_eq!(pace, Pace::Think(Duration::from_secs(180)));
+}
+
+#[test]
+fn a_row_s_tcp_is_that_of_sessions_too() {
+    let text = with(WEB).replacen("\"none\"", "\"none\", { label = \"small\", tcp.window = \"8 KiB\" }", 1);
+    let scenario = read(&text).unwrap_or_else(|error| panic!("{error}"));
+    let ActivityModel::Dialogue { tcp, .. } = &scenario.sessions[0].activity else { panic!("a dialogue") };
+    let windows = [0, 1].map(|row| scenario.schemes[row].tcp_of_session(0, tcp).window);
+    assert_eq!(windows, [65_536, 8192]);
+}
+
+#[test]
+fn hostile_settings_of_dialogues_are_refused() {
+    let web = |keys: &str| format!("{WEB}\n{keys}");
+    let mail = |keys: &str| format!("{}\n{keys}", WEB.replace("web", "mail"));
+    let object = |keys: &str| web(&format!("object = {{ {keys} }}"));
+    let cases = [
+        (web("connections = 17"), 4, "connections", "1 to 16"),
+        (web("connections = 0"), 4, "connections", "1 to 16"),
+        (web("objects = -1"), 4, "objects", "0 to 1000"),
+        (web("objects = 1001"), 4, "objects", "0 to 1000"),
+        (web("objects = { scale = 0 }"), 4, "objects.scale", "1 to 1000"),
+        (web("objects = { shape = nan }"), 4, "objects.shape", "above 0"),
+        (web("objects = \"many\""), 4, "objects", "a number of objects"),
+        (web("request = \"0 B\""), 4, "request", "1 B"),
+        (web("main-object = \"0 B\""), 4, "main-object", "1 B"),
+        (web("main-object = \"100 GB\""), 4, "main-object", "10 GB"),
+        (web("load = \"trace\""), 4, "load", "no trace"),
+        (web("load = \"1 Mbit/s\"\nthink-time = \"1 s\""), 5, "think-time", "not both"),
+        (web("think-time = \"0 s\""), 4, "think-time", "1 ms"),
+        (web("file = \"1 MB\""), 4, "file", "only with kind = \"ftp\""),
+        (web("playout-buffer = \"1 s\""), 4, "playout-buffer", "only with kind = \"voice\""),
+        (web("tcp = { window = \"0 B\" }"), 4, "tcp.window", "expected a window"),
+        (object("distribution = \"normal\""), 4, "object.distribution", "lognormal"),
+        (object("distribution = \"lognormal\", mu = 8, max = \"1 MB\""), 4, "object", "`sigma`"),
+        (
+            object("distribution = \"lognormal\", mu = 8, sigma = -1, max = \"1 MB\""),
+            4,
+            "object.sigma",
+            "above 0",
+        ),
+        (object("distribution = \"lognormal\", mu = 8, sigma = 1"), 4, "object", "`max`"),
+        (
+            object("distribution = \"lognormal\", mu = 1, sigma = 0.1, min = \"1 MB\", max = \"2 MB\""),
+            4,
+            "object",
+            "1%",
+        ),
+        (object("distribution = \"pareto\", shape = 1, max = \"1 MB\""), 4, "object", "`min`"),
+        (
+            object("distribution = \"pareto\", shape = 1, min = \"2 MB\", max = \"1 MB\""),
+            4,
+            "object.max",
+            "`min` at least",
+        ),
+        (
+            object("distribution = \"pareto\", shape = 1, min = \"1 B\", max = \"1 MB\", mu = 1"),
+            4,
+            "object.mu",
+            "lognormal",
+        ),
+        (object("distribution = \"measured\", bands = []"), 4, "object.bands", "1 to 100"),
+        (
+            object("distribution = \"measured\", bands = [{ share = \"90%\", max = \"1 kB\" }]"),
+            4,
+            "object.bands",
+            "100%",
+        ),
+        (
+            object(
+                "distribution = \"measured\", min = \"5 kB\", bands = [{ share = \"100%\", max = \"1 kB\" }]",
+            ),
+            4,
+            "object.bands",
+            "rise",
+        ),
+        (mail("sent = \"110%\""), 4, "sent", "100%"),
+        (mail("connections = 2"), 4, "connections", "only with kind = \"web\""),
     ];
     let cases: Vec<_> =
         cases.iter().map(|(keys, line, key, says)| (keys.as_str(), *line, *key, *says)).collect();
