@@ -6,7 +6,7 @@
 //! | [`control`] | RTCP: compound packets of sender and receiver reports |
 //!
 //! UDP's header does not say that a payload is RTP: the checks here are those of RFC 3550,
-//! appendices A.1 and A.2, which octets that are something else pass now and then. Whoever
+//! appendices A.1 and A.2, which octets that are something else pass now and then. Code that
 //! recognises a stream by them asks for several packets in a row.
 
 pub mod control;

@@ -37,8 +37,8 @@ pub struct CallQuality {
 }
 
 impl CallQuality {
-    /// Of packets that have arrived or will not, so many per cent were not played; the fastest took
-    /// so long, and waited in a buffer.
+    /// Of packets that have arrived or will not, `lost_percent` were not played; the fastest took
+    /// `network_s` seconds, and waited in the buffer.
     fn of(voice: &Voice, network_s: f64, buffer: Duration, lost_percent: f64) -> Self {
         let mouth_to_ear_s = (voice.coding_delay() + buffer).as_secs_f64() + network_s;
         let rating = rating(voice.codec.robustness(), mouth_to_ear_s, lost_percent);

@@ -53,7 +53,7 @@ impl Reception {
         self.next
     }
 
-    /// What became of so many datagrams, of which so many copies are in the network.
+    /// What became of `sent` datagrams, of which there are `in_network` copies in the network.
     pub(crate) fn outcome(&self, sent: u64, in_network: u64) -> UdpOutcome {
         let Self { received, duplicated, out_of_order, .. } = *self;
         let missing = sent - received;

@@ -10,7 +10,7 @@ use super::stream::Stream;
 /// The shortest interval between reports. That of a call's bandwidth is shorter: 5% of 24 kbit/s
 /// carry two participants' reports in 1.5 s.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// `e - 3/2`: timers that are set again and again fire too early by so much (section 6.3.1).
+/// `e - 3/2`: timers that are set again and again fire too early by this factor (section 6.3.1).
 const COMPENSATION: f64 = 1.218_28;
 
 /// One end of a call, as it reports.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::capacity::nanos;
 
-/// A playout buffer of a fixed length: a receiver plays each packet so long after the time at which
+/// A playout buffer of a fixed length: a receiver plays each packet this long after the time at which
 /// the fastest one so far would have arrived. What takes longer is late, and lost to who listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Playout {
@@ -26,7 +26,7 @@ impl Buffer {
         Self { length: nanos(playout.buffer), least: u64::MAX, late: 0 }
     }
 
-    /// A packet has arrived that took so long.
+    /// A packet has arrived that took `delay` nanoseconds.
     pub(super) fn take(&mut self, delay: u64) {
         self.least = self.least.min(delay);
         self.late += u64::from(delay > self.least.saturating_add(self.length));

@@ -187,7 +187,7 @@ impl Stream {
     }
 }
 
-/// The octets of a packet with so many octets of payload, which are zeros.
+/// The octets of a packet with a payload of this length, which is zeros.
 fn octets_of(header: &Rtp, payload: usize, chunk: &mut BytesMut) -> Bytes {
     let len = Rtp::LEN + payload;
     if chunk.capacity() < len {

@@ -42,7 +42,7 @@ const TRANSFERRED: u64 = 24;
 /// How far a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// So many lines of the login have arrived.
+    /// This line of the login is on its way.
     Login(usize),
     /// PASV is on its way, or its reply.
     Passive,

@@ -7,10 +7,10 @@ use lasthop_packet::{Bitrate, Instant, Rng};
 /// What decides when a session begins its next transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Somebody thinks from the end of one to the begin of the next, exponentially distributed with
-    /// this mean; the first begins with the session.
+    /// The client thinks from the end of one to the begin of the next, exponentially distributed
+    /// with this mean; the first begins with the session.
     Think(Duration),
-    /// So much is offered in the mean, whatever the network makes of it: the time that belongs to a
+    /// This rate is offered in the mean, whatever the network makes of it: the time that belongs to a
     /// transaction is exponentially distributed, and in the mean as long as this rate takes for
     /// what is written in it. It lies before the transaction; one that is still going on then delays
     /// the next, but not the time of those behind.
@@ -31,8 +31,8 @@ impl Pacer {
         Self { pace, due: start, is_first: true }
     }
 
-    /// When the next transaction begins, if the one before it has ended by `now`; so many octets will
-    /// be written in it.
+    /// When the next transaction begins, if the one before it has ended by `now`; `octets` will be
+    /// written in it.
     pub(super) fn next(&mut self, octets: u64, now: Instant, rng: &mut Rng) -> Instant {
         match self.pace {
             Pace::Think(_) if std::mem::take(&mut self.is_first) => now,

@@ -33,7 +33,7 @@ pub(crate) type Lane = usize;
 pub(crate) enum Step {
     /// The client opens a connection to this port of the server.
     Open { lane: Lane, port: u16 },
-    /// A party writes a message of so many octets, above zero.
+    /// A party writes a message of `octets`, above zero.
     Write { lane: Lane, from: Party, octets: u64 },
     /// A party writes nothing more; the other one closes, too, when it has read all.
     Close { lane: Lane, from: Party },

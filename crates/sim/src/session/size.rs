@@ -30,8 +30,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// So much of all, 0 to 1, is below such a size; nothing is below `least`. `None` unless there is
-    /// a step, both rise, sizes are above zero, and the last part is 1.
+    /// Each step is a part of all, 0 to 1, and the size that this part is below; nothing is below
+    /// `least`. `None` unless there is a step, both rise, sizes are above zero, and the last part is 1.
     pub fn new(least: f64, steps: Vec<(f64, f64)>) -> Option<Self> {
         let mut before = (0.0, least);
         for step in &steps {

@@ -19,7 +19,7 @@ pub struct Voice {
     pub codec: Codec,
     /// How much speech is in a packet: a multiple of the codec's frame, above zero.
     pub packet_time: Duration,
-    /// Whether there are packets only while somebody speaks; `None`: always.
+    /// Talkspurts, outside of which there are no packets; `None`: there are packets always.
     pub spurts: Option<Spurts>,
 }
 

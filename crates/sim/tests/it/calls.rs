@@ -17,7 +17,7 @@ use crate::support::{direction, hash, node, percent, wired, wireless};
 const G711: Voice =
     Voice { codec: Codec::G711 { concealment: true }, packet_time: Duration::from_millis(20), spurts: None };
 
-/// Two hosts, joined by a wire of this direction and 10 ms, and a call between them for so long.
+/// Two hosts, joined by a wire of this direction and 10 ms, and a call between them of `seconds`.
 fn call(direction: &Direction, voice: Voice, seconds: u64) -> (World, SessionId) {
     let mut world = World::new(1);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
