@@ -51,12 +51,12 @@ fn sessions(shape: u64, mobiles: usize, tcp: &lasthop_tcp::Config) -> Vec<Sessio
             activity,
         }
     };
-    (0..1 + shape % 3).map(session).collect()
+    (0..=shape % 3).map(session).collect()
 }
 
 #[test]
 fn sessions_keep_the_laws_under_every_scheme() {
-    for shape in 0..150 {
+    for shape in 0..300 {
         let mut scenario = scenario(shape, true);
         let tcp = scenario.flows.iter().find_map(|flow| flow.tcp()).map(|tcp| tcp.sender.clone());
         let tcp = tcp.unwrap_or_default();

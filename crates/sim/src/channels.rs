@@ -131,6 +131,11 @@ impl Channels {
         of_it.flat_map(|channel| channel.ends.iter().map(|end| end.tcp.stats()))
     }
 
+    /// Whether there are connections, or have been.
+    pub(crate) const fn were_any(&self) -> bool {
+        self.streams > 0
+    }
+
     /// Connections that there are now.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.vacant.len()

@@ -47,6 +47,8 @@ pub(crate) struct ChannelEnd {
     delivered: u64,
     /// Where each message that the other end has not got yet ends.
     messages: VecDeque<u64>,
+    /// Its application has closed before the connection was there: TCP hears of it then.
+    is_to_close: bool,
 }
 
 /// What an end took from its connection.
@@ -75,6 +77,7 @@ impl Channel {
             written: 0,
             delivered: 0,
             messages: VecDeque::new(),
+            is_to_close: false,
         });
         Self { session, lane: Some(lane), nodes, addresses, ends, is_waiting: false }
     }
@@ -85,6 +88,16 @@ impl Channel {
         of.tcp.write_stream(of.stream, of.written, octets);
         of.written += octets;
         of.messages.push_back(of.written);
+    }
+
+    /// The application at an end writes nothing more. A server that has not been called yet waits for
+    /// its client first.
+    pub(crate) fn close(&mut self, end: usize) {
+        let of = &mut self.ends[end];
+        of.is_to_close = of.tcp.state() == State::Listen;
+        if !of.is_to_close {
+            of.tcp.close();
+        }
     }
 
     /// A segment or an ICMP message arrives at an end, whose application reads what there is to read,
@@ -107,17 +120,17 @@ impl Channel {
             there.messages.pop_front();
             taken.messages += 1;
         }
-        if here.tcp.peer_has_closed() {
+        let is_called = here.tcp.state() != State::Listen;
+        if here.tcp.peer_has_closed() || (here.is_to_close && is_called) {
             here.tcp.close();
         }
         taken
     }
 
-    /// Whether an end gave up, or was reset, and the other one waits for it in vain.
+    /// Whether an end gave up, or was reset. What the other one is doing tells nothing: an agent that
+    /// splits the connection may be between them.
     pub(crate) fn has_failed(&self) -> bool {
-        let [one, other] = [0, 1].map(|end: usize| self.ends[end].tcp.state());
-        let waits = |state| !matches!(state, State::Closed | State::TimeWait | State::LastAck);
-        (one == State::Closed && waits(other)) || (other == State::Closed && waits(one))
+        self.ends.iter().any(|end| end.tcp.state() == State::Closed && !end.tcp.peer_has_closed())
     }
 
     /// Whether there are messages that have not arrived in whole.
@@ -130,9 +143,10 @@ impl Channel {
         self.ends.iter().all(|end| end.tcp.state() == State::Closed)
     }
 
-    /// Whether one end is closed and the other one only waits for old segments.
+    /// Whether the applications have left it, and an end is closed or only waits for old segments: what
+    /// is left to do is TCP's.
     pub(crate) fn only_waits(&self) -> bool {
-        let is = |end: usize, state| self.ends[end].tcp.state() == state;
-        (is(0, State::TimeWait) || is(1, State::TimeWait)) && (is(0, State::Closed) || is(1, State::Closed))
+        let is_done = |state| matches!(state, State::Closed | State::TimeWait);
+        self.lane.is_none() && self.ends.iter().any(|end| is_done(end.tcp.state()))
     }
 }

@@ -1,6 +1,10 @@
 //! Connections of sessions at work: segments in and out, deadlines, ends.
 
+use lasthop_packet::Seq;
+use lasthop_tcp::{Config, Connection};
+
 use super::World;
+use crate::accounts::DropCause;
 use crate::channels::{ChannelKey, Taken};
 use crate::id::{AgentId, ChannelEndId, NodeId};
 use crate::parcel::ParcelKey;
@@ -31,6 +35,25 @@ impl World {
         }
         self.pump_channel(key, end);
         true
+    }
+
+    /// A packet for no endpoint of a host ends here. Where connections come and go, a segment of one
+    /// that is gone is answered with a reset, as a host does (RFC 9293, section 3.10.7.1).
+    pub(super) fn refuse(&mut self, node: NodeId, parcel: ParcelKey) {
+        let packet = self.transit.parcels[parcel].packet();
+        let local = packet.tcp().map(|tcp| (packet.ip().destination, tcp.destination_port));
+        let reset = local.filter(|_| self.sessions.channels.were_any()).and_then(|local| {
+            let mut gone = Connection::listen(Config::default(), local, Seq(0));
+            gone.close();
+            gone.on_segment(packet, self.transit.now);
+            gone.poll_transmit(self.transit.now)
+        });
+        self.drop_parcel(node, parcel, DropCause::NoListener);
+        if let Some(reset) = self.transit.parcels.insert(|| reset)
+            && self.originate(node, reset)
+        {
+            self.route(node, reset, AgentId::NONE);
+        }
     }
 
     /// Sends what an end has to send, follows its deadline, and looks whether that is its end.

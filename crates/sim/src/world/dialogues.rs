@@ -59,13 +59,13 @@ impl World {
             }
             Step::Close { lane, from } => {
                 let key = self.lane_of(id, lane)?;
-                self.sessions.channels.get(key)?.ends[from.index()].tcp.close();
+                self.sessions.channels.get(key)?.close(from.index());
                 Some((key, from.index()))
             }
             Step::Leave { lane, from } => {
                 let key = self.lane_of(id, lane)?;
                 self.leave_lane(id, lane);
-                self.sessions.channels.get(key)?.ends[from.index()].tcp.close();
+                self.sessions.channels.get(key)?.close(from.index());
                 Some((key, from.index()))
             }
         }

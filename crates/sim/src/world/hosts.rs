@@ -3,7 +3,7 @@
 use lasthop_packet::Transport;
 
 use super::World;
-use crate::accounts::DropCause;
+
 use crate::id::{AgentId, ConnectionId, NodeId};
 use crate::observe::{Interest, LossCause, TraceEvent};
 use crate::parcel::ParcelKey;
@@ -20,7 +20,7 @@ impl World {
         let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
         let Some(id) = self.hosts.endpoint(node, packet) else {
             if !self.deliver_to_channel(node, key) {
-                self.drop_parcel(node, key, DropCause::NoListener);
+                self.refuse(node, key);
             }
             return;
         };
