@@ -2,7 +2,9 @@
 
 mod dialogue;
 mod objects;
+mod reading;
 mod size;
+mod speech;
 mod table;
 mod video;
 mod voice;
@@ -14,6 +16,7 @@ use super::quantity::Text;
 use super::reader::Reader;
 use super::tcp::TcpTable;
 use crate::model::{ActivityModel, SessionModel};
+use reading::Reading;
 use table::{KEYS, Kind, SessionTable};
 
 pub(super) use table::SessionTable as Table;
@@ -28,7 +31,7 @@ pub(super) fn read(
     tcp_of_all: &TcpTable,
 ) -> Result<SessionModel, ScenarioError> {
     let reading = Reading { reader, name };
-    let [client, server] = reading.ends(table)?;
+    let [client, server] = ends(&reading, table)?;
     if let Some((key, kinds)) = KEYS.iter().find(|(key, kinds)| {
         !kinds.contains(&table.kind) && reader.document.get(&["sessions", name, key]).is_some()
     }) {
@@ -67,73 +70,25 @@ pub(super) fn tcp(
     super::tcp::read(reader, ["sessions", name], own, tcp_of_all)
 }
 
-/// A session that is being read.
-struct Reading<'a> {
-    reader: &'a Reader<'a>,
-    name: &'a str,
-}
-
-impl Reading<'_> {
-    /// The two hosts.
-    fn ends(&self, table: &SessionTable) -> Result<[usize; 2], ScenarioError> {
-        let is_call = table.kind == Kind::Voice;
-        let (written, keys) = match (&table.between, &table.client, &table.server) {
-            (Some([one, other]), None, None) if is_call => ([one, other], ["between"; 2]),
-            (None, Some(client), Some(server)) if !is_call => ([client, server], ["client", "server"]),
-            _ if is_call => {
-                return Err(self.fail(&[], "expected the two parties of the call: between = [\"a\", \"b\"]"));
-            }
-            _ => {
-                let problem = "expected a client and a server: client = \"laptop\", server = \"server\"";
-                return Err(self.fail(&[], problem));
-            }
-        };
-        let host = |which: usize| self.reader.host(&["sessions", self.name, keys[which]], written[which]);
-        let ends = [host(0)?, host(1)?];
-        if ends[0] == ends[1] {
-            let problem = format!("a session of {:?} with itself; expected another host", written[0]);
-            return Err(self.fail(&[keys[1]], problem));
+/// The two hosts.
+fn ends(reading: &Reading<'_>, table: &SessionTable) -> Result<[usize; 2], ScenarioError> {
+    let is_call = table.kind == Kind::Voice;
+    let (written, keys) = match (&table.between, &table.client, &table.server) {
+        (Some([one, other]), None, None) if is_call => ([one, other], ["between"; 2]),
+        (None, Some(client), Some(server)) if !is_call => ([client, server], ["client", "server"]),
+        _ if is_call => {
+            return Err(reading.fail(&[], "expected the two parties of the call: between = [\"a\", \"b\"]"));
         }
-        Ok(ends)
+        _ => {
+            let problem = "expected a client and a server: client = \"laptop\", server = \"server\"";
+            return Err(reading.fail(&[], problem));
+        }
+    };
+    let host = |which: usize| reading.reader.host(&["sessions", reading.name, keys[which]], written[which]);
+    let ends = [host(0)?, host(1)?];
+    if ends[0] == ends[1] {
+        let problem = format!("a session of {:?} with itself; expected another host", written[0]);
+        return Err(reading.fail(&[keys[1]], problem));
     }
-
-    /// A duration with a default.
-    fn duration(
-        &self,
-        key: &[&str],
-        value: Option<Text<Duration>>,
-        default: Duration,
-    ) -> Result<Duration, ScenarioError> {
-        self.duration_in(key, value, default, (Duration::ZERO, Duration::MAX))
-    }
-
-    /// A duration with a default and a range.
-    fn duration_in(
-        &self,
-        key: &[&str],
-        value: Option<Text<Duration>>,
-        default: Duration,
-        (least, most): (Duration, Duration),
-    ) -> Result<Duration, ScenarioError> {
-        self.reader.duration_in(&self.key(key), value, default, least, most)
-    }
-
-    /// A number with a default and a range.
-    fn count_in(
-        &self,
-        key: &[&str],
-        value: Option<u32>,
-        default: u32,
-        range: (u32, u32),
-    ) -> Result<u32, ScenarioError> {
-        self.reader.count_in(&self.key(key), value, default, range)
-    }
-
-    fn key<'b>(&'b self, rest: &[&'b str]) -> Vec<&'b str> {
-        ["sessions", self.name].iter().chain(rest).copied().collect()
-    }
-
-    fn fail(&self, rest: &[&str], problem: impl Into<String>) -> ScenarioError {
-        self.reader.fail(&self.key(rest), problem)
-    }
+    Ok(ends)
 }

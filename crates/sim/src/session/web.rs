@@ -1,9 +1,8 @@
 //! Web: pages of a main object and those embedded in it, over parallel connections.
 //!
 //! The distributions are those of the HTTP model in 3GPP2 C.R1002-0 ("cdma2000 Evaluation
-//! Methodology", section 4.1.3.1), which IEEE 802.16m and 3GPP TR 25.892 have, too. It asks with
-//! messages of one size. Connections are persistent (HTTP/1.1) and not pipelined. The client opens
-//! the first one for the main object; has it and has read it, it opens more for the embedded objects,
+//! Methodology"), which the evaluation methodology of IEEE 802.16m has, too. Requests are of one size. Connections are persistent (HTTP/1.1) and not pipelined. The client opens
+//! the first one for the main object; when it has read that, it opens more for the embedded objects,
 //! and asks on each for the next as soon as it has the last. With the page's last object it closes
 //! them all.
 
@@ -43,7 +42,7 @@ pub enum Objects {
 }
 
 impl Web {
-    /// The source's, in up to six connections: about 56 kB a page.
+    /// The source's, in up to six connections: some 50 kB a page.
     pub fn evaluation_methodology() -> Self {
         Self {
             request: 350,

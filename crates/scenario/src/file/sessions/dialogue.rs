@@ -5,8 +5,9 @@ use std::time::Duration;
 use lasthop_packet::Probability;
 use lasthop_sim::session::{DialogueKind, Ftp, Mail, Pace, Web};
 
+use super::reading::Reading;
 use super::table::{Kind, SessionTable};
-use super::{Reading, objects, size};
+use super::{objects, size};
 use crate::file::error::ScenarioError;
 use crate::file::quantity::{Octets, Rate, Text};
 

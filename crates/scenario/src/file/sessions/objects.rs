@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::Reading;
+use super::reading::Reading;
 use crate::file::error::ScenarioError;
 
 /// Objects of a page at most.

@@ -6,7 +6,7 @@ use lasthop_sim::session::{Measured, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Reading;
+use super::reading::Reading;
 use crate::file::error::ScenarioError;
 use crate::file::named::{NameOrTable, Named};
 use crate::file::quantity::{Octets, Text};

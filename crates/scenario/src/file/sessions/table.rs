@@ -8,8 +8,7 @@ use serde::Deserialize;
 
 use super::objects::ObjectsEntry;
 use super::size::SizeTable;
-use super::video::BitRate;
-use super::voice::{CodecName, SpurtsTable};
+use super::speech::{CodecName, SpurtsTable};
 use crate::file::named::NameOrTable;
 use crate::file::quantity::{Octets, Rate, Text};
 use crate::file::tcp::TcpTable;
@@ -107,6 +106,17 @@ pub(in crate::file) enum Kind {
     Ftp,
     /// A video from the server to the client: RTP one way, with reports both ways.
     Video,
+}
+
+/// Whether a video's rate varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum BitRate {
+    /// Packets of one size at regular intervals.
+    Constant,
+    /// Frames of several packets whose sizes and spacings vary: near-real-time video of 3GPP2
+    /// (C.R1002) and IEEE 802.16m.
+    Variable,
 }
 
 impl Kind {

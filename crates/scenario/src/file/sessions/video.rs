@@ -5,24 +5,11 @@ use std::time::Duration;
 use lasthop_packet::Bitrate;
 use lasthop_sim::heavy_tails::Pareto;
 use lasthop_sim::traffic::{Frames, Media, Video};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::Reading;
-use super::table::SessionTable;
+use super::reading::Reading;
+use super::table::{BitRate, SessionTable};
 use crate::file::error::ScenarioError;
 use crate::file::quantity::{Octets, Rate, Text};
-
-/// Whether a video's rate varies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(in crate::file) enum BitRate {
-    /// Packets of one size at regular intervals.
-    Constant,
-    /// Frames of several packets whose sizes and spacings vary: near-real-time video of 3GPP2
-    /// (C.R1002) and IEEE 802.16m.
-    Variable,
-}
 
 /// The largest payload of a packet: with RTP's, UDP's and IP's headers it fills an Ethernet frame.
 const LARGEST_PACKET: u64 = 1460;
