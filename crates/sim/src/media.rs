@@ -2,10 +2,10 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`stream`] | one direction: numbered packets, and what the receiver makes of them |
-//! | [`playout`] | what comes too late to be played |
-//! | [`participant`] | one end's reports |
-//! | [`calls`] | all of them: ports, and which packet is whose |
+//! | `stream` | one direction: numbered packets, and what the receiver makes of them |
+//! | `playout` | what comes too late to be played |
+//! | `participant` | one end's reports |
+//! | `calls` | all of them: ports, and which packet is whose |
 //!
 //! Packets have the octets of real RTP and RTCP headers, so that an agent can read them. What an
 //! application measures, it measures of what arrives.
