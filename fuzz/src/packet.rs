@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use lasthop_packet::quote::error_about;
+use lasthop_packet::rtp::{Compound, Control, RtpPacket};
 use lasthop_packet::wire::{checksums_are_right, emit, parse};
 use lasthop_packet::{Packet, Payload, Quotation, Seq, Transport};
 
@@ -61,4 +62,25 @@ pub fn quotation(data: &[u8]) {
         let received = parse(emit(&message)).expect("what we write is a packet");
         assert_eq!(Quotation::of(&received), expected);
     }
+}
+
+/// A UDP payload is RTP, or RTCP, or neither, and never both; what it says lies within it.
+pub fn rtp(data: &[u8]) {
+    let packet = RtpPacket::parse(data);
+    if let Some(packet) = &packet {
+        assert!(packet.payload.start <= packet.payload.end && packet.payload.end <= data.len());
+        let whole = [&packet.header.octets()[..], &data[packet.payload.clone()]].concat();
+        let again = RtpPacket::parse(&whole).expect("what we write is a packet");
+        assert_eq!(again.header, packet.header);
+        assert_eq!(whole[again.payload], data[packet.payload.clone()]);
+    }
+    let Some(compound) = Compound::parse(data) else { return };
+    assert!(packet.is_none());
+    let reported: usize = compound
+        .map(|control| match control {
+            Control::Sender { blocks, .. } | Control::Receiver { blocks, .. } => blocks.count(),
+            Control::Other { .. } => 0,
+        })
+        .sum();
+    assert!(reported * 24 < data.len());
 }

@@ -52,9 +52,9 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
         return Ok(Loaded::DataFile(Box::new(data)));
     }
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
-    if scenario.flows.is_empty() {
+    if scenario.flows.is_empty() && scenario.sessions.is_empty() {
         return Err(Failure::usage(anyhow!(
-            "{}: it has no flows: it is a link for `lasthop emulate`",
+            "{}: it has no flows and no sessions: it is a link for `lasthop emulate`",
             path.display()
         )));
     }

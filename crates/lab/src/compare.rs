@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::progress::Progress;
 use crate::run::{Datagrams, RunSummary, run};
+use crate::sessions::{SessionEstimates, SessionTotals};
 use crate::stats::Estimate;
 
 /// A scenario's schemes side by side; `lasthop compare --json` prints it.
@@ -32,8 +33,8 @@ pub struct ComparisonRow {
     pub runs: usize,
     /// Runs in which every flow with an end completed.
     pub completed: usize,
-    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes
-    /// over TCP.
+    /// Sum of the goodputs of the flows and sessions over TCP, in bits a second; of all, where none
+    /// goes over TCP.
     pub goodput_bps: Estimate,
     /// Seconds until the last flow with an end was complete; null unless all runs completed.
     pub completion_s: Option<Estimate>,
@@ -60,6 +61,8 @@ pub struct ComparisonRow {
     pub flows: Vec<FlowRow>,
     /// What became of datagrams; null where no flow goes over UDP.
     pub datagrams: Option<DatagramEstimates>,
+    /// What came of sessions; null where there are none.
+    pub sessions: Option<SessionEstimates>,
 }
 
 /// What became of the datagrams of all flows over UDP.
@@ -164,6 +167,11 @@ impl ComparisonRow {
             local_retransmits: counter(&LOCAL_RETRANSMITS)?,
             jain_fairness: estimate(&|run| run.aggregate.jain_fairness)?,
             datagrams: DatagramEstimates::of(runs),
+            sessions: runs
+                .iter()
+                .map(|run| run.aggregate.sessions)
+                .collect::<Option<Vec<SessionTotals>>>()
+                .and_then(|runs| SessionEstimates::of(&runs)),
             air_time_percent: runs
                 .iter()
                 .map(|run| run.aggregate.air_time_share.map(|share| share * 100.0))

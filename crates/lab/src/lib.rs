@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`mod@run`] | one run and its [`RunSummary`] |
+//! | [`sessions`] | what came of a run's sessions |
 //! | [`mod@compare`] | every scheme of a scenario over all seeds, in parallel: one table |
 //! | [`sweep`] | a grid of scenarios into one CSV or Parquet file |
 //! | [`reproduce`] | a paper's numbers beside ours, with a verdict a row |
@@ -31,6 +32,7 @@ pub mod relatives;
 pub mod reproduce;
 pub mod run;
 pub mod series;
+pub mod sessions;
 pub mod stats;
 pub mod sweep;
 pub mod table;

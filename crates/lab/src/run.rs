@@ -9,6 +9,7 @@ use lasthop_sim::aodv::AodvCounters;
 use lasthop_sim::{DropCause, Observer, UdpOutcome};
 use serde::Serialize;
 
+use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::jain_fairness;
 
 /// What came of one run; `lasthop run --json` prints it.
@@ -24,6 +25,8 @@ pub struct RunSummary {
     pub duration_s: f64,
     /// Each flow.
     pub flows: Vec<FlowSummary>,
+    /// Each session.
+    pub sessions: Vec<SessionSummary>,
     /// Each station of each IEEE 802.11 cell; empty without one.
     pub stations: Vec<StationSummary>,
     /// All flows together.
@@ -162,24 +165,26 @@ pub struct StationSummary {
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
-    /// Sum of the goodputs of the flows over TCP, in bits a second; of all flows, where none goes
-    /// over TCP.
+    /// Sum of the goodputs of the flows and sessions over TCP, in bits a second; of all, where none
+    /// goes over TCP.
     pub goodput_bps: f64,
     /// Jain's fairness index of the same goodputs.
     pub jain_fairness: f64,
     /// Seconds until the last flow with an end was complete; null if one did not complete, or none
     /// has an end.
     pub completion_s: Option<f64>,
-    /// Sums over the flows.
+    /// Sums over the flows and sessions.
     pub retransmits: u64,
-    /// Sums over the flows.
+    /// Sums over the flows and sessions.
     pub timeouts: u64,
-    /// Sums over the flows.
+    /// Sums over the flows and sessions.
     pub fast_retransmits: u64,
     /// Sum of the goodputs of the flows over UDP, in bits a second; null where there are none.
     pub udp_goodput_bps: Option<f64>,
     /// What became of their datagrams; null where there are none.
     pub datagrams: Option<Datagrams>,
+    /// All sessions, by kind; null where there are none.
+    pub sessions: Option<SessionTotals>,
     /// Sum of the stations' parts of the run in which they transmitted, over the number of cells:
     /// frames that collide count each. Null without an IEEE 802.11 cell.
     pub air_time_share: Option<f64>,
@@ -241,14 +246,16 @@ fn summarize(scenario: &Scenario, scheme: &SchemeChoice, seed: u64, built: &Buil
             }
         })
         .collect();
+    let (sessions, of_sessions) = sessions::summarize(scenario, &scheme.label, built);
     let stations = stations(scenario, built);
-    let aggregate = aggregate(scenario, &flows, &stations);
+    let aggregate = aggregate(scenario, &flows, (&sessions, of_sessions), &stations);
     RunSummary {
         scenario: scenario.name.clone(),
         scheme: scheme.label.clone(),
         seed,
         duration_s: world.now().as_secs_f64(),
         flows,
+        sessions,
         stations,
         aggregate,
         counters: counters(built),
@@ -280,14 +287,27 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
         .collect()
 }
 
-fn aggregate(scenario: &Scenario, flows: &[FlowSummary], stations: &[StationSummary]) -> Aggregate {
+fn aggregate(
+    scenario: &Scenario,
+    flows: &[FlowSummary],
+    (sessions, of_sessions): (&[SessionSummary], Option<SessionTotals>),
+    stations: &[StationSummary],
+) -> Aggregate {
     let goodputs = |over_udp: bool| -> Vec<f64> {
         let chosen = flows.iter().filter(|flow| flow.datagrams.is_some() == over_udp);
         chosen.map(|flow| flow.goodput_bps).collect()
     };
-    let (over_tcp, over_udp) = (goodputs(false), goodputs(true));
+    let of_sessions_over = |over_udp: bool| {
+        let chosen = sessions.iter().filter(move |session| session.transactions.is_none() == over_udp);
+        chosen.map(|session| session.goodput_bps)
+    };
+    let over_udp = goodputs(true);
+    let [over_tcp, all_over_udp] = [false, true].map(|over_udp| -> Vec<f64> {
+        goodputs(over_udp).into_iter().chain(of_sessions_over(over_udp)).collect()
+    });
     // Datagrams beside TCP are what it has to live with, and no part of what it achieves.
-    let headline = if over_tcp.is_empty() { &over_udp } else { &over_tcp };
+    let headline = if over_tcp.is_empty() { &all_over_udp } else { &over_tcp };
+    let dialogues = || sessions.iter().filter_map(|session| session.transactions.as_ref());
     let with_end = || {
         let flows = scenario.flows.iter().zip(flows);
         flows.filter(|(model, _)| model.tcp().is_some() && model.size().is_some())
@@ -302,11 +322,15 @@ fn aggregate(scenario: &Scenario, flows: &[FlowSummary], stations: &[StationSumm
         goodput_bps: headline.iter().sum(),
         jain_fairness: jain_fairness(headline),
         completion_s,
-        retransmits: flows.iter().filter_map(|flow| flow.retransmits).sum(),
-        timeouts: flows.iter().filter_map(|flow| flow.timeouts).sum(),
-        fast_retransmits: flows.iter().filter_map(|flow| flow.fast_retransmits).sum(),
+        retransmits: flows.iter().filter_map(|flow| flow.retransmits).sum::<u64>()
+            + dialogues().map(|of| of.retransmits).sum::<u64>(),
+        timeouts: flows.iter().filter_map(|flow| flow.timeouts).sum::<u64>()
+            + dialogues().map(|of| of.timeouts).sum::<u64>(),
+        fast_retransmits: flows.iter().filter_map(|flow| flow.fast_retransmits).sum::<u64>()
+            + dialogues().map(|of| of.fast_retransmits).sum::<u64>(),
         udp_goodput_bps: (!over_udp.is_empty()).then(|| over_udp.iter().sum()),
         datagrams: flows.iter().filter_map(|flow| flow.datagrams).reduce(Datagrams::with),
+        sessions: of_sessions,
         air_time_share: (!scenario.wlans.is_empty()).then(|| {
             stations.iter().map(|station| station.air_time_share).sum::<f64>() / scenario.wlans.len() as f64
         }),

@@ -1,30 +1,20 @@
 //! Results as people read them.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+mod cells;
+mod sessions;
+
+use comfy_table::Cell;
 
 use crate::compare::{Comparison, ComparisonRow, DatagramEstimates};
 use crate::reproduce::Row;
 use crate::run::{Aggregate, FlowSummary, RunSummary};
-use crate::stats::Estimate;
-
-/// A table with a header, numbers to the right.
-pub fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UTF8_FULL_CONDENSED)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
+pub use cells::table;
+use cells::{count, or_dash, plus_minus, scaled};
 
 /// More flows than this have no columns of their own.
 const MOST_FLOW_COLUMNS: usize = 4;
 
-/// The table of a comparison. A column that tells nothing in any row (no completion, no local
+/// The table of a comparison, and those of its sessions. A column that tells nothing in any row (no completion, no local
 /// retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
     type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
@@ -92,7 +82,8 @@ pub fn comparison(comparison: &Comparison) -> String {
         cells.splice(behind_goodput..behind_goodput, of_flows);
         table.add_row(cells);
     }
-    table.to_string()
+    let tables = [table.to_string()].into_iter().chain(sessions::of_comparison(&comparison.rows));
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 fn datagrams(row: &ComparisonRow, show: fn(&DatagramEstimates) -> Option<String>) -> String {
@@ -106,7 +97,8 @@ fn completion(row: &ComparisonRow) -> String {
     }
 }
 
-/// The tables of one run: a row a flow, flows over TCP in the one and those over UDP in the other.
+/// The tables of one run: a row a flow, flows over TCP in the one and those over UDP in the other;
+/// sessions and stations in tables of their own.
 pub fn summary(run: &RunSummary) -> String {
     let (udp, tcp): (Vec<&FlowSummary>, Vec<&FlowSummary>) =
         run.flows.iter().partition(|flow| flow.datagrams.is_some());
@@ -118,9 +110,10 @@ pub fn summary(run: &RunSummary) -> String {
         (!tcp.is_empty()).then(|| tcp_flows(&tcp)),
         (tcp.len() > 1).then(in_all),
         (!udp.is_empty()).then(|| udp_flows(&udp)),
-        (!run.stations.is_empty()).then(|| stations(run)),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    let stations = (!run.stations.is_empty()).then(|| stations(run));
+    let parts = parts.into_iter().flatten().chain(sessions::of_run(&run.sessions)).chain(stations);
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 fn tcp_flows(flows: &[&FlowSummary]) -> String {
@@ -215,10 +208,6 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
     table.to_string()
 }
 
-fn or_dash(value: Option<String>) -> String {
-    value.unwrap_or_else(|| "-".to_owned())
-}
-
 /// The table of a reproduction.
 pub fn reproduction(rows: &[Row]) -> String {
     let mut table = table(&[
@@ -254,22 +243,4 @@ pub fn reproduction(rows: &[Row]) -> String {
         ]);
     }
     table.to_string()
-}
-
-fn scaled(estimate: Estimate, factor: f64) -> Estimate {
-    Estimate { mean: estimate.mean * factor, ci95: estimate.ci95.map(|ci95| ci95 * factor) }
-}
-
-fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
-    // A rounded zero has no sign.
-    let mean =
-        if estimate.mean.abs() < 0.5 * libm::pow(10.0, -(decimals as f64)) { 0.0 } else { estimate.mean };
-    match estimate.ci95 {
-        Some(ci95) => format!("{mean:.decimals$} ± {ci95:.decimals$}"),
-        None => format!("{mean:.decimals$}"),
-    }
-}
-
-fn count(estimate: &Estimate) -> String {
-    format!("{:.1}", estimate.mean)
 }

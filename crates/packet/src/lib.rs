@@ -12,6 +12,7 @@
 //! | [`packet`] | [`Packet`]: headers, payload and, beside them, the octets as they came |
 //! | [`wire`] | octets to [`Packet`] and back |
 //! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
+//! | [`rtp`] | RTP and RTCP headers in UDP payloads |
 //! | [`record`] | a packet that is stored, or sent to another machine |
 //! | [`pcapng`] | a capture file that Wireshark reads |
 //!
@@ -26,6 +27,7 @@ pub mod pcapng;
 pub mod quote;
 pub mod record;
 pub mod rng;
+pub mod rtp;
 pub mod seq;
 pub mod time;
 pub mod units;

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lasthop_packet::quote::error_about;
+use lasthop_packet::rtp::{ReportBlock, Reports, Rtp, SenderInfo};
 use lasthop_packet::wire::emit;
 use lasthop_packet::{
     Icmp, Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps, Transport, Udp,
@@ -41,6 +42,11 @@ fn no_file_of_the_corpus_breaks_a_rule_of_parsing() {
 #[test]
 fn no_file_of_the_corpus_breaks_a_rule_of_quotations() {
     replay("quotation", targets::quotation);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_rtp() {
+    replay("rtp", targets::rtp);
 }
 
 #[test]
@@ -107,5 +113,32 @@ fn samples() -> Vec<(&'static str, String, Vec<u8>)> {
         padded.extend_from_slice(&[0; 6]);
         samples.push(("packet_parse", format!("{version}-padded"), padded));
     }
+    samples.extend(rtp_samples().into_iter().map(|(name, octets)| ("rtp", name.to_owned(), octets)));
     samples
+}
+
+fn rtp_samples() -> Vec<(&'static str, Vec<u8>)> {
+    let header = Rtp { marker: true, payload_type: 18, sequence: 65_535, timestamp: 160, ssrc: 7 };
+    let voice = [&header.octets()[..], &[42; 20]].concat();
+    // A contributing source, an extension of one word, and three octets of padding.
+    let mut padded = voice.clone();
+    padded[0] |= 0x31;
+    padded.splice(12..12, [9, 9, 9, 9, 0xbe, 0xde, 0, 1, 5, 5, 5, 5]);
+    padded.extend([0, 0, 3]);
+    let reports = |sender, blocks: &[ReportBlock]| {
+        let mut octets = Vec::new();
+        Reports { ssrc: 7, sender, blocks, cname: b"a@10.0.0.1" }.write(&mut octets);
+        octets
+    };
+    let block = ReportBlock { ssrc: 8, lost: -1, highest: 65_536, ..ReportBlock::default() };
+    let sender = reports(Some(SenderInfo { packets: 9, ..SenderInfo::default() }), &[block]);
+    let truncated = sender[..sender.len() - 4].to_vec();
+    vec![
+        ("voice", voice),
+        ("padded", padded),
+        ("header-alone", header.octets().to_vec()),
+        ("receiver-report", reports(None, &[block, block])),
+        ("sender-report", sender),
+        ("truncated-report", truncated),
+    ]
 }

@@ -5,14 +5,15 @@ mod links;
 mod network;
 mod places;
 mod seats;
+mod sessions;
 
 use std::collections::BTreeMap;
 
 use lasthop_packet::{Instant, Probability};
 use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 use lasthop_sim::{
-    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, StationId, TcpConfig,
-    TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
+    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, SessionId, StationId,
+    TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
 };
 
 pub use error::BuildError;
@@ -35,6 +36,8 @@ pub struct Built {
     pub wlans: Vec<BuiltWlan>,
     /// Its flows.
     pub flows: Vec<FlowId>,
+    /// Its sessions.
+    pub sessions: Vec<SessionId>,
 }
 
 /// An 802.11 cell in a world.
@@ -111,7 +114,13 @@ impl Scenario {
             self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)
         });
         let flows = flows.collect();
-        Ok(Built { world, nodes, links, wlans, flows })
+        let sessions = self.sessions.iter().enumerate();
+        let sessions = sessions.map(|(index, session)| {
+            let between = [nodes[session.client], nodes[session.server]];
+            self.add_session(&mut world, (index, session), between, scheme)
+        });
+        let sessions = sessions.collect();
+        Ok(Built { world, nodes, links, wlans, flows, sessions })
     }
 
     /// Adds a flow between two nodes.

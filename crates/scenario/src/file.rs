@@ -10,6 +10,7 @@
 //! | `node`, `link`, `wlan`, `routes` | the network: tables, and how they become models |
 //! | `channel` | the error process of a wireless link or of a cell |
 //! | `traffic`, `application`, `transport`, `tcp` | flows: what they have to send, and what carries it |
+//! | `sessions` | sessions: what hosts say to each other |
 //! | `lineup`, `seeds` | the rows of the comparison, and how often each runs |
 //! | `trial` | how `lasthop try` runs the flows |
 //! | `check` | what shows in the whole scenario only |
@@ -44,6 +45,7 @@ mod routes;
 mod scenario;
 pub mod schema;
 mod seeds;
+mod sessions;
 mod settings;
 pub mod sweep;
 mod tcp;

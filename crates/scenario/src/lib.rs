@@ -22,6 +22,6 @@ pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{Overrides, Point, ScenarioError, Settings, Sweep};
 pub use model::{
-    FlowModel, Link, LinkChange, LinkModel, Measure, NodeModel, Scenario, SchemeChoice, TcpModel,
-    TransportModel, Trial, WlanModel, WlanStation,
+    ActivityModel, FlowModel, Link, LinkChange, LinkModel, Measure, NodeModel, Scenario, SchemeChoice,
+    SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,
 };

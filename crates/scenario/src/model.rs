@@ -6,6 +6,7 @@ mod link;
 mod measure;
 mod node;
 mod row;
+mod session;
 mod trial;
 mod wlan;
 
@@ -20,6 +21,7 @@ pub use link::{Link, LinkModel};
 pub use measure::Measure;
 pub use node::NodeModel;
 pub use row::SchemeChoice;
+pub use session::{ActivityModel, SessionModel};
 pub use trial::Trial;
 pub use wlan::{Mobility, Placement, WlanModel, WlanStation};
 
@@ -48,6 +50,8 @@ pub struct Scenario {
     pub routes: Vec<GivenRoute>,
     /// Traffic.
     pub flows: Vec<FlowModel>,
+    /// Two-way traffic.
+    pub sessions: Vec<SessionModel>,
     /// Schemes to compare, in the order of the table's rows; never empty.
     pub schemes: Vec<SchemeChoice>,
     /// The index in `schemes` of the one that the others are compared with.
@@ -113,6 +117,11 @@ impl Scenario {
     /// Whether a flow is between hosts that are simulated in `lasthop try`: background.
     pub fn is_background(&self, flow: &FlowModel) -> bool {
         self.trial.simulated.contains(&flow.from) && self.trial.simulated.contains(&flow.to)
+    }
+
+    /// Whether a session is between hosts that are simulated in `lasthop try`.
+    pub fn is_background_session(&self, session: &SessionModel) -> bool {
+        [session.client, session.server].iter().all(|end| self.trial.simulated.contains(end))
     }
 
     /// Whether a link joins two nodes that are real hosts in `lasthop try`.

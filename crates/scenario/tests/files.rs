@@ -43,8 +43,8 @@ fn read(path: &Path) -> Scenario {
     file::read(path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A few simulated seconds under every scheme: nothing is lost sight of. Without flows there is
-/// nothing to move: a link file.
+/// A few simulated seconds under every scheme: nothing is lost sight of. Without flows and
+/// sessions there is nothing to move: a link file.
 fn try_out(scenario: &Scenario) {
     scenario.check_all().unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
     for scheme in &scenario.schemes {
@@ -53,13 +53,15 @@ fn try_out(scenario: &Scenario) {
         let (blind, what) = (blind(scenario), &scenario.name);
         assert_eq!(blind.check(scheme, 1), blind.build(scheme, 1).map(drop), "{what} blind: {scheme:?}");
     }
-    if scenario.flows.is_empty() {
+    if scenario.flows.is_empty() && scenario.sessions.is_empty() {
         return;
     }
     for scheme in &scenario.schemes {
         let mut built = scenario.build(scheme, 1).expect("it has been checked");
         built.world.run(Instant::from_secs(3), true);
         let octets: u64 = built.flows.iter().map(|flow| built.world.outcome(*flow).octets).sum();
+        let of_sessions = built.sessions.iter().map(|session| built.world.session_outcome(*session).octets);
+        let octets = octets + of_sessions.sum::<u64>();
         assert!(octets > 0, "{}: {scheme:?} moves nothing in three seconds", scenario.name);
     }
 }

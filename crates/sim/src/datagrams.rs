@@ -1,36 +1,17 @@
 //! A flow over UDP: numbered datagrams, and what the receiver makes of them.
 
 mod delay;
+mod outcome;
 mod reception;
 mod sending;
 
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp};
 
 pub use delay::DelayOutcome;
+pub use outcome::UdpOutcome;
 
-use reception::Reception;
-use sending::SendingTimes;
-
-/// What became of a flow's datagrams.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UdpOutcome {
-    /// Datagrams sent.
-    pub sent: u64,
-    /// Datagrams that arrived, each counted once.
-    pub received: u64,
-    /// Datagrams that did not arrive and are not on their way: lost on a link, dropped by a queue,
-    /// or kept by an agent.
-    pub lost: u64,
-    /// Datagrams in queues and on links now.
-    pub in_transit: u64,
-    /// Arrivals of datagrams that had arrived before.
-    pub duplicated: u64,
-    /// Datagrams that arrived after one that was sent later (RFC 4737, section 3.3); duplicates not
-    /// counted.
-    pub out_of_order: u64,
-    /// Their one-way delays; `None` if none arrived.
-    pub delay: Option<DelayOutcome>,
-}
+pub(crate) use reception::Reception;
+pub(crate) use sending::SendingTimes;
 
 /// Both ends of a flow over UDP. Datagram `n`, from 0, carries octets `n * size` to `(n + 1) *
 /// size` of the flow's stream: the octets say which one it is, and when it was sent is written down
@@ -137,18 +118,6 @@ impl Datagrams {
     }
 
     pub(crate) fn outcome(&self) -> UdpOutcome {
-        let Reception { received, duplicated, out_of_order, .. } = self.reception;
-        let missing = self.sent - received;
-        // A second copy of what has arrived is in the network, too, and does not bring anything.
-        let in_transit = self.in_network().min(missing);
-        UdpOutcome {
-            sent: self.sent,
-            received,
-            lost: missing - in_transit,
-            in_transit,
-            duplicated,
-            out_of_order,
-            delay: self.reception.delay.outcome(),
-        }
+        self.reception.outcome(self.sent, self.in_network())
     }
 }

@@ -61,17 +61,7 @@ impl Flow {
     #[inline]
     pub(crate) fn receive(&mut self, payload: &Payload, now: Instant) {
         let Carrier::Tcp(transfer) = &mut self.carrier else { return };
-        let right = match payload {
-            Payload::Stream { stream, offset, .. } => *stream == self.stream && *offset == transfer.received,
-            Payload::Bytes(octets) => {
-                let expected = Payload::Stream {
-                    stream: self.stream,
-                    offset: transfer.received,
-                    len: octets.len() as u32,
-                };
-                *payload == expected
-            }
-        };
+        let right = is_piece(payload, self.stream, transfer.received);
         self.corrupted |= !right;
         transfer.received += payload.len() as u64;
         self.note_if_done(now);
@@ -189,5 +179,16 @@ impl FlowOutcome {
             TransportOutcome::Tcp(_) => None,
             TransportOutcome::Udp(outcome) => Some(outcome),
         }
+    }
+}
+
+/// Whether a payload is what a simulated stream has from `offset` on.
+#[inline]
+pub(crate) fn is_piece(payload: &Payload, stream: u32, offset: u64) -> bool {
+    match payload {
+        Payload::Stream { stream: its_stream, offset: its_offset, .. } => {
+            *its_stream == stream && *its_offset == offset
+        }
+        Payload::Bytes(octets) => *payload == Payload::Stream { stream, offset, len: octets.len() as u32 },
     }
 }

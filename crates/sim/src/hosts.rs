@@ -1,13 +1,12 @@
 //! What is in hosts: TCP endpoints, and the flows between them with their applications.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Packet, Quotation, Transport, Udp};
+use lasthop_packet::{Instant, Packet, Transport, Udp};
 use lasthop_tcp::Connection;
 use lasthop_tcp::connection::Endpoint;
 
+use crate::endpoints::Endpoints;
 use crate::flow::{Carrier, Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 use crate::id::{ConnectionId, FlowId, NodeId};
 use crate::observe::{End, TraceEvent};
@@ -26,8 +25,7 @@ const FIRST_RECEIVER_PORT: u16 = 5_001;
 pub(crate) struct Hosts {
     pub(crate) connections: Vec<HostedConnection>,
     pub(crate) flows: Vec<Flow>,
-    /// By node.
-    endpoints: Vec<Endpoints>,
+    endpoints: Endpoints<ConnectionId>,
     /// Flows with an end that are not done yet.
     unfinished: usize,
     /// Whether no flow has an end: then a run lasts until its own.
@@ -43,17 +41,6 @@ pub(crate) struct HostedConnection {
     pub(crate) timer: LazyTimer,
 }
 
-/// A node's TCP endpoints by local port, then remote port and address.
-#[derive(Default)]
-struct Endpoints {
-    by_key: BTreeMap<EndpointKey, ConnectionId>,
-    /// The one that was found last, which is most often the next one, too.
-    recent: Option<(EndpointKey, ConnectionId)>,
-}
-
-/// Local port, remote port and remote address.
-type EndpointKey = (u16, u16, IpAddr);
-
 impl HostedConnection {
     pub(crate) const fn end(&self) -> End {
         if self.sends { End::Sender } else { End::Receiver }
@@ -65,7 +52,7 @@ impl Default for Hosts {
         Self {
             connections: Vec::new(),
             flows: Vec::new(),
-            endpoints: Vec::new(),
+            endpoints: Endpoints::default(),
             unfinished: 0,
             is_endless: true,
         }
@@ -88,10 +75,7 @@ impl Hosts {
         (local, remote): (Endpoint, Endpoint),
     ) -> ConnectionId {
         let id = ConnectionId::of(self.connections.len());
-        if self.endpoints.len() <= node.index() {
-            self.endpoints.resize_with(node.index() + 1, Endpoints::default);
-        }
-        self.endpoints[node.index()].by_key.insert((local.1, remote.1, remote.0), id);
+        self.endpoints.add(node, (local, remote), id);
         self.connections.push(HostedConnection { tcp, node, flow, sends, timer: LazyTimer::default() });
         id
     }
@@ -99,21 +83,12 @@ impl Hosts {
     /// The endpoint at a node that a packet is for.
     #[inline]
     pub(crate) fn endpoint(&mut self, node: NodeId, packet: &Packet) -> Option<ConnectionId> {
-        let key = endpoint_key(packet)?;
-        let endpoints = self.endpoints.get_mut(node.index())?;
-        if let Some((recent, id)) = endpoints.recent
-            && recent == key
-        {
-            return Some(id);
-        }
-        let id = endpoints.by_key.get(&key).copied()?;
-        endpoints.recent = Some((key, id));
-        Some(id)
+        self.endpoints.of(node, packet)
     }
 
-    /// Whether every flow that ends is done. False if there are flows and none of them ends.
-    pub(crate) fn are_done(&self) -> bool {
-        self.unfinished == 0 && (!self.is_endless || self.flows.is_empty())
+    /// Whether a flow that ends is not done; `None` if none ends.
+    pub(crate) fn is_waited_for(&self) -> Option<bool> {
+        (!self.is_endless).then_some(self.unfinished > 0)
     }
 
     /// Nothing more may be to be expected of a flow.
@@ -225,17 +200,4 @@ fn flow_of_ports(udp: Udp) -> Option<FlowId> {
     let number = usize::from(udp.source_port.checked_sub(FIRST_PORT)?);
     let wraps = usize::from(udp.destination_port.checked_sub(FIRST_RECEIVER_PORT)?);
     (number < PORTS).then(|| FlowId::of(wraps * PORTS + number))
-}
-
-/// Which endpoint of its destination a packet is for.
-#[inline]
-fn endpoint_key(packet: &Packet) -> Option<EndpointKey> {
-    match packet.transport() {
-        Transport::Tcp(tcp) => Some((tcp.destination_port, tcp.source_port, packet.ip().source)),
-        Transport::Icmp(_) => Quotation::of(packet).map(|Quotation { flow, .. }| {
-            let (local, remote) = (flow.source, flow.destination);
-            (local.1, remote.1, remote.0)
-        }),
-        Transport::Udp(_) | Transport::Opaque { .. } => None,
-    }
 }

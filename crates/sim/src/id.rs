@@ -38,6 +38,18 @@ id!(
     FlowId
 );
 id!(
+    /// A session.
+    SessionId
+);
+id!(
+    /// One of the two ends of a session's connection.
+    ChannelEndId
+);
+id!(
+    /// One of the two parties of a call.
+    PartyId
+);
+id!(
     /// What the transmitters of a wireless cell share.
     MediumId
 );

@@ -22,6 +22,12 @@
 //! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | [`datagrams`] | a flow over UDP: numbers, losses, one-way delays |
+//! | [`session`] | two-way applications; those of a world: `sessions`, their connections: `channels` |
+//! | `endpoints` | which endpoint of a host a packet is for |
+//! | [`media`] | RTP streams of calls and videos, and the reports on them |
+//! | [`mos`] | what a call is worth: the E-model |
+//! | [`heavy_tails`] | distributions of sizes |
+//! | [`durations`] | mean, variance and quantiles of what takes time |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
 //! | [`accounts`] | where every packet went |
 //!
@@ -37,16 +43,22 @@ pub mod aodv;
 pub mod capacity;
 mod cells;
 pub mod change;
+mod channels;
 pub mod config;
 pub mod counters;
 pub mod datagrams;
 pub mod delay;
+pub mod durations;
+mod endpoints;
 mod flight;
 pub mod flow;
+pub mod heavy_tails;
 mod hosts;
 pub mod id;
 mod links;
+pub mod media;
 pub mod mobility;
+pub mod mos;
 mod network;
 pub mod observe;
 mod parcel;
@@ -54,6 +66,8 @@ pub mod queue;
 pub mod routing;
 mod schedule;
 mod seats;
+pub mod session;
+mod sessions;
 mod technology;
 mod telemetry;
 pub mod traffic;
@@ -72,10 +86,15 @@ pub use config::{
 pub use counters::Counters;
 pub use datagrams::{DelayOutcome, UdpOutcome};
 pub use delay::{Delay, Distribution, Order};
+pub use durations::Durations;
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
-pub use id::{FlowId, LinkId, MediumId, NodeId, StationId, WlanId};
+pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, StationId, WlanId};
+pub use media::{CallQuality, Playout, StreamOutcome};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use queue::{Discipline, QueueConfig, QueueLimit};
+pub use session::{
+    Activity, CallOutcome, DialogueOutcome, Pace, SessionConfig, SessionOutcome, SessionResult, SessionTcp,
+};
 pub use traffic::Application;
 pub use wireless::{Arq, ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
 pub use world::World;

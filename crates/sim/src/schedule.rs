@@ -2,7 +2,10 @@
 
 use lasthop_packet::Instant;
 
-use crate::id::{AgentId, ConnectionId, FlowId, HopId, ManagedPipeId, MediumId, NodeId, PipeId, WlanId};
+use crate::id::{
+    AgentId, ChannelEndId, ConnectionId, FlowId, HopId, ManagedPipeId, MediumId, NodeId, PartyId, PipeId,
+    SessionId, WlanId,
+};
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,20 @@ pub(crate) enum Event {
     FlowWrite(FlowId),
     /// A flow's application stops writing.
     FlowStop(FlowId),
+    /// A session stops.
+    SessionStop(SessionId),
+    /// A session's dialogue starts.
+    DialogueStart(SessionId),
+    /// A session's dialogue goes on.
+    DialogueDue(SessionId),
+    /// A session's dialogue has found no port for a connection.
+    DialogueRefused(SessionId),
+    /// The deadline of one end of a session's connection.
+    ChannelDeadline(ChannelEndId),
+    /// A packet is due from a party of a call.
+    MediaDue(PartyId),
+    /// A report is due from a party of a call.
+    ReportDue(PartyId),
 }
 
 /// Events in order of time; those of the same time in the order in which they were scheduled.

@@ -7,19 +7,34 @@
 //! | [`constant`] | a message at regular intervals (CBR), with or without jitter |
 //! | [`on_off`] | the same in bursts, with random or fixed times on and off |
 //!
+//! And of sessions ([`crate::session`]), which have packets of several sizes with RTP's headers
+//! ([`media`]):
+//!
+//! | module | application |
+//! |---|---|
+//! | [`voice`] | a packet of speech at regular intervals, always or in talkspurts |
+//! | [`video`] | packets at a constant rate, or frames of several packets whose sizes vary |
+//!
 //! A new kind is a file here, a variant of [`Application`] and one of `Source`: an answer to "how
 //! much does it write now, and when does it write again?".
 
 pub mod bulk;
 pub mod constant;
+pub mod media;
 pub mod on_off;
+pub(crate) mod sample;
+pub mod video;
+pub mod voice;
 mod write;
 
 use lasthop_packet::{Instant, Rng};
 
 pub use bulk::Bulk;
 pub use constant::{Beat, Constant};
+pub use media::Media;
 pub use on_off::{OnOff, Shape, Span};
+pub use video::{Frames, Video};
+pub use voice::{Codec, Spurts, Voice};
 pub(crate) use write::{Next, Write};
 
 /// What a flow has to send.

@@ -7,6 +7,7 @@
 //! | `links` | what takes packets out of nodes: a technology each for wired, wireless, 802.11 |
 //! | `hosts` | TCP endpoints, flows and their applications |
 //! | `seats` | agents |
+//! | `sessions` | two-way applications: calls, dialogues and their connections |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //!
 //! No part calls another but `transit`. What happens in one and concerns another goes through the
@@ -17,7 +18,10 @@ mod agents;
 mod broadcast;
 mod build;
 mod build_links;
+mod calls;
+mod channels;
 mod datagrams;
+mod dialogues;
 mod flows;
 mod forward;
 mod hosts;
@@ -26,6 +30,7 @@ mod messages;
 mod movement;
 mod reconfigure;
 mod run;
+mod sessions;
 mod timeline;
 
 use std::collections::VecDeque;
@@ -46,6 +51,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::parcel::ParcelKey;
 use crate::seats::Seats;
+use crate::sessions::Sessions;
 use crate::technology::Technology;
 use crate::transit::Transit;
 
@@ -65,6 +71,7 @@ pub struct World {
     network: Network,
     links: Links,
     hosts: Hosts,
+    sessions: Sessions,
     seats: Seats,
     /// By node, those that look for routes on demand; empty if none does.
     ad_hoc: Vec<Option<Box<AdHocNode>>>,
@@ -189,6 +196,6 @@ impl World {
     fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
         let packet = self.transit.parcels.take(key);
         self.transit.telemetry.count_drop(self.transit.now, node, cause, &packet);
-        self.hosts.datagram_gone(&packet, &mut self.transit);
+        self.packet_gone(&packet);
     }
 }

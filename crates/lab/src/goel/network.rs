@@ -104,6 +104,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                 receiver: tcp,
             }),
         }],
+        sessions: Vec::new(),
         schemes: vec![SchemeChoice::no_loss()],
         baseline: 0,
         seeds: vec![1],

@@ -128,6 +128,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     let edge = super::site::edge(scenario)?;
     super::gateway::check(scenario, edge)?;
     check_flows(scenario)?;
+    check_sessions(scenario)?;
     check_changes(scenario)?;
     for node in &scenario.nodes {
         if node.buffer.is_some() || !node.processing_delay.is_zero() {
@@ -158,6 +159,17 @@ pub fn check_simulator(scenario: &Scenario) -> Result<(), TrialError> {
     match wanted.find(|name| simulated(name).is_none()) {
         None => Ok(()),
         Some(missing) => Err(TrialError::NoPrediction(missing.clone(), all_simulated().join(", "))),
+    }
+}
+
+/// Sessions are simulated: between real hosts there are none.
+fn check_sessions(scenario: &Scenario) -> Result<(), TrialError> {
+    match scenario.sessions.iter().find(|session| !scenario.is_background_session(session)) {
+        None => Ok(()),
+        Some(session) => Err(TrialError::Unsuitable(format!(
+            "session {:?} is between real hosts, and sessions are simulated only; leave it out, or have both of its ends in try.simulated",
+            session.name
+        ))),
     }
 }
 

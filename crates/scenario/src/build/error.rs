@@ -3,7 +3,7 @@
 use lasthop_sim::world::AodvError;
 use thiserror::Error;
 
-use crate::model::{FlowModel, Scenario};
+use crate::model::{FlowModel, Scenario, SessionModel};
 
 /// Why a scenario cannot run under a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -64,6 +64,16 @@ pub enum BuildError {
         /// Its receiver.
         to: String,
     },
+    /// A session's ends are not connected.
+    #[error("session {session:?}: there is no way from {client:?} to {server:?} and back")]
+    NoRouteForSession {
+        /// The session.
+        session: String,
+        /// Its client.
+        client: String,
+        /// Its server.
+        server: String,
+    },
 }
 
 impl BuildError {
@@ -73,6 +83,15 @@ impl BuildError {
             flow: flow.name.clone(),
             from: scenario.nodes[flow.from].name.clone(),
             to: scenario.nodes[flow.to].name.clone(),
+        }
+    }
+
+    /// The ends of this session are not connected.
+    pub(super) fn no_route_for_session(scenario: &Scenario, session: &SessionModel) -> Self {
+        Self::NoRouteForSession {
+            session: session.name.clone(),
+            client: scenario.nodes[session.client].name.clone(),
+            server: scenario.nodes[session.server].name.clone(),
         }
     }
 }

@@ -107,6 +107,15 @@ impl Scenario {
                 self.add_flow(&mut site.world, (index, flow), between, scheme);
             }
         }
+        for (index, session) in self.sessions.iter().enumerate() {
+            if self.is_background_session(session) {
+                let between = [site.node(session.client), site.node(session.server)];
+                if !site.world.has_route(between[0], between[1]) {
+                    return Err(BuildError::no_route_for_session(self, session));
+                }
+                self.add_session(&mut site.world, (index, session), between, scheme);
+            }
+        }
         Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans })
     }
 }

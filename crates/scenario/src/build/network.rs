@@ -8,7 +8,7 @@ use lasthop_sim::world::aodv_address;
 
 use super::error::BuildError;
 use super::seats::{SeatedAgent, Seats};
-use crate::model::{FlowModel, Link, Scenario, SchemeChoice};
+use crate::model::{Link, Scenario, SchemeChoice};
 
 /// A scenario's network, with a way for each of its flows.
 pub(crate) struct Network<'a> {
@@ -26,9 +26,15 @@ impl<'a> Network<'a> {
         let network = Self { scenario, routes, seats };
         network.check_on_demand()?;
         network.check_circles()?;
-        match scenario.flows.iter().find(|flow| !network.routes.lead(flow.from, flow.to)) {
+        if let Some(flow) = scenario.flows.iter().find(|flow| !network.routes.lead(flow.from, flow.to)) {
+            return Err(BuildError::no_route(scenario, flow));
+        }
+        let leads_both_ways =
+            |one: usize, other: usize| network.routes.lead(one, other) && network.routes.lead(other, one);
+        let cut_off = scenario.sessions.iter().find(|of| !leads_both_ways(of.client, of.server));
+        match cut_off {
             None => Ok(network),
-            Some(flow) => Err(BuildError::no_route(scenario, flow)),
+            Some(session) => Err(BuildError::no_route_for_session(scenario, session)),
         }
     }
 
@@ -37,14 +43,11 @@ impl<'a> Network<'a> {
         self.seats.agents(self.scenario, scheme)
     }
 
-    /// Whether a flow's packets cross an 802.11 cell.
-    pub(crate) fn crosses_a_wlan(&self, flow: &FlowModel) -> bool {
+    /// Whether packets from one node to another cross an 802.11 cell.
+    pub(crate) fn crosses_a_wlan(&self, from: usize, to: usize) -> bool {
         let links = &self.scenario.links;
-        self.routes.are_on_demand(flow.from, flow.to)
-            || self
-                .routes
-                .path(flow.from, flow.to)
-                .any(|hop| matches!(links[hop.link].link, Link::Radio { .. }))
+        self.routes.are_on_demand(from, to)
+            || self.routes.path(from, to).any(|hop| matches!(links[hop.link].link, Link::Radio { .. }))
     }
 
     /// The stations of cells with routing on demand can all have it.

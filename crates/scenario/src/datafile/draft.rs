@@ -52,6 +52,7 @@ impl Draft {
             wlans: Vec::new(),
             routes: Vec::new(),
             flows: Vec::new(),
+            sessions: Vec::new(),
             schemes: vec![scheme],
             baseline: 0,
             seeds: vec![1],

@@ -4,7 +4,7 @@ use super::error::ScenarioError;
 use super::reader::{Key, Reader};
 use super::wlan::MTU;
 use crate::build::{BuildError, Network, of_stations};
-use crate::model::{Scenario, TransportModel};
+use crate::model::{ActivityModel, Scenario, TransportModel};
 
 /// Octets of the headers of IPv4 and TCP; options are taken from the segment.
 const HEADERS: u32 = 40;
@@ -30,6 +30,7 @@ fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> ScenarioError {
     let problem = error.to_string();
     match error {
         BuildError::NoRoute { flow, .. } => reader.fail(&["flows", flow, "to"], problem),
+        BuildError::NoRouteForSession { session, .. } => reader.fail(&["sessions", session], problem),
         BuildError::Circle { node, destination } => {
             reader.fail(&["nodes", node, "routes", destination], problem)
         }
@@ -55,7 +56,7 @@ fn refuse_large_datagrams(
                 TransportModel::Tcp(tcp) => scheme.tcp_of(index, tcp).sender.mss.saturating_add(HEADERS),
                 TransportModel::Udp => flow.application.message().saturating_add(UDP_HEADERS),
             };
-            if datagram <= MTU || !network.crosses_a_wlan(flow) {
+            if datagram <= MTU || !network.crosses_a_wlan(flow.from, flow.to) {
                 continue;
             }
             let row = row.to_string();
@@ -74,6 +75,43 @@ fn refuse_large_datagrams(
                 MTU - if flow.tcp().is_some() { HEADERS } else { UDP_HEADERS }
             );
             return Err(reader.fail(written.unwrap_or(&["flows", &flow.name]), problem));
+        }
+    }
+    refuse_large_datagrams_of_sessions(reader, scenario, network)
+}
+
+/// The same of sessions.
+fn refuse_large_datagrams_of_sessions(
+    reader: &Reader<'_>,
+    scenario: &Scenario,
+    network: &Network<'_>,
+) -> Result<(), ScenarioError> {
+    for (index, session) in scenario.sessions.iter().enumerate() {
+        for (row, scheme) in scenario.schemes.iter().enumerate() {
+            let datagram = match &session.activity {
+                ActivityModel::Dialogue { tcp, .. } => {
+                    scheme.tcp_of_session(index, tcp).mss.saturating_add(HEADERS)
+                }
+                // They fit, whatever is set.
+                ActivityModel::Call(_) => continue,
+            };
+            if datagram <= MTU || !network.crosses_a_wlan(session.client, session.server) {
+                continue;
+            }
+            let row = row.to_string();
+            let keys: [&Key<'_>; 3] = [
+                &["schemes", &row, "tcp", "segment"],
+                &["sessions", &session.name, "tcp", "segment"],
+                &["tcp", "segment"],
+            ];
+            let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
+            let problem = format!(
+                "session {:?} makes datagrams of {datagram} octets with their headers, over the {MTU} that an 802.11 cell on \
+                 their way carries; expected at most \"{} B\" without headers",
+                session.name,
+                MTU - HEADERS
+            );
+            return Err(reader.fail(written.unwrap_or(&["sessions", &session.name]), problem));
         }
     }
     Ok(())

@@ -10,9 +10,9 @@ use lasthop_schemes::{SchemeError, SchemeStack};
 use super::error::ScenarioError;
 use super::reader::Reader;
 use super::tcp::TcpTable;
-use super::traffic::FlowTable;
 use crate::model::SchemeChoice;
 
+pub(super) use flavour::Traffic;
 pub(super) use row::SchemeEntry;
 
 const MOST_SCHEMES: usize = 100;
@@ -20,8 +20,7 @@ const MOST_SCHEMES: usize = 100;
 pub(super) fn schemes(
     reader: &Reader<'_>,
     entries: Option<Vec<SchemeEntry>>,
-    flows: &[(String, FlowTable)],
-    tcp_of_all: &TcpTable,
+    traffic: Traffic<'_>,
 ) -> Result<Vec<SchemeChoice>, ScenarioError> {
     let entries = entries.unwrap_or_else(|| vec![SchemeEntry::named("none")]);
     if !(1..=MOST_SCHEMES).contains(&entries.len()) {
@@ -31,7 +30,7 @@ pub(super) fn schemes(
     let mut schemes: Vec<SchemeChoice> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let index = index.to_string();
-        let choice = choice(reader, &index, entry, flows, tcp_of_all)?;
+        let choice = choice(reader, &index, entry, traffic)?;
         if schemes.iter().any(|other| other.label == choice.label) {
             let problem = format!(
                 "a second row {:?}; expected another label: {{ scheme = ..., label = ... }}",
@@ -53,8 +52,7 @@ fn choice(
     reader: &Reader<'_>,
     index: &str,
     entry: SchemeEntry,
-    flows: &[(String, FlowTable)],
-    tcp_of_all: &TcpTable,
+    traffic: Traffic<'_>,
 ) -> Result<SchemeChoice, ScenarioError> {
     let SchemeEntry { layers, is_stack, label, tcp } = entry;
     let names: Vec<&str> = layers.iter().map(|layer| layer.scheme.as_str()).collect();
@@ -75,7 +73,9 @@ fn choice(
     };
     let flavour = tcp.as_ref().and_then(TcpTable::flavour);
     let choice = match &tcp {
-        Some(tcp) => choice.with_tcp(flavour::read(reader, index, tcp, flows, tcp_of_all)?),
+        Some(tcp) => choice
+            .with_tcp(flavour::of_flows(reader, index, tcp, traffic)?)
+            .with_tcp_of_sessions(flavour::of_sessions(reader, index, tcp, traffic)?),
         None => choice,
     };
     match label {

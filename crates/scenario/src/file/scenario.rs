@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::changes::ChangeTable;
 use super::document::Document;
 use super::error::ScenarioError;
-use super::lineup::SchemeEntry;
+use super::lineup::{SchemeEntry, Traffic};
 use super::link::{LinkTable, MOST_LINKS};
 use super::named_files::NamedFiles;
 use super::node::NodeTable;
@@ -24,7 +24,7 @@ use super::tcp::TcpTable;
 use super::traffic::FlowTable;
 use super::trial::TryTable;
 use super::wlan::WlanTable;
-use super::{changes, check, lineup, link, node, routes, seeds, traffic, trial, wlan};
+use super::{changes, check, lineup, link, node, routes, seeds, sessions, traffic, trial, wlan};
 use crate::model::{Measure, Scenario};
 
 const MOST_FLOWS: usize = 5_000;
@@ -40,7 +40,8 @@ pub(super) struct ScenarioFile {
     description: String,
     /// When a run ends at the latest, above zero; default "600 s".
     duration: Option<Text<Duration>>,
-    /// Whether a run ends as soon as every flow with a size or a stop is done; default true.
+    /// Whether a run ends as soon as every flow with a size or a stop, and every session with a stop,
+    /// is done; default true.
     stop_when_done: Option<bool>,
     /// How many runs a scheme gets, 1 to 10,000, with the seeds 1, 2, and on; or a list of seeds.
     /// Default 10.
@@ -66,9 +67,13 @@ pub(super) struct ScenarioFile {
     /// Changes of links while packets are on them, at most 10,000.
     #[serde(default)]
     changes: Vec<ChangeTable>,
-    /// Flows by name; 1 to 5,000, or none beside external nodes.
+    /// Flows by name; at most 5,000.
     #[serde(default)]
     flows: BTreeMap<String, FlowTable>,
+    /// Sessions by name; at most 2,000. A scenario has a flow or a session at least, unless it has
+    /// external nodes.
+    #[serde(default)]
+    sessions: BTreeMap<String, sessions::Table>,
     /// TCP's settings for all flows.
     #[serde(default)]
     tcp: TcpTable,
@@ -113,13 +118,18 @@ pub(super) fn read(
     routes::refuse_gateways(&reader, &nodes, &links, &wlans)?;
     let routes = routes::read(&reader, given_routes, &links, &wlans)?;
     let tables = reader.in_order("flows", file.flows, MOST_FLOWS)?;
-    if tables.is_empty() && !nodes.iter().any(|node| node.kind == NodeKind::External) {
-        return Err(reader.fail(&["flows"], "no flows; expected at least one"));
+    let session_tables = reader.in_order("sessions", file.sessions, sessions::MOST_SESSIONS)?;
+    let has_traffic = !tables.is_empty() || !session_tables.is_empty();
+    if !has_traffic && !nodes.iter().any(|node| node.kind == NodeKind::External) {
+        return Err(reader.fail(&["flows"], "no flows and no sessions; expected at least one"));
     }
     let flows = tables.iter().map(|(name, table)| traffic::read(&reader, name, table, &file.tcp));
     let flows = flows.collect::<Result<Vec<_>, _>>()?;
-    let schemes = lineup::schemes(&reader, file.schemes, &tables, &file.tcp)?;
-    let trial = trial::read(&reader, file.r#try, &flows)?;
+    let sessions = session_tables.iter().map(|(name, table)| sessions::read(&reader, name, table, &file.tcp));
+    let sessions = sessions.collect::<Result<Vec<_>, _>>()?;
+    let traffic = Traffic { flows: &tables, sessions: &session_tables, tcp_of_all: &file.tcp };
+    let schemes = lineup::schemes(&reader, file.schemes, traffic)?;
+    let trial = trial::read(&reader, file.r#try, &flows, &sessions)?;
     let scenario = Scenario {
         name: name(&reader, file.name)?,
         description: file.description,
@@ -132,6 +142,7 @@ pub(super) fn read(
         wlans,
         routes,
         flows,
+        sessions,
         baseline: lineup::baseline(&reader, file.baseline, &schemes)?,
         schemes,
         seeds: seeds::read(&reader, file.seeds)?,

@@ -16,20 +16,21 @@ pub(super) use table::TcpTable;
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
 
-/// The configuration of both ends of a flow.
+/// The configuration of both ends of a connection; `of` is the table that it is set in, such as
+/// `["flows", "download"]`.
 pub(super) fn read(
     reader: &Reader<'_>,
-    flow: &str,
+    of: [&str; 2],
     own: &TcpTable,
     all: &TcpTable,
 ) -> Result<lasthop_tcp::Config, ScenarioError> {
-    Layers { reader, flow, own, all }.config()
+    Layers { reader, of, own, all }.config()
 }
 
 /// A flow's own settings over those of all flows.
 struct Layers<'a> {
     reader: &'a Reader<'a>,
-    flow: &'a str,
+    of: [&'a str; 2],
     own: &'a TcpTable,
     all: &'a TcpTable,
 }
@@ -304,7 +305,7 @@ impl Layers<'_> {
 
     /// Where a setting stands: in the flow's own table, or else in that of all flows.
     fn at<T>(&self, key: &str, there: impl FnOnce(&Key<'_>) -> T) -> T {
-        let own = ["flows", self.flow, "tcp", key];
+        let own = [self.of[0], self.of[1], "tcp", key];
         if self.reader.document.get(&own).is_some() { there(&own) } else { there(&["tcp", key]) }
     }
 }

@@ -11,6 +11,7 @@ mod good;
 mod groups;
 mod overrides;
 mod queues;
+mod sessions;
 mod settings;
 mod sweeps;
 mod traffic;

@@ -109,6 +109,6 @@ fn over_tcp(
         Some(OpeningName::Established) => Opening::Established,
     };
     let own = table.tcp.as_ref().unwrap_or(tcp_of_all);
-    let tcp = tcp::read(reader, name, own, tcp_of_all)?;
+    let tcp = tcp::read(reader, ["flows", name], own, tcp_of_all)?;
     Ok(TcpModel { opening, sender: tcp.clone(), receiver: tcp })
 }

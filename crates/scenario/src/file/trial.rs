@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::error::ScenarioError;
 use super::quantity::Text;
 use super::reader::Reader;
-use crate::model::{FlowModel, Trial};
+use crate::model::{FlowModel, SessionModel, Trial};
 
 const MOST_CONGESTION_CONTROLS: usize = 20;
 /// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
@@ -56,6 +56,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     table: TryTable,
     flows: &[FlowModel],
+    sessions: &[SessionModel],
 ) -> Result<Trial, ScenarioError> {
     let default = Trial::default();
     let together = table.flows.unwrap_or_default() == Gathering::Together;
@@ -96,11 +97,13 @@ pub(super) fn read(
         reader.node(&["try", "simulated", &index], node).map(|(node, _)| node)
     });
     let simulated: BTreeSet<usize> = simulated.collect::<Result<_, _>>()?;
-    if let Some(flow) =
-        flows.iter().find(|flow| simulated.contains(&flow.from) != simulated.contains(&flow.to))
-    {
-        let problem = "one of its ends is a real host and the other is simulated (try.simulated); expected both to be the same";
+    let is_split = |one: usize, other: usize| simulated.contains(&one) != simulated.contains(&other);
+    let problem = "one of its ends is a real host and the other is simulated (try.simulated); expected both to be the same";
+    if let Some(flow) = flows.iter().find(|flow| is_split(flow.from, flow.to)) {
         return Err(reader.fail(&["flows", &flow.name, "to"], problem));
+    }
+    if let Some(session) = sessions.iter().find(|session| is_split(session.client, session.server)) {
+        return Err(reader.fail(&["sessions", &session.name], problem));
     }
     Ok(Trial { together, congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()?, simulated })
 }

@@ -16,6 +16,8 @@ pub struct SchemeChoice {
     stack: Option<SchemeStack>,
     /// TCP's settings of each flow, if the row has its own.
     tcp: Option<Arc<[Option<TcpModel>]>>,
+    /// The same of each session.
+    tcp_of_sessions: Option<Arc<[Option<lasthop_tcp::Config>]>>,
 }
 
 impl SchemeChoice {
@@ -25,7 +27,7 @@ impl SchemeChoice {
     /// The reference: the same network and traffic without any scheme and without any loss on its
     /// links.
     pub fn no_loss() -> Self {
-        Self { label: Self::NO_LOSS.to_owned(), stack: None, tcp: None }
+        Self { label: Self::NO_LOSS.to_owned(), stack: None, tcp: None, tcp_of_sessions: None }
     }
 
     /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
@@ -38,7 +40,7 @@ impl SchemeChoice {
 
     /// Schemes on top of each other, labelled by their names.
     pub fn of(stack: SchemeStack) -> Self {
-        Self { label: stack.names(), stack: Some(stack), tcp: None }
+        Self { label: stack.names(), stack: Some(stack), tcp: None, tcp_of_sessions: None }
     }
 
     /// The same under another label.
@@ -56,6 +58,14 @@ impl SchemeChoice {
         self
     }
 
+    /// The same with these settings of TCP, one for each of the scenario's sessions, in the place of the
+    /// sessions' own.
+    #[must_use]
+    pub fn with_tcp_of_sessions(mut self, tcp: Vec<Option<lasthop_tcp::Config>>) -> Self {
+        self.tcp_of_sessions = Some(tcp.into());
+        self
+    }
+
     /// Some of the scenario's flows are left out, `kept` says which stay.
     pub(super) fn keep_flows(&mut self, kept: &[bool]) {
         if let Some(tcp) = &mut self.tcp {
@@ -67,6 +77,15 @@ impl SchemeChoice {
     /// TCP's settings of the scenario's flow with this index under this row; `own` are the flow's.
     pub fn tcp_of<'a>(&'a self, index: usize, own: &'a TcpModel) -> &'a TcpModel {
         self.tcp.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)
+    }
+
+    /// TCP's settings of the scenario's session with this index under this row; `own` are the session's.
+    pub fn tcp_of_session<'a>(
+        &'a self,
+        index: usize,
+        own: &'a lasthop_tcp::Config,
+    ) -> &'a lasthop_tcp::Config {
+        self.tcp_of_sessions.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)
     }
 
     /// What runs; `None` for the reference without loss.

@@ -58,6 +58,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         wlans: Vec::new(),
         routes: Vec::new(),
         flows,
+        sessions: Vec::new(),
         schemes: vec![SchemeChoice::no_loss()],
         baseline: 0,
         seeds: vec![1],

@@ -3,6 +3,7 @@
 use lasthop_packet::Instant;
 
 use super::delay::Delays;
+use super::outcome::UdpOutcome;
 
 /// How far behind the highest number a second copy is still known for one: beyond, a datagram
 /// counts as new.
@@ -10,12 +11,12 @@ const WINDOW: u64 = 1024;
 const WORDS: usize = (WINDOW / 64) as usize;
 
 #[derive(Debug, Default)]
-pub(super) struct Reception {
+pub(crate) struct Reception {
     /// Distinct datagrams.
-    pub(super) received: u64,
-    pub(super) duplicated: u64,
-    pub(super) out_of_order: u64,
-    pub(super) delay: Delays,
+    pub(crate) received: u64,
+    pub(crate) duplicated: u64,
+    pub(crate) out_of_order: u64,
+    pub(crate) delay: Delays,
     /// One above the highest number.
     next: u64,
     /// Which of the last [`WINDOW`] numbers below `next` have arrived: bit `number % WINDOW`.
@@ -23,15 +24,15 @@ pub(super) struct Reception {
 }
 
 impl Reception {
-    /// A datagram that was sent at `sent` arrives.
-    pub(super) fn receive(&mut self, number: u64, now: Instant, sent: Option<Instant>) {
+    /// A datagram that was sent at `sent` arrives; whether it is the first copy of it.
+    pub(crate) fn receive(&mut self, number: u64, now: Instant, sent: Option<Instant>) -> bool {
         if number >= self.next {
             self.forget_between(number);
             self.next = number + 1;
         } else if self.next - number <= WINDOW {
             if self.has_seen(number) {
                 self.duplicated += 1;
-                return;
+                return false;
             }
             self.out_of_order += 1;
         } else {
@@ -44,10 +45,33 @@ impl Reception {
         if let Some(sent) = sent {
             self.delay.take(sent, now);
         }
+        true
+    }
+
+    /// Datagrams up to the highest number that arrived.
+    pub(crate) const fn expected(&self) -> u64 {
+        self.next
+    }
+
+    /// What became of `sent` datagrams, of which there are `in_network` copies in the network.
+    pub(crate) fn outcome(&self, sent: u64, in_network: u64) -> UdpOutcome {
+        let Self { received, duplicated, out_of_order, .. } = *self;
+        let missing = sent - received;
+        // A second copy of what has arrived is in the network, too, and does not bring anything.
+        let in_transit = in_network.min(missing);
+        UdpOutcome {
+            sent,
+            received,
+            lost: missing - in_transit,
+            in_transit,
+            duplicated,
+            out_of_order,
+            delay: self.delay.outcome(),
+        }
     }
 
     /// Numbers below this one are too old to be told from duplicates.
-    pub(super) const fn oldest_of_interest(&self) -> u64 {
+    pub(crate) const fn oldest_of_interest(&self) -> u64 {
         self.next.saturating_sub(WINDOW)
     }
 

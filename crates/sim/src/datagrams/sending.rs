@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 /// Sending times of datagrams by their numbers, as long as the receiver may ask. Not in the packet,
 /// because an agent may keep one and send a copy.
 #[derive(Debug, Default)]
-pub(super) struct SendingTimes {
+pub(crate) struct SendingTimes {
     times: VecDeque<Instant>,
     /// The number of the first in `times`.
     first: u64,
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 20;
 
 impl SendingTimes {
     /// The next datagram is sent.
-    pub(super) fn push(&mut self, now: Instant) {
+    pub(crate) fn push(&mut self, now: Instant) {
         if self.times.len() == MOST {
             self.times.pop_front();
             self.first += 1;
@@ -28,13 +28,13 @@ impl SendingTimes {
     }
 
     /// When this one was sent, if it is still known.
-    pub(super) fn at(&self, number: u64) -> Option<Instant> {
+    pub(crate) fn at(&self, number: u64) -> Option<Instant> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.times.get(index).copied()
     }
 
     /// Nobody will ask for what was sent before this one.
-    pub(super) fn forget_before(&mut self, number: u64) {
+    pub(crate) fn forget_before(&mut self, number: u64) {
         while self.first < number && self.times.pop_front().is_some() {
             self.first += 1;
         }

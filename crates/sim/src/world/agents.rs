@@ -35,7 +35,7 @@ impl World {
             Verdict::Absorb => {
                 let packet = self.transit.parcels.take(key);
                 self.transit.telemetry.accounts.absorbed += 1;
-                self.hosts.datagram_gone(&packet, &mut self.transit);
+                self.packet_gone(&packet);
             }
         }
     }
@@ -149,7 +149,7 @@ impl World {
         self.seats.depth += 1;
         // The route to a packet's destination tells the side, and the interface, too.
         for (_, packet) in outbox.packets.drain(..) {
-            self.hosts.datagram_added(&packet);
+            self.packet_added(&packet);
             let end = self.seats.agents[id.index()].end(&packet);
             let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { continue };
             match end {

@@ -14,6 +14,7 @@ use crate::id::{AgentId, LinkId, NodeId};
 use crate::links::Links;
 use crate::network::Network;
 use crate::seats::Seats;
+use crate::sessions::Sessions;
 use crate::transit::Transit;
 
 /// Why an agent cannot sit where it was put.
@@ -56,6 +57,7 @@ impl World {
             network: Network::default(),
             links: Links::default(),
             hosts: Hosts::default(),
+            sessions: Sessions::default(),
             seats: Seats::default(),
             ad_hoc: Vec::new(),
             movements: Vec::new(),

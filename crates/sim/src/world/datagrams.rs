@@ -72,7 +72,9 @@ impl World {
         let Some(id) =
             self.hosts.flow_of_datagram(packet, udp).filter(|id| self.hosts.flows[id.index()].to == node)
         else {
-            self.deliver_otherwise(node, key);
+            if !self.deliver_to_call(node, key, udp) {
+                self.deliver_otherwise(node, key);
+            }
             return;
         };
         self.transit.telemetry.accounts.consumed += 1;

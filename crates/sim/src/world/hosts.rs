@@ -3,7 +3,7 @@
 use lasthop_packet::Transport;
 
 use super::World;
-use crate::accounts::DropCause;
+
 use crate::id::{AgentId, ConnectionId, NodeId};
 use crate::observe::{Interest, LossCause, TraceEvent};
 use crate::parcel::ParcelKey;
@@ -19,7 +19,9 @@ impl World {
         }
         let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
         let Some(id) = self.hosts.endpoint(node, packet) else {
-            self.drop_parcel(node, key, DropCause::NoListener);
+            if !self.deliver_to_channel(node, key) {
+                self.refuse(node, key);
+            }
             return;
         };
         self.transit.telemetry.accounts.consumed += 1;

@@ -7,18 +7,27 @@ use crate::config::NodeKind;
 use crate::id::{AgentId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
+use crate::session::dialogue::Happening;
 
 impl World {
-    /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop is done, if
-    /// that is earlier. Flows without an end alone never stop it.
+    /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop and every
+    /// session with a stop is done, if that is earlier. What has no end alone never stops it.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
-        while !(stop_when_done && self.hosts.are_done()) {
+        while !(stop_when_done && self.is_done()) {
             let Some((at, event)) = self.transit.schedule.pop_until(end) else {
                 self.transit.now = self.transit.now.max(end);
                 break;
             };
             self.transit.now = at;
             self.handle(event);
+        }
+    }
+
+    /// Whether all that ends is done. False if there is traffic and nothing of it ends.
+    fn is_done(&self) -> bool {
+        match (self.hosts.is_waited_for(), self.sessions.is_waited_for()) {
+            (None, None) => self.hosts.flows.is_empty() && self.sessions.list.is_empty(),
+            (flows, sessions) => !flows.unwrap_or(false) && !sessions.unwrap_or(false),
         }
     }
 
@@ -79,6 +88,13 @@ impl World {
             Event::FlowStart(flow) => self.on_flow_start(flow),
             Event::FlowWrite(flow) => self.on_flow_write(flow),
             Event::FlowStop(flow) => self.on_flow_stop(flow),
+            Event::SessionStop(session) => self.on_session_stop(session),
+            Event::DialogueStart(session) => self.tell_dialogue(session, Happening::Start),
+            Event::DialogueDue(session) => self.tell_dialogue(session, Happening::Due),
+            Event::DialogueRefused(session) => self.fail_dialogue(session),
+            Event::ChannelDeadline(end) => self.on_channel_deadline(end),
+            Event::MediaDue(party) => self.on_media_due(party),
+            Event::ReportDue(party) => self.on_report_due(party),
         }
     }
 

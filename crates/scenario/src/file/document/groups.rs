@@ -1,6 +1,6 @@
-//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes, and a flow, a link
-//! or a cell that names the group for as many flows, links and stations. Told apart before tables
-//! are read, so that nothing behind knows of groups.
+//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes, and a flow, a
+//! session, a link or a cell that names the group for as many flows, sessions, links and stations.
+//! Told apart before tables are read, so that nothing behind knows of groups.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +28,7 @@ impl<'t> Document<'t> {
         }
         written.write_out_nodes(&groups)?;
         written.write_out_pairs("flows", &["from", "to"], &groups)?;
+        written.write_out_pairs("sessions", &["client", "server", "between"], &groups)?;
         written.write_out_pairs("links", &["between"], &groups)?;
         written.write_out_stations(&groups);
         Ok(written)
@@ -78,7 +79,7 @@ impl<'t> Document<'t> {
         Ok(())
     }
 
-    /// Flows and links: tables that name two nodes, each by a key of its own or both in a list.
+    /// Flows, sessions and links: tables that name two nodes, each by a key of its own or both in a list.
     fn write_out_pairs(&mut self, kind: &str, keys: &[&str], groups: &Groups) -> Result<(), ScenarioError> {
         let Some(DeValue::Table(tables)) = self.get(&[kind]).map(Spanned::get_ref) else { return Ok(()) };
         let mut wanted: Vec<(String, usize)> = Vec::new();
@@ -91,7 +92,8 @@ impl<'t> Document<'t> {
             let Some(count) = counts.first().copied() else { continue };
             if counts.iter().any(|other| *other != count) {
                 let problem = "between groups of different sizes; expected as many nodes in each";
-                return Err(self.error(&[kind, name, keys[keys.len() - 1]], problem));
+                let given = keys.iter().rev().find(|key| child(table.get_ref(), key).is_some());
+                return Err(self.error(&[kind, name, given.unwrap_or(&keys[0])], problem));
             }
             copies += count;
             if copies > MOST_TABLES {

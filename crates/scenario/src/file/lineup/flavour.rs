@@ -2,36 +2,61 @@
 
 use crate::file::error::ScenarioError;
 use crate::file::reader::Reader;
+use crate::file::sessions;
 use crate::file::tcp::TcpTable;
 use crate::file::traffic::{self, FlowTable};
 use crate::file::transport::TransportName;
 use crate::model::{TcpModel, TransportModel};
 
-/// TCP's settings of each flow, in the order of `flows`, with a row's settings over them; nothing
-/// of a flow over UDP.
-pub(super) fn read(
+/// What a row's settings go over.
+#[derive(Clone, Copy)]
+pub(in crate::file) struct Traffic<'a> {
+    pub(in crate::file) flows: &'a [(String, FlowTable)],
+    pub(in crate::file) sessions: &'a [(String, sessions::Table)],
+    pub(in crate::file) tcp_of_all: &'a TcpTable,
+}
+
+/// TCP's settings of each flow, in their order, with a row's settings over them; nothing of a flow
+/// over UDP.
+pub(super) fn of_flows(
     reader: &Reader<'_>,
     index: &str,
     tcp: &TcpTable,
-    flows: &[(String, FlowTable)],
-    tcp_of_all: &TcpTable,
+    traffic: Traffic<'_>,
 ) -> Result<Vec<Option<TcpModel>>, ScenarioError> {
-    let ends = flows.iter().map(|(name, flow)| {
+    let ends = traffic.flows.iter().map(|(name, flow)| {
         if flow.transport == Some(TransportName::Udp) {
             return Ok(None);
         }
         let flow = flow.with_tcp(tcp);
-        // The flow was read before and was right, so that what is wrong now is the row's.
-        let model = traffic::read(reader, name, &flow, tcp_of_all).map_err(|error| {
-            let setting = error.key.rsplit('.').next().unwrap_or_default();
-            let place = ["schemes", index, "tcp", setting];
-            let is_there = reader.document.get(&place).is_some();
-            reader.fail(if is_there { &place } else { &place[..3] }, error.problem)
-        })?;
-        Ok(match model.transport {
+        let model = traffic::read(reader, name, &flow, traffic.tcp_of_all);
+        Ok(match model.map_err(|error| of_row(reader, index, error))?.transport {
             TransportModel::Tcp(tcp) => Some(tcp),
             TransportModel::Udp => None,
         })
     });
     ends.collect()
+}
+
+/// The same of each session; nothing of a call or a video.
+pub(super) fn of_sessions(
+    reader: &Reader<'_>,
+    index: &str,
+    tcp: &TcpTable,
+    traffic: Traffic<'_>,
+) -> Result<Vec<Option<lasthop_tcp::Config>>, ScenarioError> {
+    let ends = traffic.sessions.iter().map(|(name, session)| {
+        let Some(session) = session.with_tcp(tcp) else { return Ok(None) };
+        let config = sessions::tcp(reader, name, &session, traffic.tcp_of_all);
+        config.map(Some).map_err(|error| of_row(reader, index, error))
+    });
+    ends.collect()
+}
+
+/// An error in what was read before and was right: what is wrong now is the row's.
+fn of_row(reader: &Reader<'_>, index: &str, error: ScenarioError) -> ScenarioError {
+    let setting = error.key.rsplit('.').next().unwrap_or_default();
+    let place = ["schemes", index, "tcp", setting];
+    let is_there = reader.document.get(&place).is_some();
+    reader.fail(if is_there { &place } else { &place[..3] }, error.problem)
 }

@@ -1,0 +1,41 @@
+//! What is in the cells of tables.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+use crate::stats::Estimate;
+
+/// A table with a header, numbers to the right.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(UTF8_FULL_CONDENSED)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+pub(super) fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "-".to_owned())
+}
+
+pub(super) fn scaled(estimate: Estimate, factor: f64) -> Estimate {
+    Estimate { mean: estimate.mean * factor, ci95: estimate.ci95.map(|ci95| ci95 * factor) }
+}
+
+pub(super) fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
+    // A rounded zero has no sign.
+    let mean =
+        if estimate.mean.abs() < 0.5 * libm::pow(10.0, -(decimals as f64)) { 0.0 } else { estimate.mean };
+    match estimate.ci95 {
+        Some(ci95) => format!("{mean:.decimals$} ± {ci95:.decimals$}"),
+        None => format!("{mean:.decimals$}"),
+    }
+}
+
+pub(super) fn count(estimate: &Estimate) -> String {
+    format!("{:.1}", estimate.mean)
+}

@@ -1,0 +1,171 @@
+//! Sessions in tables.
+
+use super::cells::{count, or_dash, plus_minus, scaled, table};
+use crate::compare::ComparisonRow;
+use crate::sessions::{DialogueEstimates, SessionEstimates, SessionSummary, StreamEstimates};
+use crate::stats::Estimate;
+
+/// A column of a comparison: its name, what it shows of a row, and whether that tells anything.
+type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
+
+/// Pages, messages and files: how many are complete, and how long each takes.
+const DIALOGUES: [Column; 10] = [
+    ("web Mbit/s", |row| goodput(row, |all| all.web), |row| has(row, |all| all.web)),
+    ("pages", |row| completed(row, |all| all.web), |row| has(row, |all| all.web)),
+    ("page s", |row| time(row, |all| all.web?.time_mean_s), |row| has(row, |all| all.web)),
+    ("median s", |row| time(row, |all| all.web?.time_median_s), |row| has(row, |all| all.web)),
+    ("95% s", |row| time(row, |all| all.web?.time_p95_s), |row| has(row, |all| all.web)),
+    ("mails", |row| completed(row, |all| all.mail), |row| has(row, |all| all.mail)),
+    ("mail s", |row| time(row, |all| all.mail?.time_mean_s), |row| has(row, |all| all.mail)),
+    ("ftp Mbit/s", |row| goodput(row, |all| all.ftp), |row| has(row, |all| all.ftp)),
+    ("files", |row| completed(row, |all| all.ftp), |row| has(row, |all| all.ftp)),
+    ("file s", |row| time(row, |all| all.ftp?.time_mean_s), |row| has(row, |all| all.ftp)),
+];
+
+/// Calls and videos: delays, losses, and what calls are worth.
+const STREAMS: [Column; 8] = [
+    ("voice ms", |row| of_voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
+    (
+        "variance s²",
+        |row| of_voice(row, |all| Some(format!("{:.1e}", all.delay_variance_s2?.mean))),
+        has_voice,
+    ),
+    ("jitter ms", |row| of_voice(row, |all| millis(all.jitter_s?, 2)), has_voice),
+    ("lost %", |row| of_voice(row, |all| Some(plus_minus(&all.lost_percent, 2))), has_voice),
+    ("late %", |row| of_voice(row, |all| Some(plus_minus(&all.late_percent, 2))), has_voice),
+    ("MOS", |row| of_voice(row, |all| Some(plus_minus(&all.mos?, 2))), has_voice),
+    ("video lost %", |row| of_video(row, |all| Some(plus_minus(&all.lost_percent, 2))), has_video),
+    ("video 95% ms", |row| of_video(row, |all| millis(all.delay_p95_s?, 1)), has_video),
+];
+
+/// The tables of a comparison's sessions, each only where there are such.
+pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = String> {
+    let tables = [&DIALOGUES[..], &STREAMS[..]].map(|columns| {
+        let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| rows.iter().any(matters)).collect();
+        let header: Vec<&str> = ["scheme"].into_iter().chain(shown.iter().map(|(name, ..)| *name)).collect();
+        let mut table = table(&header);
+        for row in rows {
+            let cells = shown.iter().map(|(_, show, _)| show(row));
+            table.add_row([row.scheme.clone()].into_iter().chain(cells));
+        }
+        (!shown.is_empty()).then(|| table.to_string())
+    });
+    tables.into_iter().flatten()
+}
+
+fn has<T>(row: &ComparisonRow, kind: fn(&SessionEstimates) -> Option<T>) -> bool {
+    row.sessions.as_ref().and_then(kind).is_some()
+}
+
+fn has_voice(row: &ComparisonRow) -> bool {
+    has(row, |all| all.voice)
+}
+
+fn has_video(row: &ComparisonRow) -> bool {
+    has(row, |all| all.video)
+}
+
+type Kind = fn(&SessionEstimates) -> Option<DialogueEstimates>;
+
+fn completed(row: &ComparisonRow, kind: Kind) -> String {
+    or_dash(row.sessions.as_ref().and_then(kind).map(|all| count(&all.completed)))
+}
+
+fn goodput(row: &ComparisonRow, kind: Kind) -> String {
+    let goodput = row.sessions.as_ref().and_then(kind).map(|all| scaled(all.goodput_bps, 1e-6));
+    or_dash(goodput.map(|goodput| plus_minus(&goodput, 3)))
+}
+
+fn time(row: &ComparisonRow, of: fn(&SessionEstimates) -> Option<Estimate>) -> String {
+    or_dash(row.sessions.as_ref().and_then(of).map(|time| plus_minus(&time, 2)))
+}
+
+fn of_voice(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
+    or_dash(row.sessions.as_ref().and_then(|all| all.voice).as_ref().and_then(show))
+}
+
+fn of_video(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
+    or_dash(row.sessions.as_ref().and_then(|all| all.video).as_ref().and_then(show))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a column's cell may be empty")]
+fn millis(seconds: Estimate, decimals: usize) -> Option<String> {
+    Some(plus_minus(&scaled(seconds, 1e3), decimals))
+}
+
+/// The tables of a run's sessions: those with pages, messages or files in the one, the directions of
+/// calls and videos in the other.
+pub(super) fn of_run(sessions: &[SessionSummary]) -> impl Iterator<Item = String> {
+    let dialogues = sessions.iter().any(|session| session.transactions.is_some());
+    let streams = sessions.iter().any(|session| !session.streams.is_empty());
+    let tables = [dialogues.then(|| self::dialogues(sessions)), streams.then(|| self::streams(sessions))];
+    tables.into_iter().flatten()
+}
+
+fn dialogues(sessions: &[SessionSummary]) -> String {
+    let mut table = table(&[
+        "session",
+        "kind",
+        "goodput Mbit/s",
+        "complete",
+        "failed",
+        "mean s",
+        "median s",
+        "95% s",
+        "connections",
+        "retransmits",
+        "time-outs",
+    ]);
+    let seconds = |time: Option<f64>| or_dash(time.map(|time| format!("{time:.3}")));
+    for session in sessions {
+        let Some(of) = session.transactions else { continue };
+        table.add_row([
+            session.name.clone(),
+            session.kind.to_owned(),
+            format!("{:.4}", session.goodput_bps / 1e6),
+            of.completed.to_string(),
+            of.failed.to_string(),
+            seconds(of.time_mean_s),
+            seconds(of.time_median_s),
+            seconds(of.time_p95_s),
+            of.connections.to_string(),
+            of.retransmits.to_string(),
+            of.timeouts.to_string(),
+        ]);
+    }
+    table.to_string()
+}
+
+fn streams(sessions: &[SessionSummary]) -> String {
+    let mut table = table(&[
+        "stream",
+        "from",
+        "to",
+        "sent",
+        "lost %",
+        "late %",
+        "mean delay ms",
+        "variance s²",
+        "95% ms",
+        "jitter ms",
+        "MOS",
+    ]);
+    let millis = |seconds: Option<f64>| or_dash(seconds.map(|seconds| format!("{:.2}", seconds * 1e3)));
+    for (session, stream) in sessions.iter().flat_map(|one| one.streams.iter().map(move |of| (one, of))) {
+        let packets = &stream.packets;
+        table.add_row([
+            session.name.clone(),
+            stream.from.clone(),
+            stream.to.clone(),
+            packets.sent.to_string(),
+            format!("{:.2}", packets.lost_percent),
+            format!("{:.2}", packets.late_percent),
+            millis(packets.delay_mean_s),
+            or_dash(packets.delay_variance_s2.map(|variance| format!("{variance:.2e}"))),
+            millis(packets.delay_p95_s),
+            millis(packets.jitter_s),
+            or_dash(stream.mos.map(|mos| format!("{mos:.2}"))),
+        ]);
+    }
+    table.to_string()
+}

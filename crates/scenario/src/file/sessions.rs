@@ -1,0 +1,94 @@
+//! The sessions of a scenario: what hosts say to each other.
+
+mod dialogue;
+mod objects;
+mod reading;
+mod size;
+mod speech;
+mod table;
+mod video;
+mod voice;
+
+use std::time::Duration;
+
+use super::error::ScenarioError;
+use super::quantity::Text;
+use super::reader::Reader;
+use super::tcp::TcpTable;
+use crate::model::{ActivityModel, SessionModel};
+use reading::Reading;
+use table::{KEYS, Kind, SessionTable};
+
+pub(super) use table::SessionTable as Table;
+
+/// Sessions at most.
+pub(super) const MOST_SESSIONS: usize = 2_000;
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &SessionTable,
+    tcp_of_all: &TcpTable,
+) -> Result<SessionModel, ScenarioError> {
+    let reading = Reading { reader, name };
+    let [client, server] = ends(&reading, table)?;
+    if let Some((key, kinds)) = KEYS.iter().find(|(key, kinds)| {
+        !kinds.contains(&table.kind) && reader.document.get(&["sessions", name, key]).is_some()
+    }) {
+        let kinds: Vec<String> = kinds.iter().map(|kind| format!("{:?}", kind.name())).collect();
+        return Err(reading
+            .fail(&[key], format!("expected it only with kind = {}; leave it out", kinds.join(" or "))));
+    }
+    let start = reading.duration(&["start"], table.start, Duration::ZERO)?;
+    let stop = table.stop.map(|Text(stop)| stop);
+    if stop.is_some_and(|stop| stop <= start) {
+        return Err(reading.fail(&["stop"], "the session stops before it starts; expected a later stop"));
+    }
+    let activity = match dialogue::read(&reading, table)? {
+        Some(dialogue) => ActivityModel::Dialogue {
+            dialogue,
+            pace: dialogue::pace(&reading, table)?,
+            tcp: Box::new(tcp(reader, name, table, tcp_of_all)?),
+        },
+        None if table.kind == Kind::Video => ActivityModel::Call([None, Some(video::read(&reading, table)?)]),
+        None => {
+            let media = Some(voice::read(&reading, table)?);
+            ActivityModel::Call([media, media])
+        }
+    };
+    Ok(SessionModel { name: name.to_owned(), client, server, start, stop, activity })
+}
+
+/// The connections of a session: both ends are set alike.
+pub(super) fn tcp(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &SessionTable,
+    tcp_of_all: &TcpTable,
+) -> Result<lasthop_tcp::Config, ScenarioError> {
+    let own = table.tcp.as_ref().unwrap_or(tcp_of_all);
+    super::tcp::read(reader, ["sessions", name], own, tcp_of_all)
+}
+
+/// The two hosts.
+fn ends(reading: &Reading<'_>, table: &SessionTable) -> Result<[usize; 2], ScenarioError> {
+    let is_call = table.kind == Kind::Voice;
+    let (written, keys) = match (&table.between, &table.client, &table.server) {
+        (Some([one, other]), None, None) if is_call => ([one, other], ["between"; 2]),
+        (None, Some(client), Some(server)) if !is_call => ([client, server], ["client", "server"]),
+        _ if is_call => {
+            return Err(reading.fail(&[], "expected the two parties of the call: between = [\"a\", \"b\"]"));
+        }
+        _ => {
+            let problem = "expected a client and a server: client = \"laptop\", server = \"server\"";
+            return Err(reading.fail(&[], problem));
+        }
+    };
+    let host = |which: usize| reading.reader.host(&["sessions", reading.name, keys[which]], written[which]);
+    let ends = [host(0)?, host(1)?];
+    if ends[0] == ends[1] {
+        let problem = format!("a session of {:?} with itself; expected another host", written[0]);
+        return Err(reading.fail(&[keys[1]], problem));
+    }
+    Ok(ends)
+}

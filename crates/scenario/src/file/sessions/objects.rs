@@ -1,0 +1,90 @@
+//! How many objects are embedded in a page.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use lasthop_sim::heavy_tails::Pareto;
+use lasthop_sim::session::Objects;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use super::reading::Reading;
+use crate::file::error::ScenarioError;
+
+/// Objects of a page at most.
+const MOST: u32 = 1_000;
+
+/// A number of objects, always the same or drawn.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::file) enum ObjectsEntry {
+    Fixed(i64),
+    Drawn(ObjectsTable),
+}
+
+/// A number of objects: a Pareto distributed number less its `scale`, rounded down.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct ObjectsTable {
+    /// The shape, above 0 and at most 100; default 1.1.
+    shape: Option<f64>,
+    /// The least that is drawn and taken off, 1 to 1000; default 2.
+    scale: Option<u32>,
+    /// The most objects, 0 to 1000; default 53.
+    max: Option<u32>,
+}
+
+impl<'de> Deserialize<'de> for ObjectsEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = ObjectsEntry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of objects, or a table with \"shape\", \"scale\" and \"max\"")
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<ObjectsEntry, E> {
+                Ok(ObjectsEntry::Fixed(number))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<ObjectsEntry, A::Error> {
+                ObjectsTable::deserialize(MapAccessDeserializer::new(entries)).map(ObjectsEntry::Drawn)
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+impl JsonSchema for ObjectsEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Objects".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<ObjectsTable>();
+        json_schema!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": MOST }, table] })
+    }
+}
+
+/// How many objects a page has, with a default.
+pub(super) fn read(
+    reading: &Reading<'_>,
+    written: Option<ObjectsEntry>,
+    default: Objects,
+) -> Result<Objects, ScenarioError> {
+    let table = match written {
+        None => return Ok(default),
+        Some(ObjectsEntry::Fixed(number)) => {
+            let objects = u32::try_from(number).ok().filter(|objects| *objects <= MOST);
+            let problem = format!("{number} is out of range; expected 0 to {MOST}");
+            return objects.map(Objects::Fixed).ok_or_else(|| reading.fail(&["objects"], problem));
+        }
+        Some(ObjectsEntry::Drawn(table)) => table,
+    };
+    let shape = table.shape.unwrap_or(1.1);
+    if !(shape > 0.0 && shape <= 100.0) {
+        return Err(reading.fail(&["objects", "shape"], "expected a number above 0 and at most 100"));
+    }
+    let scale = reading.count_in(&["objects", "scale"], table.scale, 2, (1, MOST))?;
+    let max = reading.count_in(&["objects", "max"], table.max, 53, (0, MOST))?;
+    Ok(Objects::Pareto(Pareto { shape, min: f64::from(scale), max: f64::from(scale + max) }))
+}

@@ -1,0 +1,55 @@
+//! What reading a session needs to know.
+
+use std::time::Duration;
+
+use crate::file::error::ScenarioError;
+use crate::file::quantity::Text;
+use crate::file::reader::Reader;
+
+/// A session that is being read.
+pub(super) struct Reading<'a> {
+    pub(super) reader: &'a Reader<'a>,
+    pub(super) name: &'a str,
+}
+
+impl Reading<'_> {
+    /// A duration with a default.
+    pub(super) fn duration(
+        &self,
+        key: &[&str],
+        value: Option<Text<Duration>>,
+        default: Duration,
+    ) -> Result<Duration, ScenarioError> {
+        self.duration_in(key, value, default, (Duration::ZERO, Duration::MAX))
+    }
+
+    /// A duration with a default and a range.
+    pub(super) fn duration_in(
+        &self,
+        key: &[&str],
+        value: Option<Text<Duration>>,
+        default: Duration,
+        (least, most): (Duration, Duration),
+    ) -> Result<Duration, ScenarioError> {
+        self.reader.duration_in(&self.key(key), value, default, least, most)
+    }
+
+    /// A number with a default and a range.
+    pub(super) fn count_in(
+        &self,
+        key: &[&str],
+        value: Option<u32>,
+        default: u32,
+        range: (u32, u32),
+    ) -> Result<u32, ScenarioError> {
+        self.reader.count_in(&self.key(key), value, default, range)
+    }
+
+    pub(super) fn key<'b>(&'b self, rest: &[&'b str]) -> Vec<&'b str> {
+        ["sessions", self.name].iter().chain(rest).copied().collect()
+    }
+
+    pub(super) fn fail(&self, rest: &[&str], problem: impl Into<String>) -> ScenarioError {
+        self.reader.fail(&self.key(rest), problem)
+    }
+}

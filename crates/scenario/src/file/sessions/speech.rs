@@ -1,0 +1,47 @@
+//! How speech is coded, and when there is any: what a session's table has of it.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::file::named::Named;
+use crate::file::quantity::Text;
+
+/// How speech is coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum CodecName {
+    /// 64 kbit/s; RTP payload type 0.
+    G711,
+    /// 8 kbit/s, G.729A; RTP payload type 18.
+    G729,
+}
+
+/// Means of talkspurts and pauses, which are exponentially distributed.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct SpurtsTable {
+    /// How long a talkspurt lasts in the mean, "10 ms" to "1 h"; default "1004 ms".
+    pub(super) talk: Option<Text<Duration>>,
+    /// How long a pause lasts in the mean, "10 ms" to "1 h"; default "1587 ms".
+    pub(super) pause: Option<Text<Duration>>,
+}
+
+/// Means that have a name.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::file) enum SpurtsName {
+    /// Those of ITU-T P.59: 1.004 s and 1.587 s.
+    P59,
+}
+
+impl Named for SpurtsTable {
+    type Name = SpurtsName;
+    const SCHEMA: &'static str = "TalkSpurts";
+    const EXPECTED: &'static str = "\"p59\", or a table with \"talk\" and \"pause\"";
+
+    fn named(SpurtsName::P59: SpurtsName) -> Self {
+        Self::default()
+    }
+}

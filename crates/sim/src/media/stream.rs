@@ -1,0 +1,199 @@
+//! One direction of a call: numbered RTP packets, and what the receiver makes of them.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use lasthop_packet::rtp::{Rtp, RtpPacket};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Transport, Udp};
+
+use super::CallQuality;
+use super::playout::Buffer;
+use crate::datagrams::{Reception, SendingTimes, UdpOutcome};
+use crate::durations::Durations;
+use crate::traffic::media::Source;
+use crate::traffic::sample::Sample;
+
+/// What became of one direction of a call or a video.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamOutcome {
+    /// Its packets. The jitter is that of the times at which they were sent.
+    pub packets: UdpOutcome,
+    /// Octets of their payloads that arrived, RTP's header not among them, each once.
+    pub octets: u64,
+    /// Of those that arrived, how many came too late to be played; 0 without a playout buffer.
+    pub late: u64,
+    /// What it was worth as speech; `None` if it is none, or nothing arrived.
+    pub quality: Option<CallQuality>,
+    /// All delays, for who puts several streams together.
+    pub delays: Durations,
+}
+
+/// One direction of a call. The sequence number in a packet says which one it is, and when it was
+/// sent is written down at the sender.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    source: Source,
+    ip: Ip,
+    udp: Udp,
+    /// The header of the first packet.
+    first: Rtp,
+    /// By the payload's clock.
+    started: Instant,
+    buffer: Option<Buffer>,
+    sent: u64,
+    sent_octets: u64,
+    received_octets: u64,
+    times: SendingTimes,
+    reception: Reception,
+    /// Copies that agents sent, and copies that are out of the network, arrived ones included.
+    added: u64,
+    gone: u64,
+}
+
+/// A buffer that packets' octets are cut from is so large: an allocation is for a hundred packets
+/// and not for each.
+const CHUNK: usize = 16 << 10;
+
+impl Stream {
+    pub(super) fn new(source: Source, (ip, udp): (Ip, Udp), start: Instant, rng: &mut Rng) -> Self {
+        // RFC 3550, section 5.1: the first sequence number and timestamp, and the source's name, are
+        // random.
+        let (numbers, ssrc) = (rng.next_u64(), rng.next_u64() as u32);
+        let (sequence, timestamp) = ((numbers >> 32) as u16, numbers as u32);
+        let first = Rtp { marker: false, payload_type: source.payload_type(), sequence, timestamp, ssrc };
+        Self {
+            buffer: source.playout().map(Buffer::new),
+            source,
+            ip,
+            udp,
+            first,
+            started: start,
+            sent: 0,
+            sent_octets: 0,
+            received_octets: 0,
+            times: SendingTimes::default(),
+            reception: Reception::default(),
+            added: 0,
+            gone: 0,
+        }
+    }
+
+    /// When the next packet is due.
+    pub(crate) fn next(&self) -> Instant {
+        self.source.next()
+    }
+
+    /// The packet that is due.
+    pub(super) fn send(&mut self, now: Instant, chunk: &mut BytesMut) -> Packet {
+        let Sample { octets, marker, sampled } = self.source.write();
+        let header = Rtp {
+            marker,
+            sequence: self.first.sequence.wrapping_add(self.sent as u16),
+            timestamp: self.timestamp(sampled),
+            ..self.first
+        };
+        self.sent += 1;
+        self.sent_octets += u64::from(octets);
+        self.times.push(now);
+        let payload = octets_of(&header, octets as usize, chunk);
+        Packet::new(self.ip, Transport::Udp(self.udp), Payload::Bytes(payload))
+    }
+
+    /// A moment by the payload's clock.
+    pub(super) fn timestamp(&self, at: Instant) -> u32 {
+        let ticks = at.since(self.started).as_nanos() * u128::from(self.source.clock()) / 1_000_000_000;
+        self.first.timestamp.wrapping_add(ticks as u32)
+    }
+
+    /// A packet arrives; `false` if it is none that was sent.
+    pub(super) fn receive(&mut self, packet: &Packet, now: Instant) -> bool {
+        self.gone += 1;
+        let Payload::Bytes(octets) = packet.payload() else { return false };
+        let Some(RtpPacket { header, payload, .. }) = RtpPacket::parse(octets) else { return false };
+        let Some(number) = self.number(&header) else { return false };
+        let sent_at = self.times.at(number);
+        if self.reception.receive(number, now, sent_at) {
+            self.received_octets += payload.len() as u64;
+            if let (Some(buffer), Some(sent_at)) = (&mut self.buffer, sent_at) {
+                buffer.take(now.since(sent_at).as_nanos() as u64);
+            }
+        }
+        self.times.forget_before(self.reception.oldest_of_interest());
+        true
+    }
+
+    /// Which packet a header is of, counted from 0: the latest that was sent with its number.
+    fn number(&self, header: &Rtp) -> Option<u64> {
+        if (header.ssrc, header.payload_type) != (self.first.ssrc, self.first.payload_type) {
+            return None;
+        }
+        let latest = self.sent.checked_sub(1)?;
+        let before_latest = self.first.sequence.wrapping_add(latest as u16).wrapping_sub(header.sequence);
+        latest.checked_sub(u64::from(before_latest))
+    }
+
+    /// A copy was dropped, or taken over by an agent.
+    pub(crate) const fn note_gone(&mut self) {
+        self.gone += 1;
+    }
+
+    /// An agent sent a copy.
+    pub(crate) const fn note_added(&mut self) {
+        self.added += 1;
+    }
+
+    /// Copies in the network.
+    pub(super) const fn in_network(&self) -> u64 {
+        (self.sent + self.added).saturating_sub(self.gone)
+    }
+
+    /// Packets and octets of payload sent.
+    pub(super) const fn sent(&self) -> (u64, u64) {
+        (self.sent, self.sent_octets)
+    }
+
+    pub(super) const fn ssrc(&self) -> u32 {
+        self.first.ssrc
+    }
+
+    pub(super) const fn reception(&self) -> &Reception {
+        &self.reception
+    }
+
+    /// The first sequence number, above which numbers are counted with their wraps.
+    pub(super) const fn first_sequence(&self) -> u16 {
+        self.first.sequence
+    }
+
+    /// The interarrival jitter by the payload's clock.
+    pub(super) fn jitter(&self) -> u32 {
+        (self.reception.delay.jitter() * f64::from(self.source.clock()) / 1e9) as u32
+    }
+
+    pub(crate) fn outcome(&self) -> StreamOutcome {
+        let packets = self.reception.outcome(self.sent, self.in_network());
+        let late = self.buffer.as_ref().map_or(0, |buffer| buffer.late);
+        let quality = || {
+            let (voice, buffer, delay) = (self.source.voice()?, self.buffer.as_ref()?, packets.delay?);
+            let decided = (packets.received + packets.lost).max(1);
+            let lost = (packets.lost + late) as f64 / decided as f64 * 100.0;
+            Some(CallQuality::of(voice, delay.min_s, buffer.length(), lost))
+        };
+        StreamOutcome {
+            quality: quality(),
+            octets: self.received_octets,
+            late,
+            delays: self.reception.delay.durations().clone(),
+            packets,
+        }
+    }
+}
+
+/// The octets of a packet with a payload of this length, which is zeros.
+fn octets_of(header: &Rtp, payload: usize, chunk: &mut BytesMut) -> Bytes {
+    let len = Rtp::LEN + payload;
+    if chunk.capacity() < len {
+        chunk.reserve(CHUNK.max(len));
+    }
+    chunk.put_slice(&header.octets());
+    chunk.put_bytes(0, payload);
+    chunk.split_to(len).freeze()
+}

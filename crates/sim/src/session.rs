@@ -1,0 +1,34 @@
+//! Sessions: what two hosts say to each other, in both directions.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`config`] | what a session is: who, from when to when, what |
+//! | [`outcome`] | what became of it |
+//! | [`script`] | what a dialogue is: what has arrived, and what is opened, written and closed then |
+//! | `dialogue` | a dialogue at work: one transaction after the other |
+//! | [`pace`] | when the next one begins: think times, or a load |
+//! | [`size`] | how large things are |
+//! | [`web`], [`mail`], [`ftp`] | the kinds of dialogues |
+//!
+//! A flow has data that goes one way and is written whatever arrives. A session is two-way: a call,
+//! whose two streams go over RTP ([`crate::media`]); or a dialogue over connections that it opens
+//! and closes, in which what is said next depends on what has arrived.
+
+pub mod config;
+pub(crate) mod dialogue;
+pub mod ftp;
+pub mod mail;
+pub mod outcome;
+pub mod pace;
+pub mod script;
+pub mod size;
+pub mod web;
+
+pub use config::{Activity, DialogueKind, EndExtensions, SessionConfig, SessionTcp};
+pub use ftp::Ftp;
+pub use mail::Mail;
+pub use outcome::{CallOutcome, DialogueOutcome, SessionOutcome, SessionResult};
+pub use pace::Pace;
+pub use script::Party;
+pub use size::{Measured, Size};
+pub use web::{Objects, Web};

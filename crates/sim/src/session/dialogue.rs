@@ -1,0 +1,160 @@
+//! A dialogue at work: one transaction after the other, and what they came to.
+
+use lasthop_packet::{Instant, Rng};
+use lasthop_tcp::Stats;
+
+use super::outcome::DialogueOutcome;
+use super::pace::{Pace, Pacer};
+use super::script::{Lane, Party, Script, Step, Turn};
+use crate::durations::Durations;
+
+/// A dialogue at work.
+pub(crate) struct Dialogue {
+    script: Box<dyn Script>,
+    pacer: Pacer,
+    rng: Rng,
+    /// When the transaction that is under way began.
+    began: Option<Instant>,
+    /// When it is to be called next.
+    due: Option<Instant>,
+    is_stopped: bool,
+    times: Durations,
+    failed: u64,
+    offered: u64,
+    /// Octets that arrived at either end.
+    pub(crate) received: u64,
+    connections: u64,
+    retransmits: u64,
+    timeouts: u64,
+    fast_retransmits: u64,
+}
+
+/// What has happened to a dialogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// It starts.
+    Start,
+    /// The time has come for which it asked.
+    Due,
+    /// A message has arrived in whole.
+    Arrived(Lane, Party),
+    /// A connection has failed, and all others are gone, too.
+    Failed,
+    /// Nothing new is to begin.
+    Stop,
+}
+
+impl Dialogue {
+    pub(crate) fn new(script: Box<dyn Script>, pace: Pace, start: Instant, rng: Rng) -> Self {
+        Self {
+            script,
+            pacer: Pacer::new(pace, start),
+            rng,
+            began: None,
+            due: None,
+            is_stopped: false,
+            times: Durations::default(),
+            failed: 0,
+            offered: 0,
+            received: 0,
+            connections: 0,
+            retransmits: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+        }
+    }
+
+    /// Goes on; what is to be done is put into `steps`. Returns when it is to be called again, if
+    /// that is new.
+    pub(crate) fn go_on(
+        &mut self,
+        happening: Happening,
+        now: Instant,
+        steps: &mut Vec<Step>,
+    ) -> Option<Instant> {
+        let mut wake_at = None;
+        let mut turn = Turn { now, rng: &mut self.rng, steps, wake_at: &mut wake_at };
+        match happening {
+            Happening::Due if self.due != Some(now) => return None,
+            Happening::Due if self.began.is_some() => {
+                self.due = None;
+                self.script.woken(&mut turn);
+            }
+            Happening::Due => {
+                self.due = None;
+                if !self.is_stopped {
+                    self.began = Some(now);
+                    self.script.begin(&mut turn);
+                }
+            }
+            Happening::Arrived(lane, at) => {
+                if self.script.arrived(lane, at, &mut turn)
+                    && let Some(began) = self.began.take()
+                {
+                    self.times.take(now.since(began));
+                    self.rest(now, &mut wake_at, steps);
+                }
+            }
+            Happening::Failed => {
+                self.script.failed();
+                if self.began.take().is_some() {
+                    self.failed += 1;
+                    self.rest(now, &mut wake_at, steps);
+                }
+            }
+            Happening::Start => self.rest(now, &mut wake_at, steps),
+            Happening::Stop => {
+                self.is_stopped = true;
+                if self.began.is_none() {
+                    self.rest(now, &mut wake_at, steps);
+                }
+            }
+        }
+        for step in steps.iter() {
+            match step {
+                Step::Open { .. } => self.connections += 1,
+                Step::Write { octets, .. } => self.offered += octets,
+                Step::Close { .. } | Step::Leave { .. } => {}
+            }
+        }
+        self.due = wake_at.or(self.due);
+        wake_at
+    }
+
+    /// Nothing is under way: the next transaction is planned, or there is none.
+    fn rest(&mut self, now: Instant, wake_at: &mut Option<Instant>, steps: &mut Vec<Step>) {
+        if self.is_stopped {
+            self.due = None;
+            self.script.finish(&mut Turn { now, rng: &mut self.rng, steps, wake_at: &mut None });
+        } else {
+            let octets = self.script.plan(&mut self.rng);
+            *wake_at = Some(self.pacer.next(octets, now, &mut self.rng));
+        }
+    }
+
+    /// Whether nothing more is to be expected of it.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.is_stopped && self.began.is_none()
+    }
+
+    /// An endpoint of it is gone.
+    pub(crate) const fn count(&mut self, stats: &Stats) {
+        self.retransmits += stats.retransmits;
+        self.timeouts += stats.timeouts;
+        self.fast_retransmits += stats.fast_retransmits;
+    }
+
+    /// What became of it, without the connections that it has.
+    pub(crate) fn outcome(&self) -> DialogueOutcome {
+        DialogueOutcome {
+            times: self.times.clone(),
+            failed: self.failed,
+            under_way: u64::from(self.began.is_some()),
+            offered: self.offered,
+            connections: self.connections,
+            retransmits: self.retransmits,
+            timeouts: self.timeouts,
+            fast_retransmits: self.fast_retransmits,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What became of a session.
+
+use crate::durations::Durations;
+use crate::media::StreamOutcome;
+
+/// What became of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionOutcome {
+    /// The session's name.
+    pub name: String,
+    /// Octets that the two applications got, of connections in order and each once, of streams the
+    /// packets' payloads.
+    pub octets: u64,
+    /// Octets times eight over the time from its start to its stop, or to when all that was begun by
+    /// then was done, or to the end of the run.
+    pub goodput_bps: f64,
+    /// Whether every octet was the one that was sent.
+    pub intact: bool,
+    /// What it came to.
+    pub result: SessionResult,
+}
+
+/// What a session came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionResult {
+    /// A call.
+    Call(CallOutcome),
+    /// A dialogue.
+    Dialogue(DialogueOutcome),
+}
+
+/// What became of a dialogue. A transaction is a page, a message, a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DialogueOutcome {
+    /// Transactions that are complete, and how long each took: from its first request, and before
+    /// that the first SYN, to the last octet of it.
+    pub times: Durations,
+    /// Transactions whose connections failed.
+    pub failed: u64,
+    /// Transactions that are not over.
+    pub under_way: u64,
+    /// Octets that the two applications wrote.
+    pub offered: u64,
+    /// Connections opened.
+    pub connections: u64,
+    /// Segments that the two hosts' TCP sent again.
+    pub retransmits: u64,
+    /// Expiries of their retransmission timers.
+    pub timeouts: u64,
+    /// Their fast retransmits.
+    pub fast_retransmits: u64,
+}
+
+/// What became of a call or a video.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallOutcome {
+    /// Its streams, each with who sends it: 0 the client, 1 the server.
+    pub streams: Vec<(usize, StreamOutcome)>,
+    /// RTCP packets sent.
+    pub reports_sent: u64,
+    /// RTCP packets that arrived.
+    pub reports_received: u64,
+}

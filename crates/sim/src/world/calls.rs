@@ -1,0 +1,113 @@
+//! Packets of calls on their way: sent, received, and gone; and the reports on them.
+
+use lasthop_packet::{Instant, Packet, Udp};
+
+use super::World;
+use crate::id::{AgentId, NodeId, PartyId, SessionId};
+use crate::parcel::ParcelKey;
+use crate::schedule::Event;
+use crate::traffic::Media;
+use crate::traffic::media::Source;
+
+impl World {
+    /// A call between two hosts, whose streams start at `start`.
+    pub(super) fn add_call(
+        &mut self,
+        id: SessionId,
+        name: &str,
+        ends: [NodeId; 2],
+        media: [Option<Media>; 2],
+        start: Instant,
+    ) -> usize {
+        let [first, second] = media;
+        let sources = [(0, first), (1, second)].map(|(side, media)| {
+            media.map(|media| {
+                Source::new(&media, start, self.stream_of_session(id, name, &format!("media {side}")))
+            })
+        });
+        let ends = ends.map(|node| (node, self.node_address(node)));
+        let mut streams =
+            ["numbers", "reports 0", "reports 1"].map(|of| self.stream_of_session(id, name, of));
+        let call = self.sessions.calls.add(id, ends, sources, start, &mut streams);
+        for side in 0..2 {
+            let party = PartyId::of(2 * call + side);
+            let of = self.sessions.calls.of(party);
+            if let Some(stream) = &of.streams[side] {
+                self.transit.schedule.push(stream.next(), Event::MediaDue(party));
+            }
+            let report_at = of.next_report(party, start);
+            self.transit.schedule.push(report_at, Event::ReportDue(party));
+        }
+        call
+    }
+
+    /// A party's next packet is due.
+    pub(super) fn on_media_due(&mut self, party: PartyId) {
+        if self.sessions.calls.of(party).is_stopped {
+            return;
+        }
+        let Some(packet) = self.sessions.calls.send(party, self.transit.now) else { return };
+        self.send_of_call(party, packet);
+        if let Some(stream) = &self.sessions.calls.of(party).streams[party.index() % 2] {
+            let next = stream.next().max(self.transit.now);
+            self.transit.schedule.push(next, Event::MediaDue(party));
+        }
+    }
+
+    /// A party is to report.
+    pub(super) fn on_report_due(&mut self, party: PartyId) {
+        let now = self.transit.now;
+        let call = self.sessions.calls.of(party);
+        if call.is_stopped {
+            return;
+        }
+        let packet = call.report(party, now);
+        let next = call.next_report(party, now);
+        self.transit.schedule.push(next, Event::ReportDue(party));
+        self.send_of_call(party, packet);
+    }
+
+    fn send_of_call(&mut self, party: PartyId, packet: Packet) {
+        let node = self.sessions.calls.of(party).ends[party.index() % 2];
+        let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { return };
+        if self.originate(node, key) {
+            self.route(node, key, AgentId::NONE);
+        }
+    }
+
+    /// A datagram has reached a host; whether it is a call's.
+    pub(super) fn deliver_to_call(&mut self, node: NodeId, key: ParcelKey, udp: Udp) -> bool {
+        let packet = self.transit.parcels[key].packet();
+        let Some(received) = self.sessions.calls.find(packet, udp) else { return false };
+        let now = self.transit.now;
+        let call = self.sessions.calls.of(received.from);
+        if call.ends[1 - received.from.index() % 2] != node {
+            return false;
+        }
+        self.transit.telemetry.accounts.consumed += 1;
+        let is_right = call.receive(received, packet, now);
+        let id = call.session;
+        self.sessions.list[id.index()].corrupted |= !is_right;
+        self.transit.parcels.remove(key);
+        self.sessions.check_if_done(id, now);
+        true
+    }
+
+    /// A packet has left the network before its destination.
+    pub(super) fn packet_gone(&mut self, packet: &Packet) {
+        self.hosts.datagram_gone(packet, &mut self.transit);
+        if let Some((call, stream)) = self.sessions.calls.stream_of(packet) {
+            stream.note_gone();
+            let id = self.sessions.calls.call(call).session;
+            self.sessions.check_if_done(id, self.transit.now);
+        }
+    }
+
+    /// An agent sends a packet.
+    pub(super) fn packet_added(&mut self, packet: &Packet) {
+        self.hosts.datagram_added(packet);
+        if let Some((_, stream)) = self.sessions.calls.stream_of(packet) {
+            stream.note_added();
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Connections of sessions at work: segments in and out, deadlines, ends.
+
+use lasthop_packet::Seq;
+use lasthop_tcp::{Config, Connection};
+
+use super::World;
+use crate::accounts::DropCause;
+use crate::channels::{ChannelKey, Taken};
+use crate::id::{AgentId, ChannelEndId, NodeId};
+use crate::parcel::ParcelKey;
+use crate::schedule::Event;
+use crate::session::dialogue::Happening;
+use crate::session::script::Party;
+use crate::sessions::Work;
+
+impl World {
+    /// A packet has reached a host; whether it is for a connection of a session.
+    pub(super) fn deliver_to_channel(&mut self, node: NodeId, parcel: ParcelKey) -> bool {
+        let packet = self.transit.parcels[parcel].packet();
+        let Some((key, end)) = self.sessions.channels.endpoint(node, packet) else { return false };
+        let Some(channel) = self.sessions.channels.get(key) else { return false };
+        self.transit.telemetry.accounts.consumed += 1;
+        let Taken { octets, messages, is_wrong } = channel.receive(end, packet, self.transit.now);
+        let (id, lane) = (channel.session, channel.lane);
+        self.transit.parcels.remove(parcel);
+        let session = &mut self.sessions.list[id.index()];
+        session.corrupted |= is_wrong;
+        if let Work::Dialogue(talk) = &mut session.work {
+            talk.dialogue.received += octets;
+        }
+        if let Some(lane) = lane {
+            for _ in 0..messages {
+                self.tell_dialogue(id, Happening::Arrived(lane, Party::of(end)));
+            }
+        }
+        self.pump_channel(key, end);
+        true
+    }
+
+    /// A packet for no endpoint of a host ends here. Where connections come and go, a segment of one
+    /// that is gone is answered with a reset, as a host does (RFC 9293, section 3.10.7.1).
+    pub(super) fn refuse(&mut self, node: NodeId, parcel: ParcelKey) {
+        let packet = self.transit.parcels[parcel].packet();
+        let local = packet.tcp().map(|tcp| (packet.ip().destination, tcp.destination_port));
+        let reset = local.filter(|_| self.sessions.channels.were_any()).and_then(|local| {
+            let mut gone = Connection::listen(Config::default(), local, Seq(0));
+            gone.close();
+            gone.on_segment(packet, self.transit.now);
+            gone.poll_transmit(self.transit.now)
+        });
+        self.drop_parcel(node, parcel, DropCause::NoListener);
+        if let Some(reset) = self.transit.parcels.insert(|| reset)
+            && self.originate(node, reset)
+        {
+            self.route(node, reset, AgentId::NONE);
+        }
+    }
+
+    /// Sends what an end has to send, follows its deadline, and looks whether that is its end.
+    pub(super) fn pump_channel(&mut self, key: ChannelKey, end: usize) {
+        let now = self.transit.now;
+        loop {
+            let Some(channel) = self.sessions.channels.get(key) else { return };
+            let node = channel.nodes[end];
+            let tcp = &mut channel.ends[end].tcp;
+            let Some(parcel) = self.transit.parcels.insert(|| tcp.poll_transmit(now)) else { break };
+            if self.originate(node, parcel) {
+                self.route(node, parcel, AgentId::NONE);
+            }
+        }
+        let Some(channel) = self.sessions.channels.get(key) else { return };
+        let of = &mut channel.ends[end];
+        let deadline = of.tcp.deadline().map(|deadline| deadline.at.max(now));
+        let event = Event::ChannelDeadline(key.end(end));
+        of.timer.follow(deadline, event, &mut self.transit.schedule);
+        self.settle_channel(key);
+    }
+
+    pub(super) fn on_channel_deadline(&mut self, id: ChannelEndId) {
+        let now = self.transit.now;
+        // A deadline of one that had this place before may come to this one: it is early then.
+        let Some((key, end)) = self.sessions.channels.of_end(id) else { return };
+        let Some(channel) = self.sessions.channels.get(key) else { return };
+        let of = &mut channel.ends[end];
+        if !of.timer.fired(now) {
+            return;
+        }
+        if of.tcp.deadline().is_some_and(|deadline| deadline.at <= now) {
+            of.tcp.on_deadline(now);
+        }
+        self.pump_channel(key, end);
+    }
+
+    /// Looks whether a connection is over, has failed, or only waits.
+    fn settle_channel(&mut self, key: ChannelKey) {
+        let Some(channel) = self.sessions.channels.get(key) else { return };
+        if channel.has_failed() {
+            let (id, lane) = (channel.session, channel.lane);
+            self.remove_channel(key);
+            if lane.is_some() {
+                self.fail_dialogue(id);
+            }
+        } else if channel.is_over() {
+            let (id, is_cut_short) = (channel.session, channel.lane.is_some() && channel.has_unsaid());
+            self.remove_channel(key);
+            if is_cut_short {
+                self.fail_dialogue(id);
+            }
+        } else if !channel.is_waiting && channel.only_waits() {
+            channel.is_waiting = true;
+            if let Some(oldest) = self.sessions.channels.wait(key) {
+                self.remove_channel(oldest);
+            }
+        }
+    }
+
+    /// A connection is gone.
+    pub(super) fn remove_channel(&mut self, key: ChannelKey) {
+        let Some(channel) = self.sessions.channels.remove(key) else { return };
+        if let Work::Dialogue(talk) = &mut self.sessions.list[channel.session.index()].work {
+            for end in &channel.ends {
+                talk.dialogue.count(end.tcp.stats());
+            }
+            if let Some(lane) = channel.lane.and_then(|lane| talk.lanes.get_mut(lane)) {
+                *lane = None;
+            }
+        }
+    }
+
+    /// Connections of sessions that there are now, those in TIME-WAIT among them.
+    pub fn open_connections(&self) -> usize {
+        self.sessions.channels.len()
+    }
+}

@@ -1,0 +1,66 @@
+//! Sessions: adding them, their starts and stops.
+
+use super::World;
+use crate::id::{PartyId, SessionId};
+use crate::schedule::Event;
+use crate::session::dialogue::{Dialogue, Happening};
+use crate::session::{Activity, SessionConfig, SessionOutcome};
+use crate::sessions::{Session, Talk, Work};
+
+impl World {
+    /// Adds a session. Its two hosts are not the same.
+    pub fn add_session(&mut self, config: SessionConfig) -> SessionId {
+        let SessionConfig { name, client, server, start, stop, activity } = config;
+        let id = SessionId::of(self.sessions.list.len());
+        let start = start.max(self.transit.now);
+        let work = match activity {
+            Activity::Call(media) => Work::Call(self.add_call(id, &name, [client, server], media, start)),
+            Activity::Dialogue { dialogue, pace, tcp } => {
+                let rng = self.stream_of_session(id, &name, "script");
+                self.transit.schedule.push(start, Event::DialogueStart(id));
+                Work::Dialogue(Box::new(Talk {
+                    dialogue: Dialogue::new(dialogue.script(), pace, start, rng),
+                    nodes: [client, server],
+                    tcp,
+                    numbers: self.stream_of_session(id, &name, "numbers"),
+                    lanes: Vec::new(),
+                    steps: Vec::new(),
+                    touched: Vec::new(),
+                }))
+            }
+        };
+        self.sessions.add(Session {
+            name,
+            start,
+            has_end: stop.is_some(),
+            stopped_at: None,
+            done_at: None,
+            corrupted: false,
+            work,
+        });
+        if let Some(stop) = stop {
+            self.transit.schedule.push(stop.max(self.transit.now), Event::SessionStop(id));
+        }
+        id
+    }
+
+    /// All sessions in the order of addition.
+    pub fn sessions(&self) -> impl Iterator<Item = SessionId> + use<> {
+        (0..self.sessions.list.len()).map(SessionId::of)
+    }
+
+    /// What became of a session by now.
+    pub fn session_outcome(&self, session: SessionId) -> SessionOutcome {
+        self.sessions.outcome(session, self.now())
+    }
+
+    pub(super) fn on_session_stop(&mut self, id: SessionId) {
+        let session = &mut self.sessions.list[id.index()];
+        session.stopped_at = Some(self.transit.now);
+        if let Work::Call(call) = session.work {
+            self.sessions.calls.of(PartyId::of(2 * call)).is_stopped = true;
+        }
+        self.tell_dialogue(id, Happening::Stop);
+        self.sessions.check_if_done(id, self.transit.now);
+    }
+}
