@@ -64,6 +64,8 @@ pub mod interfaces;
 mod scheme;
 mod settings;
 
+use std::time::Duration;
+
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
     Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
@@ -87,7 +89,8 @@ pub struct Cicada {
 impl Cicada {
     /// An agent that has seen nothing yet.
     pub fn new(settings: &Settings) -> Self {
-        Self { openings: FlowTable::new(settings.eviction_grace), splits: Splits::new(settings.splits()) }
+        // A flood makes room by the oldest at once: a handshake that is answered is short.
+        Self { openings: FlowTable::new(Duration::ZERO), splits: Splits::new(settings.splits()) }
     }
 
     /// A packet of a connection that is not split.
@@ -102,12 +105,14 @@ impl Cicada {
         }
         match opening.on_packet(packet, from, cx.now()) {
             Step::Passes => Verdict::Forward,
-            Step::Refused => {
-                self.openings.remove(key);
-                Verdict::Forward
-            }
             Step::Completes => self.split(key, packet, from, cx),
         }
+    }
+
+    /// Whether a packet completes a handshake on the ports of a connection that is split.
+    fn completes(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &Context<'_>) -> bool {
+        let opening = self.openings.peek_mut(key);
+        opening.is_some_and(|opening| opening.on_packet(packet, from, cx.now()) == Step::Completes)
     }
 
     /// The first packet of a connection: a SYN, or none of ours.
@@ -136,6 +141,8 @@ impl Cicada {
         let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
             return Verdict::Forward;
         };
+        // What was split on these ports has ended.
+        self.splits.forget(key, cx);
         let (core, radio) = self.splits.legs();
         let pair = opening.pair(key, core, radio);
         let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));
@@ -150,10 +157,12 @@ impl Agent for Cicada {
         if !self.splits.has(key) {
             return self.on_opening(key, packet, from, cx);
         }
-        let opens = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK);
-        if opens && self.splits.obligation(key).is_free() {
-            // Another connection on the same ports. The ends know what became of the old one.
-            self.splits.forget(key, cx);
+        let is_syn = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST);
+        let is_free = self.splits.obligation(key).is_free();
+        if is_free && (is_syn || self.completes(key, packet, from, cx)) {
+            // Perhaps another connection on the same ports. The end that is asked knows, and goes by
+            // its answer (RFC 5961, section 4.2).
+            self.splits.have_answered(key, from, cx);
             return self.on_opening(key, packet, from, cx);
         }
         self.splits.on_packet(key, packet, from, cx)

@@ -30,7 +30,7 @@ mod window_use;
 use std::net::IpAddr;
 
 use lasthop_agent::Deadline;
-use lasthop_packet::{Payload, Seq};
+use lasthop_packet::{Packet, Payload, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -74,6 +74,8 @@ pub struct Connection {
     buffer: SendBuffer,
     /// The application has closed: FIN follows the last octet of data.
     close_requested: bool,
+    /// Our FIN is acknowledged.
+    is_fin_acknowledged: bool,
     /// Initial send sequence number.
     iss: Seq,
     duplicate_acks: u32,
@@ -237,9 +239,8 @@ impl Connection {
     }
 
     /// Whether our FIN was sent and acknowledged.
-    pub fn is_fin_acknowledged(&self) -> bool {
-        matches!(self.state, State::FinWait2 | State::TimeWait)
-            || (self.state == State::Closed && self.close_requested && self.flight.una == self.flight.max)
+    pub const fn is_fin_acknowledged(&self) -> bool {
+        self.is_fin_acknowledged
     }
 
     /// Octets that arrived in order and were not read yet.
@@ -255,6 +256,12 @@ impl Connection {
     /// TS.Recent: the latest timestamp of the peer, if it sends any (RFC 7323, section 4.3).
     pub const fn peer_timestamp(&self) -> Option<u32> {
         self.receive.peer_timestamp()
+    }
+
+    /// Gives up what has arrived behind a gap: it was reported, perhaps, but never acknowledged (RFC
+    /// 2018, section 8).
+    pub fn discard_behind_gap(&mut self) {
+        self.receive.discard_behind_gap();
     }
 
     /// Octets of memory that it has allocated for what it holds in either direction, at most: a payload
@@ -284,7 +291,10 @@ impl Connection {
     pub fn allow(&mut self, octets: u32) {
         // Out of recovery the window counts from SND.UNA on.
         let there = if self.is_recovering { self.queue.in_network() } else { self.flight.in_flight() };
-        self.set_cwnd(there.saturating_add(octets));
+        // Where no timer runs for what is outstanding, what goes again has to leave: it starts one.
+        let is_untimed = self.flight.una != self.flight.max && self.timers.retransmit.is_none();
+        let least = if is_untimed { self.flight.mss } else { 0 };
+        self.set_cwnd(there.saturating_add(octets.max(least)));
     }
 
     /// The congestion window becomes so many octets, a segment at least: for
@@ -299,6 +309,15 @@ impl Connection {
     /// the peer echoes then times nothing.
     pub const fn tell_timestamp(&mut self, value: u32) {
         self.timestamp_clock = TimestampClock::Told(value);
+    }
+
+    /// Takes note of the timestamp of a packet that is not shown to [`Self::on_segment`], because
+    /// somebody else answers it.
+    pub fn note_timestamp_of(&mut self, packet: &Packet) {
+        let Some(tcp) = packet.tcp() else { return };
+        if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
+            self.receive.note_timestamp(timestamps.value, tcp.seq);
+        }
     }
 
     /// No window of more than so many octets is offered from now on. What was offered stays so.

@@ -16,6 +16,8 @@ pub struct Opening {
     opener: Side,
     syn: Seen,
     answer: Option<Seen>,
+    /// It is left alone, whatever comes of it again.
+    is_refused: bool,
 }
 
 /// A SYN.
@@ -42,8 +44,6 @@ pub enum Step {
     /// It completes the handshake: both ends have established the connection, or will with this
     /// packet.
     Completes,
-    /// This connection cannot be split.
-    Refused,
 }
 
 impl Seen {
@@ -59,6 +59,14 @@ impl Seen {
         }
     }
 
+    /// It came again: its timestamp is the latest that the other end has seen.
+    fn repeat(&mut self, tcp: &Tcp) {
+        self.is_repeated = true;
+        if let (Some(known), Some(latest)) = (&mut self.tcp.options.timestamps, tcp.options.timestamps) {
+            *known = latest;
+        }
+    }
+
     /// When it came, if its answer times a round trip.
     fn timed(&self) -> Option<Instant> {
         (!self.is_repeated).then_some(self.at)
@@ -69,7 +77,7 @@ impl Opening {
     /// A SYN came; `None` if the packet is none that opens a connection.
     pub fn begin(packet: &Packet, from: Side, now: Instant) -> Option<Self> {
         let tcp = packet.tcp().filter(|tcp| is_syn(tcp) && !tcp.flags.has(TcpFlags::ACK))?;
-        Some(Self { opener: from, syn: Seen::new(packet, tcp, now), answer: None })
+        Some(Self { opener: from, syn: Seen::new(packet, tcp, now), answer: None, is_refused: false })
     }
 
     /// Where the SYN came from.
@@ -88,38 +96,37 @@ impl Opening {
         if is_syn(tcp) {
             return self.on_syn(packet, tcp, from, now);
         }
-        let Some(answer) = &self.answer else { return Step::Passes };
+        let Some(answer) = self.answer.as_ref().filter(|_| !self.is_refused) else { return Step::Passes };
         let completes = from == self.opener
             && tcp.flags.has(TcpFlags::ACK)
             && !tcp.flags.has(TcpFlags::RST)
             && tcp.ack == answer.tcp.seq + 1
-            && !tcp.seq.before(self.syn.tcp.seq + 1);
-        if !completes {
-            Step::Passes
-        } else if answer.is_foreign || answer.has_data || self.syn.has_data {
-            Step::Refused
-        } else {
-            Step::Completes
-        }
+            && !tcp.seq.before(self.syn.tcp.seq + 1)
+            // In the window that the answer has promised.
+            && tcp.seq - (self.syn.tcp.seq + 1) <= u32::from(answer.tcp.window);
+        self.is_refused = completes && (answer.is_foreign || answer.has_data || self.syn.has_data);
+        if completes && !self.is_refused { Step::Completes } else { Step::Passes }
     }
 
     fn on_syn(&mut self, packet: &Packet, tcp: &Tcp, from: Side, now: Instant) -> Step {
         let has_ack = tcp.flags.has(TcpFlags::ACK);
         if from == self.opener {
             if self.syn.tcp.seq == tcp.seq {
-                self.syn.is_repeated = true;
+                self.syn.repeat(tcp);
             } else if !has_ack {
-                *self = Self { opener: from, syn: Seen::new(packet, tcp, now), answer: None };
+                let syn = Seen::new(packet, tcp, now);
+                *self = Self { opener: from, syn, answer: None, is_refused: false };
             }
             return Step::Passes;
         }
         if !has_ack {
             // Both ends open at once.
-            return Step::Refused;
+            self.is_refused = true;
+            return Step::Passes;
         }
         match &mut self.answer {
             _ if tcp.ack != self.syn.tcp.seq + 1 => {}
-            Some(known) if known.tcp.seq == tcp.seq => known.is_repeated = true,
+            Some(known) if known.tcp.seq == tcp.seq => known.repeat(tcp),
             answer => *answer = Some(Seen::new(packet, tcp, now)),
         }
         Step::Passes

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_agent::{Deadline, Obligation, Side};
-use lasthop_packet::{Instant, Packet, Seq};
+use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
 
 use super::share::Share;
@@ -82,9 +82,46 @@ impl Pair {
             self.core.allow_super_packets(self.most_segments);
             self.radio.allow_super_packets(self.most_segments);
         }
+        if self.is_orphaned(from) {
+            self.on_header(packet, from, now);
+            return;
+        }
         packet.fit_buffer();
         self.leg_mut(from).on_segment(packet, now);
         self.tell_timestamps();
+    }
+
+    /// A packet goes on to the other end.
+    pub(super) fn on_passed(&mut self, packet: &Packet, from: Side) {
+        self.leg_mut(from).note_timestamp_of(packet);
+        self.tell_timestamps();
+    }
+
+    /// Whether the end on the other side is gone, by a reset or because it was given up: what comes
+    /// for it is not to be acknowledged.
+    pub(super) fn is_orphaned(&self, from: Side) -> bool {
+        let other = self.leg(from.opposite());
+        other.state() == State::Closed && !(other.is_fin_acknowledged() && other.peer_has_closed())
+    }
+
+    /// Takes in what a packet says beside its data, for which there is no room.
+    pub(super) fn on_header(&mut self, packet: &Packet, from: Side, now: Instant) {
+        let mut header = packet.clone();
+        header.set_payload(Payload::EMPTY);
+        if let Some(tcp) = header.tcp_mut() {
+            tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::FIN.0);
+        }
+        self.leg_mut(from).on_segment(&header, now);
+        self.tell_timestamps();
+    }
+
+    /// Where a packet continues what has arrived in order: gives up what lies behind the gap, of which
+    /// nothing is promised (RFC 2018, section 8).
+    pub(super) fn make_room_for(&mut self, packet: &Packet, from: Side) {
+        let leg = self.leg_mut(from);
+        if packet.tcp().is_some_and(|tcp| tcp.seq == leg.next_expected()) {
+            leg.discard_behind_gap();
+        }
     }
 
     /// Each leg stands for the other one's peer, and has its clock.

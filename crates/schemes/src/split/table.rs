@@ -137,22 +137,34 @@ impl Splits {
         // The end that is asked is to answer, and not this agent in its place.
         if pair.is_keep_alive(packet, from) {
             pair.probed_from = Some(from);
+            pair.on_passed(packet, from);
             return Verdict::Forward;
         }
         if pair.probed_from == Some(from.opposite()) && pair.is_bare_duplicate(packet, from) {
             pair.probed_from = None;
+            pair.on_passed(packet, from);
             return Verdict::Forward;
         }
         if !cx.may_owe() && pair.is_free() {
             self.forget(key, cx);
             return Verdict::Forward;
         }
-        if !packet.payload().is_empty() {
-            let room = cx.budget().room(pair.charged, self.octets);
-            if let Some(bound) = room.lacks(packet.payload().len()) {
-                cx.report(Report::of(&AT_BOUND).which(bound));
-                return Verdict::Drop(&FULL);
+        let lacks = |pair: &Pair| cx.budget().room(pair.octets(), self.octets).lacks(packet.payload().len());
+        let has_data = !packet.payload().is_empty();
+        if has_data && lacks(pair).is_some() {
+            // What fills a gap is worth more than what lies behind it, which was never acknowledged.
+            pair.make_room_for(packet, from);
+        }
+        let lacking = if has_data { lacks(pair) } else { None };
+        if let Some(bound) = lacking {
+            cx.report(Report::of(&AT_BOUND).which(bound));
+            if pair.is_free() {
+                self.forget(key, cx);
+                return Verdict::Forward;
             }
+            pair.on_header(packet, from, cx.now());
+            self.work(key, cx);
+            return Verdict::Drop(&FULL);
         }
         pair.on_segment(packet, from, cx.now());
         if from == Side::Radio {
@@ -160,6 +172,15 @@ impl Splits {
         }
         self.work(key, cx);
         Verdict::Absorb
+    }
+
+    /// The next packet from the other side that says nothing is the answer to one that came from this
+    /// side, and passed.
+    pub fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+        self.wake(key, cx);
+        if let Some(pair) = self.pairs.awake_mut(key) {
+            pair.probed_from = Some(from);
+        }
     }
 
     /// When a timer is next due.

@@ -77,12 +77,15 @@ impl Pair {
     /// Ends a leg whose other one has ended before its time: with a reset, as a plain connection
     /// would, behind what was acknowledged to the other end.
     fn end_with_other(&mut self, side: Side) {
+        if !self.is_orphaned(side) {
+            return;
+        }
         let other = self.leg(side.opposite());
-        let is_broken =
-            other.state() == State::Closed && !(other.is_fin_acknowledged() && other.peer_has_closed());
-        let is_all_read = other.unread() == 0;
+        let (is_all_read, has_closed) = (other.unread() == 0, other.peer_has_closed());
         let leg = self.leg_mut(side);
-        if is_broken && is_all_read && leg.unacknowledged() == 0 && leg.state() != State::Closed {
+        // An end that had closed, and was gone before it heard that all had arrived, has ended well.
+        let is_told = !has_closed || leg.is_fin_acknowledged();
+        if is_all_read && leg.unacknowledged() == 0 && is_told && leg.state() != State::Closed {
             leg.abort();
         }
     }

@@ -141,6 +141,7 @@ impl Connection {
         self.call_sender_extension(now, |extension, sender| extension.on_new_ack(sender));
         let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();
         if fin_acknowledged {
+            self.is_fin_acknowledged = true;
             match self.state {
                 State::FinWait1 => self.state = State::FinWait2,
                 State::Closing => self.state = self.enter_time_wait(now),

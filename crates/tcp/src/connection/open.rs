@@ -98,6 +98,7 @@ impl Connection {
             flight,
             buffer: SendBuffer::default(),
             close_requested: false,
+            is_fin_acknowledged: false,
             iss,
             duplicate_acks: 0,
             window_told_at: Seq(0),

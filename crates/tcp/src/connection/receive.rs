@@ -144,6 +144,10 @@ impl ReceiveSide {
         self.next
     }
 
+    pub(super) fn discard_behind_gap(&mut self) {
+        self.reassembly = Reassembly::default();
+    }
+
     /// Octets of memory that it takes for what is held, at most.
     pub(super) fn memory(&self) -> usize {
         memory_of(self.delivered.len(), self.unread as usize)

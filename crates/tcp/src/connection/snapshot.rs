@@ -114,6 +114,7 @@ impl Connection {
         connection.window_told_at = snapshot.window_told_at;
         connection.buffer = snapshot.buffer;
         connection.close_requested = snapshot.close_requested;
+        connection.is_fin_acknowledged = matches!(state, State::FinWait2 | State::TimeWait);
         connection.identification = snapshot.identification;
         connection.ecn = snapshot.ecn;
         if let Some((srtt, variation)) = snapshot.rtt {
