@@ -33,3 +33,6 @@ mod pump;
 mod share;
 pub mod table;
 mod transfer;
+
+#[cfg(test)]
+mod tests;
