@@ -10,6 +10,7 @@
 //! | `drawn` | all of these, drawn by proptest |
 //! | `transfers`, `deeds`, `forgeries` | the properties |
 //! | `scripts`, `bench` | rules, one by one |
+//! | `changed` | states whose octets were changed on the way |
 //! | `memory`, `flood` | what an agent takes, whatever comes |
 //!
 //! `PROPTEST_CASES=20000 cargo test -p lasthop-schemes --lib split::tests` runs more cases of each
@@ -17,6 +18,7 @@
 
 mod application;
 mod bench;
+mod changed;
 mod channel;
 mod deeds;
 mod drawn;

@@ -40,7 +40,8 @@ impl Step {
 fn line(packet: &Packet) -> String {
     let Some(tcp) = packet.tcp() else { return String::new() };
     let flags = [(TcpFlags::FIN, 'F'), (TcpFlags::SYN, 'S'), (TcpFlags::RST, 'R'), (TcpFlags::ACK, 'A')];
-    let flags: String = flags.iter().filter(|(flag, _)| tcp.flags.has(*flag)).map(|(_, letter)| *letter).collect();
+    let flags: String =
+        flags.iter().filter(|(flag, _)| tcp.flags.has(*flag)).map(|(_, letter)| *letter).collect();
     format!("{flags} {}+{} ack {}", tcp.seq, packet.payload().len(), tcp.ack)
 }
 
@@ -95,7 +96,11 @@ impl Bench {
         let mut sent = Vec::new();
         while let Some(at) = self.seat.deadline().map(|deadline| deadline.at).filter(|at| *at <= end) {
             self.now = self.now.max(at);
-            sent.extend(self.seat.call(self.now, |agent, cx| agent.on_deadline(cx)).map_or(Vec::new(), |(_, sent)| sent));
+            sent.extend(
+                self.seat
+                    .call(self.now, |agent, cx| agent.on_deadline(cx))
+                    .map_or(Vec::new(), |(_, sent)| sent),
+            );
         }
         self.now = end;
         Step { verdict: None, sent }
@@ -144,4 +149,3 @@ pub fn answer() -> Packet {
     let (seq, ack) = (MOBILE_ISS, FIXED_ISS + 1);
     mobile(seq, 0, ack).flags(TcpFlags::SYN).but(|tcp| tcp.options.maximum_segment_size = Some(1460))
 }
-

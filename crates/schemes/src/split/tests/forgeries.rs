@@ -7,20 +7,21 @@ use lasthop_tcp::Connection;
 use proptest::prelude::*;
 
 use super::drawn;
+use super::end::End;
 use super::world::{KEY, Scene, World};
 
 /// Further than any window reaches.
 const FAR: u32 = 1 << 28;
 
 /// A packet in a sender's name.
-pub fn draw(sender: &Connection, receiver: &Connection, from: Side, rng: &mut Rng) -> Packet {
+pub fn draw(sender: &End, receiver: &End, from: Side, rng: &mut Rng) -> Packet {
     let key = if from == Side::Core { KEY } else { KEY.reversed() };
     let some = rng.below(2000) as u32;
-    let (expected, sent) = (receiver.next_expected(), sender.flight().max);
-    // Nothing that an end, or an agent, may expect next lies there.
-    let (old, new) = (expected + (some + 1).wrapping_neg(), sent + some + 1);
-    // The sender has received everything up to here, and the receiver has sent nothing beyond.
-    let (known, unsent) = (sender.next_expected(), receiver.flight().max + 2 + some);
+    // Behind the FIN: no end, and no agent, will expect anything there, nor will it be sent.
+    let behind = |end: &End| end.connection.iss() + end.application.plan.octets as u32 + 3 + some;
+    let expected = receiver.connection.next_expected();
+    let (old, new) = (expected + (some + 1).wrapping_neg(), behind(sender));
+    let (known, unsent) = (sender.connection.next_expected(), behind(receiver));
     let seq = match rng.below(4) {
         0 => old,
         1 => new,
@@ -54,9 +55,13 @@ pub fn draw(sender: &Connection, receiver: &Connection, from: Side, rng: &mut Rn
         urgent_pointer: some as u16,
         ..Tcp::default()
     };
-    tcp.options.sack = lies(receiver, rng);
+    tcp.options.sack = lies(&receiver.connection, rng);
     tcp.options.unknown = (rng.below(8) == 0).then(|| [30, 4, 0, 0].into());
-    Packet::tcp_segment(Ip::new(key.source.0, key.destination.0), tcp, Payload::Stream { stream: 7, offset: 0, len })
+    Packet::tcp_segment(
+        Ip::new(key.source.0, key.destination.0),
+        tcp,
+        Payload::Stream { stream: 7, offset: 0, len },
+    )
 }
 
 /// Blocks of what was perhaps sent, and certainly not received.
@@ -72,28 +77,29 @@ fn lies(receiver: &Connection, rng: &mut Rng) -> SackBlocks {
 fn run(scene: Scene, forging: f64) -> Result<(), TestCaseError> {
     let mut world = World::new(&Scene { forging, ..scene });
     for seat in &mut world.seats {
-        seat.is_watched = false;
+        seat.hears_forgeries = true;
     }
     let outcome = world.run()?;
     world.check_all_is_well(outcome)
 }
 
+// Each forged packet may have another one sent, and each that arrives another one forged: the odds
+// are such that this ends.
 proptest! {
     #![proptest_config(super::cases(128))]
 
     #[test]
-    fn a_plain_connection_does_not_fall_for_them(scene in drawn::scene(0), forging in 0.0..0.5f64) {
+    fn a_plain_connection_does_not_fall_for_them(scene in drawn::scene(0), forging in 0.0..0.12f64) {
         run(scene, forging)?;
     }
 
     #[test]
-    fn a_connection_that_is_split_does_not_fall_for_them(scene in drawn::scene(1), forging in 0.0..0.5f64) {
+    fn a_connection_that_is_split_does_not_fall_for_them(scene in drawn::scene(1), forging in 0.0..0.12f64) {
         run(scene, forging)?;
     }
 
     #[test]
-    fn two_agents_in_a_row_do_not_fall_for_them(scene in drawn::scene(2), forging in 0.0..0.5f64) {
+    fn two_agents_in_a_row_do_not_fall_for_them(scene in drawn::scene(2), forging in 0.0..0.12f64) {
         run(scene, forging)?;
     }
 }
-

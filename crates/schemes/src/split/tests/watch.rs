@@ -71,6 +71,12 @@ impl Watch {
         self.note_windows_of_syns();
     }
 
+    /// A forged packet has come that says what is true, ahead of its time.
+    pub fn on_forged(&mut self, from: Side, received: Seq) {
+        let known = &mut self.sides[index(from)].has_acknowledged;
+        *known = Some(known.map_or(received, |known| known.later(received)));
+    }
+
     /// What a SYN offers counts from the other SYN on.
     fn note_windows_of_syns(&mut self) {
         for (here, there) in [(0, 1), (1, 0)] {
@@ -131,7 +137,9 @@ impl Watch {
             return (0, u64::MAX);
         }
         for (sender, receiver) in [(0, 1), (1, 0)] {
-            let (Some(iss), Some(delivered)) = (self.sides[sender].iss, self.sides[receiver].has_acknowledged) else {
+            let (Some(iss), Some(delivered)) =
+                (self.sides[sender].iss, self.sides[receiver].has_acknowledged)
+            else {
                 continue;
             };
             let behind = |number: Seq| u64::from(number.offset_from(delivered).max(0).unsigned_abs());

@@ -152,9 +152,10 @@ impl World {
     }
 
     fn next_time(&self) -> Option<Instant> {
-        let ends = self.ends.iter().flat_map(|end| {
-            [end.connection.deadline().map(|deadline| deadline.at), end.application.next()]
-        });
+        let ends = self
+            .ends
+            .iter()
+            .flat_map(|end| [end.connection.deadline().map(|deadline| deadline.at), end.application.next()]);
         let seats = self.seats.iter().map(|seat| seat.deadline().map(|deadline| deadline.at));
         ends.chain(seats).chain([self.arrival()]).flatten().min()
     }
@@ -211,10 +212,20 @@ impl World {
             (0, agents) => (Side::Core, 1 + self.rng.below(agents as u64) as usize),
             (_, agents) => (Side::Radio, 1 + self.rng.below(agents as u64) as usize),
         };
-        let receiver = &self.ends[1 - sender].connection;
-        let forged = forgeries::draw(&self.ends[sender].connection, receiver, from, &mut self.rng);
+        let forged = forgeries::draw(&self.ends[sender], &self.ends[1 - sender], from, &mut self.rng);
         self.trail.push_back((self.now, 9, from.opposite(), forged.clone()));
-        self.arrive(forged, node, from)
+        let received = self.ends[sender].connection.next_expected();
+        for seat in &mut self.seats {
+            seat.is_watched = false;
+            seat.watch.on_forged(from, received);
+        }
+        self.arrive(forged, node, from)?;
+        // Among several, what one lets pass is forged for the next one, too.
+        let is_only = self.seats.len() == 1;
+        for seat in &mut self.seats {
+            seat.is_watched = is_only;
+        }
+        Ok(())
     }
 
     fn do_deed(&mut self, seat: usize, deed: Deed) -> Result<Vec<(Side, Packet)>, TestCaseError> {
@@ -231,7 +242,8 @@ impl World {
                 let end = &mut self.ends[number];
                 let Some(packet) = end.connection.poll_transmit(self.now) else { break };
                 end.note_sent(&packet);
-                let (node, to) = if number == 0 { (0, Side::Radio) } else { (self.seats.len() + 1, Side::Core) };
+                let (node, to) =
+                    if number == 0 { (0, Side::Radio) } else { (self.seats.len() + 1, Side::Core) };
                 self.put(node, to, packet);
             }
         }
@@ -313,7 +325,8 @@ impl World {
 fn line(at: Instant, node: usize, to: Side, packet: &Packet) -> String {
     let Some(tcp) = packet.tcp() else { return format!("{at} {node}") };
     let flags = [(1, 'F'), (2, 'S'), (4, 'R'), (16, 'A')];
-    let flags: String = flags.iter().filter(|(bit, _)| tcp.flags.0 & bit > 0).map(|(_, letter)| *letter).collect();
+    let flags: String =
+        flags.iter().filter(|(bit, _)| tcp.flags.0 & bit > 0).map(|(_, letter)| *letter).collect();
     let arrow = if to == Side::Radio { "->" } else { "<-" };
     let stamps = tcp.options.timestamps.map(|stamps| (stamps.value, stamps.echo_reply));
     let blocks = tcp.options.sack.as_slice();

@@ -11,9 +11,7 @@ fn acknowledges(steps: &[Step], to: Side, number: u32) -> bool {
     steps
         .iter()
         .flat_map(|step| &step.sent)
-        .filter(|(side, packet)| {
-            *side == to && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::RST))
-        })
+        .filter(|(side, packet)| *side == to && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::RST)))
         .any(|(_, packet)| packet.tcp().is_some_and(|tcp| !tcp.ack.before(lasthop_packet::Seq(number))))
 }
 

@@ -113,7 +113,8 @@ fn a_connection_between_two_stations_crosses_twice_and_is_left_alone() {
 #[test]
 fn a_new_syn_on_the_ports_of_a_connection_that_is_idle_opens_another_one() {
     let mut bench = Bench::split();
-    let again = |packet: Packet, seq: u32, ack: u32| packet.but(|tcp| (tcp.seq, tcp.ack) = (Seq(seq), Seq(ack)));
+    let again =
+        |packet: Packet, seq: u32, ack: u32| packet.but(|tcp| (tcp.seq, tcp.ack) = (Seq(seq), Seq(ack)));
     assert!(bench.core(&again(syn(), 900_000, 0)).is_forwarded());
     assert!(bench.radio(&again(answer(), 700_000, 900_001)).is_forwarded());
     let step = bench.core(&again(fixed(1001, 0, 0), 900_001, 700_001));
