@@ -5,7 +5,7 @@ use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 
 use super::seat::Seat;
 use super::world::KEY;
-use crate::cicada::Settings;
+use crate::cicada::{Cicada, Settings};
 use crate::edits::But as _;
 
 /// Initial numbers of the fixed and of the mobile host: data begins one after them.
@@ -96,11 +96,7 @@ impl Bench {
         let mut sent = Vec::new();
         while let Some(at) = self.seat.deadline().map(|deadline| deadline.at).filter(|at| *at <= end) {
             self.now = self.now.max(at);
-            sent.extend(
-                self.seat
-                    .call(self.now, |agent, cx| agent.on_deadline(cx))
-                    .map_or(Vec::new(), |(_, sent)| sent),
-            );
+            sent.extend(self.seat.call(self.now, Cicada::on_deadline).map_or(Vec::new(), |((), sent)| sent));
         }
         self.now = end;
         Step { verdict: None, sent }

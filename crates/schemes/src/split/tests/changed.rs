@@ -21,7 +21,7 @@ fn drive(state: &FlowState) {
     let mut bench = Bench::new();
     bench.seat.agent = Some(Cicada::new(Settings::default()));
     let imported = bench.seat.call(bench.now, |agent, cx| agent.import(state, cx));
-    if !imported.is_some_and(|(result, _)| result.is_ok()) {
+    if imported.is_none_or(|(result, _)| result.is_err()) {
         return;
     }
     for round in 0..12 {

@@ -22,7 +22,7 @@ pub enum Deed {
     Release,
 }
 
-/// A deed, and when: once its seat has seen so many packets.
+/// A deed, and when: once its seat has seen this number of packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Doing {
     pub seat: usize,
@@ -63,7 +63,7 @@ impl Deed {
                     Self::Drain => agent.drain(cx),
                     _ => agent.release(KEY, cx),
                 });
-                let sent = called.map_or(Vec::new(), |(_, sent)| sent);
+                let sent = called.map_or(Vec::new(), |((), sent)| sent);
                 seat.check(&sent)?;
                 return Ok(sent);
             }

@@ -71,8 +71,15 @@ fn random_config() -> impl Strategy<Value = Config> {
     })
 }
 
+/// With time-outs that end while a test lasts.
+fn linux() -> Config {
+    let config = Config::linux();
+    let rto = RtoConfig { maximum: Duration::from_secs(4), ..config.rto };
+    Config { max_timeouts: 2000, rto, ..config }
+}
+
 fn config() -> impl Strategy<Value = Config> {
-    prop_oneof![4 => random_config(), 1 => Just(Config { max_timeouts: 2000, ..Config::linux() })]
+    prop_oneof![4 => random_config(), 1 => Just(linux())]
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -130,7 +137,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     })
 }
 
-/// A connection between two ends with so many agents in a row between them.
+/// A connection between two ends with this number of agents in a row between them.
 pub fn scene(agents: usize) -> impl Strategy<Value = Scene> {
     let opener = prop_oneof![Just(Opener::Fixed), Just(Opener::Mobile)];
     let channels = [channel(), channel(), channel(), channel()];
@@ -169,7 +176,7 @@ pub fn moment() -> impl Strategy<Value = u32> {
     prop_oneof![0u32..12, 0u32..150, 0u32..600]
 }
 
-/// A deed at one of so many agents.
+/// A deed at one of this number of agents.
 pub fn doing(agents: usize) -> impl Strategy<Value = Doing> {
     let deed = prop_oneof![
         1 => Just(Deed::Kill),

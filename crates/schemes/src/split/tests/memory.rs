@@ -15,7 +15,7 @@ fn with_octets(mut packet: Packet) -> Packet {
     packet
 }
 
-/// What was allocated and what the agent says, after so many segments of the fixed host's.
+/// What was allocated and what the agent says, after these segments of the fixed host's.
 fn after(segments: impl Iterator<Item = (u32, u32)>) -> (usize, usize) {
     let mut bench = Bench::split();
     let allocated = allocation_counter::measure(|| {
@@ -23,7 +23,7 @@ fn after(segments: impl Iterator<Item = (u32, u32)>) -> (usize, usize) {
             bench.core(&with_octets(fixed(1001 + offset, len, 5001)));
         }
     });
-    let said = bench.seat.agent.as_ref().map_or(0, |agent| agent.octets());
+    let said = bench.seat.agent.as_ref().map_or(0, Agent::octets);
     (allocated.bytes_current.max(0) as usize, said)
 }
 
@@ -61,7 +61,7 @@ fn every_other_octet_keeps_no_frames_that_are_not_counted() {
             bench.core(&packet);
         }
     });
-    let said = bench.seat.agent.as_ref().map_or(0, |agent| agent.octets());
+    let said = bench.seat.agent.as_ref().map_or(0, Agent::octets);
     let allocated = allocated.bytes_current.max(0) as usize;
     assert!(allocated <= said + FIXED_STATE, "{allocated} octets allocated, {said} said");
 }

@@ -82,7 +82,7 @@ impl Seat {
 
     /// Has it do what is due.
     pub fn on_deadline(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
-        let sent = self.call(now, |agent, cx| agent.on_deadline(cx)).map_or(Vec::new(), |(_, sent)| sent);
+        let sent = self.call(now, Cicada::on_deadline).map_or(Vec::new(), |((), sent)| sent);
         self.check(&sent)?;
         Ok(sent)
     }

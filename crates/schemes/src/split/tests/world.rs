@@ -1,5 +1,8 @@
 //! The hosts, the agents between them, the channels, and time.
 
+mod forging;
+mod laws;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,7 +16,6 @@ use super::application::Plan;
 use super::channel::Channel;
 use super::deeds::{Deed, Doing};
 use super::end::{End, Setup};
-use super::forgeries;
 use super::seat::{Seat, key};
 use crate::cicada::Settings;
 
@@ -203,31 +205,6 @@ impl World {
         Ok(())
     }
 
-    /// A forged packet arrives at an agent; where there is none, at the end that it is meant for.
-    fn forge(&mut self) -> Result<(), TestCaseError> {
-        let sender = self.rng.below(2) as usize;
-        let (from, node) = match (sender, self.seats.len()) {
-            (0, 0) => (Side::Core, 1),
-            (1, 0) => (Side::Radio, 0),
-            (0, agents) => (Side::Core, 1 + self.rng.below(agents as u64) as usize),
-            (_, agents) => (Side::Radio, 1 + self.rng.below(agents as u64) as usize),
-        };
-        let forged = forgeries::draw(&self.ends[sender], &self.ends[1 - sender], from, &mut self.rng);
-        self.trail.push_back((self.now, 9, from.opposite(), forged.clone()));
-        let received = self.ends[sender].connection.next_expected();
-        for seat in &mut self.seats {
-            seat.is_watched = false;
-            seat.watch.on_forged(from, received);
-        }
-        self.arrive(forged, node, from)?;
-        // Among several, what one lets pass is forged for the next one, too.
-        let is_only = self.seats.len() == 1;
-        for seat in &mut self.seats {
-            seat.is_watched = is_only;
-        }
-        Ok(())
-    }
-
     fn do_deed(&mut self, seat: usize, deed: Deed) -> Result<Vec<(Side, Packet)>, TestCaseError> {
         let seat = &mut self.seats[seat];
         self.is_harmed |= deed.is_harmful() && seat.owed().connections > 0;
@@ -259,17 +236,6 @@ impl World {
         Ok(())
     }
 
-    /// No timestamp in an end's name runs ahead of the latest that it has really sent.
-    fn check_timestamp(&self, packet: &Packet, to: Side) -> Result<(), TestCaseError> {
-        let speaker = &self.ends[usize::from(to == Side::Core)];
-        let value = packet.tcp().and_then(|tcp| tcp.options.timestamps).map(|timestamps| timestamps.value);
-        if let Some((value, real)) = value.zip(speaker.tsval) {
-            let ahead = value.wrapping_sub(real).cast_signed();
-            prop_assert!(ahead <= 0, "a timestamp {ahead} ms ahead of {real}: {packet:?}");
-        }
-        Ok(())
-    }
-
     fn put(&mut self, node: usize, to: Side, mut packet: Packet) {
         if self.trail.len() >= TRAIL {
             self.trail.pop_front();
@@ -284,52 +250,4 @@ impl World {
             self.next += 1;
         }
     }
-
-    /// An end that has heard that its FIN has arrived is right in that all else has, too.
-    fn check_streams(&self) -> Result<(), TestCaseError> {
-        for (sender, receiver) in [(0, 1), (1, 0)] {
-            let (sender, receiver) = (&self.ends[sender], &self.ends[receiver]);
-            let has_all = receiver.connection.next_expected() == sender.connection.flight().una;
-            prop_assert!(
-                !sender.takes_all_for_delivered() || has_all,
-                "end {} takes for delivered what is not",
-                sender.number
-            );
-        }
-        Ok(())
-    }
-
-    /// Everything has arrived, and both ends know.
-    pub fn check_all_is_well(&self, outcome: Outcome) -> Result<(), TestCaseError> {
-        prop_assert_eq!(outcome, Outcome::Over, "it does not end\n{}", self.describe());
-        for (sender, receiver) in [(0, 1), (1, 0)] {
-            let (sender, receiver) = (&self.ends[sender], &self.ends[receiver]);
-            let (sent, unread) = (sender.application.plan.octets, receiver.connection.unread());
-            let received = receiver.application.received + u64::from(unread);
-            prop_assert_eq!(received, sent, "{}", self.describe());
-            prop_assert!(receiver.connection.peer_has_closed(), "{}", self.describe());
-            prop_assert!(sender.connection.unacknowledged() == 0, "{}", self.describe());
-        }
-        Ok(())
-    }
-
-    pub fn describe(&self) -> String {
-        let agents = self.seats.iter().map(|seat| format!("{:?} {:?}", seat.owed(), seat.deadline()));
-        let ends = self.ends.iter().map(End::describe);
-        let packets = self.trail.iter().map(|(at, node, to, packet)| line(*at, *node, *to, packet));
-        format!("at {}\n{}", self.now, ends.chain(agents).chain(packets).collect::<Vec<_>>().join("\n"))
-    }
-}
-
-/// A packet in a line.
-fn line(at: Instant, node: usize, to: Side, packet: &Packet) -> String {
-    let Some(tcp) = packet.tcp() else { return format!("{at} {node}") };
-    let flags = [(1, 'F'), (2, 'S'), (4, 'R'), (16, 'A')];
-    let flags: String =
-        flags.iter().filter(|(bit, _)| tcp.flags.0 & bit > 0).map(|(_, letter)| *letter).collect();
-    let arrow = if to == Side::Radio { "->" } else { "<-" };
-    let stamps = tcp.options.timestamps.map(|stamps| (stamps.value, stamps.echo_reply));
-    let blocks = tcp.options.sack.as_slice();
-    let (seq, len, ack, window) = (tcp.seq, packet.payload().len(), tcp.ack, tcp.window);
-    format!("{at} {node} {arrow} {flags} {seq}+{len} ack {ack} win {window} ts {stamps:?} sack {blocks:?}")
 }

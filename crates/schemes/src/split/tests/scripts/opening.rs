@@ -63,7 +63,7 @@ fn a_connection_with_data_in_a_syn_is_left_alone() {
 
 #[test]
 fn a_connection_whose_answer_agrees_to_multipath_tcp_is_left_alone() {
-    let mut bench = Bench::opened_with(|packet| packet.unknown_option());
+    let mut bench = Bench::opened_with(Packet::unknown_option);
     assert!(is_left_alone(&mut bench));
 }
 
