@@ -139,14 +139,9 @@ impl World {
             self.now = self.now.max(at);
             self.step()?;
             self.check_streams()?;
+            self.check_timers()?;
         }
         if self.may_stall() { Ok(Outcome::Stalled) } else { Err(TestCaseError::fail("too many events")) }
-    }
-
-    /// Whether the two ends may not agree any more on what was sent and acknowledged: then each of
-    /// them may answer all that the other says, for ever.
-    fn may_stall(&self) -> bool {
-        self.is_harmed || self.ends.iter().any(|end| end.is_reset)
     }
 
     fn arrival(&self) -> Option<Instant> {

@@ -1,5 +1,7 @@
 //! What holds in a world, and what a failure tells of it.
 
+use std::time::Duration;
+
 use lasthop_agent::Side;
 use lasthop_packet::{Instant, Packet};
 use proptest::prelude::*;
@@ -7,7 +9,16 @@ use proptest::prelude::*;
 use super::super::end::End;
 use super::{Outcome, World};
 
+/// Of Linux, and a little more.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(130);
+
 impl World {
+    /// Whether the two ends may not agree any more on what was sent and acknowledged: then each of
+    /// them may answer all that the other says, for ever.
+    pub(super) fn may_stall(&self) -> bool {
+        self.is_harmed || self.ends.iter().any(|end| end.is_reset)
+    }
+
     /// No timestamp in an end's name runs ahead of the latest that it has really sent.
     pub(super) fn check_timestamp(&self, packet: &Packet, to: Side) -> Result<(), TestCaseError> {
         let speaker = &self.ends[usize::from(to == Side::Core)];
@@ -15,6 +26,15 @@ impl World {
         if let Some((value, real)) = value.zip(speaker.tsval) {
             let ahead = value.wrapping_sub(real).cast_signed();
             prop_assert!(ahead <= 0, "a timestamp {ahead} ms ahead of {real}: {packet:?}");
+        }
+        Ok(())
+    }
+
+    /// An agent that owes something has something to do: not before the longest time-out at most.
+    pub(super) fn check_timers(&self) -> Result<(), TestCaseError> {
+        for seat in self.seats.iter().filter(|seat| seat.owed().octets > 0) {
+            let is_soon = seat.deadline().is_some_and(|deadline| deadline.at <= self.now + LONGEST_TIMEOUT);
+            prop_assert!(is_soon, "no timer runs, and {:?}", seat.owed());
         }
         Ok(())
     }
