@@ -141,8 +141,11 @@ impl Cicada {
         let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
             return Verdict::Forward;
         };
-        // What was split on these ports has ended.
-        self.splits.forget(key, cx);
+        if self.splits.has(key) {
+            // Both on the same ports: one of the two may be forged, and neither needs us.
+            self.splits.forget(key, cx);
+            return Verdict::Forward;
+        }
         let (core, radio) = self.splits.legs();
         let pair = opening.pair(key, core, radio);
         let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));

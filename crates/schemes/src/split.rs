@@ -34,6 +34,8 @@ pub mod pair;
 mod share;
 mod sleep;
 pub mod table;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod turns;
 mod vcache;

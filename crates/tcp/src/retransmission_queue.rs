@@ -307,10 +307,7 @@ impl RetransmissionQueue {
     fn note_delivery(&mut self, segment: &Outstanding, now: Instant) {
         let rtt = now.since(segment.sent);
         self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
-        if !segment.was_sent_again {
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
-            self.delivery.note_original(segment);
-        } else {
+        if segment.was_sent_again {
             let is_for_original = self.is_for_original(segment, rtt);
             if is_for_original || self.min_rtt.is_none() {
                 self.delivery.copied_since = self.delivery.copied_since.max(Some(segment.first_sent));
@@ -318,6 +315,9 @@ impl RetransmissionQueue {
             if is_for_original {
                 return;
             }
+        } else {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.delivery.note_original(segment);
         }
         self.delivery.note_newest(segment, rtt);
     }

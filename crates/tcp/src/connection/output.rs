@@ -84,7 +84,21 @@ impl Connection {
             return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY));
         }
         self.retransmission_goes_alone &= segment.is_some();
+        if segment.is_none() {
+            self.keep_timer(now);
+        }
         segment
+    }
+
+    /// As long as anything is outstanding, a timer runs for it, even if nothing of it may leave now or
+    /// all of it was reported: a receiver may give up what it has reported (RFC 2018, section 8).
+    #[inline]
+    fn keep_timer(&mut self, now: Instant) {
+        let timers = &self.timers;
+        let is_timed = timers.retransmit.is_some() || timers.persist.is_some() || timers.pacing.is_some();
+        if !is_timed && self.flight.una != self.flight.max {
+            self.timers.retransmit = Some(self.rtt.expiry(now));
+        }
     }
 
     #[inline]

@@ -1,0 +1,40 @@
+//! What becomes of a packet between two nodes.
+
+use std::time::Duration;
+
+use lasthop_packet::{Ecn, Instant, Packet, Probability, Rng};
+
+/// One direction of a hop.
+#[derive(Clone, Debug, Default)]
+pub struct Channel {
+    pub loss: f64,
+    pub doubling: f64,
+    /// Of what may be marked (RFC 3168), so much is.
+    pub marking: f64,
+    /// Every packet takes this long, and up to `jitter_ms` longer.
+    pub delay_ms: u64,
+    pub jitter_ms: u64,
+    /// From the first of these times to the second, in milliseconds, everything is lost.
+    pub outage: Option<(u64, u64)>,
+}
+
+impl Channel {
+    /// When the copies of a packet arrive that leaves now.
+    pub fn carry(&self, packet: &mut Packet, now: Instant, rng: &mut Rng) -> Vec<Instant> {
+        let mut happens = |odds: f64| rng.happens(Probability::new(odds).unwrap_or_default());
+        if self.outage.is_some_and(|(from, to)| (from..to).contains(&now.as_millis())) {
+            return Vec::new();
+        }
+        if packet.ip().ecn() == Ecn::Ect0 && happens(self.marking) {
+            packet.set_ecn(Ecn::Ce);
+        }
+        let copies = if happens(self.doubling) { 2 } else { 1 };
+        let arriving = (0..copies).filter(|_| !happens(self.loss)).count();
+        (0..arriving)
+            .map(|_| {
+                let jitter = Duration::from_nanos(rng.below(self.jitter_ms * 1_000_000 + 1));
+                now + Duration::from_millis(self.delay_ms) + jitter
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! What befalls an agent while it works, and what then must hold.
+
+use lasthop_agent::{Agent, Budget, Side};
+use lasthop_packet::{Instant, Packet};
+use proptest::prelude::*;
+
+use super::drawn;
+use super::seat::Seat;
+use super::world::{KEY, World};
+
+/// Something that is done to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// It is gone: everything is forwarded from now on.
+    Kill,
+    /// Another one goes on from its state.
+    Move,
+    MayOwe(bool),
+    /// It has less memory from now on: octets of a connection.
+    Budget(usize),
+    Drain,
+    Release,
+}
+
+/// A deed, and when: once its seat has seen this number of packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Doing {
+    pub seat: usize,
+    pub after: u32,
+    /// Not before nothing is owed.
+    pub waits: bool,
+    pub deed: Deed,
+}
+
+impl Doing {
+    pub fn is_due(&self, seats: &[Seat]) -> bool {
+        seats
+            .get(self.seat)
+            .is_some_and(|seat| seat.packets >= self.after && (!self.waits || seat.owed().connections == 0))
+    }
+}
+
+impl Deed {
+    /// Whether a connection of which something is owed may stall after it.
+    pub const fn is_harmful(self) -> bool {
+        matches!(self, Self::Kill | Self::Release)
+    }
+
+    pub fn on(self, seat: &mut Seat, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+        match self {
+            Self::Kill => seat.agent = None,
+            Self::Move => return seat.move_on(now),
+            Self::MayOwe(may_owe) => seat.may_owe = may_owe,
+            Self::Budget(octets) => {
+                seat.is_within_budget = false;
+                seat.budget = Budget { octets_per_flow: octets, octets_in_all: 2 * octets, ..seat.budget };
+            }
+            Self::Drain | Self::Release => {
+                if self == Self::Release {
+                    seat.watch.forget();
+                }
+                let called = seat.call(now, |agent, cx| match self {
+                    Self::Drain => agent.drain(cx),
+                    _ => agent.release(KEY, cx),
+                });
+                let sent = called.map_or(Vec::new(), |((), sent)| sent);
+                seat.check(&sent)?;
+                return Ok(sent);
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+proptest! {
+    #![proptest_config(super::cases(128))]
+
+    #[test]
+    fn an_agent_that_owes_nothing_can_be_killed_at_any_moment(
+        scene in drawn::scene(1),
+        after in drawn::moment(),
+    ) {
+        let kill = Doing { seat: 0, after, waits: true, deed: Deed::Kill };
+        let mut world = World::new(&drawn::with(scene, [kill]));
+        let outcome = world.run()?;
+        world.check_all_is_well(outcome)?;
+    }
+
+    #[test]
+    fn an_agent_that_is_killed_while_it_owes_leaves_no_stream_that_ends_well_and_lacks_octets(
+        scene in drawn::scene(1),
+        after in drawn::moment(),
+    ) {
+        let kill = Doing { seat: 0, after, waits: false, deed: Deed::Kill };
+        let mut world = World::new(&drawn::with(scene, [kill]));
+        let outcome = world.run()?;
+        if !world.is_harmed {
+            world.check_all_is_well(outcome)?;
+        }
+    }
+
+    #[test]
+    fn a_connection_that_moves_to_other_agents_ends_as_it_would(
+        scene in drawn::scene(1),
+        after in prop::collection::vec(drawn::moment(), 1..9),
+    ) {
+        let moves = after.into_iter().map(|after| Doing { seat: 0, after, waits: false, deed: Deed::Move });
+        let mut world = World::new(&drawn::with(scene, moves));
+        let outcome = world.run()?;
+        world.check_all_is_well(outcome)?;
+    }
+
+    #[test]
+    fn an_agent_that_may_not_owe_any_more_leaves_everything_intact(
+        scene in drawn::scene(1),
+        changes in prop::collection::vec((drawn::moment(), any::<bool>()), 1..5),
+    ) {
+        let doing = |(after, may_owe)| Doing { seat: 0, after, waits: false, deed: Deed::MayOwe(may_owe) };
+        let mut world = World::new(&drawn::with(scene, changes.into_iter().map(doing)));
+        let outcome = world.run()?;
+        world.check_all_is_well(outcome)?;
+    }
+
+    #[test]
+    fn a_budget_that_shrinks_leaves_everything_intact(
+        scene in drawn::scene(1),
+        changes in prop::collection::vec((drawn::moment(), 8_000usize..100_000), 1..4),
+    ) {
+        let doing = |(after, octets)| Doing { seat: 0, after, waits: false, deed: Deed::Budget(octets) };
+        let mut world = World::new(&drawn::with(scene, changes.into_iter().map(doing)));
+        let outcome = world.run()?;
+        world.check_all_is_well(outcome)?;
+    }
+
+    #[test]
+    fn draining_leaves_everything_intact(
+        scene in drawn::scene(1),
+        after in prop::collection::vec(drawn::moment(), 1..9),
+    ) {
+        let drains = after.into_iter().map(|after| Doing { seat: 0, after, waits: false, deed: Deed::Drain });
+        let mut world = World::new(&drawn::with(scene, drains));
+        let outcome = world.run()?;
+        world.check_all_is_well(outcome)?;
+    }
+
+    #[test]
+    fn all_of_it_at_once_yields_no_wrong_octet(
+        scene in drawn::scene(2),
+        deeds in prop::collection::vec(drawn::doing(2), 1..8),
+    ) {
+        let mut world = World::new(&drawn::with(scene, deeds));
+        let outcome = world.run()?;
+        if !world.is_harmed {
+            world.check_all_is_well(outcome)?;
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Rules, one by one, as the module docs say them.
+
+mod ends;
+mod known;
+mod opening;
+mod probes;

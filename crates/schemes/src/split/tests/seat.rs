@@ -1,0 +1,164 @@
+//! An agent, and all that a world does to it.
+
+use lasthop_agent::{Agent, Budget, Context, Deadline, Obligation, Outbox, Owed, Side, Verdict, Whose};
+use lasthop_packet::{FlowKey, Instant, Packet, Rng};
+use proptest::prelude::*;
+
+use super::watch::Watch;
+use crate::cicada::{Cicada, Settings};
+
+/// A node with an agent, or with none any more.
+pub struct Seat {
+    pub agent: Option<Cicada>,
+    pub settings: Settings,
+    pub budget: Budget,
+    pub may_owe: bool,
+    /// The budget has not shrunk.
+    pub is_within_budget: bool,
+    /// Whether what the agent says is held against what it has seen.
+    pub is_watched: bool,
+    /// Forged packets come, too, and are not seen by the watch: what it sends need not be right, but
+    /// what it owes.
+    pub hears_forgeries: bool,
+    /// Whether all that comes is what an end itself has sent.
+    pub is_exact: bool,
+    pub watch: Watch,
+    pub packets: u32,
+    pub rng: Rng,
+}
+
+impl Seat {
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            agent: Some(Cicada::new(&settings)),
+            settings,
+            budget: Budget::default(),
+            may_owe: true,
+            is_within_budget: true,
+            is_watched: true,
+            hears_forgeries: false,
+            is_exact: true,
+            watch: Watch::default(),
+            packets: 0,
+            rng: Rng::named(1, "agent"),
+        }
+    }
+
+    /// Calls the agent. What it has sent, in order.
+    pub fn call<R>(
+        &mut self,
+        now: Instant,
+        call: impl FnOnce(&mut Cicada, &mut Context<'_>) -> R,
+    ) -> Option<(R, Vec<(Side, Packet)>)> {
+        let mut outbox = Outbox::default();
+        let mut cx =
+            Context::new(now, &mut self.rng, &mut outbox).within(self.budget).with_obligations(self.may_owe);
+        let agent = self.agent.as_mut()?;
+        let result = call(agent, &mut cx);
+        Some((result, outbox.packets))
+    }
+
+    /// Shows a packet to it. What goes on, in order.
+    pub fn pass(
+        &mut self,
+        mut packet: Packet,
+        from: Side,
+        now: Instant,
+    ) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+        self.packets += 1;
+        if self.is_watched {
+            self.watch.on_arrival(&packet, from);
+        }
+        let Some((verdict, mut sent)) = self.call(now, |agent, cx| agent.on_packet(&mut packet, from, cx))
+        else {
+            return Ok(vec![(from.opposite(), packet)]);
+        };
+        self.check(&sent)?;
+        if verdict == Verdict::Forward {
+            sent.push((from.opposite(), packet));
+        }
+        Ok(sent)
+    }
+
+    /// Has it do what is due.
+    pub fn on_deadline(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+        let sent = self.call(now, Cicada::on_deadline).map_or(Vec::new(), |((), sent)| sent);
+        self.check(&sent)?;
+        Ok(sent)
+    }
+
+    pub fn deadline(&self) -> Option<Deadline> {
+        self.agent.as_ref()?.deadline()
+    }
+
+    pub fn owed(&self) -> Owed {
+        self.agent.as_ref().map_or_else(Owed::default, Agent::owed)
+    }
+
+    /// Has another agent go on with all that this one knows.
+    pub fn move_on(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+        let Some((states, mut sent)) = self.call(now, |agent, cx| agent.export(Whose::All, cx)) else {
+            return Ok(Vec::new());
+        };
+        prop_assert_eq!(self.owed(), Owed::default(), "it has given all away");
+        self.agent = Some(Cicada::new(&self.settings));
+        for state in states {
+            let Some((result, more)) = self.call(now, |agent, cx| agent.import(&state, cx)) else { continue };
+            prop_assert!(result.is_ok() || !self.is_within_budget, "{result:?}");
+            sent.extend(more);
+        }
+        self.check(&sent)?;
+        Ok(sent)
+    }
+
+    /// The laws that hold after every call.
+    pub fn check(&mut self, sent: &[(Side, Packet)]) -> Result<(), TestCaseError> {
+        let Some(agent) = &self.agent else { return Ok(()) };
+        let key = super::world::KEY;
+        let obligation = agent.obligation(key);
+        prop_assert_eq!(agent.owed(), Owed::of(obligation), "the sum of what is owed");
+        prop_assert_eq!(agent.obligation(key.reversed()), Obligation::Free);
+        let most = 2 * self.settings.vcache as u64;
+        prop_assert!(obligation.octets() <= most, "{obligation:?} is more than {most}");
+        if self.is_within_budget {
+            prop_assert!(agent.octets() <= self.budget.octets_in_all, "{} octets", agent.octets());
+        }
+        if self.is_watched {
+            for (to, packet) in sent {
+                let result = self.watch.on_departure(packet, *to);
+                if !self.hears_forgeries {
+                    result?;
+                }
+            }
+            let (least, most) = self.watch.at_risk();
+            let said = obligation.octets();
+            prop_assert!(
+                said >= least,
+                "{said} octets at risk, and {least} were acknowledged before their time"
+            );
+            // What is dropped for want of memory, or refused for its timestamp, is not heard.
+            prop_assert!(
+                said <= most || !self.is_exact || !self.is_within_budget || self.hears_forgeries,
+                "{said} octets at risk of {most}"
+            );
+        }
+        Ok(())
+    }
+}
+
+trait Sum {
+    fn of(obligation: Obligation) -> Self;
+}
+
+impl Sum for Owed {
+    fn of(obligation: Obligation) -> Self {
+        let mut owed = Self::default();
+        owed.change(Obligation::Free, obligation);
+        owed
+    }
+}
+
+/// A connection's direction from the core side to the radio side.
+pub const fn key(fixed: (std::net::IpAddr, u16), mobile: (std::net::IpAddr, u16)) -> FlowKey {
+    FlowKey { source: fixed, destination: mobile }
+}
