@@ -40,6 +40,11 @@ impl Connection {
                 self.on_duplicate_ack(now);
             }
         } else {
+            if self.is_ruled_from_outside() {
+                // A peer that answers is there, even if it does not acknowledge yet: a split's FIN waits
+                // for another end.
+                self.unanswered = 0;
+            }
             //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
             //= same window.
             // Answers to window probes are none: nothing is outstanding but the probe.
