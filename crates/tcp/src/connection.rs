@@ -316,7 +316,7 @@ impl Connection {
     pub fn note_timestamp_of(&mut self, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
-            self.receive.note_timestamp(timestamps.value, tcp.seq);
+            self.receive.note_timestamp(timestamps.value, self.receive.next_to_acknowledge());
         }
     }
 

@@ -62,8 +62,10 @@ impl Seen {
     /// It came again: its timestamp is the latest that the other end has seen.
     fn repeat(&mut self, tcp: &Tcp) {
         self.is_repeated = true;
-        if let (Some(known), Some(latest)) = (&mut self.tcp.options.timestamps, tcp.options.timestamps) {
-            *known = latest;
+        if let (Some(known), Some(other)) = (&mut self.tcp.options.timestamps, tcp.options.timestamps)
+            && Seq(other.value).after(Seq(known.value))
+        {
+            *known = other;
         }
     }
 

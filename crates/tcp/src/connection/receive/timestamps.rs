@@ -15,6 +15,11 @@ impl ReceiveSide {
         self.ts_recent
     }
 
+    /// The number up to which we have acknowledged: Last.ACK.sent.
+    pub(in crate::connection) const fn next_to_acknowledge(&self) -> Seq {
+        self.last_ack_sent
+    }
+
     /// Remembers the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
