@@ -13,6 +13,7 @@
 //! | `turns` | who may send over which hop |
 //! | `sleep` | what is kept of a pair that nothing happens on |
 //! | `transfer` | a pair as a value, for another agent |
+//! | `notifying` | what mobile hosts hear of their losses |
 //! | [`legs`] | how the endpoint of each leg is set |
 //!
 //! # Numbers are kept
@@ -29,6 +30,7 @@
 //! has.
 
 pub mod legs;
+mod notifying;
 pub mod opening;
 pub mod pair;
 mod share;

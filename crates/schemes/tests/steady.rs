@@ -36,9 +36,15 @@ const MILLION: u32 = 1_000_000;
 /// Where a million of each would take too long.
 const FEWER: u32 = 20_000;
 
+/// Schemes whose agents watch a connection. One that is an end of two (I-TCP, CICADA) needs ends that
+/// answer it.
+fn watched() -> impl Iterator<Item = &'static &'static Scheme> {
+    CATALOGUE.iter().filter(|scheme| !["i-tcp", "cicada"].contains(&scheme.name))
+}
+
 #[test]
 fn a_download_of_a_million_segments_allocates_nothing() {
-    for scheme in CATALOGUE {
+    for scheme in watched() {
         check(scheme, "", Role::Edge, Way::Down, 300, MILLION);
     }
 }
@@ -47,7 +53,7 @@ fn a_download_of_a_million_segments_allocates_nothing() {
 /// round trip over it, after which an agent gives back what it has for the connection.
 #[test]
 fn no_preset_in_no_place_allocates_a_packet() {
-    for scheme in CATALOGUE {
+    for scheme in watched() {
         for preset in presets(scheme) {
             for role in [Role::Edge, Role::Relay] {
                 for way in [Way::Down, Way::Up] {

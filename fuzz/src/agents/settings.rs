@@ -11,8 +11,9 @@ use crate::octets::Octets;
 /// A setting and the values that are tried.
 type Setting = (String, Vec<toml::Value>);
 
-/// Draws a scheme and up to seven of its settings. One that the scheme refuses is left out.
-pub fn placement(octets: &mut Octets<'_>) -> Box<dyn Placement> {
+/// Draws a scheme and up to seven of its settings. One that the scheme refuses is left out. Also says
+/// the scheme's name.
+pub fn placement(octets: &mut Octets<'_>) -> (&'static str, Box<dyn Placement>) {
     static OF_EACH: OnceLock<Vec<Vec<Setting>>> = OnceLock::new();
     let of_each = OF_EACH
         .get_or_init(|| CATALOGUE.iter().map(|scheme| settings_of(&scheme.schema().to_value())).collect());
@@ -31,7 +32,7 @@ pub fn placement(octets: &mut Octets<'_>) -> Box<dyn Placement> {
             settings = with;
         }
     }
-    scheme.configure(settings).expect("each setting was tried")
+    (scheme.name, scheme.configure(settings).expect("each setting was tried"))
 }
 
 fn settings_of(schema: &Value) -> Vec<Setting> {

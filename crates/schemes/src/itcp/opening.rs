@@ -6,9 +6,11 @@ use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Seq, TcpFlags};
 use lasthop_tcp::{Config, Connection, Snapshot, State};
 use serde::{Deserialize, Serialize};
 
-use super::scheme::SCHEME;
 use crate::split::pair::Pair;
 use crate::transfer::{export, import, segment};
+
+/// The scheme's name.
+pub(super) const NAME: &str = "i-tcp";
 
 /// The form of [`SavedOpening`], told from that of a pair by its version.
 const VERSION: u8 = 101;
@@ -87,7 +89,7 @@ impl Opening {
             onward,
             syn: PacketRecord::from(&self.syn),
         };
-        export(SCHEME.name, VERSION, key, &saved)
+        export(NAME, VERSION, key, &saved)
     }
 
     /// Goes on from a value; `None` if it is that of something else.
@@ -99,7 +101,7 @@ impl Opening {
         if state.octets.first() != Some(&VERSION) {
             return None;
         }
-        Some(import(state, SCHEME.name, VERSION).and_then(|saved: SavedOpening| {
+        Some(import(state, NAME, VERSION).and_then(|saved: SavedOpening| {
             let opener = if saved.is_from_core { Side::Core } else { Side::Radio };
             let flow = opener.connection(state.connection);
             let syn = segment(saved.syn, flow)?;

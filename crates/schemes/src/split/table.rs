@@ -7,9 +7,9 @@ use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Si
 use lasthop_packet::{FlowKey, Instant, Packet};
 use lasthop_tcp::Config;
 
+use super::notifying::pass;
 use super::pair::Pair;
 use super::sleep::{Entry, Pairs as _, SLEEPS_AFTER, SavedPair};
-use super::turns::pass;
 use super::vcache::Bounds;
 use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};

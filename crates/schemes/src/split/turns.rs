@@ -6,9 +6,10 @@
 use std::net::IpAddr;
 
 use lasthop_agent::counter::LOCAL_RETRANSMITS;
-use lasthop_agent::{Agent as _, Context, Report, Side};
-use lasthop_packet::{FlowKey, Packet};
+use lasthop_agent::{Context, Report, Side};
+use lasthop_packet::FlowKey;
 
+use super::notifying::pass;
 use super::pair::Pair;
 use super::sleep::Pairs as _;
 use super::table::{Splits, follow_timer};
@@ -52,13 +53,6 @@ impl Splits {
             }
             follow_timer(&mut self.pairs, key);
         }
-    }
-}
-
-/// Shows a packet over the hop to the notifier, which drops none.
-pub(super) fn pass(notifier: Option<&mut Eln>, packet: &mut Packet, from: Side, cx: &mut Context<'_>) {
-    if let Some(notifier) = notifier {
-        let _ = notifier.on_packet(packet, from, cx);
     }
 }
 

@@ -1,0 +1,172 @@
+//! The agent at the access point.
+
+use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::{
+    Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
+    Whose,
+};
+use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
+
+use super::opening::{NAME, Opening, Outcome};
+use super::settings::{OpenedBy, Settings};
+use crate::split::table::Splits;
+
+/// The I-TCP agent, for an access point. It needs nothing of the link layer.
+pub struct Itcp {
+    settings: Settings,
+    /// SYNs of mobile hosts that are not answered yet.
+    openings: FlowTable<Box<Opening>>,
+    splits: Splits,
+}
+
+impl Itcp {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        let splits = Splits::new(settings.splits());
+        Self { openings: FlowTable::new(settings.eviction_grace), splits, settings }
+    }
+
+    /// An end wants a connection.
+    fn begin(&mut self, key: FlowKey, syn: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let iss = initial_number(cx);
+        let opening = Opening::new(key, syn.clone(), from, self.settings.leg(), iss);
+        if !self.admit(key, opening, cx) {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+            return Verdict::Forward;
+        }
+        self.follow(key, cx);
+        Verdict::Absorb
+    }
+
+    fn admit(&mut self, key: FlowKey, opening: Opening, cx: &mut Context<'_>) -> bool {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
+            self.openings.remove(idlest);
+        }
+        self.openings.insert(key, Box::new(opening), most, cx.now()).is_ok()
+    }
+
+    /// A packet of a connection that is being opened.
+    fn on_opening(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let Some(opening) = self.openings.touch(key, cx.now()) else { return Verdict::Forward };
+        if from != opening.opener {
+            opening.onward.on_segment(packet, cx.now());
+        } else if !opening.is_repeated_by(packet) {
+            // The end has given up, or opens another.
+            opening.onward.abort();
+            self.follow(key, cx);
+            self.openings.remove(key);
+            return Verdict::Forward;
+        }
+        self.follow(key, cx);
+        Verdict::Absorb
+    }
+
+    /// Sends what the leg onward has to send, and goes on once it is open or refused.
+    fn follow(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let Some(opening) = self.openings.peek_mut(key) else { return };
+        let opener = opening.opener;
+        while let Some(packet) = opening.onward.poll_transmit(now) {
+            cx.send(opener.opposite(), packet);
+        }
+        let due = opening.onward.deadline();
+        match opening.outcome(self.settings.leg(), initial_number(cx), now) {
+            Outcome::Waits => match due {
+                Some(due) => self.openings.set_timer(key, due.at),
+                None => self.openings.clear_timer(key),
+            },
+            Outcome::Opened(pair) => {
+                self.openings.remove(key);
+                if self.splits.begin(key, *pair, cx) {
+                    self.splits.go_on(key, None, cx);
+                }
+            }
+            Outcome::Refused(mut back) => {
+                self.openings.remove(key);
+                while let Some(packet) = back.poll_transmit(now) {
+                    cx.send(opener, packet);
+                }
+            }
+        }
+    }
+}
+
+/// An initial sequence number.
+fn initial_number(cx: &mut Context<'_>) -> Seq {
+    Seq(cx.rng().next_u64() as u32)
+}
+
+impl Agent for Itcp {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let key = from.connection(key);
+        if self.splits.has(key) {
+            return self.splits.on_packet(key, packet, from, cx);
+        }
+        let opens = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK);
+        let may_open = from == Side::Radio || self.settings.opened_by == OpenedBy::Either;
+        if self.openings.peek(key).is_none() && opens && may_open && cx.may_owe() {
+            return self.begin(key, packet, from, cx);
+        }
+        self.on_opening(key, packet, from, cx)
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let timers = self.splits.next_timer().into_iter().chain(self.openings.next_timer());
+        timers.min().map(|at| Deadline { at, reason: "a leg's timer" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.openings.pop_timer(cx.now()) {
+            if let Some(opening) = self.openings.peek_mut(key) {
+                opening.onward.on_deadline(cx.now());
+            }
+            self.follow(key, cx);
+        }
+        self.splits.on_deadline(cx);
+    }
+
+    fn octets(&self) -> usize {
+        self.splits.octets()
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        let is_opening = self.openings.peek(connection).is_some();
+        if is_opening { Obligation::Terminates(0) } else { self.splits.obligation(connection) }
+    }
+
+    fn owed(&self) -> Owed {
+        let openings = self.openings.len() as u64;
+        self.splits.owed().plus(Owed { connections: openings, octets: 0 })
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let mut states = self.splits.export(NAME, whose, cx);
+        for key in whose.of(&self.openings) {
+            let opening = self.openings.remove(key);
+            states.extend(opening.and_then(|opening| opening.save(key, cx)));
+        }
+        states
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let key = state.connection;
+        if let Some(opening) = Opening::restore(state, self.settings.leg(), cx.now()) {
+            if self.openings.peek(key).is_some() || self.splits.has(key) {
+                return Err(ImportError::Known);
+            }
+            if !self.admit(key, opening?, cx) {
+                return Err(ImportError::NoRoom("connections"));
+            }
+            self.follow(key, cx);
+            return Ok(());
+        }
+        self.splits.import(NAME, state, cx)
+    }
+
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.openings.remove(connection);
+        self.splits.forget(connection, cx);
+    }
+}
