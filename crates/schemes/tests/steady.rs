@@ -36,8 +36,8 @@ const MILLION: u32 = 1_000_000;
 /// Where a million of each would take too long.
 const FEWER: u32 = 20_000;
 
-/// Schemes whose agents watch a connection. One that is an end of two (I-TCP, CICADA) needs ends that
-/// answer it.
+/// Schemes whose agents watch a connection. Those that are ends of two have `steady_splits.rs`: they
+/// need hosts that answer them.
 fn watched() -> impl Iterator<Item = &'static &'static Scheme> {
     CATALOGUE.iter().filter(|scheme| !["i-tcp", "cicada"].contains(&scheme.name))
 }

@@ -1,0 +1,113 @@
+//! What an idle connection costs an agent that splits it: two kibibytes at most, of everything that it
+//! has allocated.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use allocation_counter::measure;
+use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict};
+use lasthop_packet::{
+    FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
+};
+use lasthop_schemes::{Role, Seat, catalogue};
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const CONNECTIONS: u32 = 20_000;
+const MOST: u64 = 2048;
+
+struct Bench {
+    agent: Box<dyn Agent>,
+    outbox: Outbox,
+    rng: Rng,
+    now: Instant,
+}
+
+/// A host with four connections.
+fn client(number: u32) -> (IpAddr, u16) {
+    (IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 + number / 4)), 40_000 + (number % 4) as u16)
+}
+
+fn segment(from: (IpAddr, u16), to: (IpAddr, u16), flags: TcpFlags, seq: u32, ack: u32) -> Packet {
+    let is_syn = flags.has(TcpFlags::SYN);
+    let options = TcpOptions {
+        maximum_segment_size: is_syn.then_some(1460),
+        window_scale: is_syn.then_some(7),
+        sack_permitted: is_syn,
+        timestamps: Some(Timestamps { value: 1, echo_reply: 1 }),
+        ..TcpOptions::default()
+    };
+    let tcp = Tcp {
+        source_port: from.1,
+        destination_port: to.1,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        flags,
+        window: 64_000,
+        options,
+        ..Tcp::default()
+    };
+    Packet::tcp_segment(Ip::new(from.0, to.0), tcp, Payload::EMPTY)
+}
+
+impl Bench {
+    fn call<R>(&mut self, ask: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
+        let budget = Budget { flows: 2 * CONNECTIONS as usize, ..Budget::default() };
+        let mut cx = Context::new(self.now, &mut self.rng, &mut self.outbox).within(budget);
+        let answer = ask(self.agent.as_mut(), &mut cx);
+        self.outbox.packets.clear();
+        self.outbox.reports.clear();
+        answer
+    }
+
+    fn open(&mut self, number: u32) {
+        let (client, server) = (client(number), (SERVER, 443));
+        let answer = TcpFlags::SYN.with(TcpFlags::ACK);
+        for (from, mut packet) in [
+            (Side::Radio, segment(client, server, TcpFlags::SYN, 100, 0)),
+            (Side::Core, segment(server, client, answer, 500, 101)),
+            (Side::Radio, segment(client, server, TcpFlags::ACK, 101, 501)),
+        ] {
+            let _ = self.call(|agent, cx| agent.on_packet(&mut packet, from, cx));
+        }
+    }
+
+    fn wait(&mut self, time: Duration) {
+        let until = self.now + time;
+        while let Some(due) = self.agent.deadline().filter(|due| due.at <= until) {
+            self.now = self.now.max(due.at);
+            self.call(|agent, cx| agent.on_deadline(cx));
+        }
+        self.now = until;
+    }
+}
+
+#[test]
+fn an_idle_connection_costs_two_kibibytes_at_most_and_goes_on_when_it_wakes() {
+    let scheme = catalogue::find("cicada").expect("it is in the catalogue");
+    let placement = scheme.configure(toml::Table::new()).expect("defaults");
+    let mut kept = None;
+    let allocated = measure(|| {
+        let agent = placement.agent(Seat { role: Role::Edge, address: SERVER }).expect("it has an agent");
+        let mut bench = Bench {
+            agent,
+            outbox: Outbox::default(),
+            rng: Rng::named(1, "idle"),
+            now: Instant::from_secs(1),
+        };
+        for number in 0..CONNECTIONS {
+            bench.open(number);
+        }
+        bench.wait(Duration::from_secs(60));
+        kept = Some(bench);
+    });
+    let each = allocated.bytes_current as u64 / u64::from(CONNECTIONS);
+    assert!(each <= MOST, "{each} octets");
+
+    let mut bench = kept.expect("it was made");
+    let (client, server) = (client(7), (SERVER, 443));
+    let key = FlowKey { source: server, destination: client };
+    let mut packet = segment(server, client, TcpFlags::ACK, 501, 101);
+    packet.set_payload(Payload::Stream { stream: 1, offset: 0, len: 1000 });
+    let verdict = bench.call(|agent, cx| agent.on_packet(&mut packet, Side::Core, cx));
+    assert_eq!((verdict, bench.agent.obligation(key).octets()), (Verdict::Absorb, 1000));
+}
