@@ -41,7 +41,8 @@ impl Channel {
     }
 
     fn pop(&mut self, now: Instant) -> Option<Packet> {
-        self.queue.pop_front_if(|(at, _)| *at <= now).map(|(_, packet)| packet)
+        self.queue.front().filter(|(at, _)| *at <= now)?;
+        self.queue.pop_front().map(|(_, packet)| packet)
     }
 }
 
@@ -97,7 +98,7 @@ impl World {
     }
 
     fn tick(&mut self) {
-        self.now = self.now + TICK;
+        self.now += TICK;
         let now = self.now;
         while let Some(packet) = self.channels[2].pop(now) {
             self.server.on_segment(&packet, now);
