@@ -297,7 +297,7 @@ impl Connection {
         self.set_cwnd(there.saturating_add(octets.max(least)));
     }
 
-    /// The congestion window becomes so many octets, a segment at least: for
+    /// Sets the congestion window in octets, a segment at least: for
     /// [`Congestion::Outside`], where nothing else moves it.
     pub fn set_cwnd(&mut self, octets: u32) {
         self.flight.cwnd = octets.clamp(self.flight.mss, 1 << 30);
@@ -312,7 +312,7 @@ impl Connection {
     }
 
     /// Takes note of the timestamp of a packet that is not shown to [`Self::on_segment`], because
-    /// somebody else answers it.
+    /// another endpoint answers it.
     pub fn note_timestamp_of(&mut self, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
@@ -320,7 +320,7 @@ impl Connection {
         }
     }
 
-    /// No window of more than so many octets is offered from now on. What was offered stays so.
+    /// Bounds the windows that are offered from now on, in octets. What was offered stays so.
     pub fn limit_window(&mut self, octets: u32) {
         self.receive.limit_window(octets);
     }

@@ -75,7 +75,7 @@ impl From<SendBuffer> for VecDeque<Piece> {
 /// Octets of memory that a payload takes beside itself: its reference count, and the allocator's.
 const BESIDE_PAYLOAD: usize = 64;
 
-/// Octets of memory that so many payloads of so many octets in all take, at most.
+/// Octets of memory that this number of payloads takes, `octets` long in all, at most.
 pub(crate) fn memory_of(payloads: usize, octets: usize) -> usize {
     octets.saturating_add(octets / 2).saturating_add(payloads * BESIDE_PAYLOAD)
 }

@@ -15,9 +15,9 @@ use crate::split::table::SplitSettings;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Octets of one direction of a connection that a `VCache` has room for: so many octets may be at
-    /// risk in it, and no larger window is offered; default 3840 KiB, the
-    /// largest window of a Linux host. The world's budget for a connection bounds it, too. The paper leaves it open.
+    /// Octets of one direction of a connection that a `VCache` has room for: the most that may be at
+    /// risk in it, and the largest window that is offered; default 3840 KiB, the largest window of a
+    /// Linux host. The world's budget for a connection bounds it, too. The paper leaves it open.
     #[serde(with = "Octets::<65_536, GIB>")]
     pub vcache: usize,
     /// The least time-out over the hop, above its round-trip time; default 20 ms.

@@ -12,7 +12,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// (`tcp_retries2`).
 const MOST_TIMEOUTS: u32 = 924;
 
-/// The leg over the wire: an endpoint as Linux 6.18 has it, with so many octets of buffer.
+/// The leg over the wire: an endpoint as Linux 6.18 has it, with a buffer of `buffer` octets.
 pub fn core(buffer: u32) -> Config {
     Config { window: buffer.min(65_535), window_max: Some(buffer), ..Config::linux() }
 }

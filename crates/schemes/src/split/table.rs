@@ -35,7 +35,7 @@ pub struct SplitSettings {
     pub aims: Aims,
     /// Octets of one direction of a connection that may lie between its legs.
     pub bound: usize,
-    /// What is idle for so long, and of which nothing is owed, is forgotten.
+    /// A connection that is idle for this time, and of which nothing is owed, is forgotten.
     pub idle_timeout: Duration,
     /// What was used within this time does not make room for others.
     pub grace: Duration,

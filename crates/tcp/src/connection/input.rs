@@ -159,7 +159,7 @@ impl Connection {
     }
 
     /// From now on the peer's FIN is not acknowledged before [`Self::accept_fin`] says so, though
-    /// everything before it is: what it ends has to reach somebody else first.
+    /// everything before it is: what it ends has to reach another end first.
     pub const fn hold_fin(&mut self) {
         self.receive.hold_fin();
     }

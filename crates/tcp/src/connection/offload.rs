@@ -11,7 +11,7 @@ const ENOUGH: u32 = 3;
 const LARGEST_PAYLOAD: u32 = 65_535 - 60 - 60;
 
 impl Connection {
-    /// From now on data may leave in super-packets ([`Packet::segment_size`]) of up to so many
+    /// From now on data may leave in super-packets ([`Packet::segment_size`]) of up to `segments`
     /// segments, which the owner can send on.
     ///
     /// [`Packet::segment_size`]: lasthop_packet::Packet::segment_size

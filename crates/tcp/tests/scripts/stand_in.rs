@@ -1,4 +1,4 @@
-//! What an owner can have a connection do that stands in for somebody else: keep the peer's FIN
+//! What an owner can have a connection do that stands in for another endpoint: keep the peer's FIN
 //! unacknowledged, tell timestamps of the other's clock, and move a window that nothing else moves.
 
 use lasthop_tcp::{Config, Congestion, RackConfig};
