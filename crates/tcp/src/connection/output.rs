@@ -13,7 +13,8 @@ impl Connection {
     //
     // Inlined, with all that builds the packet (no call may take its address), so that it is built
     // where the caller wants it: it is large.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a hint is not enough where there are several callers")]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         if self.reset.is_some() {
             return self.reset_segment();

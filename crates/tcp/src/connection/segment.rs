@@ -20,7 +20,8 @@ pub(super) struct Segment {
 
 impl Connection {
     /// A segment with our addresses, ports, acknowledgment and window.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
     pub(super) fn segment(&mut self, mut segment: Segment, now: Instant) -> Packet {
         let ecn = if self.ecn.is_some() { self.write_marks(&mut segment) } else { Ecn::NotEct };
         let Segment { seq, flags, payload, reserved_bits, .. } = segment;
@@ -37,7 +38,8 @@ impl Connection {
         packet
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
     pub(super) fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
         let syn = flags.has(TcpFlags::SYN);
         Tcp {
@@ -59,7 +61,8 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
     pub(super) fn packet(&mut self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
         let mut ip = self.ip(to);
         ip.set_ecn(ecn);

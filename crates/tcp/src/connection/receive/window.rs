@@ -19,7 +19,8 @@ impl ReceiveSide {
         self.limit_window(self.window_limit);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a hint is not enough where there are several callers")]
     pub(in crate::connection) fn read(&mut self) -> Option<Payload> {
         let payload = self.delivered.pop_front()?;
         self.unread -= payload.len() as u32;
