@@ -51,7 +51,7 @@
 //! A connection of which nothing is at risk goes on from end to end. One with octets at risk has a
 //! gap that no end can fill: it ends with a time-out at the latest when the end that sends gives up, 15 minutes with Linux as it
 //! comes. No stream that ends well has a gap (3). A gateway that is told to stop, or to reload, waits
-//! for what is at risk, or hands it over ([`Obligation::Owes`]).
+//! for what is at risk, or hands it over ([`Obligation::Owes`](lasthop_agent::Obligation::Owes)).
 //!
 //! # Where it does harm, or little
 //!

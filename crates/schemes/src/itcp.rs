@@ -32,7 +32,7 @@
 //! Every connection breaks: the ends do not know each other's numbers. Where it is killed, both ends
 //! time out, or are reset by the other's host at the next segment. A gateway that is told to stop
 //! waits for its connections to end, and a reload keeps them
-//! ([`Obligation::Terminates`]).
+//! ([`Obligation::Terminates`](lasthop_agent::Obligation::Terminates)).
 
 mod agent;
 mod opening;
