@@ -97,8 +97,8 @@ fn completion(row: &ComparisonRow) -> String {
     }
 }
 
-/// The tables of one run: a row a flow, flows over TCP in the one and those over UDP in the other;
-/// sessions and stations in tables of their own.
+/// The tables of one run: one of TCP flows, one of UDP flows, each with a row per flow, and tables of
+/// sessions and of stations.
 pub fn summary(run: &RunSummary) -> String {
     let (udp, tcp): (Vec<&FlowSummary>, Vec<&FlowSummary>) =
         run.flows.iter().partition(|flow| flow.datagrams.is_some());

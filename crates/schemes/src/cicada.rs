@@ -1,10 +1,10 @@
-//! CICADA: the access point splits each connection between a wired and a wireless end in two, in the
-//! ends' own addresses and sequence numbers.
+//! CICADA: the access point splits each connection between a wired and a wireless end in two, in
+//! the ends' own addresses and sequence numbers.
 //!
 //! K. Ghaboosi, B. H. Khalaj, "A Novel Transport Agent for Wireless Routers to Improve TCP and UDP
-//! Performance over Wireless Links", IEEE PIMRC 2005 ("the paper"). Place: the access point. Both ends
-//! stay as they are. This is its data path for TCP; datagrams, hand-off and address translation are
-//! still to come.
+//! Performance over Wireless Links", IEEE PIMRC 2005 ("the paper"). Place: the access point. Both
+//! ends stay as they are. This is its data path for TCP; datagrams, hand-off and address
+//! translation are still to come.
 //!
 //! # The paper's words, and where they are
 //!
@@ -22,48 +22,51 @@
 //!
 //! # What the paper leaves open, what we chose
 //!
-//! 1. *The handshake* passes from end to end, and the legs begin once it is complete. So an end that
-//!    refuses is heard, a flood of SYNs costs an entry each and no more, and both legs have the options and window scales
-//!    that the ends know of each other.
-//! 2. *Early ACKs.* What a leg has taken in it acknowledges, and what it cannot take it does not: at
-//!    most `vcache` octets of each direction are at risk at a time, usually twice what the hop and
-//!    the wire hold.
-//! 3. *A FIN* is acknowledged when the other end has acknowledged it. A sender that closes and hears
-//!    that all was received is right, whatever happens to the access point: only a connection that is
-//!    cut off in the middle can have lost something that was acknowledged.
+//! 1. *The handshake* passes from end to end, and the legs begin once it is complete. So an end
+//!    that refuses is heard, a flood of SYNs costs an entry each and no more, and both legs have
+//!    the options and window scales that the ends know of each other.
+//! 2. *Early ACKs.* What a leg has taken in it acknowledges, and what it cannot take it does not:
+//!    at most `vcache` octets of each direction are at risk at a time, usually twice what the hop
+//!    and the wire hold.
+//! 3. *A FIN* is acknowledged when the other end has acknowledged it. A sender that closes and
+//!    hears that all was received is right, whatever happens to the access point: only a connection
+//!    that is cut off in the middle can have lost something that was acknowledged.
 //! 4. *Timestamps* that a leg sends in an end's name are the latest that this end has sent: never
 //!    ahead of its own clock. What a leg echoes is its own business, as it has to be.
 //! 5. *The leg over the hop* takes no loss for congestion. How much is on the hop is the [local
-//!    window](crate::last_hop) that all connections of a mobile host share, and its retransmission timer is 20 ms
-//!    or little more than a round trip over the hop. The leg over the wire is a sender as Linux has it.
+//!    window](crate::last_hop) that all connections of a mobile host share, and its retransmission
+//!    timer is 20 ms or little more than a round trip over the hop. The leg over the wire is a
+//!    sender as Linux has it.
 //! 6. *Uploads.* Each segment off the hop is acknowledged at once. A mobile host that reduced its
-//!    window for a loss of the hop is told so (`notification`): see [`crate::eln`], which says of what
-//!    it is not told.
-//! 7. *What is left alone:* a SYN with data (TCP Fast Open), an answer with options that are unknown
-//!    here (Multipath TCP, authentication, a cookie) or with accurate ECN, both ends opening at once, and connections whose handshake
-//!    passed before the agent was there.
-//! 8. *Keep-alive probes* go to the end that is asked, and its answer goes back: an access point that
-//!    answered would keep a connection alive whose end is gone.
+//!    window for a loss of the hop is told so (`notification`): see [`crate::eln`], which says of
+//!    what it is not told.
+//! 7. *What is left alone:* a SYN with data (TCP Fast Open), an answer with options that are
+//!    unknown here (Multipath TCP, authentication, a cookie) or with accurate ECN, both ends
+//!    opening at once, and connections whose handshake passed before the agent was there.
+//! 8. *Keep-alive probes* go to the end that is asked, and its answer goes back: an access point
+//!    that answered would keep a connection alive whose end is gone.
 //! 9. *Urgent data* arrives as ordinary data, in its place.
 //!
 //! # When the agent goes away
 //!
 //! A connection of which nothing is at risk goes on from end to end. One with octets at risk has a
-//! gap that no end can fill: it ends with a time-out at the latest when the end that sends gives up, 15 minutes with Linux as it
-//! comes. No stream that ends well has a gap (3). A gateway that is told to stop, or to reload, waits
-//! for what is at risk, or hands it over ([`Obligation::Owes`](lasthop_agent::Obligation::Owes)).
+//! gap that no end can fill: it ends with a time-out at the latest when the end that sends gives
+//! up, 15 minutes with Linux as it comes. No stream that ends well has a gap (3). A gateway that is
+//! told to stop, or to reload, waits for what is at risk, or hands it over
+//! ([`Obligation::Owes`](lasthop_agent::Obligation::Owes)).
 //!
 //! # Where it does harm, or little
 //!
 //! - It speaks for both ends: what it has acknowledged is lost if the access point fails.
-//! - A path that is longer than `vcache` allows for is slower than without it: 3840 KiB and 100 ms are
-//!   300 Mbit/s.
+//! - A path that is longer than `vcache` allows for is slower than without it: 3840 KiB and 100 ms
+//!   are 300 Mbit/s.
 //! - Where the hop loses nothing there is little to gain.
 
 mod agent;
 pub mod interfaces;
 mod scheme;
 mod settings;
+mod transfer;
 
 pub use agent::Cicada;
 pub use scheme::SCHEME;

@@ -2,9 +2,9 @@
 //! connection, and has one of its own to the fixed host.
 //!
 //! A. Bakre, B. R. Badrinath, "I-TCP: Indirect TCP for Mobile Hosts", ICDCS 1995 ("the paper"). Its
-//! text could not be had. The rules are those that two others report of it: K. Ghaboosi, B. H. Khalaj, PIMRC
-//! 2005 (sections II and III, "CICADA"), and D. Kliazovich's dissertation (University of Trento
-//! 2006, section 2.4).
+//! text could not be had. The rules are those that two others report of it: K. Ghaboosi, B. H.
+//! Khalaj, PIMRC 2005 (sections II and III, "CICADA"), and D. Kliazovich's dissertation (University
+//! of Trento 2006, section 2.4).
 //!
 //! | rule | where it stands | file |
 //! |---|---|---|
@@ -15,29 +15,30 @@
 //!
 //! # What is left open, what we chose
 //!
-//! 1. *Addresses.* The paper's router has a socket of its own towards each end, and its mobile hosts
-//!    a library that asks for it. Here both legs have the ends' addresses and ports: no host is changed, and
-//!    the router's kernel does not reset what comes back.
+//! 1. *Addresses.* The paper's router has a socket of its own towards each end, and its mobile
+//!    hosts a library that asks for it. Here both legs have the ends' addresses and ports: no host
+//!    is changed, and the router's kernel does not reset what comes back.
 //! 2. *Opening.* The leg onward opens first; the end that asked is answered, or refused, as the
 //!    other one has answered.
 //! 3. *Closing.* Each leg closes by itself: a FIN is acknowledged at once, and goes on behind the
 //!    data. Here a sender may take for delivered what never arrives: the
 //!    violation of end-to-end semantics that CICADA's paper and the dissertation name.
-//! 4. *Duplicate ACKs*, of which CICADA's paper says that I-TCP does not settle them: each leg is an
-//!    ordinary endpoint, and does with them what that does.
+//! 4. *Duplicate ACKs*, of which CICADA's paper says that I-TCP does not settle them: each leg is
+//!    an ordinary endpoint, and does with them what that does.
 //! 5. *Resets and time-outs* of one leg end the other, behind the data that it has to deliver.
 //!
 //! # What it costs when the agent goes away
 //!
-//! Every connection breaks: the ends do not know each other's numbers. Where it is killed, both ends
-//! time out, or are reset by the other's host at the next segment. A gateway that is told to stop
-//! waits for its connections to end, and a reload keeps them
+//! Every connection breaks: the ends do not know each other's numbers. Where it is killed, both
+//! ends time out, or are reset by the other's host at the next segment. A gateway that is told to
+//! stop waits for its connections to end, and a reload keeps them
 //! ([`Obligation::Terminates`](lasthop_agent::Obligation::Terminates)).
 
 mod agent;
 mod opening;
 mod scheme;
 pub mod settings;
+mod transfer;
 
 pub use agent::Itcp;
 pub use scheme::SCHEME;

@@ -64,13 +64,6 @@ pub struct HopEstimate {
     rate: u64,
 }
 
-impl HopEstimate {
-    /// Octets that may be on the hop.
-    pub const fn octets(&self) -> u64 {
-        self.window
-    }
-}
-
 impl LastHop {
     /// A hop that nothing is known of.
     pub fn new(now: Instant) -> Self {
@@ -119,6 +112,11 @@ impl LastHop {
     /// How many octets one connection may send before it is another's turn.
     pub fn turn(&self) -> u64 {
         if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(u64::from(self.segment)) }
+    }
+
+    /// How many octets may be on the hop, whatever is there now.
+    pub const fn octets(&self) -> u64 {
+        self.window.usual()
     }
 
     /// Whether there is room for a segment, or nothing on the hop.

@@ -2,11 +2,12 @@
 //! delay, codec and loss.
 //!
 //! `R = Ro - Is - Id - Ie,eff`, each on a scale of 0 to 100 (clause 7). With the defaults of table
-//! 2, `Ro` is 94.77 and `Is` 1.41; without delay and loss `R` is 93.2. `Id` is that of clause 7.4 in
-//! full: talker echo with the default 65 dB, listener echo with 110 dB, and absolute delay.
+//! 2, `Ro` is 94.77 and `Is` 1.41; without delay and loss `R` is 93.2. `Id` is that of clause 7.4
+//! in full: talker echo with the default 65 dB, listener echo with 110 dB, and absolute delay.
 //! `Ie,eff` is that of clause 7.5 for losses that are independent of each other (`BurstR` 1): where
 //! losses come in bursts, the call is worse than it says. There is no advantage factor. Codecs have
-//! the values of G.113, appendix I, table I.4.
+//! the values of G.113, appendix I, table I.4. The text of G.107 itself was not available: tests
+//! hold the formulas to values that others published.
 
 use libm::{exp, log10, pow, sqrt};
 

@@ -285,9 +285,8 @@ impl Connection {
         self.config.congestion == Congestion::Outside
     }
 
-    /// So many octets more may be in the network than are there now: for
-    /// [`Congestion::Outside`]. With nothing there, a segment may leave
-    /// in any case.
+    /// Lets `octets` octets into the network beyond what is there now: for
+    /// [`Congestion::Outside`]. With nothing there, a segment may leave in any case.
     pub fn allow(&mut self, octets: u32) {
         // Out of recovery the window counts from SND.UNA on.
         let there = if self.is_recovering { self.queue.in_network() } else { self.flight.in_flight() };
@@ -316,7 +315,7 @@ impl Connection {
     pub fn note_timestamp_of(&mut self, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
-            self.receive.note_timestamp(timestamps.value, self.receive.next_to_acknowledge());
+            self.receive.note_later_timestamp(timestamps.value);
         }
     }
 

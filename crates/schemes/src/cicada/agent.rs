@@ -14,14 +14,11 @@ use super::settings::Settings;
 use crate::split::opening::{Opening, Step};
 use crate::split::table::Splits;
 
-/// The scheme's name.
-pub(super) const NAME: &str = "cicada";
-
 /// The CICADA agent, for an access point. It needs nothing of the link layer.
 pub struct Cicada {
     /// Handshakes that are under way.
     openings: FlowTable<Box<Opening>>,
-    splits: Splits,
+    pub(super) splits: Splits,
 }
 
 impl Cicada {
@@ -47,10 +44,26 @@ impl Cicada {
         }
     }
 
-    /// Whether a packet completes a handshake on the ports of a connection that is split.
-    fn completes(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &Context<'_>) -> bool {
+    /// A packet of a connection that is split, and of which nothing is owed: whether it belongs to
+    /// another one on the same ports. The end that is asked knows, and its answer passes (RFC 5961,
+    /// section 4.2).
+    fn is_of_another(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> bool {
+        let is_syn =
+            packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST));
+        if is_syn {
+            self.splits.have_answered(key, from, cx);
+            let _ = self.on_opening(key, packet, from, cx);
+            return true;
+        }
         let opening = self.openings.peek_mut(key);
-        opening.is_some_and(|opening| opening.on_packet(packet, from, cx.now()) == Step::Completes)
+        let completes =
+            opening.is_some_and(|opening| opening.on_packet(packet, from, cx.now()) == Step::Completes);
+        if completes {
+            // One of the two may be forged, and neither needs us.
+            self.openings.remove(key);
+            self.splits.forget(key, cx);
+        }
+        completes
     }
 
     /// The first packet of a connection: a SYN, or none of ours.
@@ -79,11 +92,6 @@ impl Cicada {
         let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
             return Verdict::Forward;
         };
-        if self.splits.has(key) {
-            // Both on the same ports: one of the two may be forged, and neither needs us.
-            self.splits.forget(key, cx);
-            return Verdict::Forward;
-        }
         let (core, radio) = self.splits.legs();
         let pair = opening.pair(key, core, radio);
         let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));
@@ -93,18 +101,13 @@ impl Cicada {
 
 impl Agent for Cicada {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let Some(key) = packet.flow_key() else { return Verdict::Forward };
         let key = from.connection(key);
         if !self.splits.has(key) {
             return self.on_opening(key, packet, from, cx);
         }
-        let is_syn = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST);
-        let is_free = self.splits.obligation(key).is_free();
-        if is_free && (is_syn || self.completes(key, packet, from, cx)) {
-            // Perhaps another connection on the same ports. The end that is asked knows, and goes by
-            // its answer (RFC 5961, section 4.2).
-            self.splits.have_answered(key, from, cx);
-            return self.on_opening(key, packet, from, cx);
+        if self.splits.obligation(key).is_free() && self.is_of_another(key, packet, from, cx) {
+            return Verdict::Forward;
         }
         self.splits.on_packet(key, packet, from, cx)
     }
@@ -130,11 +133,11 @@ impl Agent for Cicada {
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.splits.export(NAME, whose, cx)
+        self.export_all(whose, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        self.splits.import(NAME, state, cx)
+        self.import_one(state, cx)
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

@@ -7,16 +7,16 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
-use super::opening::{NAME, Opening, Outcome};
+use super::opening::{Opening, Outcome};
 use super::settings::{OpenedBy, Settings};
 use crate::split::table::Splits;
 
 /// The I-TCP agent, for an access point. It needs nothing of the link layer.
 pub struct Itcp {
-    settings: Settings,
-    /// SYNs of mobile hosts that are not answered yet.
-    openings: FlowTable<Box<Opening>>,
-    splits: Splits,
+    pub(super) settings: Settings,
+    /// SYNs that are not answered yet.
+    pub(super) openings: FlowTable<Box<Opening>>,
+    pub(super) splits: Splits,
 }
 
 impl Itcp {
@@ -38,7 +38,7 @@ impl Itcp {
         Verdict::Absorb
     }
 
-    fn admit(&mut self, key: FlowKey, opening: Opening, cx: &mut Context<'_>) -> bool {
+    pub(super) fn admit(&mut self, key: FlowKey, opening: Opening, cx: &mut Context<'_>) -> bool {
         let most = cx.budget().flows;
         if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
             self.openings.remove(idlest);
@@ -63,7 +63,7 @@ impl Itcp {
     }
 
     /// Sends what the leg onward has to send, and goes on once it is open or refused.
-    fn follow(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    pub(super) fn follow(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
         let Some(opening) = self.openings.peek_mut(key) else { return };
         let opener = opening.opener;
@@ -142,27 +142,11 @@ impl Agent for Itcp {
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let mut states = self.splits.export(NAME, whose, cx);
-        for key in whose.of(&self.openings) {
-            let opening = self.openings.remove(key);
-            states.extend(opening.and_then(|opening| opening.save(key, cx)));
-        }
-        states
+        self.export_all(whose, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let key = state.connection;
-        if let Some(opening) = Opening::restore(state, self.settings.leg(), cx.now()) {
-            if self.openings.peek(key).is_some() || self.splits.has(key) {
-                return Err(ImportError::Known);
-            }
-            if !self.admit(key, opening?, cx) {
-                return Err(ImportError::NoRoom("connections"));
-            }
-            self.follow(key, cx);
-            return Ok(());
-        }
-        self.splits.import(NAME, state, cx)
+        self.import_one(state, cx)
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {

@@ -1,34 +1,18 @@
 //! A connection that one end asks for: the leg onward to the other end opens first, and its fate is
 //! the answer.
 
-use lasthop_agent::{Context, FlowState, ImportError, Side};
-use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Seq, TcpFlags};
-use lasthop_tcp::{Config, Connection, Snapshot, State};
-use serde::{Deserialize, Serialize};
+use lasthop_agent::Side;
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+use lasthop_tcp::{Config, Connection, State};
 
 use crate::split::pair::Pair;
-use crate::transfer::{export, import, segment};
-
-/// The scheme's name.
-pub(super) const NAME: &str = "i-tcp";
-
-/// The form of [`SavedOpening`], told from that of a pair by its version.
-const VERSION: u8 = 101;
 
 /// A SYN, and the leg onward that it has called for.
 pub(super) struct Opening {
     /// Where the SYN came from.
     pub(super) opener: Side,
     pub(super) onward: Connection,
-    syn: Packet,
-}
-
-/// What is exported of it.
-#[derive(Debug, Serialize, Deserialize)]
-struct SavedOpening {
-    is_from_core: bool,
-    onward: Snapshot,
-    syn: PacketRecord,
+    pub(super) syn: Packet,
 }
 
 /// What has become of the leg onward.
@@ -79,40 +63,5 @@ impl Opening {
                 Outcome::Opened(Box::new(Pair::in_own_numbers(core, radio)))
             }
         }
-    }
-
-    /// It as a value.
-    pub(super) fn save(&self, key: FlowKey, cx: &Context<'_>) -> Option<FlowState> {
-        let onward = self.onward.snapshot(cx.now())?;
-        let saved = SavedOpening {
-            is_from_core: self.opener == Side::Core,
-            onward,
-            syn: PacketRecord::from(&self.syn),
-        };
-        export(NAME, VERSION, key, &saved)
-    }
-
-    /// Goes on from a value; `None` if it is that of something else.
-    pub(super) fn restore(
-        state: &FlowState,
-        config: Config,
-        now: Instant,
-    ) -> Option<Result<Self, ImportError>> {
-        if state.octets.first() != Some(&VERSION) {
-            return None;
-        }
-        Some(import(state, NAME, VERSION).and_then(|saved: SavedOpening| {
-            let opener = if saved.is_from_core { Side::Core } else { Side::Radio };
-            let flow = opener.connection(state.connection);
-            let syn = segment(saved.syn, flow)?;
-            let is_syn = syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN));
-            let is_onward = saved.onward.local() == flow.source && saved.onward.remote() == flow.destination;
-            if !is_syn || !is_onward {
-                return Err(ImportError::Malformed("it is no connection that opens"));
-            }
-            let onward = Connection::restore(config, saved.onward, now)
-                .map_err(|_| ImportError::Malformed("no connection can have been in that state"))?;
-            Ok(Self { opener, onward, syn })
-        }))
     }
 }

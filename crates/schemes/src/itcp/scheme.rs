@@ -3,13 +3,12 @@
 use lasthop_agent::Agent;
 
 use super::agent::Itcp;
-use super::opening::NAME;
 use super::settings::Settings;
 use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
-    name: NAME,
+    name: "i-tcp",
     title: "Two connections in place of one: the access point is an end of both",
     source: "Bakre, Badrinath, ICDCS 1995, as CICADA's paper and Kliazovich's dissertation describe it",
     advice: "The split that all others are compared with. Helps downloads over a lossy hop. What the access point has \

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_tcp::{Config, Congestion, SlowStart};
+use lasthop_tcp::{Config, Congestion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,25 +60,19 @@ impl Settings {
     /// The endpoint of either leg: an ordinary one.
     pub(super) fn leg(&self) -> Config {
         let congestion = match self.congestion {
-            LegCongestion::Reno => Congestion::RenoAbc,
-            LegCongestion::Cubic => Congestion::CubicLinux,
-        };
-        let slow_start = match self.congestion {
-            LegCongestion::Reno => SlowStart::Standard,
-            LegCongestion::Cubic => SlowStart::Hystart,
+            LegCongestion::Reno => Congestion::Reno.as_in_linux(),
+            LegCongestion::Cubic => Congestion::Cubic.as_in_linux(),
         };
         Config {
             congestion,
-            slow_start,
+            slow_start: congestion.slow_start_in_linux(),
             sack: self.sack,
             dsack: self.sack,
             time_wait: self.time_wait,
             ..legs::core(self.buffer as u32)
         }
     }
-}
 
-impl Settings {
     /// What follows for the pairs.
     pub(super) fn splits(&self) -> SplitSettings {
         SplitSettings {

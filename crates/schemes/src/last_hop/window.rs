@@ -29,8 +29,8 @@
 //! # Where the sender limits
 //!
 //! Where no packets wait, the sender or its application limits, and the window stays as it is. If
-//! there is a queue all the same, the hop has become slower: the window comes down to what is on the
-//! hop, and follows the rule from there.
+//! there is a queue all the same, the hop has become slower: the window comes down to what is on
+//! the hop, and follows the rule from there.
 //!
 //! # Trials
 //!
@@ -48,17 +48,17 @@
 //!
 //! # The least round-trip time
 //!
-//! It is sought again after 10 s without one as small (`drain`): for about a round trip the window is half of
-//! what the hop holds without a queue (as in BBR's `ProbeRTT`). So it follows a path that has become
-//! longer, and what a trial has added is taken back when it has gone. Then the window is at most
-//! what the hop holds at the throughput before the search, with the queue that is aimed at. If the
-//! new value is less than three quarters of the old one, even the halved window may have queued; the
-//! search is then repeated with a window for the new value.
+//! It is sought again after 10 s without one as small (`drain`): for about a round trip the window
+//! is half of what the hop holds without a queue (as in BBR's `ProbeRTT`). So it follows a path
+//! that has become longer, and what a trial has added is taken back when it has gone. Then the
+//! window is at most what the hop holds at the throughput before the search, with the queue that is
+//! aimed at. If the new value is less than three quarters of the old one, even the halved window
+//! may have queued; the search is then repeated with a window for the new value.
 //!
 //! # Losses
 //!
-//! A queue that is too short for the window never shows in the round-trip time: it loses what it has
-//! no room for. So losses take away from the window, unless the hop loses as much when it is
+//! A queue that is too short for the window never shows in the round-trip time: it loses what it
+//! has no room for. So losses take away from the window, unless the hop loses as much when it is
 //! drained. That is measured in the search for the least round-trip time, which is made earlier and
 //! longer where much is lost although there is little of a queue.
 
@@ -79,8 +79,9 @@ const LEAST_RTT_LASTS: Duration = Duration::from_secs(10);
 /// nothing.
 const LOSSES_BORNE: u64 = 16;
 
-/// If more than one octet is lost for each 6 delivered, it matters whether a queue loses them. Fewer
-/// losses do not keep the window from growing, since it aims at a quarter more than the hop holds.
+/// If more than one octet is lost for each 6 delivered, it matters whether a queue loses them.
+/// Fewer losses do not keep the window from growing, since it aims at a quarter more than the hop
+/// holds.
 const HEAVY_LOSSES: u64 = 6;
 
 /// Segments, lost and delivered, by which a drained hop's own losses are measured in that case.
@@ -119,7 +120,7 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     reason: Reason,
-    /// Octets on the hop in the round before, its round-trip time, and octets a second.
+    /// The round before: octets on the hop, round-trip time, and throughput in octets per second.
     in_flight: u64,
     rtt: Duration,
     throughput: u64,
@@ -253,7 +254,8 @@ impl Window {
         is_old(self.least_since) || (self.is_lossy(round, aims) && is_old(self.own_losses_since))
     }
 
-    /// Whether much is lost although there is little of a queue, more than the hop is known to lose.
+    /// Whether much is lost although there is little of a queue, more than the hop is known to
+    /// lose.
     fn is_lossy(&self, round: Measured, aims: &Aims) -> bool {
         let least = self.least.unwrap_or_default();
         round.lost > round.delivered / HEAVY_LOSSES
@@ -289,8 +291,8 @@ impl Window {
         }
     }
 
-    /// Moves half of the way to where the round-trip time would be the target; losses take away from
-    /// the queue, not from what the hop holds without one.
+    /// Moves half of the way to where the round-trip time would be the target; losses take away
+    /// from the queue, not from what the hop holds without one.
     fn follow(&mut self, round: Measured, aims: &Aims) {
         let lost = self.excess_losses(round);
         let arrives = share(self.octets, round.delivered, lost);

@@ -1,7 +1,6 @@
 //! A handshake that passes from end to end, and the legs that take its place once it is complete.
 //!
-//! Before that nothing is kept from anybody: a SYN that is refused, or never answered, is the ends'
-//! business.
+//! Until then every packet passes: a SYN that is refused, or never answered, is the ends' business.
 
 use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, Tcp, TcpFlags};

@@ -1,7 +1,5 @@
 //! The two legs of a connection.
 
-use std::time::Duration;
-
 use lasthop_agent::{Deadline, Obligation, Side};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
@@ -154,7 +152,6 @@ impl Pair {
     /// Whether nothing is to be sent, timed or waited for: a packet has to come first.
     pub(super) fn is_quiet(&self) -> bool {
         self.deadline().is_none()
-            && self.octets_at_risk() == 0
             && self.probed_from.is_none()
             && [&self.core, &self.radio]
                 .into_iter()
@@ -219,10 +216,5 @@ impl Pair {
     fn has_all(&self, ack: Seq, from: Side) -> bool {
         let flight = self.leg(from).flight();
         self.is_free() && ack == flight.max && flight.una == flight.max
-    }
-
-    /// The least round-trip time over the hop.
-    pub fn hop_round_trip(&self) -> Option<Duration> {
-        self.radio.queue().min_rtt()
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{FlowTable, Obligation};
+use lasthop_agent::Obligation;
 use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection, Snapshot, Unusable};
 use serde::{Deserialize, Serialize};
@@ -32,31 +32,23 @@ pub(super) struct SavedPair {
     pub(super) hop: Option<HopEstimate>,
 }
 
-/// The table of pairs.
-pub(super) trait Pairs {
-    /// A pair that is awake.
-    fn awake(&self, key: FlowKey) -> Option<&Pair>;
-    /// The same, to be changed.
-    fn awake_mut(&mut self, key: FlowKey) -> Option<&mut Pair>;
-}
-
-impl Pairs for FlowTable<Entry> {
-    fn awake(&self, key: FlowKey) -> Option<&Pair> {
-        match self.peek(key)? {
-            Entry::Awake(pair) => Some(pair),
-            Entry::Asleep(_) => None,
-        }
-    }
-
-    fn awake_mut(&mut self, key: FlowKey) -> Option<&mut Pair> {
-        match self.peek_mut(key)? {
-            Entry::Awake(pair) => Some(pair),
-            Entry::Asleep(_) => None,
-        }
-    }
-}
-
 impl Entry {
+    /// The pair, if it is awake.
+    pub(super) fn awake(&self) -> Option<&Pair> {
+        match self {
+            Self::Awake(pair) => Some(pair),
+            Self::Asleep(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn awake_mut(&mut self) -> Option<&mut Pair> {
+        match self {
+            Self::Awake(pair) => Some(pair),
+            Self::Asleep(_) => None,
+        }
+    }
+
     /// What is owed.
     pub(super) fn obligation(&self) -> Obligation {
         match self {

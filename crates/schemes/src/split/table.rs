@@ -9,7 +9,7 @@ use lasthop_tcp::Config;
 
 use super::notifying::pass;
 use super::pair::Pair;
-use super::sleep::{Entry, Pairs as _, SLEEPS_AFTER, SavedPair};
+use super::sleep::{Entry, SLEEPS_AFTER, SavedPair};
 use super::vcache::Bounds;
 use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};
@@ -18,10 +18,9 @@ use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};
 pub struct Splits {
     pub(super) pairs: FlowTable<Entry>,
     pub(super) hops: Hops,
-    pub(super) aims: Aims,
+    pub(super) settings: SplitSettings,
     /// Tells mobile hosts which of their losses were the hop's.
     pub(super) notifier: Option<Eln>,
-    settings: SplitSettings,
     octets: usize,
     owed: Owed,
 }
@@ -50,7 +49,6 @@ impl Splits {
         Self {
             pairs: FlowTable::new(settings.grace),
             hops: Hops::new(),
-            aims: settings.aims,
             notifier: settings.notifies.then(|| Eln::new(eln::Settings::default())),
             settings,
             octets: 0,
@@ -150,13 +148,11 @@ impl Splits {
             return Verdict::Forward;
         }
         let lacks = |pair: &Pair| cx.budget().room(pair.octets(), self.octets).lacks(packet.payload().len());
-        let has_data = !packet.payload().is_empty();
-        if has_data && lacks(pair).is_some() {
+        if lacks(pair).is_some() {
             // What fills a gap is worth more than what lies behind it, which was never acknowledged.
             pair.make_room_for(packet, from);
         }
-        let lacking = if has_data { lacks(pair) } else { None };
-        if let Some(bound) = lacking {
+        if let Some(bound) = lacks(pair) {
             cx.report(Report::of(&AT_BOUND).which(bound));
             if pair.is_free() {
                 self.forget(key, cx);
@@ -178,7 +174,7 @@ impl Splits {
     /// side, and passed.
     pub fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         self.wake(key, cx);
-        if let Some(pair) = self.pairs.awake_mut(key) {
+        if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
             pair.probed_from = Some(from);
         }
     }
@@ -206,7 +202,7 @@ impl Splits {
     }
 
     fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(pair) = self.pairs.awake_mut(key) else { return };
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         if pair.is_quiet() {
             self.put_to_sleep(key, cx);
             return;
@@ -218,8 +214,7 @@ impl Splits {
     /// A pair that nothing has happened on for a while.
     fn put_to_sleep(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(saved) = self.save(key, cx) else { return };
-        // It has just made room, even if the budget has shrunk.
-        let most = cx.budget().flows.max(self.pairs.len() + 1);
+        let most = self.most_with_one_more(cx);
         if self.pairs.insert(key, Entry::Asleep(Box::new(saved)), most, cx.now()).is_ok() {
             self.owed.change(Obligation::Free, self.obligation(key));
         }
@@ -234,10 +229,16 @@ impl Splits {
         let hop = saved.hop;
         // It was a pair's own: it makes sense.
         let Ok(pair) = saved.wake(key, self.legs(), cx.now()) else { return };
-        let most = cx.budget().flows.max(self.pairs.len() + 1);
+        let most = self.most_with_one_more(cx);
         if self.insert(key, pair, most, cx) {
             self.go_on(key, hop, cx);
         }
+    }
+
+    /// The bound on connections for one that has just made room for itself, even if the budget has
+    /// shrunk since.
+    fn most_with_one_more(&self, cx: &Context<'_>) -> usize {
+        cx.budget().flows.max(self.pairs.len() + 1)
     }
 
     /// Forgets all pairs of which nothing is owed.
@@ -295,15 +296,15 @@ impl Splits {
 
     /// Moves on what has come of a change on either leg.
     fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(pair) = self.pairs.awake_mut(key) else { return };
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
         let mut on_hop = u64::from(pair.radio.flight().cwnd);
         if let (Some(share), Some(hop)) = (&mut pair.share, self.hops.get_mut(&key.destination.0)) {
             let progress = share.settle(&pair.radio, hop);
             if progress.delivered + progress.lost > 0 {
-                hop.on_progress(progress, now, &self.aims);
+                hop.on_progress(progress, now, &self.settings.aims);
             }
-            on_hop = hop.estimate().octets();
+            on_hop = hop.octets();
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
         pair.pass_on(Bounds { octets, hop: on_hop, may_grow: cx.may_owe() }, now);
@@ -316,7 +317,7 @@ impl Splits {
 
     /// Brings the accounts up to date, and forgets what is over.
     fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(pair) = self.pairs.awake_mut(key) else { return };
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let octets = pair.octets();
         self.octets = self.octets - pair.charged + octets;
         pair.charged = octets;
@@ -338,7 +339,7 @@ impl Splits {
 /// Has the timer of a pair run to when it is next due. One that runs and is due too early is left
 /// alone.
 pub(super) fn follow_timer(pairs: &mut FlowTable<Entry>, key: FlowKey) {
-    let Some(pair) = pairs.awake(key) else { return };
+    let Some(pair) = pairs.peek(key).and_then(Entry::awake) else { return };
     match pair.deadline() {
         None => pairs.clear_timer(key),
         Some(due) if pairs.timer(key).is_none_or(|running| running > due.at) => pairs.set_timer(key, due.at),

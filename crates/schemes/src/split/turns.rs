@@ -11,7 +11,7 @@ use lasthop_packet::FlowKey;
 
 use super::notifying::pass;
 use super::pair::Pair;
-use super::sleep::Pairs as _;
+use super::sleep::Entry;
 use super::table::{Splits, follow_timer};
 use crate::eln::Eln;
 use crate::last_hop::{Aims, LastHop};
@@ -20,7 +20,7 @@ impl Splits {
     /// Has a connection send over its hop what it may, and others what that leaves room for.
     pub(super) fn transmit(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let host = key.destination.0;
-        let Some(pair) = self.pairs.awake_mut(key) else { return };
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let hop = self.hops.get_mut(&host).zip(pair.share);
         let Some((hop, share)) = hop else {
             pair.transmit_freely(self.notifier.as_mut(), cx);
@@ -29,7 +29,7 @@ impl Splits {
         // Others that wait come first, but for what takes no room.
         let others = hop.turns.len() - usize::from(share.is_waiting);
         let octets = if others > 0 { 0 } else { u64::MAX };
-        let waits = pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx);
+        let waits = pair.transmit_over(hop, octets, &self.settings.aims, self.notifier.as_mut(), cx);
         match (share.is_waiting, waits) {
             (false, true) => hop.turns.push_back(key),
             (true, false) => hop.turns.retain(|waiting| *waiting != key),
@@ -46,9 +46,9 @@ impl Splits {
                 return;
             }
             let Some(key) = hop.turns.pop_front() else { return };
-            let Some(pair) = self.pairs.awake_mut(key) else { continue };
+            let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { continue };
             let octets = hop.turn();
-            if pair.transmit_over(hop, octets, &self.aims, self.notifier.as_mut(), cx) {
+            if pair.transmit_over(hop, octets, &self.settings.aims, self.notifier.as_mut(), cx) {
                 hop.turns.push_back(key);
             }
             follow_timer(&mut self.pairs, key);

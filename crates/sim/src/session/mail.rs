@@ -1,10 +1,11 @@
-//! Mail: messages that are fetched (POP3, RFC 1939) or sent (SMTP, RFC 5321), each over a connection
-//! of its own: greeting, commands and replies of usual lengths, and the message.
+//! Mail: messages that are fetched (POP3, RFC 1939) or sent (SMTP, RFC 5321), each over a
+//! connection of its own: greeting, commands and replies of usual lengths, and the message.
 //!
 //! Sizes are by default those that a mail server's operator measured and published on the mailing
-//! list freebsd-net in October 2002: half are below 4 KiB, a tenth above 64 KiB, the largest 4 MiB.
-//! Lognormal with a Pareto tail is what others find of sizes of messages (Shah and Noble, "A study of
-//! e-mail patterns", Software: Practice and Experience 37, 2007).
+//! list freebsd-net in October 2002, as a web page reproduces them: half are below 4 KiB, a tenth
+//! above 64 KiB, the largest 4 MiB. Lognormal with a Pareto tail is what others find of sizes of
+//! messages (Shah and Noble, "A study of e-mail patterns", Software: Practice and Experience 37,
+//! 2007).
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,11 @@
 //! Web: pages of a main object and those embedded in it, over parallel connections.
 //!
 //! The distributions are those of the HTTP model in 3GPP2 C.R1002-0 ("cdma2000 Evaluation
-//! Methodology"), which the evaluation methodology of IEEE 802.16m has, too. Requests are of one size. Connections are persistent (HTTP/1.1) and not pipelined. The client opens
-//! the first one for the main object; when it has read that, it opens more for the embedded objects,
-//! and asks on each for the next as soon as it has the last. With the page's last object it closes
-//! them all.
+//! Methodology"), which the evaluation methodology of IEEE 802.16m has, too; the document itself
+//! was not available, and the values are those of published tables. Requests are of one size.
+//! Connections are persistent (HTTP/1.1) and not pipelined. The client opens the first one for the
+//! main object; when it has read that, it opens more for the embedded objects, and asks on each for
+//! the next as soon as it has the last. With the page's last object it closes them all.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Video: packets at a constant rate, or frames of several packets whose sizes vary.
 //!
-//! The model with a variable rate is that of near-real-time video in the evaluation methodologies of
-//! 3GPP2 (C.R1002) and IEEE 802.16m: frames at a fixed interval, each of the same number of packets
-//! (slices), whose sizes and spacings have truncated Pareto distributions.
+//! The model with a variable rate is that of near-real-time video in the evaluation methodologies
+//! of 3GPP2 (C.R1002) and IEEE 802.16m: frames at a fixed interval, each of the same number of
+//! packets (slices), whose sizes and spacings have truncated Pareto distributions. The documents
+//! themselves were not available: some of the default parameters were not checked against them.
 
 use std::time::Duration;
 
@@ -59,7 +60,8 @@ impl Frames {
 impl Video {
     /// RTP's clock, in Hz (RFC 3551, section 5).
     pub const CLOCK: u32 = 90_000;
-    /// RTP's payload type: the first of those that have no meaning of their own (RFC 3551, section 3).
+    /// RTP's payload type: the first of those that have no meaning of their own (RFC 3551, section
+    /// 3).
     pub const PAYLOAD_TYPE: u8 = 96;
 }
 

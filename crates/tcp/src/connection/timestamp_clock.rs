@@ -5,8 +5,8 @@ use lasthop_packet::Instant;
 /// Where TSval comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TimestampClock {
-    /// Milliseconds, so much ahead of the time: from 1 on so that an echo of 0 means none; or from
-    /// where the one stood whose place was taken.
+    /// Milliseconds since the start of time, plus an offset: 1, so that an echo of 0 means none; or
+    /// what continues the clock of the end whose place was taken.
     Running {
         /// In milliseconds.
         offset: u32,

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 struct Channel {
     loss: f64,
     doubling: f64,
-    /// Of what may be marked (RFC 3168), so much is.
+    /// The share of ECN-capable packets that is marked (RFC 3168).
     marking: f64,
     /// Every packet takes this long, and up to `jitter` longer.
     delay_ms: u64,

@@ -9,7 +9,7 @@ use lasthop_packet::{Ecn, Instant, Packet, Probability, Rng};
 pub struct Channel {
     pub loss: f64,
     pub doubling: f64,
-    /// Of what may be marked (RFC 3168), so much is.
+    /// The share of ECN-capable packets that is marked (RFC 3168).
     pub marking: f64,
     /// Every packet takes this long, and up to `jitter_ms` longer.
     pub delay_ms: u64,

@@ -15,17 +15,19 @@ impl ReceiveSide {
         self.ts_recent
     }
 
-    /// The number up to which we have acknowledged: Last.ACK.sent.
-    pub(in crate::connection) const fn next_to_acknowledge(&self) -> Seq {
-        self.last_ack_sent
+    /// Remembers a timestamp, wherever its segment lies, unless it is old.
+    pub(in crate::connection) const fn note_later_timestamp(&mut self, value: u32) {
+        if !self.is_old_timestamp(value) {
+            self.ts_recent = Some(value);
+        }
     }
 
     /// Remembers the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
     pub(in crate::connection) const fn note_timestamp(&mut self, value: u32, seq: Seq) {
-        if !self.is_old_timestamp(value) && !seq.after(self.last_ack_sent) {
-            self.ts_recent = Some(value);
+        if !seq.after(self.last_ack_sent) {
+            self.note_later_timestamp(value);
         }
     }
 

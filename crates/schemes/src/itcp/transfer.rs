@@ -1,0 +1,75 @@
+//! Connections that are being opened, and pairs, as values for another agent.
+
+use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
+use lasthop_packet::{FlowKey, Instant, PacketRecord, TcpFlags};
+use lasthop_tcp::{Config, Connection, Snapshot};
+use serde::{Deserialize, Serialize};
+
+use super::agent::Itcp;
+use super::opening::Opening;
+use super::scheme::SCHEME;
+use crate::transfer::{export, import, segment};
+
+/// The version of [`SavedOpening`], which also tells it from a pair.
+const VERSION: u8 = 101;
+
+/// What is exported of a connection that is being opened.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedOpening {
+    is_from_core: bool,
+    onward: Snapshot,
+    syn: PacketRecord,
+}
+
+impl Itcp {
+    pub(super) fn export_all(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let mut states = self.splits.export(SCHEME.name, whose, cx);
+        for key in whose.of(&self.openings) {
+            let opening = self.openings.remove(key);
+            states.extend(opening.and_then(|opening| save(&opening, key, cx.now())));
+        }
+        states
+    }
+
+    pub(super) fn import_one(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        if state.octets.first() != Some(&VERSION) {
+            return self.splits.import(SCHEME.name, state, cx);
+        }
+        let key = state.connection;
+        let opening = restore(state, self.settings.leg(), cx.now())?;
+        if self.openings.peek(key).is_some() || self.splits.has(key) {
+            return Err(ImportError::Known);
+        }
+        if !self.admit(key, opening, cx) {
+            return Err(ImportError::NoRoom("connections"));
+        }
+        self.follow(key, cx);
+        Ok(())
+    }
+}
+
+fn save(opening: &Opening, key: FlowKey, now: Instant) -> Option<FlowState> {
+    let onward = opening.onward.snapshot(now)?;
+    let syn = PacketRecord::from(&opening.syn);
+    export(
+        SCHEME.name,
+        VERSION,
+        key,
+        &SavedOpening { is_from_core: opening.opener == Side::Core, onward, syn },
+    )
+}
+
+fn restore(state: &FlowState, config: Config, now: Instant) -> Result<Opening, ImportError> {
+    let saved: SavedOpening = import(state, SCHEME.name, VERSION)?;
+    let opener = if saved.is_from_core { Side::Core } else { Side::Radio };
+    let flow = opener.connection(state.connection);
+    let syn = segment(saved.syn, flow)?;
+    let is_syn = syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN));
+    let is_onward = saved.onward.local() == flow.source && saved.onward.remote() == flow.destination;
+    if !is_syn || !is_onward {
+        return Err(ImportError::Malformed("it is no connection that opens"));
+    }
+    let onward = Connection::restore(config, saved.onward, now)
+        .map_err(|_| ImportError::Malformed("no connection can have been in that state"))?;
+    Ok(Opening { opener, onward, syn })
+}
