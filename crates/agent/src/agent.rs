@@ -68,6 +68,12 @@ pub trait Agent: Send {
         LinkSenses::empty()
     }
 
+    /// Whether it has a use for datagrams: worlds in which asking is dear show it TCP alone
+    /// otherwise, and of UDP only what may be RTP ([`lasthop_packet::rtp::may_begin_with`]).
+    fn takes_datagrams(&self) -> bool {
+        false
+    }
+
     /// How many packets the agent holds to send on, of those that it absorbed or made; a world
     /// reports them beside its accounts.
     fn held(&self) -> u64 {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use lasthop_packet::{Instant, Packet, Rng};
+use lasthop_packet::{FlowKey, Instant, Packet, Rng};
 
 use crate::budget::Budget;
 use crate::bypass::Bypass;
@@ -22,6 +22,8 @@ pub struct Outbox {
     /// What may pass from now on without asking, once the packets above have left. A world is free
     /// to ignore it.
     pub bypasses: Vec<Bypass>,
+    /// Connections that the agent has no use for. A world is free to ignore it.
+    pub left_alone: Vec<FlowKey>,
     /// Messages to the agents in other seats, each with the address of their node.
     pub messages: Vec<(IpAddr, Bytes)>,
 }
@@ -122,6 +124,13 @@ impl<'a> Context<'a> {
     /// Lets packets of a connection pass without asking; in place of what was said of it before.
     pub fn allow_bypass(&mut self, bypass: Bypass) {
         self.outbox.bypasses.push(bypass);
+    }
+
+    /// Says that it has no use for a connection, or for the datagrams between two ports: they need
+    /// not be shown to it any more. It owes nothing of them. A new TCP connection between the same
+    /// ports is shown to it again.
+    pub fn leave_alone(&mut self, connection: FlowKey) {
+        self.outbox.left_alone.push(connection);
     }
 
     /// The same call, with another outbox and a budget beside others: how a stack calls one of its

@@ -194,7 +194,7 @@ mod tests {
 
     fn key(port: u16) -> FlowKey {
         let host = Ipv4Addr::LOCALHOST.into();
-        FlowKey { source: (host, port), destination: (host, 80) }
+        FlowKey::tcp((host, port), (host, 80))
     }
 
     #[test]

@@ -147,9 +147,10 @@ impl Stack {
         }
         let sent = self.sent.packets.drain(..).rev();
         self.under_way.extend(sent.map(|(to, packet)| UnderWay { from: index, to, packet }));
-        // What one lets pass the others have not seen.
+        // What one lets pass the others have not seen, and they may have a use for what it has none for.
         let is_alone = self.agents.len() == 1;
         self.sent.bypasses.drain(..).filter(|_| is_alone).for_each(|bypass| cx.allow_bypass(bypass));
+        self.sent.left_alone.drain(..).filter(|_| is_alone).for_each(|key| cx.leave_alone(key));
         result
     }
 
@@ -206,6 +207,10 @@ impl Agent for Stack {
 
     fn needs(&self) -> LinkSenses {
         self.agents.iter().map(|layer| layer.needs).collect()
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        self.agents.iter().any(|layer| layer.agent.takes_datagrams())
     }
 
     fn held(&self) -> u64 {

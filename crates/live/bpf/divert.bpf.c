@@ -2,8 +2,8 @@
 //
 // The kernel's half of the gateway. A radio interface has three TAP devices, and there are three programs:
 //
-//   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants to the TAP of the way down, to the client.
-//                    What the gateway lets pass goes on, and a copy goes to the third TAP
+//   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants, and the UDP that may be RTP if it wants
+//                    that, to the TAP of the way down, to the client. What the gateway lets pass goes on, and a copy goes to the third TAP
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
 //
@@ -91,12 +91,12 @@ struct home {
 struct bpf_map_def SEC("maps") homes = {MAP_HASH, 4, sizeof(struct home), 128, 0};
 
 // Which of the maps below have anything in them.
-enum { SOME_PORTS = 1, ONLY_THESE_PORTS = 2, NOT_THESE_PREFIXES = 4, ONLY_THESE_PREFIXES = 8 };
+enum { SOME_PORTS = 1, ONLY_THESE_PORTS = 2, NOT_THESE_PREFIXES = 4, ONLY_THESE_PREFIXES = 8, DATAGRAMS = 16 };
 struct bpf_map_def SEC("maps") selection = {MAP_ARRAY, 4, 4, 1, 0};
 
-// TCP port in network order -> one of these.
+// Port in network order -> one of these.
 enum { INCLUDED = 1, NOT_INCLUDED = 2 };
-struct bpf_map_def SEC("maps") tcp_ports = {MAP_HASH, 2, 1, 1024, 0};
+struct bpf_map_def SEC("maps") ports = {MAP_HASH, 2, 1, 1024, 0};
 
 // IPv4 is ::ffff:a.b.c.d here and everywhere below.
 struct address {
@@ -113,6 +113,8 @@ struct bpf_map_def SEC("maps") excluded = {MAP_LPM_TRIE, sizeof(struct prefix), 
 struct flow {
 	struct address source, destination;
 	u16 source_port, destination_port;
+	// PROTOCOL_TCP or PROTOCOL_UDP.
+	u32 protocol;
 };
 struct bpf_map_def SEC("maps") aside = {MAP_LRU_HASH, sizeof(struct flow), 1, 16384, 0};
 
@@ -158,7 +160,12 @@ struct tcp {
 	u16 window, checksum, urgent;
 };
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
-enum { PROTOCOL_TCP = 6 };
+enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
+struct udp {
+	u16 source, destination, len, checksum;
+	// The first octet of what it carries.
+	u8 first;
+};
 
 INLINE void count(u32 which)
 {
@@ -174,9 +181,14 @@ INLINE void map_ipv4(struct address *to, const u8 *from)
 	__builtin_memcpy(&to->octets[12], from, 4);
 }
 
-// Finds the TCP header, and its length with the data behind it. Zero is no answer: fragments, IPv4 options, IPv6 extension headers and
-// everything malformed are nothing that an agent could edit.
-INLINE u32 find_tcp(struct __sk_buff *skb, struct flow *flow, u32 *len)
+INLINE int is_transport(u8 protocol)
+{
+	return protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
+}
+
+// Finds the TCP or UDP header, and its length with the data behind it. Zero is no answer: fragments, IPv4 options, IPv6 extension headers
+// and everything malformed are nothing that an agent could edit.
+INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
 {
 	struct ethernet ethernet;
 	u32 at = sizeof(ethernet);
@@ -201,19 +213,21 @@ INLINE u32 find_tcp(struct __sk_buff *skb, struct flow *flow, u32 *len)
 		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45)
 			return 0;
 		// All flags and the offset, but for "don't fragment".
-		if (ip.protocol != PROTOCOL_TCP || ip.fragment & BE16(0xbfff) || !ip.len)
+		if (!is_transport(ip.protocol) || ip.fragment & BE16(0xbfff) || !ip.len)
 			return 0;
 		map_ipv4(&flow->source, ip.source);
 		map_ipv4(&flow->destination, ip.destination);
+		flow->protocol = ip.protocol;
 		*len = BE16(ip.len) - sizeof(ip);
 		return at + sizeof(ip);
 	}
 	if (kind == BE16(0x86dd)) {
 		struct ipv6 ip;
-		if (load(skb, at, &ip, sizeof(ip)) || ip.protocol != PROTOCOL_TCP || !ip.len)
+		if (load(skb, at, &ip, sizeof(ip)) || !is_transport(ip.protocol) || !ip.len)
 			return 0;
 		flow->source = ip.source;
 		flow->destination = ip.destination;
+		flow->protocol = ip.protocol;
 		*len = BE16(ip.len);
 		return at + sizeof(ip);
 	}
@@ -230,11 +244,11 @@ INLINE int has_prefix(void *map, const struct address *address)
 INLINE int is_selected(const struct flow *flow)
 {
 	u32 zero = 0, *which = lookup(&selection, &zero);
-	if (!which)
+	if (!which || (flow->protocol == PROTOCOL_UDP && !(*which & DATAGRAMS)))
 		return 0;
 	if (*which & SOME_PORTS) {
-		u8 *source = lookup(&tcp_ports, &flow->source_port);
-		u8 *destination = lookup(&tcp_ports, &flow->destination_port);
+		u8 *source = lookup(&ports, &flow->source_port);
+		u8 *destination = lookup(&ports, &flow->destination_port);
 		u8 both = (source ? *source : 0) | (destination ? *destination : 0);
 		if (both & NOT_INCLUDED || (*which & ONLY_THESE_PORTS && !(both & INCLUDED)))
 			return 0;
@@ -255,6 +269,7 @@ INLINE struct flow reversed(const struct flow *flow)
 	back.destination = flow->source;
 	back.source_port = flow->destination_port;
 	back.destination_port = flow->source_port;
+	back.protocol = flow->protocol;
 	return back;
 }
 
@@ -369,9 +384,19 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	tap = lookup(taps, &ifindex);
 	if (!tap)
 		return NEXT;
-	at = find_tcp(skb, &flow, &len);
-	if (!at || load(skb, at, &tcp, sizeof(tcp)) || tcp.words >> 4 < 5)
+	at = find_transport(skb, &flow, &len);
+	if (!at)
 		return NEXT;
+	if (flow.protocol == PROTOCOL_UDP) {
+		struct udp udp;
+		// Of UDP only what may be RTP or RTCP: both begin with their version, 2, and what else goes between their ports does not (RFC
+		// 9443, section 3), nor does QUIC.
+		if (load(skb, at, &udp, sizeof(udp.source) * 4 + 1) || udp.first >> 6 != 2)
+			return NEXT;
+		tcp = (struct tcp){.source = udp.source, .destination = udp.destination, .words = 5 << 4};
+	} else if (load(skb, at, &tcp, sizeof(tcp)) || tcp.words >> 4 < 5) {
+		return NEXT;
+	}
 	flow.source_port = tcp.source;
 	flow.destination_port = tcp.destination;
 	if (!is_selected(&flow)) {
@@ -395,7 +420,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	}
 	headers = (tcp.words >> 4) * 4;
 	len = len > headers ? len - headers : 0;
-	bypass = down ? find_bypass(&down_slots, &flow) : find_bypass(&up_slots, &flow);
+	bypass = flow.protocol != PROTOCOL_TCP ? 0 : down ? find_bypass(&down_slots, &flow) : find_bypass(&up_slots, &flow);
 	plain = bypass && is_plain(skb, at, &tcp);
 	passes = bypass && (down ? down_may_pass(bypass, &tcp, len, plain) : up_may_pass(bypass, &tcp, len, plain));
 	if (passes || (bypass && state == LATE)) {
@@ -457,6 +482,9 @@ const struct word SEC("layout") words[] = {
 	VALUE(ONLY_THESE_PORTS),
 	VALUE(NOT_THESE_PREFIXES),
 	VALUE(ONLY_THESE_PREFIXES),
+	VALUE(DATAGRAMS),
+	VALUE(PROTOCOL_TCP),
+	VALUE(PROTOCOL_UDP),
 	VALUE(INCLUDED),
 	VALUE(NOT_INCLUDED),
 	VALUE(BYPASSES),
@@ -470,6 +498,7 @@ const struct word SEC("layout") words[] = {
 	OFFSET(flow, destination),
 	OFFSET(flow, source_port),
 	OFFSET(flow, destination_port),
+	OFFSET(flow, protocol),
 	SIZE(home),
 	OFFSET(home, ifindex),
 	OFFSET(home, flags),

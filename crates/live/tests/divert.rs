@@ -149,10 +149,10 @@ fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
     let hosts = Hosts::routed();
     let mut gateway = hosts.gateway.enter(open).expect("enter");
     let count = |gateway: &Divert| gateway.counters().expect("they can be read");
-    let flow = FlowKey {
-        source: ("10.77.1.2".parse().expect("an address"), 5000),
-        destination: ("10.77.2.2".parse().expect("an address"), 6000),
-    };
+    let flow = FlowKey::tcp(
+        ("10.77.1.2".parse().expect("an address"), 5000),
+        ("10.77.2.2".parse().expect("an address"), 6000),
+    );
     // The heartbeat never came: everything passes, and is counted as stale where it would have come
     // to us.
     let mut connection = Flow::open(&hosts, SERVER);

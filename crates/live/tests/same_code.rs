@@ -140,7 +140,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
             agent: Some(Arc::clone(maker)),
         }],
         budget: Budget { flows: 100, ..Budget::default() },
-        idle: IdleTimes { by_state: [Duration::from_secs(3600); 4], grace: Duration::from_secs(10) },
+        idle: IdleTimes { by_state: [Duration::from_secs(3600); 5], grace: Duration::from_secs(10) },
         // Nothing but the agent is to decide here.
         stepping_aside: SteppingAside {
             one_way_packets: u64::MAX,

@@ -34,7 +34,7 @@ pub mod units;
 pub mod wire;
 
 pub use header::{Ecn, Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
-pub use packet::{FlowKey, Packet, Transport};
+pub use packet::{FlowKey, Packet, Protocol, Transport};
 pub use payload::Payload;
 pub use quote::Quotation;
 pub use record::{PacketRecord, RecordError};

@@ -313,19 +313,38 @@ impl Packet {
         }
     }
 
-    /// Whose packet this is, seen from its sender; `None` unless it is a TCP segment.
+    /// Whose packet this is, seen from its sender; `None` unless it is a TCP segment or a UDP
+    /// datagram.
     pub fn flow_key(&self) -> Option<FlowKey> {
-        let tcp = self.tcp()?;
-        Some(FlowKey {
-            source: (self.ip.source, tcp.source_port),
-            destination: (self.ip.destination, tcp.destination_port),
-        })
+        let (protocol, source, destination) = match &self.transport {
+            Transport::Tcp(tcp) => (Protocol::Tcp, tcp.source_port, tcp.destination_port),
+            Transport::Udp(udp) => (Protocol::Udp, udp.source_port, udp.destination_port),
+            Transport::Icmp(_) | Transport::Opaque { .. } => return None,
+        };
+        let (source, destination) = ((self.ip.source, source), (self.ip.destination, destination));
+        Some(FlowKey { protocol, source, destination })
     }
 }
 
-/// One direction of a TCP connection.
+/// The transport protocols that have connections or streams here.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// RFC 9293.
+    #[default]
+    Tcp,
+    /// RFC 768.
+    Udp,
+}
+
+/// One direction of a TCP connection, or of the datagrams between two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct FlowKey {
+    /// The protocol that the ports are of.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// Address and port of the sender.
     pub source: (IpAddr, u16),
     /// Address and port of the receiver.
@@ -333,10 +352,20 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
+    /// A direction of a TCP connection.
+    pub const fn tcp(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Self {
+        Self { protocol: Protocol::Tcp, source, destination }
+    }
+
+    /// A direction of the datagrams between two ports.
+    pub const fn udp(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Self {
+        Self { protocol: Protocol::Udp, source, destination }
+    }
+
     /// The other direction of the same connection.
     #[must_use]
     pub const fn reversed(self) -> Self {
-        Self { source: self.destination, destination: self.source }
+        Self { source: self.destination, destination: self.source, ..self }
     }
 }
 
@@ -344,7 +373,8 @@ impl FlowKey {
 /// address octet by octet.
 impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let ports = u32::from(self.source.1) << 16 | u32::from(self.destination.1);
+        let ports = u64::from(self.source.1) << 16 | u64::from(self.destination.1);
+        let protocol = u64::from(self.protocol == Protocol::Udp) << 32;
         match (self.source.0, self.destination.0) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
                 state.write_u64(u64::from(source.to_bits()) << 32 | u64::from(destination.to_bits()));
@@ -358,7 +388,7 @@ impl Hash for FlowKey {
                 }
             }
         }
-        state.write_u32(ports);
+        state.write_u64(protocol | ports);
     }
 }
 

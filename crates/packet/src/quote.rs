@@ -41,10 +41,8 @@ impl Quotation {
             return None;
         }
         let &[s0, s1, d0, d1, a, b, c, d] = rest.first_chunk::<8>()?;
-        let flow = FlowKey {
-            source: (source, u16::from_be_bytes([s0, s1])),
-            destination: (destination, u16::from_be_bytes([d0, d1])),
-        };
+        let flow =
+            FlowKey::tcp((source, u16::from_be_bytes([s0, s1])), (destination, u16::from_be_bytes([d0, d1])));
         Some(Self { flow, seq: Seq(u32::from_be_bytes([a, b, c, d])) })
     }
 }

@@ -19,3 +19,9 @@ pub use data::{Rtp, RtpPacket};
 
 /// The version of both protocols.
 const VERSION: u8 = 2;
+
+/// Whether a UDP payload that begins with this octet may be RTP or RTCP: both begin with their
+/// version. STUN, DTLS, ZRTP and QUIC on the same port begin otherwise (RFC 9443, section 3).
+pub const fn may_begin_with(octet: u8) -> bool {
+    octet >> 6 == VERSION
+}

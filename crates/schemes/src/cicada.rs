@@ -64,8 +64,10 @@
 
 mod agent;
 pub mod interfaces;
+mod quality;
 mod scheme;
 mod settings;
+mod streams;
 mod transfer;
 
 pub use agent::Cicada;

@@ -17,6 +17,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use lasthop_agent::Lookup;
 use lasthop_packet::{FlowKey, Instant};
@@ -155,6 +156,19 @@ impl LastHop {
             (octets as u64).max(LEAST_PATIENCE)
         };
         octets.min(aims.held_octets as u64) as usize
+    }
+
+    /// The octets of one connection that keep its share of the hop busy if they come from an end
+    /// that is this far away: what the hop delivers in that time and a quarter more, so that a hop
+    /// that has become faster shows, and twice what is on the hop. Of a new hop: what a window
+    /// without scaling has room for.
+    pub fn demand(&self, round_trip: Option<Duration>) -> u64 {
+        if self.rate == 0 || self.window.is_new() {
+            return LEAST_PATIENCE;
+        }
+        let shared = self.rate / (self.turns.len().max(1) as u64);
+        let under_way = shared as u128 * round_trip.unwrap_or_default().as_micros() / 800_000;
+        (under_way as u64).saturating_add(2 * self.window.usual())
     }
 
     /// Takes note of what an ACK showed.

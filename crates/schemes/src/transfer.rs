@@ -69,7 +69,7 @@ mod tests {
 
     fn state(octets: Vec<u8>) -> FlowState {
         let end = (Ipv4Addr::LOCALHOST.into(), 1);
-        let connection = FlowKey { source: end, destination: end };
+        let connection = FlowKey::tcp(end, end);
         FlowState { layer: 0, scheme: Cow::Borrowed("a"), connection, octets }
     }
 

@@ -105,7 +105,7 @@ fn an_idle_connection_costs_two_kibibytes_at_most_and_goes_on_when_it_wakes() {
 
     let mut bench = kept.expect("it was made");
     let (client, server) = (client(7), (SERVER, 443));
-    let key = FlowKey { source: server, destination: client };
+    let key = FlowKey::tcp(server, client);
     let mut packet = segment(server, client, TcpFlags::ACK, 501, 101);
     packet.set_payload(Payload::Stream { stream: 1, offset: 0, len: 1000 });
     let verdict = bench.call(|agent, cx| agent.on_packet(&mut packet, Side::Core, cx));

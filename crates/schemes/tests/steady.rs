@@ -15,7 +15,7 @@ use lasthop_packet::{
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_schemes::{Placement, Role, Scheme, Seat};
 
-const SERVER: FlowKey = FlowKey { source: (address(192, 1), 80), destination: (address(10, 2), 4000) };
+const SERVER: FlowKey = FlowKey::tcp((address(192, 1), 80), (address(10, 2), 4000));
 const ACCESS_POINT: IpAddr = address(10, 1);
 const MSS: u32 = 1448;
 

@@ -80,7 +80,7 @@ fn first_octet(seq: Seq, flags: TcpFlags) -> Seq {
 impl Conversation {
     pub fn new() -> Self {
         let connection = |stream, (server, server_port), (phone, phone_port), bases: [u32; 2]| {
-            let key = FlowKey { source: (server, server_port), destination: (phone, phone_port) };
+            let key = FlowKey::tcp((server, server_port), (phone, phone_port));
             [Half::new(key, stream, bases[DOWN]), Half::new(key.reversed(), stream + 1, bases[UP])]
         };
         Self {

@@ -46,7 +46,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 fn key(port: u16) -> FlowKey {
     let host = Ipv4Addr::LOCALHOST.into();
-    FlowKey { source: (host, port), destination: (host, 80) }
+    FlowKey::tcp((host, port), (host, 80))
 }
 
 /// What the slab says of itself, in another way: flows in the order in which they moved to the end

@@ -119,7 +119,7 @@ impl Config {
         let differing = [
             ("backend", self.backend != other.backend),
             ("ports", self.core != other.core || self.radio != other.radio),
-            ("traffic", self.plan.traffic.goes_beyond(&other.plan.traffic.selection())),
+            ("traffic", self.plan.goes_beyond(&other.plan.selection())),
             ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
             ("process", self.realtime != other.realtime),

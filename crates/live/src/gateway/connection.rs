@@ -1,16 +1,16 @@
-//! What the engine remembers of one TCP connection.
+//! What the engine remembers of one TCP connection, or of the datagrams between two ports.
 
 use std::hint::black_box;
 
 use lasthop_agent::Side;
-use lasthop_packet::{Instant, Packet, TcpFlags};
+use lasthop_packet::{Instant, Packet, Protocol, TcpFlags};
 use serde::Serialize;
 
 use super::reaction::Reaction;
 use crate::frame::LinkHeader;
 use crate::io::PortId;
 
-/// A TCP connection that crosses the gateway.
+/// A TCP connection that crosses the gateway, or the datagrams between two ports.
 #[derive(Debug)]
 pub struct TrackedConnection {
     /// When its first packet came.
@@ -72,6 +72,8 @@ pub enum State {
     HalfClosed,
     /// Both ends have, or one has reset it.
     Closing,
+    /// It is no TCP connection.
+    Datagrams,
 }
 
 /// Why no agent sees a connection.
@@ -82,7 +84,9 @@ pub enum Aside {
     OneWay,
     /// Its sender does not slow down on loss: there is nothing to gain, and copies may do harm.
     Unresponsive,
-    /// Somebody said so on the control socket.
+    /// Its agent has no use for it.
+    NoUse,
+    /// The control socket said so.
     Asked,
 }
 
@@ -97,7 +101,8 @@ pub enum Leaving {
 
 impl State {
     /// Every state, in the order of [`State::index`].
-    pub const ALL: [Self; 4] = [Self::Opening, Self::Established, Self::HalfClosed, Self::Closing];
+    pub const ALL: [Self; 5] =
+        [Self::Opening, Self::Established, Self::HalfClosed, Self::Closing, Self::Datagrams];
 
     /// Its place in tables.
     pub const fn index(self) -> usize {
@@ -111,6 +116,7 @@ impl Aside {
         match self {
             Self::OneWay => "one-way",
             Self::Unresponsive => "unresponsive",
+            Self::NoUse => "no-use",
             Self::Asked => "asked",
         }
     }
@@ -169,10 +175,14 @@ impl TrackedConnection {
         self.from_core.arrival.is_some() && self.from_radio.arrival.is_some()
     }
 
+    /// Whether one direction is all that there need be.
+    pub fn may_be_one_way(&self) -> bool {
+        self.state == State::Datagrams
+    }
+
     /// Takes note of a packet from a port on this side. Where the packet came in as the one before
     /// did, nothing is cloned.
     pub fn note(&mut self, packet: &Packet, from: Side, port: PortId, link: &LinkHeader, now: Instant) {
-        let Some(flags) = packet.tcp().map(|tcp| tcp.flags) else { return };
         self.last_used = now;
         let direction = match from {
             Side::Core => &mut self.from_core,
@@ -184,9 +194,11 @@ impl TrackedConnection {
         }
         direction.packets += u64::from(packet.segments());
         direction.octets += packet.len() as u64;
-        direction.finished |= flags.has(TcpFlags::FIN);
-        self.state = self.next_state(flags);
-        self.reaction.note(packet, from, now);
+        if let Some(flags) = packet.tcp().map(|tcp| tcp.flags) {
+            direction.finished |= flags.has(TcpFlags::FIN);
+            self.state = self.next_state(flags);
+            self.reaction.note(packet, from, now);
+        }
     }
 
     fn next_state(&self, flags: TcpFlags) -> State {
@@ -201,10 +213,14 @@ impl TrackedConnection {
         }
     }
 
-    /// What a TCP packet of a connection that nobody knows makes of it: a connection that was
-    /// running before we were counts as established.
-    pub fn first_state(flags: TcpFlags) -> State {
-        if flags.has(TcpFlags::SYN) { State::Opening } else { State::Established }
+    /// What the first packet of a connection makes of it: one that was running before we were
+    /// counts as established. `flags` are those of a TCP segment.
+    pub fn first_state(protocol: Protocol, flags: TcpFlags) -> State {
+        match protocol {
+            Protocol::Udp => State::Datagrams,
+            Protocol::Tcp if flags.has(TcpFlags::SYN) => State::Opening,
+            Protocol::Tcp => State::Established,
+        }
     }
 
     /// Whether this packet starts another connection between the same ports.

@@ -156,5 +156,5 @@ pub fn parse_flow(text: &str) -> Result<FlowKey, String> {
     let (one, other) = text.split_once('-').ok_or_else(wrong)?;
     let end = |text: &str| text.trim().parse::<SocketAddr>().map_err(|_| wrong());
     let (one, other) = (end(one)?, end(other)?);
-    Ok(FlowKey { source: (one.ip(), one.port()), destination: (other.ip(), other.port()) })
+    Ok(FlowKey::tcp((one.ip(), one.port()), (other.ip(), other.port())))
 }

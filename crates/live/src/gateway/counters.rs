@@ -44,6 +44,9 @@ lasthop_agent::counters! {
         aside_one_way: ASIDE_ONE_WAY = "connections_aside_one_way",
         /// Connections set aside because their sender does not slow down on loss.
         aside_unresponsive: ASIDE_UNRESPONSIVE = "connections_aside_unresponsive",
+        /// Connections, and datagrams between two ports, set aside because their agent has no use for
+        /// them.
+        aside_no_use: ASIDE_NO_USE = "connections_aside_no_use",
         /// Connections set aside by the control socket.
         aside_asked: ASIDE_ASKED = "connections_aside_asked",
     }
@@ -59,7 +62,7 @@ lasthop_agent::counters! {
         not_understood: NOT_UNDERSTOOD = "not-understood",
         /// A checksum was wrong.
         wrong_checksum: WRONG_CHECKSUM = "wrong-checksum",
-        /// UDP or ICMP.
+        /// ICMP, or UDP that no agent has a use for.
         not_tcp: NOT_TCP = "not-tcp",
         /// No rule wants it.
         unwanted: UNWANTED = "unwanted",

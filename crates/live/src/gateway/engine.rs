@@ -11,7 +11,7 @@ mod tests;
 mod transfer;
 
 use lasthop_agent::{Budget, Bypass, LinkEvent, Outbox, Side, Slot, Verdict};
-use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
+use lasthop_packet::{FlowKey, Instant, Packet, Protocol, TcpFlags, rtp};
 use prefetch::Prefetch;
 
 use super::connection::TrackedConnection;
@@ -140,7 +140,7 @@ impl Engine {
         let rule = usize::from(rule);
         if self.rules[rule].needs().contains(event.sense()) {
             let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_link(event, cx));
-            self.send_outbox(Some(slot), out);
+            self.send_outbox(Some(slot), now, out);
         }
     }
 
@@ -158,7 +158,7 @@ impl Engine {
                 let budget = self.budget_of(index);
                 self.rules[index].call_due(now, budget, &mut self.outbox);
                 self.count_broken_by_panic(index);
-                self.send_outbox(None, out);
+                self.send_outbox(None, now, out);
             }
         }
     }
@@ -184,24 +184,25 @@ impl Engine {
 
     fn drain_rule(&mut self, index: usize, now: Instant, out: &mut Outgoing) {
         let _ = self.call(index, now, |agent, cx| agent.drain(cx));
-        self.send_outbox(None, out);
+        self.send_outbox(None, now, out);
     }
 
     fn on_packet(&mut self, in_hand: InHand, now: Instant, out: &mut Outgoing) {
         let InHand { port, side, ref link, ref packet, .. } = in_hand;
-        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
+        let Some(key) = packet.flow_key().filter(|_| self.may_be_of_use(packet)) else {
             self.counters.passed.not_tcp += 1;
             out.frames.push((port, in_hand.frame));
             return;
         };
-        let flags = tcp.flags;
+        let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
         let Some(slot) = self.meet(side.connection(key), flags, now, out) else {
             out.frames.push((port, in_hand.frame));
             return;
         };
         let connection = self.connections.at_mut(slot);
         connection.note(packet, side, port, link, now);
-        let (rule, is_two_way) = (connection.rule, connection.is_two_way());
+        let rule = connection.rule;
+        let is_ready = connection.is_two_way() || connection.may_be_one_way() || flags.has(TcpFlags::SYN);
         self.connections.used(slot, now);
         self.watch(slot, now, out);
         let is_drained = self.is_drained && self.obligation(slot).is_free();
@@ -210,10 +211,18 @@ impl Engine {
             None => passed.unwanted += 1,
             Some(_) if self.connections.at(slot).aside.is_some() => passed.aside += 1,
             Some(_) if is_drained => passed.drained += 1,
-            Some(_) if !is_two_way && !flags.has(TcpFlags::SYN) => passed.one_way += 1,
+            Some(_) if !is_ready => passed.one_way += 1,
             Some(rule) => return self.ask(usize::from(rule), in_hand, slot, now, out),
         }
         out.frames.push((port, in_hand.frame));
+    }
+
+    /// Whether an agent may have a use for a packet: for any of TCP, and for what may be RTP if one
+    /// takes datagrams.
+    fn may_be_of_use(&self, packet: &Packet) -> bool {
+        let begins_like_rtp =
+            || packet.payload().slice(0, 1).octets().first().is_some_and(|octet| rtp::may_begin_with(*octet));
+        packet.tcp().is_some() || (self.rules.iter().any(|rule| rule.takes_datagrams) && begins_like_rtp())
     }
 
     /// Something went on at a port without asking.
@@ -251,7 +260,7 @@ impl Engine {
                 let rule = usize::from(rule);
                 self.rules[rule].counters.packets.shown += 1;
                 let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_bypass(&packet, side, cx));
-                self.send_outbox(Some(slot), out);
+                self.send_outbox(Some(slot), now, out);
             }
             None => out.bypasses.push(Bypass { flow: key, limits: None }),
         }
@@ -278,14 +287,13 @@ impl Engine {
             self.counters.passed.unwanted += 1;
             return None;
         }
-        if self.connections.is_full()
-            && let Some(spared) = self.connections.spared(now, |key, rule| is_free(&self.rules, key, rule))
+        let state = TrackedConnection::first_state(key.protocol, flags);
+        if let Some(spared) = self.connections.spared(state, now, |key, rule| is_free(&self.rules, key, rule))
         {
             self.counters.counts.evicted += 1;
             self.forget(spared, now, out);
         }
-        let connection = TrackedConnection::new(rule, TrackedConnection::first_state(flags), now);
-        let slot = self.connections.insert(key, connection, now);
+        let slot = self.connections.insert(key, TrackedConnection::new(rule, state, now), now);
         match slot {
             Some(_) => self.counters.counts.connections += 1,
             None => self.counters.passed.table_full += 1,
@@ -303,7 +311,7 @@ impl Engine {
             return;
         };
         self.rules[rule].counters.count_verdict(verdict);
-        self.send_outbox(Some(slot), out);
+        self.send_outbox(Some(slot), now, out);
         if verdict == Verdict::Forward {
             // What an agent has made too large goes on as it came.
             let edited = Frame::of(&packet, &link, Some(&frame));
@@ -318,8 +326,9 @@ impl Engine {
     /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from
     /// the other: by the port and with the link header of its connection's own packets. One of no
     /// connection, such as an ICMP message, goes with `in_hand`'s.
-    fn send_outbox(&mut self, in_hand: Option<Slot>, out: &mut Outgoing) {
+    fn send_outbox(&mut self, in_hand: Option<Slot>, now: Instant, out: &mut Outgoing) {
         out.bypasses.append(&mut self.outbox.bypasses);
+        self.leave_alone(now, out);
         if self.outbox.packets.is_empty() {
             return;
         }
@@ -368,15 +377,16 @@ impl Engine {
         out.bypasses.push(Bypass { flow: key, limits: None });
         let Some(rule) = self.connections.at(slot).rule else { return };
         let _ = self.call(usize::from(rule), now, |agent, cx| agent.release(key, cx));
-        self.send_outbox(Some(slot), out);
+        self.send_outbox(Some(slot), now, out);
     }
 }
 
-/// The first rule that wants a connection, unless it leaves it alone.
+/// The first rule that wants a connection, unless it leaves it alone, or has no use for datagrams.
 fn rule_for(traffic: &Selector, rules: &[Rule], key: FlowKey) -> Option<u16> {
     if !traffic.matches(key) {
         return None;
     }
     let index = rules.iter().position(|rule| rule.traffic.matches(key))?;
-    (!rules[index].leaves_alone()).then_some(index as u16)
+    let takes = key.protocol == Protocol::Tcp || rules[index].takes_datagrams;
+    (takes && !rules[index].leaves_alone()).then_some(index as u16)
 }

@@ -11,6 +11,7 @@ use lasthop_schemes::{Placement, Role, SchemeStack, Seat};
 
 use super::selector::Selector;
 use super::table::IdleTimes;
+use crate::io::Selection;
 
 /// What the engine is to do.
 #[derive(Clone, Debug)]
@@ -62,6 +63,21 @@ pub struct SteppingAside {
 }
 
 impl Plan {
+    /// What of the traffic the kernel's side is to hand over.
+    pub fn selection(&self) -> Selection {
+        Selection { datagrams: self.takes_datagrams(), ..self.traffic.selection() }
+    }
+
+    /// Whether it may pick what a kernel with this selection keeps to itself.
+    pub fn goes_beyond(&self, kernel: &Selection) -> bool {
+        self.traffic.goes_beyond(kernel) || (self.takes_datagrams() && !kernel.datagrams)
+    }
+
+    /// Whether one of its agents has a use for datagrams.
+    pub fn takes_datagrams(&self) -> bool {
+        self.rules.iter().filter_map(|rule| rule.agent.as_ref()).any(|make| make().takes_datagrams())
+    }
+
     /// What its agents need to see of the link layer.
     pub fn needs(&self) -> LinkSenses {
         let agents = self.rules.iter().filter_map(|rule| rule.agent.as_ref());

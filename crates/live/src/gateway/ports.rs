@@ -52,7 +52,7 @@ pub fn claim(
         core = found("core", config.core.as_ref(), || kernel().core(&radio))?;
         claims = claims.and(&core).map_err(refused)?;
     }
-    let selection = config.plan.traffic.selection();
+    let selection = config.plan.selection();
     Ok(move || {
         let io: Box<dyn PacketIo> = if backend == Backend::Tun {
             let sides = [(core, Side::Core), (radio, Side::Radio)];

@@ -30,6 +30,8 @@ pub(super) struct Rule {
     maker: Option<AgentMaker>,
     agent: Option<Box<dyn Agent>>,
     needs: LinkSenses,
+    /// Whether its agent has a use for datagrams.
+    pub(super) takes_datagrams: bool,
     rng: Rng,
     outbox: Outbox,
     deadline: Option<Instant>,
@@ -51,6 +53,7 @@ impl Rule {
             maker: plan.agent.clone(),
             agent: None,
             needs: LinkSenses::empty(),
+            takes_datagrams: false,
             rng: Rng::named(seed, &plan.name),
             outbox: Outbox::default(),
             deadline: None,
@@ -161,6 +164,7 @@ impl Rule {
         self.counters.packets.sent += self.outbox.packets.len() as u64;
         outbox.packets.append(&mut self.outbox.packets);
         outbox.bypasses.append(&mut self.outbox.bypasses);
+        outbox.left_alone.append(&mut self.outbox.left_alone);
         Some(result)
     }
 
@@ -207,11 +211,12 @@ impl Rule {
         let Some(maker) = &self.maker else { return };
         let made = catch_unwind(AssertUnwindSafe(|| {
             let agent = maker();
-            let needs = agent.needs();
+            let needs = (agent.needs(), agent.takes_datagrams());
             (agent, needs)
         }));
         if let Ok((agent, needs)) = made {
-            (self.agent, self.needs) = (Some(agent), needs);
+            self.agent = Some(agent);
+            (self.needs, self.takes_datagrams) = needs;
         } else {
             error!(rule = self.name, "no agent can be made; its traffic passes untouched");
         }

@@ -23,7 +23,7 @@ pub struct Selector {
     pub exclude_prefixes: Vec<Prefix>,
 }
 
-/// TCP ports from one to another.
+/// Ports from one to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortRange(pub RangeInclusive<u16>);
 
@@ -60,6 +60,7 @@ impl Selector {
             excluded_ports: ports(&self.exclude_ports),
             prefixes: prefixes(&self.prefixes),
             excluded_prefixes: prefixes(&self.exclude_prefixes),
+            datagrams: false,
         }
     }
 }
@@ -112,7 +113,7 @@ mod tests {
 
     fn key(source: &str, destination: &str) -> FlowKey {
         let end = |text: &str| text.parse::<std::net::SocketAddr>().map(|end| (end.ip(), end.port()));
-        FlowKey { source: end(source).expect("an end"), destination: end(destination).expect("an end") }
+        FlowKey::tcp(end(source).expect("an end"), end(destination).expect("an end"))
     }
 
     #[test]

@@ -11,6 +11,10 @@ use super::connection::{State, TrackedConnection};
 /// A connection in its slot, and in the list of its state.
 type Connections = Slab<TrackedConnection, State, { State::ALL.len() }>;
 
+/// Of so many entries one at most is for datagrams: whoever sends them to many ports is not to make
+/// TCP connections go.
+const ENTRIES_FOR_DATAGRAMS: usize = 4;
+
 /// Connections of a state of which it is looked at most whether they can make room for another.
 const LOOKED_AT: usize = 16;
 
@@ -23,6 +27,8 @@ const LOOKED_AT: usize = 16;
 pub struct ConnectionTable {
     slab: Connections,
     capacity: usize,
+    /// How many of them are no TCP connections.
+    datagrams: usize,
     idle: IdleTimes,
 }
 
@@ -39,7 +45,7 @@ pub struct IdleTimes {
 impl ConnectionTable {
     /// An empty table. All its memory is reserved here, and becomes resident as it is used.
     pub fn new(capacity: usize, idle: IdleTimes) -> Self {
-        Self { slab: Slab::with_capacity(capacity), capacity, idle }
+        Self { slab: Slab::with_capacity(capacity), capacity, datagrams: 0, idle }
     }
 
     /// Octets of memory that a connection takes here.
@@ -112,10 +118,11 @@ impl ConnectionTable {
     /// Adds a connection that is not there yet. `None` where the table is full: see
     /// [`ConnectionTable::spared`].
     pub fn insert(&mut self, key: FlowKey, connection: TrackedConnection, now: Instant) -> Option<Slot> {
-        if self.is_full() {
+        let state = connection.state;
+        if self.lacks_room(state) {
             return None;
         }
-        let state = connection.state;
+        self.datagrams += usize::from(state == State::Datagrams);
         Some(self.slab.insert(key, connection, state, now))
     }
 
@@ -151,17 +158,36 @@ impl ConnectionTable {
         self.slab.reserve(capacity);
     }
 
-    /// The connection that is most easily spared: one that is closing, one that nobody answered for
-    /// a second, or the one that has been idle longest, if that is past its grace. Only one of the
-    /// idlest of each state that `may_go`, by key and rule.
-    pub fn spared(&self, now: Instant, may_go: impl Fn(FlowKey, Option<u16>) -> bool) -> Option<Slot> {
+    /// Whether one more in this state does not fit.
+    fn lacks_room(&self, state: State) -> bool {
+        let has_share = self.datagrams < self.capacity.div_ceil(ENTRIES_FOR_DATAGRAMS);
+        self.is_full() || (state == State::Datagrams && !has_share)
+    }
+
+    /// The connection that is most easily spared where one more in this state does not fit: one
+    /// that is closing, one that was not answered for a second, datagrams that have stopped for a
+    /// second, or the one that has been idle longest, if that is past its grace. Only one of the
+    /// idlest of each state that `may_go`, by key and rule. Datagrams only take the place of
+    /// datagrams, where they have their share.
+    pub fn spared(
+        &self,
+        state: State,
+        now: Instant,
+        may_go: impl Fn(FlowKey, Option<u16>) -> bool,
+    ) -> Option<Slot> {
+        if !self.lacks_room(state) {
+            return None;
+        }
+        let is_full = self.is_full();
         let spared = [
             (State::Closing, Duration::ZERO),
             (State::Opening, Duration::from_secs(1)),
+            (State::Datagrams, Duration::from_secs(1)),
             (State::HalfClosed, self.idle.grace),
             (State::Established, self.idle.grace),
         ];
-        spared.into_iter().find_map(|(state, grace)| {
+        let of_state = |(spared, _): &(State, Duration)| is_full || *spared == state;
+        spared.into_iter().filter(of_state).find_map(|(state, grace)| {
             let mut idlest = self.slab.in_order(state).take(LOOKED_AT);
             idlest.find(|slot| {
                 now.since(self.at(*slot).last_used) >= grace && may_go(self.key(*slot), self.at(*slot).rule)
@@ -183,7 +209,8 @@ impl ConnectionTable {
 
     /// Forgets the connection there.
     pub fn forget(&mut self, slot: Slot) {
-        self.slab.remove(slot);
+        let was = self.slab.remove(slot).map(|connection| connection.state);
+        self.datagrams -= usize::from(was == Some(State::Datagrams));
     }
 
     fn expiry(&self, state: State) -> Option<Instant> {
@@ -218,7 +245,7 @@ mod tests {
             let end = (Ipv4Addr::LOCALHOST.into(), port);
             let (state, now) = (State::ALL[usize::from(port) % 4], Instant::from_secs(port.into()));
             let connection = TrackedConnection::new(None, state, now);
-            table.insert(FlowKey { source: end, destination: end }, connection, now).expect("there is room");
+            table.insert(FlowKey::tcp(end, end), connection, now).expect("there is room");
         }
         let looked_at = Cell::new(0);
         let ports = |most| -> Vec<u16> {

@@ -1,4 +1,4 @@
-//! Which TCP connections are taken out of the kernel's path.
+//! What is taken out of the kernel's path.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Which TCP connections agents get to see. Empty selects all of them. An exclusion goes before
+/// What agents get to see: TCP, and datagrams if they have a use for them. Empty selects all of it. An exclusion goes before
 /// every inclusion; where both ports and prefixes are included, a connection has to have one of
 /// each.
 ///
@@ -22,6 +22,8 @@ pub struct Selection {
     pub prefixes: Vec<Prefix>,
     /// Not these.
     pub excluded_prefixes: Vec<Prefix>,
+    /// UDP that may be RTP, too.
+    pub datagrams: bool,
 }
 
 /// How many ports, and how many prefixes of a kind, the kernel's side has room for.

@@ -24,8 +24,7 @@ pub fn glance(octets: &[u8]) -> Option<FlowKey> {
     };
     let port = |at: usize| Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?));
     let (source_port, destination_port) = (port(ports_at)?, port(ports_at + 2)?);
-    let key = FlowKey { source: (source, source_port), destination: (destination, destination_port) };
-    (protocol == PROTOCOL_TCP).then_some(key)
+    (protocol == PROTOCOL_TCP).then(|| FlowKey::tcp((source, source_port), (destination, destination_port)))
 }
 
 #[cfg(test)]

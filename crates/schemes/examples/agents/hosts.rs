@@ -103,7 +103,7 @@ pub fn mobile_host(flow: u32) -> IpAddr {
 
 /// Which connection a packet belongs to.
 pub fn flow_of(packet: &Packet) -> u32 {
-    let FlowKey { source, destination } = packet.flow_key().expect("only TCP is sent through here");
+    let FlowKey { source, destination, .. } = packet.flow_key().expect("only TCP is sent through here");
     let client = if source.0 == SERVER { destination.0 } else { source.0 };
     let IpAddr::V4(client) = client else { return 0 };
     let [_, b, c, d] = client.octets();

@@ -7,10 +7,11 @@ use lasthop_agent::{
     Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
     Whose,
 };
-use lasthop_packet::{FlowKey, Packet, TcpFlags};
+use lasthop_packet::{FlowKey, Packet, Protocol, TcpFlags};
 
 use super::interfaces::{Policy, medium, policy};
 use super::settings::Settings;
+use super::streams::Streams;
 use crate::split::opening::{Opening, Step};
 use crate::split::table::Splits;
 
@@ -19,13 +20,21 @@ pub struct Cicada {
     /// Handshakes that are under way.
     openings: FlowTable<Box<Opening>>,
     pub(super) splits: Splits,
+    streams: Streams,
+    /// Connections leave room for calls.
+    calls_first: bool,
 }
 
 impl Cicada {
     /// An agent that has seen nothing yet.
     pub fn new(settings: &Settings) -> Self {
         // A flood makes room by the oldest at once: a handshake that is answered is short.
-        Self { openings: FlowTable::new(Duration::ZERO), splits: Splits::new(settings.splits()) }
+        Self {
+            openings: FlowTable::new(Duration::ZERO),
+            splits: Splits::new(settings.splits()),
+            streams: Streams::new(settings.quality(), settings.sampling_interval),
+            calls_first: settings.calls_first,
+        }
     }
 
     /// A packet of a connection that is not split.
@@ -103,6 +112,10 @@ impl Agent for Cicada {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(key) = packet.flow_key() else { return Verdict::Forward };
         let key = from.connection(key);
+        if key.protocol == Protocol::Udp {
+            return self.streams.on_datagram(key, packet, from, cx);
+        }
+        self.splits.hold_back(self.calls_first && self.streams.has_calls(cx.now()));
         if !self.splits.has(key) {
             return self.on_opening(key, packet, from, cx);
         }
@@ -113,10 +126,17 @@ impl Agent for Cicada {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" })
+        let of_legs = self.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" });
+        let idle = self.streams.next_timer().map(|at| Deadline { at, reason: "idle datagrams" });
+        Deadline::earliest(of_legs, idle)
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        true
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        self.streams.on_deadline(cx.now());
         self.splits.on_deadline(cx);
     }
 
@@ -145,7 +165,12 @@ impl Agent for Cicada {
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
-        self.openings.remove(connection);
-        self.splits.forget(connection, cx);
+        match connection.protocol {
+            Protocol::Udp => self.streams.forget(connection),
+            Protocol::Tcp => {
+                self.openings.remove(connection);
+                self.splits.forget(connection, cx);
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use lasthop_agent::Agent;
 
 use super::agent::Cicada;
 use super::settings::Settings;
+use super::streams::{LATE, MISSED, SAMPLES};
 use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 
 /// An agent at the edge.
@@ -13,7 +14,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Ghaboosi, Khalaj, PIMRC 2005; with today's TCP on both legs",
     advice: "Helps wherever the hop loses packets, uploads and downloads alike, whatever the senders' congestion control. \
              Acknowledges what it has not yet delivered: what is at risk is bounded, counted, and lost if the access point fails.",
-    counters: &[],
+    counters: &[&LATE, &SAMPLES, &MISSED],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,
 };

@@ -6,6 +6,7 @@ use lasthop_tcp::LINUX_WINDOW_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::quality::Quality;
 use crate::last_hop::Aims;
 use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 use crate::split::legs;
@@ -34,6 +35,21 @@ pub struct Settings {
     /// Whether a mobile host that sends is told which of its losses were the hop's, so that it takes
     /// a reduction of its window back, as [`crate::eln`] does it; default true. Ours.
     pub notification: bool,
+    /// How often a call's streams are held against the quality that follows, `T_RTP` in the paper,
+    /// which leaves it open; default 200 ms. No stream is silenced for longer.
+    #[serde(with = "Time::<MS, MINUTE>")]
+    pub sampling_interval: Duration,
+    /// How long a call's packets may take from end to end; default 150 ms (ITU-T G.114: most users
+    /// do not notice). One that would take longer is given up, if it also
+    #[serde(with = "Time::<0, MINUTE>")]
+    pub call_delay: Duration,
+    /// took this much longer than the stream's quickest packets: less is made good by the
+    /// receiver's playout buffer; default 60 ms.
+    #[serde(with = "Time::<0, MINUTE>")]
+    pub call_variation: Duration,
+    /// Whether TCP connections leave room for calls, as long as there are any: the ends that send
+    /// towards a mobile host are offered what its hop takes, and no more; default true.
+    pub calls_first: bool,
     /// A connection without packets for this long, of which nothing is owed, passes untouched from
     /// then on, to the second; default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
@@ -44,7 +60,17 @@ pub struct Settings {
     pub eviction_grace: Duration,
 }
 
+/// Share of a call's packets that may be missing before a sample counts as one that does not keep
+/// the quality: half of what a codec that conceals losses bears well (ITU-T G.113, appendix I: at 2%
+/// G.729 has lost 10 to 15 points of its rating).
+const LOSS: f64 = 0.01;
+
 impl Settings {
+    /// What calls are to have.
+    pub(super) const fn quality(&self) -> Quality {
+        Quality { delay: self.call_delay, variation: self.call_variation, loss: LOSS }
+    }
+
     /// What follows for the pairs.
     pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.vcache as u32;
@@ -68,6 +94,10 @@ impl Default for Settings {
             local_delay: aims.local_delay,
             least_window: aims.least_window,
             notification: true,
+            sampling_interval: Duration::from_millis(200),
+            call_delay: Duration::from_millis(150),
+            call_variation: Duration::from_millis(60),
+            calls_first: true,
             idle_timeout: Duration::from_secs(3600),
             eviction_grace: Duration::from_secs(10),
         }

@@ -46,7 +46,7 @@ impl Model {
         let mut hop = LastHop::new(Instant::ZERO);
         hop.note_segment(SEGMENT, &aims);
         let host = (IpAddr::from([10, 0, 0, 1]), 80);
-        hop.turns.push_back(FlowKey { source: host, destination: host });
+        hop.turns.push_back(FlowKey::tcp(host, host));
         Self {
             hop,
             aims,

@@ -126,7 +126,7 @@ impl Step {
 }
 
 fn key() -> FlowKey {
-    FlowKey { source: (SERVER, 80), destination: (MOBILE, 4000) }
+    FlowKey::tcp((SERVER, 80), (MOBILE, 4000))
 }
 
 /// The number at which the n-th segment begins, from 0.

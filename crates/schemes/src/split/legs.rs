@@ -8,6 +8,10 @@ use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoConfig
 /// Back-off over the hop goes no further: what follows an outage is to begin soon.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// A segment off the hop that comes alone is acknowledged after this time: the mobile host's sender
+/// waits for no ACK of its last segment, and half as many ACKs leave more of the medium to data.
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(20);
+
 /// Time-outs in a row until the mobile host is given up: a quarter of an hour, as in Linux
 /// (`tcp_retries2`).
 const MOST_TIMEOUTS: u32 = 924;
@@ -18,9 +22,9 @@ pub fn core(buffer: u32) -> Config {
 }
 
 /// The leg over the hop. Losses there are not congestion, and the queue is the local window's
-/// business ([`crate::last_hop`]): the congestion window is set from outside. Each segment is
-/// acknowledged at once, so that the mobile host's sender loses no time, and each repair takes little
-/// more than a round trip over the hop.
+/// business ([`crate::last_hop`]): the congestion window is set from outside. While the hop loses
+/// segments, each one is acknowledged at once, so that the mobile host's sender loses no time; and each
+/// repair takes little more than a round trip over the hop.
 pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
     Config {
         congestion: Congestion::Outside,
@@ -28,7 +32,7 @@ pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
         segmentation_offload: false,
         window_validation: false,
         recovery: Recovery::Rack(RackConfig::ALL),
-        ack_policy: AckPolicy::EverySegment,
+        ack_policy: AckPolicy::EverySegmentAfterLoss(LONGEST_ACK_DELAY),
         ack_compression: false,
         rto: RtoConfig {
             rule: RtoRule::Linux,

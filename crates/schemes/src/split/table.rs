@@ -23,6 +23,8 @@ pub struct Splits {
     pub(super) notifier: Option<Eln>,
     octets: usize,
     owed: Owed,
+    /// No more is to come for a hop than it takes.
+    is_held_back: bool,
 }
 
 /// What can be set about pairs.
@@ -53,7 +55,15 @@ impl Splits {
             settings,
             octets: 0,
             owed: Owed::default(),
+            is_held_back: false,
         }
+    }
+
+    /// Whether the ends that send towards a mobile host are to be offered what its hop takes, and no
+    /// more, so that neither a queue before this agent nor one behind it fills: something else is
+    /// on its way there that must not wait.
+    pub const fn hold_back(&mut self, is_held_back: bool) {
+        self.is_held_back = is_held_back;
     }
 
     /// Whether there is a pair of this connection.
@@ -299,15 +309,20 @@ impl Splits {
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
         let mut on_hop = u64::from(pair.radio.flight().cwnd);
+        let mut demand = u64::MAX;
         if let (Some(share), Some(hop)) = (&mut pair.share, self.hops.get_mut(&key.destination.0)) {
             let progress = share.settle(&pair.radio, hop);
             if progress.delivered + progress.lost > 0 {
                 hop.on_progress(progress, now, &self.settings.aims);
             }
             on_hop = hop.octets();
+            if self.is_held_back {
+                demand = hop.demand(pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
+            }
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
-        pair.pass_on(Bounds { octets, hop: on_hop, may_grow: cx.may_owe() }, now);
+        let bounds = Bounds { octets, towards_hop: octets.min(demand), hop: on_hop, may_grow: cx.may_owe() };
+        pair.pass_on(bounds, now);
         while let Some(packet) = pair.core.poll_transmit(now) {
             cx.send(Side::Core, packet);
         }

@@ -18,6 +18,8 @@ const LEAST_STOCK: u64 = 65_536;
 pub(super) struct Bounds {
     /// Octets in one direction.
     pub(super) octets: u64,
+    /// The same for the direction to the mobile host.
+    pub(super) towards_hop: u64,
     /// Octets that the hop holds.
     pub(super) hop: u64,
     /// Whether an end may send more than it was told that it may.
@@ -69,7 +71,9 @@ impl Pair {
     pub(super) fn pass_on(&mut self, bounds: Bounds, now: Instant) {
         let core_stock = 2 * u64::from(self.core.flight().cwnd);
         VCache { from: &mut self.radio, to: &mut self.core, bounds }.pass_on(core_stock, now);
-        VCache { from: &mut self.core, to: &mut self.radio, bounds }.pass_on(2 * bounds.hop, now);
+        let towards_hop = Bounds { octets: bounds.towards_hop, ..bounds };
+        VCache { from: &mut self.core, to: &mut self.radio, bounds: towards_hop }
+            .pass_on(2 * bounds.hop, now);
         self.end_with_other(Side::Core);
         self.end_with_other(Side::Radio);
     }

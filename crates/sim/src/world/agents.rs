@@ -134,6 +134,7 @@ impl World {
         placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.transit.schedule);
         // Asking costs nothing here.
         self.seats.outbox.bypasses.clear();
+        self.seats.outbox.left_alone.clear();
         if self.seats.outbox.packets.is_empty()
             && self.seats.outbox.reports.is_empty()
             && self.seats.outbox.messages.is_empty()

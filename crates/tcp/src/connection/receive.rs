@@ -54,7 +54,8 @@ pub(crate) struct ReceiveSide {
     advertised: Seq,
     policy: AckPolicy,
     unacknowledged_segments: u32,
-    /// Segments that arrived in order so far.
+    /// Segments that arrived in order so far, or since the last sign of a loss where the policy goes
+    /// by that.
     segments: u32,
     pub(super) ack_now: bool,
     fin: Option<Seq>,
@@ -267,6 +268,9 @@ impl ReceiveSide {
             if !self.holds_fin {
                 self.take_fin();
             }
+        }
+        if self.fin.is_none() {
+            self.note_loss();
         }
         if self.is_adaptive {
             return self.owe_ack_for_gap(arrival, self.next != before, is_urgent);

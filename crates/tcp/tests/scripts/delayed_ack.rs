@@ -74,3 +74,29 @@ fn data_of_our_own_takes_the_ack_along() {
         ",
     );
 }
+
+#[test]
+fn every_segment_after_a_loss_and_later_every_second_one() {
+    let ack_policy = AckPolicy::EverySegmentAfterLoss(Duration::from_millis(20));
+    let config = Config { ack_policy, window: 1_000_000, ..config() };
+    let in_order = |from: u32, to: u32, are_prompt: bool| -> String {
+        let lines = (from..to).map(|segment| {
+            let (left, right) = (1 + 10 * segment, 11 + 10 * segment);
+            let is_acknowledged = are_prompt || (segment - from) % 2 == 1;
+            let ack = if is_acknowledged { format!("+0 > . ack {right}\n") } else { String::new() };
+            format!("+0 < {left}:{right}(10) ack 1\n{ack}")
+        });
+        lines.collect()
+    };
+    let script = [
+        in_order(0, 128, true),
+        in_order(128, 328, false),
+        // A segment alone waits, and not for long.
+        "+0 < 3281:3291(10) ack 1\n+20ms > . ack 3291\n".to_owned(),
+        // One is lost, and comes again: the 128 behind it are acknowledged one by one.
+        "+0 < 3301:3311(10) ack 1\n+0 > . ack 3291\n+0 < 3291:3301(10) ack 1\n+0 > . ack 3311\n".to_owned(),
+        in_order(331, 459, true),
+        in_order(459, 461, false),
+    ];
+    Script::established(config).run(&script.concat());
+}

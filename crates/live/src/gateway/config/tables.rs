@@ -178,6 +178,9 @@ pub struct IdleTable {
     /// After both ends' FINs, or a reset; default "10 s".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub closing: Duration,
+    /// Since the last datagram between two ports; default "1 min".
+    #[serde(with = "Time::<SECOND, WEEK>")]
+    pub datagrams: Duration,
     /// At the bound, a connection that was used within this time does not make room for a new one;
     /// default "10 s".
     #[serde(with = "Time::<0, WEEK>")]
@@ -186,7 +189,7 @@ pub struct IdleTable {
 
 impl IdleTable {
     pub(super) const fn times(&self) -> IdleTimes {
-        let by_state = [self.opening, self.established, self.half_closed, self.closing];
+        let by_state = [self.opening, self.established, self.half_closed, self.closing, self.datagrams];
         IdleTimes { by_state, grace: self.grace }
     }
 }
@@ -340,6 +343,7 @@ impl Default for IdleTable {
             established: Duration::from_secs(600),
             half_closed: Duration::from_secs(120),
             closing: Duration::from_secs(10),
+            datagrams: Duration::from_secs(60),
             grace: Duration::from_secs(10),
         }
     }

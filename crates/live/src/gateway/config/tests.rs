@@ -134,7 +134,7 @@ fn bounds_are_the_worlds_and_settings_are_what_the_file_gives() {
 fn ssh_is_left_alone_unless_the_file_says_otherwise() {
     let key = |port| {
         let host = IpAddr::from([10, 0, 0, 1]);
-        FlowKey { source: (host, port), destination: (host, 50_000) }
+        FlowKey::tcp((host, port), (host, 50_000))
     };
     let plain = read("").expect("right").plan.traffic;
     assert!(plain.matches(key(443)) && !plain.matches(key(22)));

@@ -35,12 +35,24 @@ impl Engine {
         }
     }
 
+    /// Sets those connections aside that an agent has no use for.
+    pub(super) fn leave_alone(&mut self, now: Instant, out: &mut Outgoing) {
+        while let Some(key) = self.outbox.left_alone.pop() {
+            if let Some(slot) = self.connections.find(key)
+                && self.connections.at(slot).aside.is_none()
+            {
+                self.leave(slot, Leaving::Aside(Aside::NoUse), now, out);
+            }
+        }
+    }
+
     /// No agent sees a connection from now on. Its own has let go of it.
     pub(super) fn step_aside(&mut self, slot: Slot, why: Aside, out: &mut Outgoing) {
         self.connections.at_mut(slot).aside = Some(why);
         match why {
             Aside::OneWay => self.counters.counts.aside_one_way += 1,
             Aside::Unresponsive => self.counters.counts.aside_unresponsive += 1,
+            Aside::NoUse => self.counters.counts.aside_no_use += 1,
             Aside::Asked => self.counters.counts.aside_asked += 1,
         }
         out.set_aside.push(self.connections.key(slot));
@@ -51,6 +63,7 @@ impl super::SteppingAside {
     fn is_one_way(&self, connection: &TrackedConnection, now: Instant) -> bool {
         let packets = connection.from_core.packets + connection.from_radio.packets;
         !connection.is_two_way()
+            && !connection.may_be_one_way()
             && packets >= self.one_way_packets
             && now.since(connection.opened) >= self.one_way_time
     }

@@ -181,6 +181,7 @@ impl State {
             Self::Established => "established",
             Self::HalfClosed => "half-closed",
             Self::Closing => "closing",
+            Self::Datagrams => "datagrams",
         }
     }
 }

@@ -123,7 +123,7 @@ impl Engine {
     ) -> Vec<FlowState> {
         let whose = Whose::Connection(key);
         let states = self.call(usize::from(rule), now, |agent, cx| agent.export(whose, cx));
-        self.send_outbox(None, out);
+        self.send_outbox(None, now, out);
         states.unwrap_or_default()
     }
 
@@ -137,7 +137,7 @@ impl Engine {
     ) -> Result<(), ImportError> {
         for (index, state) in states.iter().enumerate() {
             let imported = self.call(usize::from(rule), now, |agent, cx| agent.import(state, cx));
-            self.send_outbox(None, out);
+            self.send_outbox(None, now, out);
             if let Err(refusal) = imported.unwrap_or(Err(ImportError::NoRoom("the agent panicked"))) {
                 for state in &states[..index] {
                     self.export_one(rule, state.connection, now, out);

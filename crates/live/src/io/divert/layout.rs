@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use lasthop_packet::FlowKey;
+use lasthop_packet::{FlowKey, Protocol};
 use object::{Object, ObjectSection};
 
 use super::error::ProgramError;
@@ -21,7 +21,12 @@ pub(super) struct BpfFlow {
     destination: [u8; 16],
     source_port: [u8; 2],
     destination_port: [u8; 2],
+    protocol: u32,
 }
+
+/// The protocols by their IP numbers.
+const PROTOCOL_TCP: u32 = 6;
+const PROTOCOL_UDP: u32 = 17;
 
 // SAFETY: octets without padding.
 unsafe impl aya::Pod for BpfFlow {}
@@ -33,6 +38,10 @@ impl From<FlowKey> for BpfFlow {
             destination: mapped(flow.destination.0),
             source_port: flow.source.1.to_be_bytes(),
             destination_port: flow.destination.1.to_be_bytes(),
+            protocol: match flow.protocol {
+                Protocol::Tcp => PROTOCOL_TCP,
+                Protocol::Udp => PROTOCOL_UDP,
+            },
         }
     }
 }
@@ -91,6 +100,8 @@ pub(super) const SOME_PORTS: u32 = 1;
 pub(super) const ONLY_THESE_PORTS: u32 = 2;
 pub(super) const NOT_THESE_PREFIXES: u32 = 4;
 pub(super) const ONLY_THESE_PREFIXES: u32 = 8;
+/// UDP that may be RTP is wanted, too.
+pub(super) const DATAGRAMS: u32 = 16;
 /// On which lists a port is.
 pub(super) const INCLUDED: u8 = 1;
 pub(super) const NOT_INCLUDED: u8 = 2;
@@ -120,6 +131,9 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("ONLY_THESE_PORTS", ONLY_THESE_PORTS as usize),
         ("NOT_THESE_PREFIXES", NOT_THESE_PREFIXES as usize),
         ("ONLY_THESE_PREFIXES", ONLY_THESE_PREFIXES as usize),
+        ("DATAGRAMS", DATAGRAMS as usize),
+        ("PROTOCOL_TCP", PROTOCOL_TCP as usize),
+        ("PROTOCOL_UDP", PROTOCOL_UDP as usize),
         ("INCLUDED", INCLUDED.into()),
         ("NOT_INCLUDED", NOT_INCLUDED.into()),
         ("BYPASSES", SLOTS as usize),
@@ -133,6 +147,7 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("flow.destination", offset_of!(BpfFlow, destination)),
         ("flow.source_port", offset_of!(BpfFlow, source_port)),
         ("flow.destination_port", offset_of!(BpfFlow, destination_port)),
+        ("flow.protocol", offset_of!(BpfFlow, protocol)),
         ("home", size_of::<Home>()),
         ("home.ifindex", offset_of!(Home, ifindex)),
         ("home.flags", offset_of!(Home, flags)),

@@ -12,8 +12,8 @@ use lasthop_packet::FlowKey;
 
 use super::error::ProgramError;
 use super::layout::{
-    BpfFlow, Counter, Home, INCLUDED, INTO_INGRESS, NOT_INCLUDED, NOT_THESE_PREFIXES, ONLY_THESE_PORTS,
-    ONLY_THESE_PREFIXES, SLOT_WORDS, SLOTS, SOME_PORTS,
+    BpfFlow, Counter, DATAGRAMS, Home, INCLUDED, INTO_INGRESS, NOT_INCLUDED, NOT_THESE_PREFIXES,
+    ONLY_THESE_PORTS, ONLY_THESE_PREFIXES, SLOT_WORDS, SLOTS, SOME_PORTS,
 };
 use super::mapped::Mapped;
 use crate::io::selection::{Prefix, Selection};
@@ -55,7 +55,7 @@ pub(super) struct Maps {
     copy_taps: Taps,
     homes: HashMap<MapData, u32, Home>,
     selection: Array<MapData, u32>,
-    tcp_ports: HashMap<MapData, [u8; 2], u8>,
+    ports: HashMap<MapData, [u8; 2], u8>,
     included: Prefixes,
     excluded: Prefixes,
     aside: HashMap<MapData, BpfFlow, u8>,
@@ -76,14 +76,14 @@ impl Maps {
             copy_taps: take(bpf, "copy_taps")?,
             homes: take(bpf, "homes")?,
             selection: take(bpf, "selection")?,
-            tcp_ports: take(bpf, "tcp_ports")?,
+            ports: take(bpf, "ports")?,
             included: take(bpf, "included")?,
             excluded: take(bpf, "excluded")?,
             aside: take(bpf, "aside")?,
         })
     }
 
-    /// Says which TCP is wanted.
+    /// Says what is wanted.
     pub(super) fn select(&mut self, selection: &Selection) -> Result<(), ProgramError> {
         // Where a port is on both lists, both bits are set.
         let mut ports = BTreeMap::new();
@@ -93,7 +93,7 @@ impl Maps {
             }
         }
         for (port, bits) in &ports {
-            self.tcp_ports.insert(port, bits, 0).map_err(refused("tcp_ports"))?;
+            self.ports.insert(port, bits, 0).map_err(refused("ports"))?;
         }
         insert("included", &mut self.included, &selection.prefixes)?;
         insert("excluded", &mut self.excluded, &selection.excluded_prefixes)?;
@@ -102,6 +102,7 @@ impl Maps {
             (!selection.ports.is_empty(), ONLY_THESE_PORTS),
             (!selection.excluded_prefixes.is_empty(), NOT_THESE_PREFIXES),
             (!selection.prefixes.is_empty(), ONLY_THESE_PREFIXES),
+            (selection.datagrams, DATAGRAMS),
         ];
         let which = which.into_iter().map(|(present, bit)| if present { bit } else { 0 }).sum::<u32>();
         self.selection.set(0, which, 0).map_err(refused("selection"))

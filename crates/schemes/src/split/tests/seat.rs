@@ -160,5 +160,5 @@ impl Sum for Owed {
 
 /// A connection's direction from the core side to the radio side.
 pub const fn key(fixed: (std::net::IpAddr, u16), mobile: (std::net::IpAddr, u16)) -> FlowKey {
-    FlowKey { source: fixed, destination: mobile }
+    FlowKey::tcp(fixed, mobile)
 }

@@ -6,6 +6,7 @@ use lasthop_packet::{Instant, SackBlocks, Seq};
 
 use super::ReceiveSide;
 use super::arrival::Arrival;
+use crate::config::AckPolicy;
 
 /// Of so many blocks the sender is expected to hear, although ACKs get lost
 /// (`TCP_SACK_BLOCKS_EXPECTED`).
@@ -141,9 +142,17 @@ impl ReceiveSide {
     #[cold]
     pub(in crate::connection) fn on_data_outside_window(&mut self, from: Seq, to: Seq) {
         self.note_duplicate(from, to);
+        self.note_loss();
         let window = self.advertised - self.last_ack_sent;
         if let Some(linux) = &mut self.linux {
             linux.acknowledge_quickly(window);
+        }
+    }
+
+    /// The path, or an ACK of ours, has lost something.
+    pub(super) const fn note_loss(&mut self) {
+        if matches!(self.policy, AckPolicy::EverySegmentAfterLoss(_)) {
+            self.segments = 0;
         }
     }
 

@@ -79,7 +79,7 @@ pub(super) fn plan(rules: Vec<RulePlan>) -> Plan {
         rules,
         budget: Budget { flows: 100, ..Budget::default() },
         idle: IdleTimes {
-            by_state: [30, 600, 120, 10].map(Duration::from_secs),
+            by_state: [30, 600, 120, 10, 60].map(Duration::from_secs),
             grace: Duration::from_secs(10),
         },
         stepping_aside: SteppingAside {
@@ -114,7 +114,7 @@ pub(super) const fn client(client: u16) -> (Ipv4Addr, u16) {
 
 pub(super) fn key(port: u16) -> FlowKey {
     let (source, destination) = (SERVER, client(port));
-    FlowKey { source: (source.0.into(), source.1), destination: (destination.0.into(), destination.1) }
+    FlowKey::tcp((source.0.into(), source.1), (destination.0.into(), destination.1))
 }
 
 /// A segment from the server to a client: sequence numbers from 1 on, in octets.

@@ -1,0 +1,71 @@
+//! The agreed quality of a call, and whether a sample keeps it.
+//!
+//! The paper has an access point hold a stream against a quality that was agreed on, and leaves
+//! open what is agreed and how. Here it is what an operator sets, the same for all calls.
+
+use std::time::Duration;
+
+/// What a call's packets are to keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quality {
+    /// Delay from one end to the other, as far as it is known.
+    pub delay: Duration,
+    /// How much longer than the stream's least delay a packet may take: what a receiver's playout
+    /// buffer makes good.
+    pub variation: Duration,
+    /// Share of packets that may be missing, 0 to 1.
+    pub loss: f64,
+}
+
+impl Quality {
+    /// Whether a packet can no longer arrive in time: one that took `variation` longer than the
+    /// stream's least delay, on a path whose legs take `path` one way at their best. Both have to
+    /// be too long: a receiver on a long path waits for its packets.
+    pub fn is_late(&self, variation: Duration, path: Duration) -> bool {
+        variation > self.variation && path.saturating_add(variation) > self.delay
+    }
+
+    /// Whether a sample keeps it.
+    pub fn is_kept_by(&self, sample: &Sample, path: Duration) -> bool {
+        let expected = sample.received + sample.lost;
+        !self.is_late(sample.variation, path) && f64::from(sample.lost) <= self.loss * f64::from(expected)
+    }
+}
+
+/// What was seen of a stream for one sampling interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Packets that came.
+    pub received: u32,
+    /// Packets that did not, by their sequence numbers.
+    pub lost: u32,
+    /// How much longer than the least one the longest delay was.
+    pub variation: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUALITY: Quality =
+        Quality { delay: Duration::from_millis(150), variation: Duration::from_millis(60), loss: 0.01 };
+
+    #[test]
+    fn a_packet_is_late_if_it_is_late_for_the_ends_and_for_the_playout_buffer() {
+        let late =
+            |variation, path| QUALITY.is_late(Duration::from_millis(variation), Duration::from_millis(path));
+        assert!(!late(60, 400), "the receiver's buffer covers it");
+        assert!(!late(100, 50), "it arrives within the agreed delay");
+        assert!(late(101, 50) && late(61, 400) && late(151, 0));
+    }
+
+    #[test]
+    fn a_sample_keeps_the_quality_by_delay_and_loss() {
+        let sample = |received, lost, variation| {
+            let sample = Sample { received, lost, variation: Duration::from_millis(variation) };
+            QUALITY.is_kept_by(&sample, Duration::from_millis(20))
+        };
+        assert!(sample(99, 1, 10) && sample(100, 0, 130) && sample(0, 0, 0));
+        assert!(!sample(98, 2, 10) && !sample(100, 0, 131));
+    }
+}

@@ -1,0 +1,190 @@
+//! Datagrams: the access point recognizes calls among them, holds them against their agreed
+//! quality, and gives up packets that would come too late.
+//!
+//! The paper has a virtual IP layer for each host and a pointer for each stream that goes there,
+//! and buffers nothing: an entry of the table here, which has an RTP source at most for each
+//! direction.
+//!
+//! # What is done to whom
+//!
+//! - *What is not RTP* is never touched. Datagrams between two ports that do not turn out to be RTP
+//!   or RTCP after a few are not even looked at any more.
+//! - *A stream* is packets of one source with consecutive sequence numbers (`source`). Its clock's
+//!   rate is measured, not guessed from the payload type (`clock`): before, nothing of it is late.
+//! - *A call* has streams in both directions. Only of calls is anything given up: who watches a
+//!   video has a buffer of seconds.
+//! - *Late* is a packet that took longer than the agreed quality allows, by its timestamp and the
+//!   quickest packets of the stream (`transit`) and by the round trips of both legs, which RTCP
+//!   tells (`legs`). No stream is silenced: what has been late for a sampling interval is what the
+//!   path is like now, and the first packet of a talkspurt always passes.
+//! - *Elastic traffic* is held back while there are calls: see
+//!   [`crate::split::table::Splits::hold_back`].
+
+mod clock;
+mod legs;
+mod source;
+#[cfg(test)]
+mod tests;
+mod transit;
+
+use std::time::Duration;
+
+use lasthop_agent::{Context, Counter, FlowTable, Report, Side, Verdict};
+use lasthop_packet::rtp::{Compound, RtpPacket};
+use lasthop_packet::{FlowKey, Instant, Packet, Payload};
+
+use super::quality::Quality;
+use legs::Legs;
+use source::Direction;
+
+/// RTP that would come too late.
+pub static LATE: Counter = Counter::new("dropped_late", "RTP that would come too late");
+/// Sampling intervals of calls' streams.
+pub static SAMPLES: Counter = Counter::new("rtp_samples", "Sampling intervals of calls' streams.");
+/// Those of them that did not keep the agreed quality.
+pub static MISSED: Counter = Counter::new(
+    "rtp_samples_missed",
+    "Sampling intervals in which a call's stream did not keep its agreed quality.",
+);
+
+/// Datagrams between two ports after which they are not looked at any more, if none was of a
+/// stream.
+const ENOUGH: u8 = 32;
+
+/// An entry without datagrams for this long is forgotten.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// A call goes on for this long after its last packet in either direction: talkers pause.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// Of so many connections that the world allows, one may be of datagrams.
+const CONNECTIONS: usize = 4;
+
+/// What is known of datagrams.
+pub struct Streams {
+    entries: FlowTable<Entry>,
+    quality: Quality,
+    /// How often streams are sampled.
+    interval: Duration,
+    /// When the last packet of a call came.
+    last_call: Option<Instant>,
+}
+
+/// The datagrams between two ports.
+#[derive(Debug, Default)]
+struct Entry {
+    from_core: Direction,
+    from_radio: Direction,
+    legs: Legs,
+    /// Datagrams that were of no stream.
+    others: u8,
+}
+
+impl Streams {
+    /// Nothing is known. Streams are sampled once an `interval`, `T_RTP` in the paper, and calls
+    /// are to have this quality.
+    pub fn new(quality: Quality, interval: Duration) -> Self {
+        Self { entries: FlowTable::new(Duration::ZERO), quality, interval, last_call: None }
+    }
+
+    /// Whether there is a call.
+    pub fn has_calls(&self, now: Instant) -> bool {
+        self.last_call.is_some_and(|last| now.since(last) <= SILENCE)
+    }
+
+    /// Decides the fate of a datagram. `key` is its direction from the core side to the radio side.
+    pub fn on_datagram(
+        &mut self,
+        key: FlowKey,
+        packet: &Packet,
+        from: Side,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        // A payload that a simulation does not write out is none that says anything.
+        let Payload::Bytes(octets) = packet.payload() else { return Verdict::Forward };
+        if let Some(compound) = Compound::parse(octets) {
+            self.on_control(key, compound, from, cx.now());
+            return Verdict::Forward;
+        }
+        if self.entries.touch(key, cx.now()).is_none() && !self.begin(key, cx) {
+            return Verdict::Forward;
+        }
+        let Some(entry) = self.entries.peek_mut(key).filter(|entry| entry.others < ENOUGH) else {
+            return Verdict::Forward;
+        };
+        let path = entry.legs.one_way();
+        let (direction, back) = match from {
+            Side::Core => (&mut entry.from_core, &entry.from_radio),
+            Side::Radio => (&mut entry.from_radio, &entry.from_core),
+        };
+        let heard = RtpPacket::parse(octets).and_then(|packet| {
+            direction.on_packet(&packet.header, &self.quality, path, self.interval, cx.now())
+        });
+        let Some(heard) = heard else {
+            entry.count_other(key, cx);
+            return Verdict::Forward;
+        };
+        entry.others = 0;
+        if !back.has_source(cx.now(), SILENCE) {
+            return Verdict::Forward;
+        }
+        self.last_call = Some(cx.now());
+        if let Some(kept) = heard.kept {
+            cx.report(Report::of(&SAMPLES));
+            if !kept {
+                cx.report(Report::of(&MISSED));
+            }
+        }
+        if heard.is_late { Verdict::Drop(&LATE) } else { Verdict::Forward }
+    }
+
+    /// RTCP came: on the stream's own ports (RFC 5761), or on the next ones (RFC 3550, section 11).
+    fn on_control(&mut self, key: FlowKey, compound: Compound<'_>, from: Side, now: Instant) {
+        let before = |(address, port): (_, u16)| Some((address, port.checked_sub(1)?));
+        let beside = before(key.source).zip(before(key.destination));
+        let beside = beside.map(|(source, destination)| FlowKey { source, destination, ..key });
+        let has_entry = |key: &FlowKey| self.entries.peek(*key).is_some();
+        let Some(stream) = [Some(key), beside].into_iter().flatten().find(has_entry) else { return };
+        if let Some(entry) = self.entries.peek_mut(stream) {
+            entry.legs.on_control(compound, from, now);
+        }
+    }
+
+    /// The first datagram between two ports; `false` if there is no room.
+    fn begin(&mut self, key: FlowKey, cx: &Context<'_>) -> bool {
+        let most = cx.budget().flows.div_ceil(CONNECTIONS);
+        if let Some(idlest) = self.entries.next_to_go(most, cx.now(), |_| true) {
+            self.entries.remove(idlest);
+        }
+        self.entries.insert(key, Entry::default(), most, cx.now()).is_ok()
+    }
+
+    /// Forgets the datagrams between two ports.
+    pub fn forget(&mut self, key: FlowKey) {
+        self.entries.remove(key);
+    }
+
+    /// When something is next to be forgotten.
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.entries.idlest().map(|(last_used, _)| last_used + IDLE)
+    }
+
+    /// Forgets what has been idle for too long.
+    pub fn on_deadline(&mut self, now: Instant) {
+        while let Some((last_used, key)) = self.entries.idlest()
+            && last_used + IDLE <= now
+        {
+            self.entries.remove(key);
+        }
+    }
+}
+
+impl Entry {
+    /// One more that is of no stream. The world need not show more of them after some.
+    fn count_other(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        self.others += 1;
+        if self.others == ENOUGH {
+            cx.leave_alone(key);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The round-trip times of both legs of a call, from RTCP that passes.
+//!
+//! An end that has heard a sender report says which, and how long ago (RFC 3550, section 6.4.1).
+//! What has passed since the report went by here, less that, is the round trip to that end.
+
+use std::time::Duration;
+
+use lasthop_agent::Side;
+use lasthop_packet::Instant;
+use lasthop_packet::rtp::{Compound, Control, ReportBlocks};
+
+/// The least round trip counts for this long, up to twice as long: reports come every 5 s or so.
+const LASTS: Duration = Duration::from_secs(60);
+
+/// No leg takes longer than this: what says so is wrong.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Both legs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Legs {
+    core: Leg,
+    radio: Leg,
+}
+
+/// One leg.
+#[derive(Clone, Copy, Debug, Default)]
+struct Leg {
+    /// Sender reports that went to its end, the later one last: the middle of their time, and when
+    /// they passed.
+    reports: [Option<(u32, Instant)>; 2],
+    /// The least round trip since then, and of the time as long before.
+    least: Option<(Duration, Instant)>,
+    least_before: Option<Duration>,
+}
+
+impl Legs {
+    /// Reports came from a side.
+    pub(super) fn on_control(&mut self, compound: Compound<'_>, from: Side, now: Instant) {
+        for control in compound {
+            match control {
+                Control::Sender { info, blocks, .. } => {
+                    self.leg(from.opposite()).reported((info.ntp >> 16) as u32, now);
+                    self.leg(from).answered(blocks, now);
+                }
+                Control::Receiver { blocks, .. } => self.leg(from).answered(blocks, now),
+                Control::Other { .. } => {}
+            }
+        }
+    }
+
+    /// How long a packet takes over both legs at their best: half of their round trips, or of those
+    /// that are known.
+    pub(super) fn one_way(&self) -> Duration {
+        [self.core, self.radio].iter().filter_map(Leg::round_trip).sum::<Duration>() / 2
+    }
+
+    const fn leg(&mut self, side: Side) -> &mut Leg {
+        match side {
+            Side::Core => &mut self.core,
+            Side::Radio => &mut self.radio,
+        }
+    }
+}
+
+impl Leg {
+    const fn reported(&mut self, middle: u32, now: Instant) {
+        self.reports = [self.reports[1], Some((middle, now))];
+    }
+
+    fn answered(&mut self, blocks: ReportBlocks<'_>, now: Instant) {
+        for block in blocks {
+            let report = self.reports.iter().flatten().find(|(middle, _)| *middle == block.last_report);
+            // In units of 1/65536 s.
+            let held = Duration::from_micros((u64::from(block.since_last_report) * 1_000_000) >> 16);
+            let round_trip = report.and_then(|(_, passed)| now.since(*passed).checked_sub(held));
+            if let Some(round_trip) = round_trip.filter(|round_trip| *round_trip <= LONGEST) {
+                self.sample(round_trip, now);
+            }
+        }
+    }
+
+    fn sample(&mut self, round_trip: Duration, now: Instant) {
+        match &mut self.least {
+            Some((least, since)) if now.since(*since) < LASTS => *least = round_trip.min(*least),
+            least => {
+                self.least_before = least.map(|(least, _)| least);
+                *least = Some((round_trip, now));
+            }
+        }
+    }
+
+    fn round_trip(&self) -> Option<Duration> {
+        let (least, _) = self.least?;
+        Some(self.least_before.map_or(least, |before| before.min(least)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_packet::rtp::{ReportBlock, Reports, SenderInfo};
+
+    use super::*;
+
+    fn report(middle: Option<u32>, answers: Option<(u32, u32)>) -> Vec<u8> {
+        let sender =
+            middle.map(|middle| SenderInfo { ntp: u64::from(middle) << 16, ..SenderInfo::default() });
+        let block = |(last_report, since_last_report)| ReportBlock {
+            last_report,
+            since_last_report,
+            ..ReportBlock::default()
+        };
+        let blocks: Vec<ReportBlock> = answers.into_iter().map(block).collect();
+        let mut octets = Vec::new();
+        Reports { ssrc: 1, sender, blocks: &blocks, cname: b"a" }.write(&mut octets);
+        octets
+    }
+
+    fn heard(legs: &mut Legs, octets: &[u8], from: Side, ms: u64) {
+        legs.on_control(Compound::parse(octets).expect("RTCP"), from, Instant::from_millis(ms));
+    }
+
+    #[test]
+    fn each_legs_round_trip_is_what_passed_less_what_the_end_waited() {
+        let mut legs = Legs::default();
+        heard(&mut legs, &report(Some(7), None), Side::Core, 1000);
+        // It waited for half a second: the round trip to the mobile host is 10 ms.
+        heard(&mut legs, &report(Some(9), Some((7, 32_768))), Side::Radio, 1510);
+        assert_eq!(legs.one_way(), Duration::from_millis(5));
+        heard(&mut legs, &report(None, Some((9, 65_536))), Side::Core, 2550);
+        assert_eq!(legs.one_way(), Duration::from_millis(25));
+    }
+
+    #[test]
+    fn what_answers_nothing_or_lies_about_its_wait_says_nothing() {
+        let mut legs = Legs::default();
+        heard(&mut legs, &report(Some(7), None), Side::Core, 1000);
+        heard(&mut legs, &report(None, Some((8, 0))), Side::Radio, 1100);
+        heard(&mut legs, &report(None, Some((7, 70_000))), Side::Radio, 1200);
+        heard(&mut legs, &report(None, Some((7, 0))), Side::Radio, 20_000);
+        assert_eq!(legs.one_way(), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_least_round_trip_is_forgotten_in_time() {
+        let mut legs = Legs::default();
+        for (at, round_trip) in [(0, 10), (30_000, 100), (61_000, 100), (130_000, 100)] {
+            heard(&mut legs, &report(Some(at), None), Side::Core, u64::from(at));
+            heard(&mut legs, &report(None, Some((at, 0))), Side::Radio, u64::from(at + round_trip));
+            let expected = if at < 130_000 { 5 } else { 50 };
+            assert_eq!(legs.one_way(), Duration::from_millis(expected), "at {at}");
+        }
+    }
+}

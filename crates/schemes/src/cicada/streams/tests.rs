@@ -1,0 +1,240 @@
+//! Calls through the agent.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lasthop_agent::{Budget, Context, Outbox, Side, Tally, Verdict};
+use lasthop_packet::rtp::Rtp;
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Transport, Udp};
+use proptest::prelude::*;
+
+use super::{ENOUGH, IDLE, LATE, MISSED, SAMPLES, Streams};
+use crate::cicada::quality::Quality;
+
+const FIXED: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 5004);
+const MOBILE: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 7)), 6000);
+const INTERVAL: Duration = Duration::from_millis(200);
+const PACKET_MS: u64 = 20;
+const QUALITY: Quality =
+    Quality { delay: Duration::from_millis(150), variation: Duration::from_millis(60), loss: 0.01 };
+
+struct Bench {
+    streams: Streams,
+    rng: Rng,
+    outbox: Outbox,
+    budget: Budget,
+    tally: Tally,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self {
+            streams: Streams::new(QUALITY, INTERVAL),
+            rng: Rng::named(1, "streams"),
+            outbox: Outbox::default(),
+            budget: Budget::default(),
+            tally: Tally::default(),
+        }
+    }
+
+    fn shown(&mut self, from: Side, mobile_port: u16, octets: impl Into<Bytes>, now: Instant) -> Verdict {
+        let mobile = (MOBILE.0, mobile_port);
+        let (source, destination) = match from {
+            Side::Core => (FIXED, mobile),
+            Side::Radio => (mobile, FIXED),
+        };
+        let udp = Udp { source_port: source.1, destination_port: destination.1 };
+        let packet =
+            Packet::new(Ip::new(source.0, destination.0), Transport::Udp(udp), Payload::Bytes(octets.into()));
+        let key = from.connection(packet.flow_key().expect("UDP"));
+        assert_eq!(key, FlowKey::udp(FIXED, mobile));
+        let mut cx = Context::new(now, &mut self.rng, &mut self.outbox).within(self.budget);
+        let verdict = self.streams.on_datagram(key, &packet, from, &mut cx);
+        assert!(self.outbox.packets.is_empty());
+        for report in self.outbox.reports.drain(..) {
+            self.tally.count(report.counter, report.amount);
+        }
+        verdict
+    }
+
+    /// Packet number `number` of a source that began at `number` 0, `late` milliseconds after it
+    /// was sent; the other end answers on time.
+    fn talk(&mut self, number: u64, late: u64) -> Verdict {
+        let sent = Instant::from_secs(100) + Duration::from_millis(number * PACKET_MS);
+        assert_eq!(self.shown(Side::Radio, MOBILE.1, rtp(2, number, false), sent), Verdict::Forward);
+        self.shown(Side::Core, MOBILE.1, rtp(1, number, false), sent + Duration::from_millis(late))
+    }
+
+    /// A call whose clock is known.
+    fn calling() -> (Self, u64) {
+        let mut bench = Self::new();
+        for number in 0..500 {
+            assert_eq!(bench.talk(number, 15), Verdict::Forward);
+        }
+        (bench, 500)
+    }
+}
+
+fn rtp(ssrc: u32, number: u64, marker: bool) -> Vec<u8> {
+    let header = Rtp {
+        marker,
+        payload_type: 96,
+        sequence: (65_000 + number) as u16,
+        timestamp: (u64::from(u32::MAX) - 1000 + number * 160) as u32,
+        ssrc,
+    };
+    [&header.octets()[..], &[7; 20]].concat()
+}
+
+const GIVEN_UP: Verdict = Verdict::Drop(&LATE);
+
+#[test]
+fn of_a_call_what_comes_too_late_is_given_up_and_the_rest_passes() {
+    let (mut bench, next) = Bench::calling();
+    assert!(bench.streams.has_calls(Instant::from_secs(110)));
+    let fates = [150, 160, 170, 15, 90];
+    let fates: Vec<Verdict> =
+        fates.into_iter().zip(next..).map(|(late, number)| bench.talk(number, late)).collect();
+    assert_eq!(
+        fates,
+        [Verdict::Forward, Verdict::Forward, GIVEN_UP, Verdict::Forward, Verdict::Forward],
+        "135 and 145 ms more than the quickest arrive within 150 ms; 155 ms do not"
+    );
+    assert!(bench.tally.of(&SAMPLES) > 80 && bench.tally.of(&MISSED) == 0);
+}
+
+#[test]
+fn a_quality_that_is_not_kept_is_told() {
+    let (mut bench, next) = Bench::calling();
+    let before = bench.tally.of(&SAMPLES);
+    // One in ten is lost.
+    for number in (next..next + 200).filter(|number| number % 10 != 0) {
+        assert_eq!(bench.talk(number, 15), Verdict::Forward);
+    }
+    let samples = bench.tally.of(&SAMPLES) - before;
+    assert!(samples >= 30 && 3 * bench.tally.of(&MISSED) >= samples, "{:?}", bench.tally);
+}
+
+#[test]
+fn no_stream_is_silenced_for_longer_than_a_sampling_interval() {
+    let (mut bench, next) = Bench::calling();
+    let fates: Vec<Verdict> = (next..next + 100).map(|number| bench.talk(number, 500)).collect();
+    let given_up = fates.iter().filter(|fate| **fate == GIVEN_UP).count() as u64;
+    assert_eq!(given_up, INTERVAL.as_millis() as u64 / PACKET_MS, "{fates:?}");
+    assert!(fates[given_up as usize..].iter().all(|fate| *fate == Verdict::Forward));
+}
+
+#[test]
+fn a_burst_after_an_outage_is_given_up_but_for_what_is_still_of_use() {
+    let (mut bench, next) = Bench::calling();
+    // For 400 ms nothing comes, and then all at once.
+    let fates: Vec<Verdict> =
+        (0..20).map(|waited| bench.talk(next + waited, 15 + 400 - waited * PACKET_MS)).collect();
+    let given_up = fates.iter().take_while(|fate| **fate == GIVEN_UP).count();
+    assert_eq!(given_up, 13, "those that waited for more than 150 ms");
+    assert!(fates[given_up..].iter().all(|fate| *fate == Verdict::Forward));
+}
+
+#[test]
+fn the_first_packet_of_a_talkspurt_passes_though_its_clock_stood_still() {
+    let (mut bench, next) = Bench::calling();
+    let sent = Instant::from_secs(113);
+    let first = bench.shown(Side::Core, MOBILE.1, rtp(1, next, true), sent);
+    let second =
+        bench.shown(Side::Core, MOBILE.1, rtp(1, next + 1, false), sent + Duration::from_millis(PACKET_MS));
+    assert_eq!([first, second], [Verdict::Forward; 2]);
+}
+
+#[test]
+fn a_stream_that_is_not_answered_is_no_call_and_loses_nothing() {
+    let mut bench = Bench::new();
+    for number in 0..1000 {
+        let late = if number % 7 == 0 { 900 } else { 0 };
+        let now = Instant::from_millis(number * PACKET_MS + late);
+        assert_eq!(bench.shown(Side::Core, MOBILE.1, rtp(1, number, false), now), Verdict::Forward);
+    }
+    assert!(!bench.streams.has_calls(Instant::from_secs(20)));
+}
+
+#[test]
+fn what_is_no_rtp_is_left_alone_soon() {
+    let mut bench = Bench::new();
+    let mut now = Instant::ZERO;
+    for number in 0..100_u32 {
+        now += Duration::from_millis(1);
+        // QUIC, or what begins as RTP does and goes on otherwise.
+        let octets =
+            if number % 2 == 0 { vec![0x43; 900] } else { [&[0x80; 8], &number.to_be_bytes()[..]].concat() };
+        assert_eq!(bench.shown(Side::Core, MOBILE.1, octets, now), Verdict::Forward);
+        let expected = if number + 1 < u32::from(ENOUGH) { 0 } else { 1 };
+        assert_eq!(bench.outbox.left_alone.len(), expected);
+    }
+    bench.streams.on_deadline(now + IDLE + Duration::from_secs(1));
+    assert_eq!(bench.streams.next_timer(), None);
+}
+
+#[test]
+fn a_flood_of_ports_takes_no_more_than_its_share_and_makes_room_for_a_call() {
+    let mut bench = Bench::new();
+    bench.budget.flows = 40;
+    for port in 1..=u16::MAX {
+        let verdict = bench.shown(Side::Core, port, vec![0x80; 40], Instant::from_millis(u64::from(port)));
+        assert_eq!(verdict, Verdict::Forward);
+        assert!(bench.streams.entries.len() <= 10);
+    }
+    for number in 0..5 {
+        let _ = bench.talk(number, 0);
+    }
+    assert!(bench.streams.has_calls(Instant::from_secs(101)));
+}
+
+proptest! {
+    /// Whatever comes that is no RTP of one source in sequence passes, and nothing panics.
+    #[test]
+    fn arbitrary_datagrams_pass(datagrams in prop::collection::vec(
+        (any::<bool>(), prop::collection::vec(any::<u8>(), 0..60), any::<bool>(), 0_u64..300), 0..200
+    )) {
+        let mut bench = Bench::new();
+        let mut now = Instant::ZERO;
+        for (is_down, mut octets, like_rtp, gap) in datagrams {
+            now += Duration::from_millis(gap);
+            if let Some(first) = octets.first_mut().filter(|_| like_rtp) {
+                *first = *first & 0x1f | 0x80;
+            }
+            let from = if is_down { Side::Core } else { Side::Radio };
+            prop_assert_eq!(bench.shown(from, MOBILE.1, octets, now), Verdict::Forward);
+            bench.streams.on_deadline(now);
+        }
+    }
+
+    /// Hostile RTP of a call: any numbers, timestamps and times. No run of late packets lasts longer
+    /// than a sampling interval, and nothing panics.
+    #[test]
+    fn no_call_is_silenced(packets in prop::collection::vec(
+        (any::<u16>(), any::<u32>(), any::<bool>(), 0_u64..100, 0_u8..40), 0..400
+    )) {
+        let (mut bench, next) = Bench::calling();
+        let mut now = Instant::from_secs(110);
+        let mut silent_since = None;
+        for (number, (sequence, timestamp, marker, gap, kind)) in (next..).zip(packets) {
+            now += Duration::from_millis(gap);
+            let _ = bench.shown(Side::Radio, MOBILE.1, rtp(2, number, false), now);
+            let mut octets = rtp(1, number, marker);
+            if kind == 0 {
+                octets[2..4].copy_from_slice(&sequence.to_be_bytes());
+            }
+            if kind < 20 {
+                octets[4..8].copy_from_slice(&timestamp.to_be_bytes());
+            }
+            match bench.shown(Side::Core, MOBILE.1, octets, now) {
+                Verdict::Forward => silent_since = None,
+                verdict => {
+                    prop_assert_eq!(verdict, GIVEN_UP);
+                    let since = *silent_since.get_or_insert(now);
+                    prop_assert!(now.since(since) < INTERVAL);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How much longer a packet took to here than the quickest one, by its timestamp.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+/// The least transit time counts for this long, up to twice as long: clocks drift apart, and paths
+/// change.
+const LASTS: Duration = Duration::from_secs(10);
+
+/// The least of the transit times lately. They are differences of two clocks: only their own
+/// differences mean anything. In microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transit {
+    /// The least since then, and the least of the time as long before.
+    least: i64,
+    least_before: i64,
+    since: Instant,
+    /// The last one, and the interarrival jitter (RFC 3550, section 6.4.1).
+    last: i64,
+    jitter: i64,
+}
+
+impl Transit {
+    /// The first packet, with this timestamp by a clock of that many hertz.
+    pub(super) fn new(ticks: u64, rate: u32, now: Instant) -> Self {
+        let first = transit(ticks, rate, now);
+        Self { least: first, least_before: first, since: now, last: first, jitter: 0 }
+    }
+
+    /// Takes in a packet. Returns how much longer it took than the quickest one lately.
+    pub(super) fn on_packet(&mut self, ticks: u64, rate: u32, now: Instant) -> Duration {
+        let transit = transit(ticks, rate, now);
+        self.jitter += (transit.saturating_sub(self.last).saturating_abs() - self.jitter) / 16;
+        self.last = transit;
+        if now.since(self.since) >= LASTS {
+            (self.least_before, self.least, self.since) = (self.least, transit, now);
+        }
+        self.least = self.least.min(transit);
+        let longer = transit.saturating_sub(self.least.min(self.least_before));
+        Duration::from_micros(longer.unsigned_abs())
+    }
+
+    /// What the last packet took is what the path takes from now on.
+    pub(super) const fn start_over(&mut self, now: Instant) {
+        (self.least, self.least_before, self.since) = (self.last, self.last, now);
+    }
+
+    /// The interarrival jitter.
+    #[cfg(test)]
+    pub(super) const fn jitter(&self) -> Duration {
+        Duration::from_micros(self.jitter.unsigned_abs())
+    }
+}
+
+fn transit(ticks: u64, rate: u32, now: Instant) -> i64 {
+    let sampled = u128::from(ticks) * 1_000_000 / u128::from(rate.max(1));
+    let sampled = i64::try_from(sampled).unwrap_or(i64::MAX);
+    i64::try_from(now.since(Instant::ZERO).as_micros()).unwrap_or(i64::MAX).saturating_sub(sampled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: u32 = 8000;
+
+    #[test]
+    fn the_quickest_packet_counts_until_it_is_old() {
+        let at = |packet: u64, late: u64| (packet * 160, Instant::from_millis(1000 + packet * 20 + late));
+        let mut transit = Transit::new(0, RATE, at(0, 30).1);
+        let mut on = |packet, late| {
+            let (ticks, now) = at(packet, late);
+            transit.on_packet(ticks, RATE, now).as_millis()
+        };
+        assert_eq!([on(1, 30), on(2, 130), on(3, 5), on(4, 30)], [0, 100, 0, 25]);
+        // The path is 50 ms longer from now on: that shows until the quickest one is forgotten.
+        assert_eq!(on(5, 55), 50);
+        let later: Vec<u128> = (6..1100).map(|packet| on(packet, 55)).collect();
+        assert_eq!((later[0], later[later.len() - 1]), (50, 0));
+    }
+
+    #[test]
+    fn jitter_is_that_of_rfc_3550() {
+        let mut transit = Transit::new(0, RATE, Instant::from_millis(0));
+        for packet in 1..2000 {
+            let late = if packet % 2 == 0 { 0 } else { 16 };
+            transit.on_packet(packet * 160, RATE, Instant::from_millis(packet * 20 + late));
+        }
+        assert!(transit.jitter().abs_diff(Duration::from_millis(16)) < Duration::from_millis(1));
+    }
+
+    #[test]
+    fn nothing_overflows() {
+        let mut transit = Transit::new(u64::MAX, 1, Instant::ZERO);
+        transit.on_packet(0, 1, Instant::MAX);
+        transit.start_over(Instant::MAX);
+        transit.on_packet(u64::MAX, 96_000, Instant::ZERO);
+    }
+}
