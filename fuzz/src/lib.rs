@@ -10,6 +10,7 @@
 //! | [`packet`] | `packet_parse`, `quotation`, `rtp` | `crates/packet/tests/corpus.rs` |
 //! | [`requests`] | `gateway_question`, `link_changes`, `http_request` | `crates/live/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
+//! | [`datagrams`] | `datagrams` | `crates/schemes/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
 //!
 //! [`octets`] reads choices from an input, for the targets that are not text.
@@ -23,6 +24,7 @@
 pub mod agents;
 pub mod capacity;
 pub mod datafile;
+pub mod datagrams;
 pub mod endpoint;
 pub mod frame;
 pub mod gateway;

@@ -25,6 +25,8 @@ fn main() -> ExitCode {
             frames_of_one_segment_and_edited_ones_arrive,
             both_directions_pair_up_on_a_bridge,
             what_is_not_selected_never_comes_to_us,
+            datagrams_come_to_us_if_they_are_wanted_and_may_be_rtp,
+            datagrams_that_are_set_aside_pass,
             a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports,
             a_connection_survives_a_loop_that_hangs,
             a_connection_survives_a_process_that_is_killed_and_another_may_start,
@@ -143,6 +145,47 @@ fn what_is_not_selected_never_comes_to_us() {
         assert_eq!(Seen::count(&running.seen.frames) > before, is_seen, "{what}");
         running.end();
     }
+}
+
+fn datagrams_come_to_us_if_they_are_wanted_and_may_be_rtp() {
+    let hosts = Hosts::routed();
+    for (datagrams, excluded_ports, are_seen) in
+        [(true, vec![], true), (true, vec![7000], false), (false, vec![], false)]
+    {
+        let selection = Selection { datagrams, excluded_ports, ..Selection::default() };
+        let running =
+            Loop::start(&hosts.gateway, None, move || Divert::open(&radio(), &selection).expect("open"));
+        hosts.ping_and_datagram();
+        assert_eq!(Seen::count(&running.seen.not_tcp), 0, "they begin as QUIC does, or text");
+        hosts.exchange_datagrams(&[0x80; 172]);
+        let expected = if are_seen { 2 } else { 0 };
+        assert_eq!(Seen::count(&running.seen.not_tcp), expected, "one of each direction");
+        assert_eq!(running.seen.two_way("10.77.2.2").len(), expected as usize / 2);
+        running.end();
+    }
+}
+
+fn datagrams_that_are_set_aside_pass() {
+    let hosts = Hosts::routed();
+    let mut gateway = hosts
+        .gateway
+        .enter(|| {
+            let selection = Selection { datagrams: true, ..Selection::default() };
+            Divert::open(&radio(), &selection).expect("it opens")
+        })
+        .expect("enter");
+    let count = |gateway: &Divert| gateway.counters().expect("they can be read");
+    hosts.exchange_datagrams(&[0x80; 172]);
+    assert_eq!(count(&gateway).stale, 2, "without a heartbeat they pass");
+    let end = |address: &str| (address.parse().expect("an address"), 7000);
+    gateway.set_aside(FlowKey::tcp(end("10.77.1.2"), end("10.77.2.2")));
+    hosts.exchange_datagrams(&[0x80; 172]);
+    assert_eq!(count(&gateway).stale, 4, "TCP on the same ports is something else");
+    gateway.set_aside(FlowKey::udp(end("10.77.1.2"), end("10.77.2.2")));
+    hosts.exchange_datagrams(&[0x80; 172]);
+    let counters = count(&gateway);
+    assert_eq!((counters.stale, counters.aside), (4, 2));
+    hosts.gateway.enter(|| drop(gateway)).expect("enter");
 }
 
 fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {

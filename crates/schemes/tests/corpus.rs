@@ -1,7 +1,9 @@
-//! Replays the corpus of the fuzz target of this crate.
+//! Replays the corpora of the fuzz targets of this crate.
 
 #[path = "../../../fuzz/src/agents/mod.rs"]
 mod agents;
+#[path = "../../../fuzz/src/datagrams.rs"]
+mod datagrams;
 #[path = "../../../fuzz/src/octets.rs"]
 mod octets;
 
@@ -9,15 +11,24 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
 fn no_file_of_the_corpus_breaks_a_law_of_agents() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/agents");
+    replay("agents", agents::agents);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_calls() {
+    replay("datagrams", datagrams::datagrams);
+}
+
+#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
+fn replay(target: &str, body: fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut count = 0;
     for entry in fs::read_dir(corpus).expect("the corpus is committed") {
         let path = entry.expect("a readable directory").path();
         println!("{}", path.display());
-        agents::agents(&fs::read(path).expect("a readable file"));
+        body(&fs::read(path).expect("a readable file"));
         count += 1;
     }
-    assert!(count >= 20, "{count} files");
+    assert!(count >= 6, "{count} files");
 }

@@ -127,18 +127,29 @@ impl Hosts {
         assert!(output.status.success(), "{output:?}");
     }
 
+    /// A datagram from the client to the server, port 7000 on both sides, and the same one back.
+    pub fn exchange_datagrams(&self, octets: &[u8]) -> UdpSocket {
+        let socket = |host: &Namespace| bound(host, || UdpSocket::bind("0.0.0.0:7000"));
+        let (server, client) = (socket(&self.server), socket(&self.client));
+        let received = |socket: &UdpSocket| {
+            socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            let mut buffer = [0; 2000];
+            let (len, from) = socket.recv_from(&mut buffer).expect("it arrives");
+            assert_eq!(&buffer[..len], octets);
+            from
+        };
+        client.send_to(octets, "10.77.1.2:7000").expect("it is sent");
+        let from = received(&server);
+        server.send_to(octets, from).expect("it is sent");
+        received(&client);
+        client
+    }
+
     /// Traffic that is not TCP, both ways.
     pub fn ping_and_datagram(&self) {
-        let socket = |host: &Namespace| bound(host, || UdpSocket::bind("0.0.0.0:7000"));
         // Else six errors in a row are all.
         self.server.sysctl("ipv4/icmp_ratelimit", "0").expect("a setting");
-        let (server, client) = (socket(&self.server), socket(&self.client));
-        client.send_to(b"datagram", "10.77.1.2:7000").expect("it is sent");
-        server.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        let (_, from) = server.recv_from(&mut [0; 100]).expect("it arrives");
-        server.send_to(b"answer", from).expect("it is sent");
-        client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        client.recv_from(&mut [0; 100]).expect("the answer arrives");
+        let client = self.exchange_datagrams(b"datagram");
         // Nobody listens there: an ICMP error comes back.
         client.connect("10.77.1.2:7001").expect("it has an address");
         client.send(b"datagram").expect("it is sent");

@@ -3,6 +3,7 @@ mod bounds;
 mod bypasses;
 mod clock;
 mod conservation;
+mod datagrams;
 mod link;
 mod obligations;
 mod passing;

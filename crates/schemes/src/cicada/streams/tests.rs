@@ -167,7 +167,7 @@ fn what_is_no_rtp_is_left_alone_soon() {
         let octets =
             if number % 2 == 0 { vec![0x43; 900] } else { [&[0x80; 8], &number.to_be_bytes()[..]].concat() };
         assert_eq!(bench.shown(Side::Core, MOBILE.1, octets, now), Verdict::Forward);
-        let expected = if number + 1 < u32::from(ENOUGH) { 0 } else { 1 };
+        let expected = usize::from(number + 1 >= u32::from(ENOUGH));
         assert_eq!(bench.outbox.left_alone.len(), expected);
     }
     bench.streams.on_deadline(now + IDLE + Duration::from_secs(1));
