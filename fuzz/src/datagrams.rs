@@ -85,7 +85,7 @@ impl Bench {
             8 => self.reports(from, octets),
             9 | 10 => self.other(from, octets),
             11 => self.now += octets.time(),
-            12 => self.agent_call(|agent, cx| agent.on_deadline(cx)),
+            12 => self.agent_call(Agent::on_deadline),
             13 => {
                 let key = FlowKey::udp(SERVER, PHONE);
                 self.agent_call(|agent, cx| agent.release(key, cx));

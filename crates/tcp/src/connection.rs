@@ -319,9 +319,11 @@ impl Connection {
         }
     }
 
-    /// Bounds the windows that are offered from now on, in octets. What was offered stays so.
+    /// Bounds the windows that are offered from now on, in octets. What was offered stays so. A bound
+    /// that was raised is told at once if it is worth it, as if data had been read.
     pub fn limit_window(&mut self, octets: u32) {
         self.receive.limit_window(octets);
+        self.receive.tell_window();
     }
 
     /// Octets written and not acknowledged yet.

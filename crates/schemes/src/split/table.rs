@@ -321,7 +321,9 @@ impl Splits {
             }
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
-        let bounds = Bounds { octets, towards_hop: octets.min(demand), hop: on_hop, may_grow: cx.may_owe() };
+        let memory = cx.budget().room(pair.octets(), self.octets - pair.charged + pair.octets());
+        let bounds =
+            Bounds { octets, towards_hop: octets.min(demand), memory, hop: on_hop, may_grow: cx.may_owe() };
         pair.pass_on(bounds, now);
         while let Some(packet) = pair.core.poll_transmit(now) {
             cx.send(Side::Core, packet);

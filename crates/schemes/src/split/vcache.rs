@@ -4,7 +4,7 @@
 //! Its free space is the window that is offered to the end that sends. A leg is read only as far as
 //! the other one has use for more, so that no more waits here than what keeps the slower leg busy.
 
-use lasthop_agent::Side;
+use lasthop_agent::{Room, Side};
 use lasthop_packet::Instant;
 use lasthop_tcp::{Connection, State};
 
@@ -20,6 +20,8 @@ pub(super) struct Bounds {
     pub(super) octets: u64,
     /// The same for the direction to the mobile host.
     pub(super) towards_hop: u64,
+    /// Memory that may be taken more.
+    pub(super) memory: Room,
     /// Octets that the hop holds.
     pub(super) hop: u64,
     /// Whether an end may send more than it was told that it may.
@@ -36,7 +38,15 @@ struct VCache<'a> {
 impl VCache<'_> {
     /// Octets of free space, as far as it can be offered: none while nothing more is to be taken on.
     fn free(&self) -> u64 {
-        if self.bounds.may_grow { self.bounds.octets.saturating_sub(self.to.unacknowledged()) } else { 0 }
+        if !self.bounds.may_grow {
+            return 0;
+        }
+        // A buffer is up to half as large again as what is in it (`Packet::fit_buffer`), and there is
+        // what is known of each segment. Where others have all the memory this one goes on trying:
+        // what comes then may pass as it is.
+        let Room { of_flow, in_all } = self.bounds.memory;
+        let in_memory = (of_flow as u64 / 2).min((in_all as u64 / 2).max(LEAST_STOCK));
+        self.bounds.octets.saturating_sub(self.to.unacknowledged()).min(in_memory)
     }
 
     /// Passes on what has arrived, as long as the other leg has less than `stock` octets to send, and

@@ -115,6 +115,11 @@ impl ReceiveSide {
         self.largest_window = octets.min(self.tuning.as_ref().map_or(self.buffer, |tuning| tuning.offered()));
     }
 
+    /// Owes an ACK if the window has opened enough since the last one.
+    pub(in crate::connection) fn tell_window(&mut self) {
+        self.ack_now = self.ack_now || self.is_ack_worth_it();
+    }
+
     /// Behind the window that the peer was told.
     pub(in crate::connection) const fn promised(&self) -> Seq {
         self.advertised
