@@ -5,43 +5,22 @@
 //! | `stream` | one direction: numbered packets, and what the receiver makes of them |
 //! | `playout` | what comes too late to be played |
 //! | `participant` | one end's reports |
-//! | `calls` | all of them: ports, and which packet is whose |
+//! | `quality` | what speech was worth |
+//! | [`call`] | streams and reports of two sides, whatever carries them |
+//! | `calls` | all calls of a world: ports, and which packet is whose |
 //!
 //! Packets have the octets of real RTP and RTCP headers, so that an agent can read them. What an
 //! application measures, it measures of what arrives.
 
+pub mod call;
 mod calls;
 mod participant;
 mod playout;
+mod quality;
 mod stream;
 
-use std::time::Duration;
-
+pub use call::{Call, CallOutcome};
 pub(crate) use calls::Calls;
 pub use playout::Playout;
-pub use stream::StreamOutcome;
-
-use crate::mos::{opinion, rating};
-use crate::traffic::Voice;
-
-/// What one direction of a call was worth: see [`crate::mos`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CallQuality {
-    /// From mouth to ear, in seconds: packetization and coding, the network's shortest delay, and
-    /// the playout buffer.
-    pub mouth_to_ear_s: f64,
-    /// The rating R of the E-model, 0 to 93.2.
-    pub rating: f64,
-    /// The mean opinion score, 1 to 4.5.
-    pub mos: f64,
-}
-
-impl CallQuality {
-    /// Of packets that have arrived or will not, `lost_percent` were not played; the fastest took
-    /// `network_s` seconds, and waited in the buffer.
-    fn of(voice: &Voice, network_s: f64, buffer: Duration, lost_percent: f64) -> Self {
-        let mouth_to_ear_s = (voice.coding_delay() + buffer).as_secs_f64() + network_s;
-        let rating = rating(voice.codec.robustness(), mouth_to_ear_s, lost_percent);
-        Self { mouth_to_ear_s, rating, mos: opinion(rating) }
-    }
-}
+pub use quality::CallQuality;
+pub use stream::{Arrival, Outgoing, StreamOutcome};

@@ -5,7 +5,8 @@
 //! | [`config`] | what a session is: who, from when to when, what |
 //! | [`outcome`] | what became of it |
 //! | [`script`] | what a dialogue is: what has arrived, and what is opened, written and closed then |
-//! | `dialogue` | a dialogue at work: one transaction after the other |
+//! | [`dialogue`] | a dialogue at work: one transaction after the other |
+//! | [`draws`] | what it draws from |
 //! | [`pace`] | when the next one begins: think times, or a load |
 //! | [`size`] | how large things are |
 //! | [`web`], [`mail`], [`ftp`] | the kinds of dialogues |
@@ -15,7 +16,8 @@
 //! and closes, in which what is said next depends on what has arrived.
 
 pub mod config;
-pub(crate) mod dialogue;
+pub mod dialogue;
+pub mod draws;
 pub mod ftp;
 pub mod mail;
 pub mod outcome;
@@ -24,11 +26,14 @@ pub mod script;
 pub mod size;
 pub mod web;
 
+pub use crate::media::CallOutcome;
 pub use config::{Activity, DialogueKind, EndExtensions, SessionConfig, SessionTcp};
+pub use dialogue::{Dialogue, Happening};
+pub use draws::Draws;
 pub use ftp::Ftp;
 pub use mail::Mail;
-pub use outcome::{CallOutcome, DialogueOutcome, SessionOutcome, SessionResult};
+pub use outcome::{DialogueOutcome, SessionOutcome, SessionResult};
 pub use pace::Pace;
-pub use script::Party;
+pub use script::{Lane, Party, Step};
 pub use size::{Measured, Size};
 pub use web::{Objects, Web};

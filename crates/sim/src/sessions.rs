@@ -7,7 +7,7 @@ use crate::id::{NodeId, SessionId};
 use crate::media::Calls;
 use crate::session::dialogue::Dialogue;
 use crate::session::script::Step;
-use crate::session::{CallOutcome, SessionOutcome, SessionResult, SessionTcp};
+use crate::session::{SessionOutcome, SessionResult, SessionTcp};
 
 #[derive(Default)]
 pub(crate) struct Sessions {
@@ -88,11 +88,7 @@ impl Sessions {
     pub(crate) fn outcome(&self, id: SessionId, now: Instant) -> SessionOutcome {
         let session = &self.list[id.index()];
         let result = match &session.work {
-            Work::Call(call) => {
-                let call = self.calls.call(*call);
-                let (reports_sent, reports_received) = call.reports();
-                SessionResult::Call(CallOutcome { streams: call.outcomes(), reports_sent, reports_received })
-            }
+            Work::Call(call) => SessionResult::Call(self.calls.call(*call).call.outcome()),
             Work::Dialogue(talk) => {
                 let mut outcome = talk.dialogue.outcome();
                 for stats in self.channels.stats_of(id) {
@@ -104,7 +100,7 @@ impl Sessions {
             }
         };
         let octets = match (&result, &session.work) {
-            (_, Work::Dialogue(talk)) => talk.dialogue.received,
+            (_, Work::Dialogue(talk)) => talk.dialogue.received(),
             (SessionResult::Call(call), _) => call.streams.iter().map(|(_, stream)| stream.octets).sum(),
             (SessionResult::Dialogue(_), Work::Call(_)) => 0,
         };

@@ -22,3 +22,10 @@ pub struct UdpOutcome {
     /// Their one-way delays; `None` if none arrived.
     pub delay: Option<DelayOutcome>,
 }
+
+impl UdpOutcome {
+    /// A count of datagrams in per cent of those that are not on their way any more.
+    pub fn percent(&self, count: u64) -> f64 {
+        count as f64 / (self.received + self.lost).max(1) as f64 * 100.0
+    }
+}

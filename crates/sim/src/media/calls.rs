@@ -1,40 +1,38 @@
-//! All calls and videos: their ports, and which packet is whose.
+//! All calls and videos of a world: their ports, and which packet is whose.
 
 use std::net::IpAddr;
 
-use bytes::{Bytes, BytesMut};
-use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Transport, Udp};
+use bytes::{BufMut, Bytes, BytesMut};
+use lasthop_packet::rtp::Rtp;
+use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp};
 
-use super::participant::Participant;
-use super::stream::{Stream, StreamOutcome};
+use super::call::{Call, START_PORT};
+use super::stream::Outgoing;
 use crate::id::{NodeId, PartyId, SessionId};
-use crate::traffic::media::Source;
 
-/// A call's port for RTP is even, the next one is RTCP's (RFC 3550, section 11); the first call's
-/// are these, and each call has its own.
-pub(crate) const START_PORT: u16 = 16_384;
 /// Calls whose ports are told apart.
 const MOST: usize = ((u16::MAX - START_PORT) / 2) as usize;
+/// A buffer that packets' octets are cut from is so large: an allocation is for a hundred packets
+/// and not for each.
+const CHUNK: usize = 16 << 10;
 
 /// Every call.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    list: Vec<Call>,
+    list: Vec<PlacedCall>,
     /// Where the octets of packets to come lie.
     chunk: BytesMut,
 }
 
-/// Streams between two hosts, one or one each way, and the reports on them.
+/// A call between two hosts.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct PlacedCall {
     pub(crate) session: SessionId,
     /// The two hosts.
     pub(crate) ends: [NodeId; 2],
     addresses: [IpAddr; 2],
     port: u16,
-    /// By who sends.
-    pub(crate) streams: [Option<Stream>; 2],
-    participants: [Participant; 2],
+    pub(crate) call: Call,
     pub(crate) is_stopped: bool,
 }
 
@@ -47,50 +45,32 @@ pub(crate) struct Received {
 }
 
 impl Calls {
-    /// Adds a call between two hosts with these addresses; `sources` say what each sends.
-    pub(crate) fn add(
-        &mut self,
-        session: SessionId,
-        ends: [(NodeId, IpAddr); 2],
-        sources: [Option<Source>; 2],
-        start: Instant,
-        [numbers, first_reports, second_reports]: &mut [Rng; 3],
-    ) -> usize {
+    /// Adds a call between two hosts with these addresses.
+    pub(crate) fn add(&mut self, session: SessionId, ends: [(NodeId, IpAddr); 2], call: Call) -> usize {
         let index = self.list.len();
         let port = START_PORT + 2 * (index % MOST) as u16;
         let (ends, addresses) = (ends.map(|end| end.0), ends.map(|end| end.1));
-        let udp = Udp { source_port: port, destination_port: port };
-        let [first, second] = sources;
-        let mut one_way = |source: Option<Source>, from: IpAddr, to: IpAddr| {
-            source.map(|source| Stream::new(source, (Ip::new(from, to), udp), start, numbers))
-        };
-        let streams =
-            [one_way(first, addresses[0], addresses[1]), one_way(second, addresses[1], addresses[0])];
-        let participants = [0, 1].map(|side| {
-            let sends = streams[side].as_ref();
-            let ssrc = sends.map_or_else(|| numbers.next_u64() as u32, Stream::ssrc);
-            let rng = if side == 0 { &*first_reports } else { &*second_reports };
-            Participant::new(ssrc, format!("lasthop@{}", addresses[side]), rng.clone())
-        });
-        self.list.push(Call { session, ends, addresses, port, streams, participants, is_stopped: false });
+        self.list.push(PlacedCall { session, ends, addresses, port, call, is_stopped: false });
         index
     }
 
     /// The call that a party is in.
-    pub(crate) fn of(&mut self, party: PartyId) -> &mut Call {
+    pub(crate) fn of(&mut self, party: PartyId) -> &mut PlacedCall {
         &mut self.list[party.index() / 2]
     }
 
     /// The call with this number.
-    pub(crate) fn call(&self, index: usize) -> &Call {
+    pub(crate) fn call(&self, index: usize) -> &PlacedCall {
         &self.list[index]
     }
 
     /// The packet that is due from a party.
     pub(crate) fn send(&mut self, party: PartyId, now: Instant) -> Option<Packet> {
         let Self { list, chunk } = self;
-        let stream = list[party.index() / 2].streams[party.index() % 2].as_mut()?;
-        Some(stream.send(now, chunk))
+        let of = &mut list[party.index() / 2];
+        let Outgoing { header, payload, .. } = of.call.send(party.index() % 2, now)?;
+        let payload = Payload::Bytes(octets_of(&header, payload, chunk));
+        Some(of.packet(party, of.port, payload))
     }
 
     /// Whose packet this is.
@@ -109,55 +89,51 @@ impl Calls {
         Some(Received { from: PartyId::of(2 * index + side), is_report: offset % 2 == 1 })
     }
 
-    /// The stream that a packet is of, if it is of one.
-    pub(crate) fn stream_of(&mut self, packet: &Packet) -> Option<(usize, &mut Stream)> {
+    /// The call and the side that a packet of a stream is from, if it is one.
+    pub(crate) fn stream_of(&mut self, packet: &Packet) -> Option<(&mut PlacedCall, usize)> {
         let Transport::Udp(udp) = *packet.transport() else { return None };
         let Received { from, is_report } = self.find(packet, udp)?;
-        let index = from.index() / 2;
-        let stream = self.list[index].streams[from.index() % 2].as_mut();
-        stream.filter(|_| !is_report).map(|stream| (index, stream))
+        (!is_report).then(|| (&mut self.list[from.index() / 2], from.index() % 2))
     }
 }
 
-impl Call {
+impl PlacedCall {
     /// A packet arrives; `false` if it is none that was sent.
     pub(crate) fn receive(&mut self, received: Received, packet: &Packet, now: Instant) -> bool {
         let from = received.from.index() % 2;
-        if received.is_report {
-            return self.participants[1 - from].hear(&packet.payload().octets(), now);
+        match packet.payload() {
+            payload if received.is_report => self.call.hear(from, &payload.octets(), now),
+            Payload::Bytes(octets) => self.call.receive(from, octets, now).is_some(),
+            Payload::Stream { .. } => false,
         }
-        self.streams[from].as_mut().is_some_and(|stream| stream.receive(packet, now))
     }
 
     /// A party's report.
     pub(crate) fn report(&mut self, party: PartyId, now: Instant) -> Packet {
-        let side = party.index() % 2;
-        let Self { streams, participants, addresses, port, .. } = self;
-        let octets = participants[side].report(now, streams[side].as_ref(), streams[1 - side].as_ref());
-        let udp = Udp { source_port: *port + 1, destination_port: *port + 1 };
-        let ip = Ip::new(addresses[side], addresses[1 - side]);
-        Packet::new(ip, Transport::Udp(udp), Payload::Bytes(Bytes::from(octets)))
-    }
-
-    /// When a party reports next.
-    pub(crate) fn next_report(&mut self, party: PartyId, now: Instant) -> Instant {
-        now + self.participants[party.index() % 2].interval()
+        let octets = self.call.report(party.index() % 2, now);
+        self.packet(party, self.port + 1, Payload::Bytes(Bytes::from(octets)))
     }
 
     /// Whether nothing more is to arrive.
     pub(crate) fn is_done(&self) -> bool {
-        self.is_stopped && self.streams.iter().flatten().all(|stream| stream.in_network() == 0)
+        self.is_stopped && self.call.has_nothing_under_way()
     }
 
-    /// What became of its streams, each with who sends it.
-    pub(crate) fn outcomes(&self) -> Vec<(usize, StreamOutcome)> {
-        let streams = self.streams.iter().enumerate();
-        streams.filter_map(|(side, stream)| Some((side, stream.as_ref()?.outcome()))).collect()
+    /// A packet from a party to the other; both have the same port.
+    fn packet(&self, from: PartyId, port: u16, payload: Payload) -> Packet {
+        let side = from.index() % 2;
+        let ip = Ip::new(self.addresses[side], self.addresses[1 - side]);
+        Packet::new(ip, Transport::Udp(Udp { source_port: port, destination_port: port }), payload)
     }
+}
 
-    /// Reports sent, and reports that arrived.
-    pub(crate) fn reports(&self) -> (u64, u64) {
-        let of = self.participants.iter();
-        of.fold((0, 0), |(sent, received), one| (sent + one.reports_sent, received + one.reports_received))
+/// The octets of a packet with a payload of this length, which is zeros.
+fn octets_of(header: &Rtp, payload: usize, chunk: &mut BytesMut) -> Bytes {
+    let len = Rtp::LEN + payload;
+    if chunk.capacity() < len {
+        chunk.reserve(CHUNK.max(len));
     }
+    chunk.put_slice(&header.octets());
+    chunk.put_bytes(0, payload);
+    chunk.split_to(len).freeze()
 }

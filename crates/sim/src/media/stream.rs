@@ -1,11 +1,12 @@
 //! One direction of a call: numbered RTP packets, and what the receiver makes of them.
 
-use bytes::{BufMut, Bytes, BytesMut};
-use lasthop_packet::rtp::{Rtp, RtpPacket};
-use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Transport, Udp};
+use std::ops::Range;
 
-use super::CallQuality;
+use lasthop_packet::rtp::{Rtp, RtpPacket};
+use lasthop_packet::{Instant, Rng};
+
 use super::playout::Buffer;
+use super::quality::CallQuality;
 use crate::datagrams::{Reception, SendingTimes, UdpOutcome};
 use crate::durations::Durations;
 use crate::traffic::media::Source;
@@ -26,13 +27,31 @@ pub struct StreamOutcome {
     pub delays: Durations,
 }
 
+/// A packet that a side is to send now: this header, and a payload of so many octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Which packet of its stream it is, counted from 0.
+    pub number: u64,
+    /// Its header.
+    pub header: Rtp,
+    /// Octets of its payload.
+    pub payload: usize,
+}
+
+/// A packet that has arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Which packet of its stream it is, counted from 0.
+    pub number: u64,
+    /// Where its payload lies.
+    pub payload: Range<usize>,
+}
+
 /// One direction of a call. The sequence number in a packet says which one it is, and when it was
 /// sent is written down at the sender.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(super) struct Stream {
     source: Source,
-    ip: Ip,
-    udp: Udp,
     /// The header of the first packet.
     first: Rtp,
     /// By the payload's clock.
@@ -48,12 +67,8 @@ pub(crate) struct Stream {
     gone: u64,
 }
 
-/// A buffer that packets' octets are cut from is so large: an allocation is for a hundred packets
-/// and not for each.
-const CHUNK: usize = 16 << 10;
-
 impl Stream {
-    pub(super) fn new(source: Source, (ip, udp): (Ip, Udp), start: Instant, rng: &mut Rng) -> Self {
+    pub(super) fn new(source: Source, start: Instant, rng: &mut Rng) -> Self {
         // RFC 3550, section 5.1: the first sequence number and timestamp, and the source's name, are
         // random.
         let (numbers, ssrc) = (rng.next_u64(), rng.next_u64() as u32);
@@ -62,8 +77,6 @@ impl Stream {
         Self {
             buffer: source.playout().map(Buffer::new),
             source,
-            ip,
-            udp,
             first,
             started: start,
             sent: 0,
@@ -77,12 +90,12 @@ impl Stream {
     }
 
     /// When the next packet is due.
-    pub(crate) fn next(&self) -> Instant {
+    pub(super) fn next(&self) -> Instant {
         self.source.next()
     }
 
     /// The packet that is due.
-    pub(super) fn send(&mut self, now: Instant, chunk: &mut BytesMut) -> Packet {
+    pub(super) fn send(&mut self, now: Instant) -> Outgoing {
         let Sample { octets, marker, sampled } = self.source.write();
         let header = Rtp {
             marker,
@@ -90,11 +103,11 @@ impl Stream {
             timestamp: self.timestamp(sampled),
             ..self.first
         };
+        let number = self.sent;
         self.sent += 1;
         self.sent_octets += u64::from(octets);
         self.times.push(now);
-        let payload = octets_of(&header, octets as usize, chunk);
-        Packet::new(self.ip, Transport::Udp(self.udp), Payload::Bytes(payload))
+        Outgoing { number, header, payload: octets as usize }
     }
 
     /// A moment by the payload's clock.
@@ -103,12 +116,11 @@ impl Stream {
         self.first.timestamp.wrapping_add(ticks as u32)
     }
 
-    /// A packet arrives; `false` if it is none that was sent.
-    pub(super) fn receive(&mut self, packet: &Packet, now: Instant) -> bool {
+    /// A packet arrives; `None` if it is none that was sent.
+    pub(super) fn receive(&mut self, octets: &[u8], now: Instant) -> Option<Arrival> {
         self.gone += 1;
-        let Payload::Bytes(octets) = packet.payload() else { return false };
-        let Some(RtpPacket { header, payload, .. }) = RtpPacket::parse(octets) else { return false };
-        let Some(number) = self.number(&header) else { return false };
+        let RtpPacket { header, payload, .. } = RtpPacket::parse(octets)?;
+        let number = self.number(&header)?;
         let sent_at = self.times.at(number);
         if self.reception.receive(number, now, sent_at) {
             self.received_octets += payload.len() as u64;
@@ -117,7 +129,7 @@ impl Stream {
             }
         }
         self.times.forget_before(self.reception.oldest_of_interest());
-        true
+        Some(Arrival { number, payload })
     }
 
     /// Which packet a header is of, counted from 0: the latest that was sent with its number.
@@ -131,13 +143,18 @@ impl Stream {
     }
 
     /// A copy was dropped, or taken over by an agent.
-    pub(crate) const fn note_gone(&mut self) {
+    pub(super) const fn note_gone(&mut self) {
         self.gone += 1;
     }
 
     /// An agent sent a copy.
-    pub(crate) const fn note_added(&mut self) {
+    pub(super) const fn note_added(&mut self) {
         self.added += 1;
+    }
+
+    /// What has not arrived will not.
+    pub(super) const fn give_up(&mut self) {
+        self.gone = self.sent + self.added;
     }
 
     /// Copies in the network.
@@ -168,13 +185,12 @@ impl Stream {
         (self.reception.delay.jitter() * f64::from(self.source.clock()) / 1e9) as u32
     }
 
-    pub(crate) fn outcome(&self) -> StreamOutcome {
+    pub(super) fn outcome(&self) -> StreamOutcome {
         let packets = self.reception.outcome(self.sent, self.in_network());
         let late = self.buffer.as_ref().map_or(0, |buffer| buffer.late);
         let quality = || {
             let (voice, buffer, delay) = (self.source.voice()?, self.buffer.as_ref()?, packets.delay?);
-            let decided = (packets.received + packets.lost).max(1);
-            let lost = (packets.lost + late) as f64 / decided as f64 * 100.0;
+            let lost = packets.percent(packets.lost + late);
             Some(CallQuality::of(voice, delay.min_s, buffer.length(), lost))
         };
         StreamOutcome {
@@ -185,15 +201,4 @@ impl Stream {
             packets,
         }
     }
-}
-
-/// The octets of a packet with a payload of this length, which is zeros.
-fn octets_of(header: &Rtp, payload: usize, chunk: &mut BytesMut) -> Bytes {
-    let len = Rtp::LEN + payload;
-    if chunk.capacity() < len {
-        chunk.reserve(CHUNK.max(len));
-    }
-    chunk.put_slice(&header.octets());
-    chunk.put_bytes(0, payload);
-    chunk.split_to(len).freeze()
 }

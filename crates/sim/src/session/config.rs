@@ -75,7 +75,7 @@ impl SessionTcp {
 }
 
 impl DialogueKind {
-    pub(crate) fn script(self) -> Box<dyn Script> {
+    pub(super) fn script(self) -> Box<dyn Script> {
         match self {
             Self::Web(web) => Box::new(Browsing::new(web)),
             Self::Mail(mail) => Box::new(Mailing::new(mail)),

@@ -1,15 +1,18 @@
-//! A dialogue at work: one transaction after the other, and what they came to.
+//! A dialogue at work: one transaction after the other, and what they came to. It says what is to
+//! be done with connections, and hears what has arrived over them; whose they are is all the same
+//! to it.
 
 use lasthop_packet::{Instant, Rng};
 use lasthop_tcp::Stats;
 
+use super::config::DialogueKind;
 use super::outcome::DialogueOutcome;
 use super::pace::{Pace, Pacer};
 use super::script::{Lane, Party, Script, Step, Turn};
 use crate::durations::Durations;
 
 /// A dialogue at work.
-pub(crate) struct Dialogue {
+pub struct Dialogue {
     script: Box<dyn Script>,
     pacer: Pacer,
     rng: Rng,
@@ -21,8 +24,7 @@ pub(crate) struct Dialogue {
     times: Durations,
     failed: u64,
     offered: u64,
-    /// Octets that arrived at either end.
-    pub(crate) received: u64,
+    received: u64,
     connections: u64,
     retransmits: u64,
     timeouts: u64,
@@ -31,7 +33,7 @@ pub(crate) struct Dialogue {
 
 /// What has happened to a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happening {
+pub enum Happening {
     /// It starts.
     Start,
     /// The time has come for which it asked.
@@ -45,9 +47,10 @@ pub(crate) enum Happening {
 }
 
 impl Dialogue {
-    pub(crate) fn new(script: Box<dyn Script>, pace: Pace, start: Instant, rng: Rng) -> Self {
+    /// A dialogue of this kind; `rng` is [`super::Draws::script`].
+    pub fn new(kind: DialogueKind, pace: Pace, start: Instant, rng: Rng) -> Self {
         Self {
-            script,
+            script: kind.script(),
             pacer: Pacer::new(pace, start),
             rng,
             began: None,
@@ -66,16 +69,11 @@ impl Dialogue {
 
     /// Goes on; what is to be done is put into `steps`. Returns when it is to be called again, if
     /// that is new.
-    pub(crate) fn go_on(
-        &mut self,
-        happening: Happening,
-        now: Instant,
-        steps: &mut Vec<Step>,
-    ) -> Option<Instant> {
+    pub fn go_on(&mut self, happening: Happening, now: Instant, steps: &mut Vec<Step>) -> Option<Instant> {
         let mut wake_at = None;
         let mut turn = Turn { now, rng: &mut self.rng, steps, wake_at: &mut wake_at };
         match happening {
-            Happening::Due if self.due != Some(now) => return None,
+            Happening::Due if self.due.is_none_or(|due| now < due) => return None,
             Happening::Due if self.began.is_some() => {
                 self.due = None;
                 self.script.woken(&mut turn);
@@ -133,19 +131,29 @@ impl Dialogue {
     }
 
     /// Whether nothing more is to be expected of it.
-    pub(crate) const fn is_done(&self) -> bool {
+    pub const fn is_done(&self) -> bool {
         self.is_stopped && self.began.is_none()
     }
 
+    /// Octets have arrived at either end.
+    pub const fn note_received(&mut self, octets: u64) {
+        self.received += octets;
+    }
+
+    /// Octets that have arrived at both ends.
+    pub const fn received(&self) -> u64 {
+        self.received
+    }
+
     /// An endpoint of it is gone.
-    pub(crate) const fn count(&mut self, stats: &Stats) {
+    pub const fn count(&mut self, stats: &Stats) {
         self.retransmits += stats.retransmits;
         self.timeouts += stats.timeouts;
         self.fast_retransmits += stats.fast_retransmits;
     }
 
     /// What became of it, without the connections that it has.
-    pub(crate) fn outcome(&self) -> DialogueOutcome {
+    pub fn outcome(&self) -> DialogueOutcome {
         DialogueOutcome {
             times: self.times.clone(),
             failed: self.failed,

@@ -1,7 +1,7 @@
 //! What became of a session.
 
 use crate::durations::Durations;
-use crate::media::StreamOutcome;
+use crate::media::CallOutcome;
 
 /// What became of a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,15 +49,4 @@ pub struct DialogueOutcome {
     pub timeouts: u64,
     /// Their fast retransmits.
     pub fast_retransmits: u64,
-}
-
-/// What became of a call or a video.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CallOutcome {
-    /// Its streams, each with who sends it: 0 the client, 1 the server.
-    pub streams: Vec<(usize, StreamOutcome)>,
-    /// RTCP packets sent.
-    pub reports_sent: u64,
-    /// RTCP packets that arrived.
-    pub reports_received: u64,
 }

@@ -12,33 +12,57 @@ pub enum Party {
 }
 
 impl Party {
-    pub(crate) const fn index(self) -> usize {
+    /// 0 or 1: the client first.
+    pub const fn index(self) -> usize {
         match self {
             Self::Client => 0,
             Self::Server => 1,
         }
     }
 
-    pub(crate) const fn of(index: usize) -> Self {
+    /// The party with this index.
+    pub const fn of(index: usize) -> Self {
         if index == 0 { Self::Client } else { Self::Server }
     }
 }
 
 /// A connection, as a script calls it: a small number. Opening another one under the same number
 /// leaves the one before to itself.
-pub(crate) type Lane = usize;
+pub type Lane = usize;
 
 /// Something to be done with connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// The client opens a connection to this port of the server.
-    Open { lane: Lane, port: u16 },
+    Open {
+        /// Which.
+        lane: Lane,
+        /// The server's port.
+        port: u16,
+    },
     /// A party writes a message of `octets`, above zero.
-    Write { lane: Lane, from: Party, octets: u64 },
+    Write {
+        /// Over which connection.
+        lane: Lane,
+        /// Who writes.
+        from: Party,
+        /// How long the message is.
+        octets: u64,
+    },
     /// A party writes nothing more; the other one closes, too, when it has read all.
-    Close { lane: Lane, from: Party },
+    Close {
+        /// Which connection.
+        lane: Lane,
+        /// Who.
+        from: Party,
+    },
     /// As [`Self::Close`], and the script hears no more of it.
-    Leave { lane: Lane, from: Party },
+    Leave {
+        /// Which connection.
+        lane: Lane,
+        /// Who.
+        from: Party,
+    },
 }
 
 /// What a script can do when it is asked.

@@ -4,38 +4,33 @@ use lasthop_packet::{Instant, Packet, Udp};
 
 use super::World;
 use crate::id::{AgentId, NodeId, PartyId, SessionId};
+use crate::media::Call;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
+use crate::session::Draws;
 use crate::traffic::Media;
-use crate::traffic::media::Source;
 
 impl World {
     /// A call between two hosts, whose streams start at `start`.
     pub(super) fn add_call(
         &mut self,
         id: SessionId,
-        name: &str,
         ends: [NodeId; 2],
         media: [Option<Media>; 2],
         start: Instant,
+        draws: &Draws<'_>,
     ) -> usize {
-        let [first, second] = media;
-        let sources = [(0, first), (1, second)].map(|(side, media)| {
-            media.map(|media| {
-                Source::new(&media, start, self.stream_of_session(id, name, &format!("media {side}")))
-            })
-        });
         let ends = ends.map(|node| (node, self.node_address(node)));
-        let mut streams =
-            ["numbers", "reports 0", "reports 1"].map(|of| self.stream_of_session(id, name, of));
-        let call = self.sessions.calls.add(id, ends, sources, start, &mut streams);
+        let names = ends.map(|(_, address)| format!("lasthop@{address}"));
+        let call = Call::new(media, names, start, draws);
+        let call = self.sessions.calls.add(id, ends, call);
         for side in 0..2 {
             let party = PartyId::of(2 * call + side);
-            let of = self.sessions.calls.of(party);
-            if let Some(stream) = &of.streams[side] {
-                self.transit.schedule.push(stream.next(), Event::MediaDue(party));
+            let of = &mut self.sessions.calls.of(party).call;
+            if let Some(next) = of.next(side) {
+                self.transit.schedule.push(next, Event::MediaDue(party));
             }
-            let report_at = of.next_report(party, start);
+            let report_at = of.next_report(side, start);
             self.transit.schedule.push(report_at, Event::ReportDue(party));
         }
         call
@@ -48,9 +43,8 @@ impl World {
         }
         let Some(packet) = self.sessions.calls.send(party, self.transit.now) else { return };
         self.send_of_call(party, packet);
-        if let Some(stream) = &self.sessions.calls.of(party).streams[party.index() % 2] {
-            let next = stream.next().max(self.transit.now);
-            self.transit.schedule.push(next, Event::MediaDue(party));
+        if let Some(next) = self.sessions.calls.of(party).call.next(party.index() % 2) {
+            self.transit.schedule.push(next.max(self.transit.now), Event::MediaDue(party));
         }
     }
 
@@ -62,7 +56,7 @@ impl World {
             return;
         }
         let packet = call.report(party, now);
-        let next = call.next_report(party, now);
+        let next = call.call.next_report(party.index() % 2, now);
         self.transit.schedule.push(next, Event::ReportDue(party));
         self.send_of_call(party, packet);
     }
@@ -96,9 +90,9 @@ impl World {
     /// A packet has left the network before its destination.
     pub(super) fn packet_gone(&mut self, packet: &Packet) {
         self.hosts.datagram_gone(packet, &mut self.transit);
-        if let Some((call, stream)) = self.sessions.calls.stream_of(packet) {
-            stream.note_gone();
-            let id = self.sessions.calls.call(call).session;
+        if let Some((of, side)) = self.sessions.calls.stream_of(packet) {
+            of.call.note_gone(side);
+            let id = of.session;
             self.sessions.check_if_done(id, self.transit.now);
         }
     }
@@ -106,8 +100,8 @@ impl World {
     /// An agent sends a packet.
     pub(super) fn packet_added(&mut self, packet: &Packet) {
         self.hosts.datagram_added(packet);
-        if let Some((_, stream)) = self.sessions.calls.stream_of(packet) {
-            stream.note_added();
+        if let Some((of, side)) = self.sessions.calls.stream_of(packet) {
+            of.call.note_added(side);
         }
     }
 }

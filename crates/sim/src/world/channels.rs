@@ -26,7 +26,7 @@ impl World {
         let session = &mut self.sessions.list[id.index()];
         session.corrupted |= is_wrong;
         if let Work::Dialogue(talk) = &mut session.work {
-            talk.dialogue.received += octets;
+            talk.dialogue.note_received(octets);
         }
         if let Some(lane) = lane {
             for _ in 0..messages {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Rng, Seq};
+use lasthop_packet::Seq;
 use lasthop_tcp::Connection;
 
 use super::World;
@@ -136,10 +136,5 @@ impl World {
             }
         }
         self.tell_dialogue(id, Happening::Failed);
-    }
-
-    /// A stream of randomness of a session.
-    pub(super) fn stream_of_session(&self, id: SessionId, name: &str, of: &str) -> Rng {
-        self.stream(&format!("session {} {name} {of}", id.index()))
     }
 }

@@ -4,7 +4,7 @@ use super::World;
 use crate::id::{PartyId, SessionId};
 use crate::schedule::Event;
 use crate::session::dialogue::{Dialogue, Happening};
-use crate::session::{Activity, SessionConfig, SessionOutcome};
+use crate::session::{Activity, Draws, SessionConfig, SessionOutcome};
 use crate::sessions::{Session, Talk, Work};
 
 impl World {
@@ -13,16 +13,16 @@ impl World {
         let SessionConfig { name, client, server, start, stop, activity } = config;
         let id = SessionId::of(self.sessions.list.len());
         let start = start.max(self.transit.now);
+        let draws = Draws { seed: self.seed, index: id.index(), name: &name };
         let work = match activity {
-            Activity::Call(media) => Work::Call(self.add_call(id, &name, [client, server], media, start)),
+            Activity::Call(media) => Work::Call(self.add_call(id, [client, server], media, start, &draws)),
             Activity::Dialogue { dialogue, pace, tcp } => {
-                let rng = self.stream_of_session(id, &name, "script");
                 self.transit.schedule.push(start, Event::DialogueStart(id));
                 Work::Dialogue(Box::new(Talk {
-                    dialogue: Dialogue::new(dialogue.script(), pace, start, rng),
+                    dialogue: Dialogue::new(dialogue, pace, start, draws.script()),
                     nodes: [client, server],
                     tcp,
-                    numbers: self.stream_of_session(id, &name, "numbers"),
+                    numbers: draws.numbers(),
                     lanes: Vec::new(),
                     steps: Vec::new(),
                     touched: Vec::new(),

@@ -1,0 +1,28 @@
+//! What speech was worth to who heard it.
+
+use std::time::Duration;
+
+use crate::mos::{opinion, rating};
+use crate::traffic::Voice;
+
+/// What one direction of a call was worth: see [`crate::mos`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallQuality {
+    /// From mouth to ear, in seconds: packetization and coding, the network's shortest delay, and
+    /// the playout buffer.
+    pub mouth_to_ear_s: f64,
+    /// The rating R of the E-model, 0 to 93.2.
+    pub rating: f64,
+    /// The mean opinion score, 1 to 4.5.
+    pub mos: f64,
+}
+
+impl CallQuality {
+    /// Of packets that have arrived or will not, `lost_percent` were not played; the fastest took
+    /// `network_s` seconds, and waited in the buffer.
+    pub(super) fn of(voice: &Voice, network_s: f64, buffer: Duration, lost_percent: f64) -> Self {
+        let mouth_to_ear_s = (voice.coding_delay() + buffer).as_secs_f64() + network_s;
+        let rating = rating(voice.codec.robustness(), mouth_to_ear_s, lost_percent);
+        Self { mouth_to_ear_s, rating, mos: opinion(rating) }
+    }
+}
