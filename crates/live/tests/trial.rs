@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use lasthop_needs::{namespaces, tests};
@@ -14,7 +15,8 @@ use bytes::Bytes;
 use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_live::gateway::plan::AgentMaker;
 use lasthop_live::trial::plan::Case;
-use lasthop_live::trial::{self, Options, Outcome, TrialError, plan};
+use lasthop_live::trial::session::SessionFigures;
+use lasthop_live::trial::{self, Options, Outcome, RunOutcome, TrialError, plan};
 use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
 use lasthop_scenario::{Overrides, Scenario, file};
@@ -30,7 +32,11 @@ fn main() -> ExitCode {
             a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air,
             an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client,
             a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back,
-            flows_together_share_a_run_and_each_sender_is_seen_over_time;
+            flows_together_share_a_run_and_each_sender_is_seen_over_time,
+            a_call_and_pages_are_carried_beside_a_download_and_the_hops_loss_is_the_calls,
+            mail_files_and_a_video_are_carried_without_any_flow,
+            pages_and_talkspurts_are_those_that_the_simulator_has,
+            a_run_that_is_interrupted_ends_at_once;
     })
 }
 
@@ -105,7 +111,7 @@ fn run(scenario: &Scenario, agent: Option<AgentMaker>) -> Result<Outcome, TrialE
 /// A run of one flow.
 fn run_case(scenario: &Scenario, case: &Case, agent: Option<AgentMaker>) -> Result<Outcome, TrialError> {
     let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[] };
-    let mut outcomes = trial::run_with(scenario, case, agent, options)?;
+    let mut outcomes = trial::run_with(scenario, case, agent, options)?.flows;
     assert_eq!(outcomes.len(), 1);
     Ok(outcomes.remove(0))
 }
@@ -297,7 +303,7 @@ fn flows_together_share_a_run_and_each_sender_is_seen_over_time() {
         stop: &AtomicBool::new(false),
         programs: &[],
     };
-    let outcomes = trial::run(&scenario, &cases[0], options).expect("it runs");
+    let outcomes = trial::run(&scenario, &cases[0], options).expect("it runs").flows;
     let [first, second] = &outcomes[..] else { panic!("two flows: {outcomes:?}") };
     assert_eq!([&*first.congestion, &*second.congestion], ["reno", "cubic"]);
     assert_eq!(
@@ -319,3 +325,123 @@ flows.first = { from = "server", to = "client", tcp = { congestion = "reno-abc" 
 flows.second = { from = "server", to = "client", start = "1 s", tcp = { congestion = "cubic" } }
 tcp = { window = "1 MiB", recovery = "sack" }
 "#;
+
+/// A hop that loses a packet in ten, and what runs over it.
+const SESSIONS: &str = r#"
+duration = "20 s"
+schemes = ["none"]
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "5 ms", queue = "1000 packets" }
+links.air = { kind = "wireless", between = ["gateway", "client"], rate = "20 Mbit/s", delay = "1 ms", loss = "10%", queue = "64 kB" }
+tcp.preset = "linux"
+try = { flows = "together", duration = "6 s", settle = "1 s" }
+"#;
+
+fn run_sessions(more: &str, stop: &AtomicBool) -> Result<RunOutcome, TrialError> {
+    let text = format!("{SESSIONS}\n{more}");
+    let scenario =
+        file::parse(&text, "sessions.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    plan::check(&scenario).expect("it can be tried");
+    let options = Options { sample_every: None, stop, programs: &[] };
+    trial::run(&scenario, &plan::cases(&scenario)[0], options)
+}
+
+fn a_call_and_pages_are_carried_beside_a_download_and_the_hops_loss_is_the_calls() {
+    let more = r#"
+flows.download = { from = "server", to = "client" }
+sessions.call = { kind = "voice", between = ["client", "server"] }
+[sessions.browsing]
+kind = "web"
+client = "client"
+server = "server"
+think-time = "100 ms"
+main-object = "20 kB"
+objects = 8
+object = "5 kB"
+"#;
+    let RunOutcome { flows, sessions } = run_sessions(more, &AtomicBool::new(false)).expect("it runs");
+    assert!(flows.len() == 1 && flows[0].intact && flows[0].octets > 0, "{flows:?}");
+    let [call, browsing] = &sessions[..] else { panic!("two sessions: {sessions:?}") };
+    assert!(browsing.intact && call.intact);
+
+    let pages = browsing.real.transactions.expect("it has pages");
+    assert!(pages.completed >= 1 && pages.failed == 0, "{pages:?}");
+    // A page has its main object over one connection, and the embedded ones over six.
+    assert!(pages.connections >= 6 * pages.completed && pages.retransmits > 0, "{pages:?}");
+    assert!(browsing.real.bytes >= pages.completed * (20_000 + 8 * 5_000 + 9 * 350));
+    let predicted = browsing.predicted.as_ref().and_then(|session| session.transactions);
+    assert!(predicted.is_some_and(|pages| pages.completed >= 1), "{predicted:?}");
+
+    let predicted = &call.predicted.as_ref().expect("the simulator has calls").streams;
+    for (stream, predicted) in call.real.streams.iter().zip(predicted) {
+        // 20 ms each, for 6 s; the simulator draws the same first departure.
+        assert!(stream.sent.abs_diff(predicted.sent) <= 2 && stream.sent > 290, "{stream:?} {predicted:?}");
+        assert_eq!(stream.received + stream.lost, stream.sent);
+        // 300 packets, 10%: three deviations are 5%.
+        assert!((3.0..18.0).contains(&stream.lost_percent), "{stream:?}");
+        let delay = stream.delay_mean_s.expect("arrivals");
+        assert!((0.006..0.5).contains(&delay), "the path alone takes 6 ms: {stream:?}");
+        assert!(stream.mos.is_some_and(|mos| (1.0..4.4).contains(&mos)), "{stream:?}");
+    }
+    assert_eq!(call.real.streams.len(), 2);
+    let SessionFigures { reports_sent, reports_received, .. } = call.real;
+    assert!(reports_sent >= 2 && reports_received <= reports_sent, "{reports_received} of {reports_sent}");
+}
+
+fn mail_files_and_a_video_are_carried_without_any_flow() {
+    let more = r#"
+sessions.files = { kind = "ftp", client = "client", server = "server", think-time = "50 ms", file = "30 kB", stored = "50%" }
+sessions.mail = { kind = "mail", client = "client", server = "server", think-time = "50 ms", sent = "50%", message = "5 kB" }
+sessions.video = { kind = "video", client = "client", server = "server" }
+"#;
+    let RunOutcome { flows, sessions } = run_sessions(more, &AtomicBool::new(false)).expect("it runs");
+    let [files, mail, video] = &sessions[..] else { panic!("three sessions: {sessions:?}") };
+    assert!(flows.is_empty() && sessions.iter().all(|session| session.intact));
+    for (session, least) in [(files, 30_000), (mail, 5_000)] {
+        let done = session.real.transactions.expect("it has some");
+        assert!(done.completed >= 2 && done.failed == 0, "{}: {done:?}", session.session);
+        assert!(session.real.bytes >= done.completed * least, "{session:?}");
+    }
+    let [stream] = &video.real.streams[..] else { panic!("one way: {video:?}") };
+    assert_eq!((&*stream.from, &*stream.to), ("server", "client"));
+    assert!(stream.received > 0 && stream.lost > 0 && stream.mos.is_none(), "{stream:?}");
+}
+
+fn pages_and_talkspurts_are_those_that_the_simulator_has() {
+    // With a load, when pages begin does not depend on how long they take.
+    let more = r#"
+sessions.call = { kind = "voice", between = ["client", "server"], talk-spurts = "p59", stop = "5 s" }
+sessions.pages = { kind = "web", client = "client", server = "server", load = "300 kbit/s", stop = "4 s" }
+"#;
+    let more = format!("{more}\n[[changes]]\nat = \"1 ms\"\nset = {{ \"links.air.loss\" = \"0%\" }}\n");
+    let RunOutcome { sessions, .. } = run_sessions(&more, &AtomicBool::new(false)).expect("it runs");
+    let [call, pages] = &sessions[..] else { panic!("two sessions: {sessions:?}") };
+    let [real, predicted] = [Some(&pages.real), pages.predicted.as_ref()]
+        .map(|figures| figures.and_then(|figures| figures.transactions).expect("it has pages"));
+    assert!(real.completed >= 3, "{real:?}");
+    assert_eq!((real.completed, real.offered_bytes), (predicted.completed, predicted.offered_bytes));
+    assert_eq!(real.connections, predicted.connections);
+    let predicted = &call.predicted.as_ref().expect("the simulator has calls").streams;
+    for (stream, predicted) in call.real.streams.iter().zip(predicted) {
+        assert!(stream.sent.abs_diff(predicted.sent) <= 1 && stream.sent < 240, "{stream:?} {predicted:?}");
+    }
+}
+
+fn a_run_that_is_interrupted_ends_at_once() {
+    let more = r#"
+sessions.call = { kind = "voice", between = ["client", "server"] }
+sessions.web = { kind = "web", client = "client", server = "server", think-time = "10 ms" }
+"#;
+    let stop = AtomicBool::new(false);
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            // Waking up early would only end it sooner.
+            thread::park_timeout(Duration::from_secs(2));
+            stop.store(true, Ordering::Relaxed);
+        });
+        run_sessions(more, &stop)
+    });
+    assert!(matches!(ended, Err(TrialError::Interrupted)), "{ended:?}");
+}

@@ -6,6 +6,7 @@ mod report;
 mod rows;
 mod runs;
 mod series;
+mod sessions;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use report::Report;
 #[derive(Args)]
 #[command(after_help = "\
 Each flow of the scenario runs by itself, with each congestion control of its table [try], under each scheme, once for each seed; with \
-`flows = \"together\"` there, all flows in one run. Every host is a network namespace of this process: nothing is left behind, whatever \
+`flows = \"together\"` there, all flows in one run. Sessions of the scenario are held in every run, beside its flows. Every host is a network namespace of this process: nothing is left behind, whatever \
 ends it.
 
 Examples:
@@ -109,7 +110,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let run = |case: &plan::Case| trial::run(&scenario, case, options);
     let outcomes = runs::all(&plan::cases(&scenario), usize::from(arguments.jobs), &stop, run)?;
     if let Some(file) = series {
-        series::write(file, outcomes.iter().flat_map(series::of_outcome))?;
+        let flows = outcomes.iter().flat_map(|outcome| &outcome.flows);
+        series::write(file, flows.flat_map(series::of_outcome))?;
     }
     let report = Report::new(&scenario, outcomes);
     if arguments.json {
@@ -119,7 +121,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     match report.corrupted() {
         0 => Ok(()),
-        corrupted => Err(Failure::Run(anyhow!("{corrupted} transfers arrived corrupted"))),
+        corrupted => Err(Failure::Run(anyhow!("{corrupted} transfers or sessions arrived corrupted"))),
     }
 }
 

@@ -1,26 +1,26 @@
-//! The flows of a run between real hosts, each from its start on.
+//! The flows of a run between real hosts, each from its start on, and the sessions beside them.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::{FlowModel, Scenario};
 use lasthop_schemes::Role;
+use lasthop_sim::SessionOutcome;
 
 use super::error::TrialError;
 use super::latency::{self, RoundTrips};
 use super::plan::{Case, CaseFlow};
 use super::program::Program;
+use super::sessions::{self, Conversation};
 use super::site::Site;
-use super::transfer::{Transfer, Transferred, pause};
-use crate::clock;
+use super::transfer::{Transfer, Transferred};
+use super::wait;
 
 /// Where the host that does not open the first flow's connection listens; the others' follow.
 const PORT: u16 = 5001;
-/// Between two looks at what the user wants.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// How to run a case.
 #[derive(Clone, Copy, Debug)]
@@ -33,15 +33,24 @@ pub struct Options<'a> {
     pub programs: &'a [Program],
 }
 
-/// Runs all flows of a case; `zero` is when its emulator began. Also says what a small packet feels
-/// beside the first.
-pub(super) fn transfer_all(
+/// What a run brought.
+pub(super) struct Brought {
+    /// Of each flow of the case, in order.
+    pub(super) flows: Vec<Transferred>,
+    /// Of each session of the case, in order.
+    pub(super) sessions: Vec<SessionOutcome>,
+    /// What a small packet felt beside the first flow, or beside the first session.
+    pub(super) round_trips: RoundTrips,
+}
+
+/// Runs all flows and sessions of a case; `zero` is when its emulator began.
+pub(super) fn run_all(
     scenario: &Scenario,
     case: &Case,
     site: &Site,
     zero: Instant,
     options: Options<'_>,
-) -> Result<(Vec<Transferred>, RoundTrips), TrialError> {
+) -> Result<Brought, TrialError> {
     let times = case.times(scenario);
     let host = |node: usize| (&site.hosts[node], site.address(node));
     let transfer_of = |(place, flow): (usize, &CaseFlow)| {
@@ -62,39 +71,61 @@ pub(super) fn transfer_all(
         (zero + model.start, transfer)
     };
     let transfers: Vec<(Instant, Transfer<'_>)> = case.flows.iter().enumerate().map(transfer_of).collect();
-    let failed =
-        |flow: &CaseFlow, error| TrialError::Transfer { what: format!("flow {:?}", flow.name), error };
-    let first = &scenario.flows[case.flows[0].index];
-    // From the wired side to the wireless: through the same queue as a download.
-    let (near, far) =
-        if opens_at_the_receiver(scenario, first) { (first.from, first.to) } else { (first.to, first.from) };
+    let conversations: Vec<Conversation<'_>> =
+        sessions::of_case(scenario, case, site, zero, options.stop).collect();
     let all = || {
         thread::scope(|scope| {
-            let threads = transfers.iter().map(|(start, transfer)| {
+            let transfers = transfers.iter().map(|(start, transfer)| {
                 scope.spawn(|| {
-                    wait_until(*start, options.stop);
+                    wait::until(*start, options.stop);
                     transfer.run()
                 })
             });
-            let threads: Vec<_> = threads.collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, io::Result<Transferred>>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            threads.into_iter().map(join).collect::<Vec<_>>()
+            let transfers: Vec<_> = transfers.collect();
+            let conversations = conversations.into_iter().map(|held| scope.spawn(move || held.run()));
+            let conversations: Vec<_> = conversations.collect();
+            (transfers.into_iter().map(join).collect(), conversations.into_iter().map(join).collect())
         })
     };
-    let (transferred, round_trips) = latency::beside(&site.hosts[near], host(far), all)
-        .map_err(|error| TrialError::Transfer { what: "the latency probe".to_owned(), error })?;
-    let of_flows = case.flows.iter().zip(transferred);
-    let transferred = of_flows.map(|(flow, result)| result.map_err(|error| failed(flow, error)));
-    Ok((transferred.collect::<Result<_, _>>()?, round_trips))
+    let (near, far) = ends_of_first(scenario, case);
+    let ((flows, sessions), round_trips): ((Vec<_>, Vec<_>), _) =
+        latency::beside(&site.hosts[near], host(far), all)
+            .map_err(|error| TrialError::Transfer { what: "the latency probe".to_owned(), error })?;
+    Ok(Brought {
+        flows: named(flows, "flow", case.flows.iter().map(|flow| &flow.name))?,
+        sessions: named(sessions, "session", case.sessions.iter().map(|session| &session.name))?,
+        round_trips,
+    })
 }
 
-/// Lets what is simulated, or starts earlier, go first.
-pub(super) fn wait_until(begin: Instant, stop: &AtomicBool) {
-    while clock::now() < begin && !stop.load(Ordering::Relaxed) {
-        pause(begin.since(clock::now()).min(LOOK));
-    }
+/// What a thread brought. If it panicked, so does this one.
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// All of these, or the name of the first that failed.
+fn named<'a, T>(
+    results: Vec<io::Result<T>>,
+    what: &str,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<Vec<T>, TrialError> {
+    let failed = |name, error| TrialError::Transfer { what: format!("{what} {name:?}"), error };
+    names.zip(results).map(|(name, result)| result.map_err(|error| failed(name, error))).collect()
+}
+
+/// The hosts of the first flow, or of the first session, from the wired side to the wireless: what
+/// goes from the one to the other passes the same queue as a download.
+fn ends_of_first(scenario: &Scenario, case: &Case) -> (usize, usize) {
+    let of_flow = case.flows.first().map(|flow| {
+        let flow = &scenario.flows[flow.index];
+        if opens_at_the_receiver(scenario, flow) { (flow.from, flow.to) } else { (flow.to, flow.from) }
+    });
+    let of_session = case.sessions.first().map(|session| {
+        let session = &scenario.sessions[session.index];
+        (session.server, session.client)
+    });
+    // A case has a flow or a session.
+    of_flow.or(of_session).unwrap_or_default()
 }
 
 /// A host behind a wireless hop opens its connections itself: what it receives is a download.

@@ -1,11 +1,12 @@
 //! What a small packet feels beside a transfer: echoes over UDP, which no agent sees.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use super::socket::is_passing;
 use crate::clock;
 use crate::namespace::Namespace;
 
@@ -108,12 +109,4 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
     }
     round_trips.sorted.sort_unstable();
     Ok(round_trips)
-}
-
-/// No reply yet, or an ICMP error that came back for an earlier request.
-fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted | ErrorKind::ConnectionRefused
-    ) || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EHOSTUNREACH | libc::ENETUNREACH))
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use lasthop_packet::units::format_duration;
-use lasthop_scenario::{Scenario, SchemeChoice};
+use lasthop_scenario::{ActivityModel, Scenario, SchemeChoice};
 use lasthop_sim::Application;
 
 use super::congestion::{all_simulated, of_the_kernel, simulated};
@@ -16,12 +16,17 @@ use super::error::TrialError;
 
 /// More flows than this together are two threads each on a machine that has to keep time.
 const MOST_FLOWS_TOGETHER: usize = 16;
+/// A session is a thread, and has less to do than a flow.
+const MOST_SESSIONS: usize = 32;
 
-/// One run: a flow by itself or several together, under one scheme, with one seed.
+/// One run: a flow by itself or several together, and all sessions beside, under one scheme, with
+/// one seed. It has a flow or a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// The flows; at least one.
+    /// The flows.
     pub flows: Vec<CaseFlow>,
+    /// The sessions: all of them in each run.
+    pub sessions: Vec<CaseSession>,
     /// The scheme's label.
     pub scheme: String,
     /// The seed of the emulated links.
@@ -39,39 +44,81 @@ pub struct CaseFlow {
     pub(super) index: usize,
 }
 
+/// A session of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseSession {
+    /// Its name.
+    pub name: String,
+    /// "voice", "web", "mail", "ftp" or "video".
+    pub kind: &'static str,
+    /// Both hosts' congestion control, by the kernel's name; `None` of a call or a video.
+    pub congestion: Option<String>,
+    pub(super) index: usize,
+}
+
 /// When what happens in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
-    /// The first flow starts.
+    /// The first flow or session starts.
     pub(super) first: Duration,
     /// What flows without a size have delivered counts from here: `try.settle` after the last start.
     pub(super) settled: Duration,
-    /// Every flow ends: `try.duration` after the last start.
+    /// Every flow and session ends: `try.duration` after the last start.
     pub(super) end: Duration,
 }
 
-/// Every run of a scenario. Flows that run one at a time: for each flow between real hosts and each
-/// congestion control, the schemes in turn, each with every seed. Flows that run together: the
-/// schemes, each with every seed.
+/// Every run of a scenario, each with all sessions. Flows that run one at a time: for each flow
+/// between real hosts and each congestion control, the schemes in turn, each with every seed. Flows
+/// that run together: the schemes, each with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
     if scenario.trial.together {
         for (index, scheme) in scenario.schemes.iter().enumerate() {
+            let given = match &scenario.trial.congestion[..] {
+                [one] => Some(one),
+                _ => None,
+            };
             let flows = together(scenario, scheme);
-            cases.extend(with_each_seed(scenario, &flows, index).filter(|case| !case.flows.is_empty()));
+            cases.extend(with_each_seed(scenario, &flows, &sessions(scenario, scheme, given), index));
         }
         return cases;
     }
-    for index in real_flows(scenario) {
+    let alone = |index: usize, congestion: &String| {
+        let name = scenario.flows[index].name.clone();
+        vec![CaseFlow { name, congestion: congestion.clone(), index }]
+    };
+    // Without flows, the sessions by themselves.
+    let mut flows: Vec<Option<usize>> = real_flows(scenario).map(Some).collect();
+    if flows.is_empty() {
+        flows.push(None);
+    }
+    for index in flows {
         for congestion in &scenario.trial.congestion {
-            let name = scenario.flows[index].name.clone();
-            let flow = CaseFlow { name, congestion: congestion.clone(), index };
-            for scheme in 0..scenario.schemes.len() {
-                cases.extend(with_each_seed(scenario, std::slice::from_ref(&flow), scheme));
+            let flows = index.map(|index| alone(index, congestion)).unwrap_or_default();
+            for (index, scheme) in scenario.schemes.iter().enumerate() {
+                let sessions = sessions(scenario, scheme, Some(congestion));
+                cases.extend(with_each_seed(scenario, &flows, &sessions, index));
             }
         }
     }
     cases
+}
+
+/// All sessions, each with the congestion control that is given, or else its own.
+fn sessions(scenario: &Scenario, scheme: &SchemeChoice, given: Option<&String>) -> Vec<CaseSession> {
+    let sessions = scenario.sessions.iter().enumerate();
+    let real = sessions.filter(|(_, session)| !scenario.is_background_session(session));
+    let of_case = real.map(|(index, session)| {
+        let congestion = match &session.activity {
+            ActivityModel::Call(_) => None,
+            ActivityModel::Dialogue { tcp, .. } => {
+                let own = || of_the_kernel(scheme.tcp_of_session(index, tcp).congestion);
+                Some(given.map_or_else(own, Clone::clone))
+            }
+        };
+        CaseSession { name: session.name.clone(), kind: session.activity.kind(), congestion, index }
+    });
+    of_case.collect()
 }
 
 /// All flows, each with its own congestion control: from `try.congestion`, which has one for all or
@@ -91,14 +138,18 @@ fn together(scenario: &Scenario, scheme: &SchemeChoice) -> Vec<CaseFlow> {
     flows.collect()
 }
 
+/// A run for each seed; none without flows and sessions.
 fn with_each_seed(
     scenario: &Scenario,
     flows: &[CaseFlow],
+    sessions: &[CaseSession],
     scheme_index: usize,
 ) -> impl Iterator<Item = Case> {
     let scheme = &scenario.schemes[scheme_index].label;
-    scenario.seeds.iter().map(move |&seed| Case {
+    let seeds = scenario.seeds.iter().filter(move |_| !(flows.is_empty() && sessions.is_empty()));
+    seeds.map(move |&seed| Case {
         flows: flows.to_vec(),
+        sessions: sessions.to_vec(),
         scheme: scheme.clone(),
         seed,
         scheme_index,
@@ -112,13 +163,21 @@ fn real_flows(scenario: &Scenario) -> impl Iterator<Item = usize> + '_ {
 
 impl Case {
     pub(super) fn times(&self, scenario: &Scenario) -> Times {
-        let starts = || self.flows.iter().map(|flow| scenario.flows[flow.index].start);
+        let of_flows = || self.flows.iter().map(|flow| scenario.flows[flow.index].start);
+        let of_sessions = || self.sessions.iter().map(|session| scenario.sessions[session.index].start);
+        let starts = || of_flows().chain(of_sessions());
         let last = starts().max().unwrap_or_default();
         Times {
             first: starts().min().unwrap_or_default(),
             settled: last + scenario.trial.settle,
             end: last + scenario.trial.duration,
         }
+    }
+
+    /// The congestion controls of all that runs over TCP.
+    fn congestion(&self) -> impl Iterator<Item = &String> {
+        let of_flows = self.flows.iter().map(|flow| &flow.congestion);
+        of_flows.chain(self.sessions.iter().filter_map(|session| session.congestion.as_ref()))
     }
 }
 
@@ -145,7 +204,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
 pub fn check_kernel(scenario: &Scenario) -> Result<(), TrialError> {
     let available = available_congestion_controls().map_err(TrialError::Namespace)?;
     let cases = cases(scenario);
-    let mut wanted = cases.iter().flat_map(|case| &case.flows).map(|flow| &flow.congestion);
+    let mut wanted = cases.iter().flat_map(Case::congestion);
     match wanted.find(|name| !available.contains(name)) {
         None => Ok(()),
         Some(missing) => Err(TrialError::Congestion(missing.clone())),
@@ -155,30 +214,29 @@ pub fn check_kernel(scenario: &Scenario) -> Result<(), TrialError> {
 /// Checks that the simulator has every congestion control.
 pub fn check_simulator(scenario: &Scenario) -> Result<(), TrialError> {
     let cases = cases(scenario);
-    let mut wanted = cases.iter().flat_map(|case| &case.flows).map(|flow| &flow.congestion);
+    let mut wanted = cases.iter().flat_map(Case::congestion);
     match wanted.find(|name| simulated(name).is_none()) {
         None => Ok(()),
         Some(missing) => Err(TrialError::NoPrediction(missing.clone(), all_simulated().join(", "))),
     }
 }
 
-/// Sessions are simulated: between real hosts there are none.
 fn check_sessions(scenario: &Scenario) -> Result<(), TrialError> {
-    match scenario.sessions.iter().find(|session| !scenario.is_background_session(session)) {
-        None => Ok(()),
-        Some(session) => Err(TrialError::Unsuitable(format!(
-            "session {:?} is between real hosts, and sessions are simulated only; leave it out, or have both of its ends in try.simulated",
-            session.name
-        ))),
+    let real = scenario.sessions.iter().filter(|session| !scenario.is_background_session(session)).count();
+    if real > MOST_SESSIONS {
+        return Err(TrialError::Unsuitable(format!(
+            "{real} sessions run between real hosts, and at most {MOST_SESSIONS} can; leave some out, or have both of their ends in try.simulated"
+        )));
     }
+    Ok(())
 }
 
 fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
     for flow in &scenario.flows {
         if flow.tcp().is_none() || !matches!(flow.application, Application::Bulk(_)) {
             return Err(TrialError::Unsuitable(format!(
-                "flow {:?} is no bulk transfer over TCP, and nothing else runs between real hosts; leave it out, or choose others \
-                 with --flows",
+                "flow {:?} is no bulk transfer over TCP, and no other flow runs between real hosts; leave it out, choose others \
+                 with --flows, or write a session",
                 flow.name
             )));
         }

@@ -7,13 +7,23 @@ mod tests;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_scenario::{BuildError, Scenario, SchemeChoice, TcpModel, TransportModel};
+use lasthop_scenario::{ActivityModel, BuildError, Scenario, SchemeChoice, TcpModel, TransportModel};
 use lasthop_sim::{FlowId, World};
 use lasthop_tcp::{Congestion, SlowStart};
 
 use super::congestion::simulated;
 use super::plan::Case;
 use super::sample::Sample;
+use super::session::SessionFigures;
+
+/// What the simulator predicts of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Of each flow of the case, in order.
+    pub flows: Vec<Predicted>,
+    /// Of each session of the case, in order.
+    pub sessions: Vec<SessionFigures>,
+}
 
 /// What the simulator predicts of a flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,18 +36,22 @@ pub struct Predicted {
     pub series: Vec<Sample>,
 }
 
-/// The simulator's prediction for each flow of a case, in order; `None` if it does not have the
-/// congestion control of all. With `sample_every`, also their senders over time.
+/// The simulator's prediction for a case; `None` if it does not have the congestion control of all.
+/// With `sample_every`, also the flows' senders over time.
 ///
-/// A flow's TCP is the scenario's but for its congestion control.
+/// TCP is as the scenario has it, but for the congestion control.
 pub fn predict(
     scenario: &Scenario,
     case: &Case,
     sample_every: Option<Duration>,
-) -> Result<Option<Vec<Predicted>>, BuildError> {
+) -> Result<Option<Prediction>, BuildError> {
     let congestion: Option<Vec<Congestion>> =
         case.flows.iter().map(|flow| simulated(&flow.congestion)).collect();
-    let Some(congestion) = congestion else { return Ok(None) };
+    let of_sessions = case.sessions.iter().map(|session| session.congestion.as_deref().map(simulated));
+    // By session: none is wanted, none is there, or the one that is wanted.
+    let of_sessions: Option<Vec<Option<Congestion>>> =
+        of_sessions.map(|wanted| wanted.map_or(Some(None), |found| found.map(Some))).collect();
+    let (Some(congestion), Some(of_sessions)) = (congestion, of_sessions) else { return Ok(None) };
 
     let mut reduced = scenario.clone();
     let of_case = |index: usize| case.flows.iter().position(|flow| flow.index == index);
@@ -45,6 +59,7 @@ pub fn predict(
     // Where in the reduced scenario each flow of the case stands.
     let places: Vec<usize> = case.flows.iter().filter_map(|flow| place(&reduced, &flow.name)).collect();
     let scheme = with_congestion(&reduced, case.scheme_index, &places, &congestion);
+    let scheme = with_congestion_of_sessions(&reduced, scheme, case, &of_sessions);
     let mut built = reduced.build(&scheme, case.seed)?;
     let flows: Vec<Followed> = places
         .iter()
@@ -56,7 +71,14 @@ pub fn predict(
         .collect();
     let times = case.times(scenario);
     let [settled, end] = [times.settled, times.end].map(|time| Instant::ZERO + time);
-    Ok(Some(run(&mut built.world, &flows, settled, end, sample_every)))
+    // With nothing but flows that have a size, what follows the last of them is of no interest.
+    let stop_when_done = case.sessions.is_empty() && flows.iter().all(|flow| flow.size.is_some());
+    let flows = run(&mut built.world, &flows, [settled, end], stop_when_done, sample_every);
+    let sessions = case.sessions.iter().map(|session| {
+        let outcome = built.world.session_outcome(built.sessions[session.index]);
+        SessionFigures::of(&reduced, &reduced.sessions[session.index], &outcome)
+    });
+    Ok(Some(Prediction { flows, sessions: sessions.collect() }))
 }
 
 fn place(scenario: &Scenario, name: &str) -> Option<usize> {
@@ -75,14 +97,39 @@ fn with_congestion(
         let TransportModel::Tcp(own) = &model.transport else { return None };
         let mut tcp: TcpModel = scheme.tcp_of(index, own).clone();
         if let Some(of_case) = places.iter().position(|place| *place == index) {
-            tcp.sender.congestion = congestion[of_case];
-            if tcp.sender.slow_start == SlowStart::Hystart {
-                tcp.sender.slow_start = congestion[of_case].slow_start_in_linux();
-            }
+            control_by(&mut tcp.sender, congestion[of_case]);
         }
         Some(tcp)
     });
     scheme.clone().with_tcp(tcp.collect())
+}
+
+/// The same with these congestion controls for the case's sessions, whose places are the scenario's.
+fn with_congestion_of_sessions(
+    scenario: &Scenario,
+    scheme: SchemeChoice,
+    case: &Case,
+    congestion: &[Option<Congestion>],
+) -> SchemeChoice {
+    let tcp = scenario.sessions.iter().enumerate().map(|(index, session)| {
+        let ActivityModel::Dialogue { tcp: own, .. } = &session.activity else { return None };
+        let mut tcp = scheme.tcp_of_session(index, own).clone();
+        let place = case.sessions.iter().position(|of_case| of_case.index == index);
+        if let Some(congestion) = place.and_then(|place| congestion[place]) {
+            control_by(&mut tcp, congestion);
+        }
+        Some(tcp)
+    });
+    let tcp = tcp.collect();
+    scheme.with_tcp_of_sessions(tcp)
+}
+
+/// Gives a TCP a congestion control, with the slow start that Linux has in front of it.
+fn control_by(tcp: &mut lasthop_tcp::Config, congestion: Congestion) {
+    tcp.congestion = congestion;
+    if tcp.slow_start == SlowStart::Hystart {
+        tcp.slow_start = congestion.slow_start_in_linux();
+    }
 }
 
 /// A flow of the case in the world.
@@ -101,12 +148,10 @@ pub(super) fn share_of(own: f64, all: &[f64]) -> f64 {
 fn run(
     world: &mut World,
     flows: &[Followed],
-    settled: Instant,
-    end: Instant,
+    [settled, end]: [Instant; 2],
+    stop_when_done: bool,
     sample_every: Option<Duration>,
 ) -> Vec<Predicted> {
-    // With nothing but flows that have a size, what follows the last of them is of no interest.
-    let stop_when_done = flows.iter().all(|flow| flow.size.is_some());
     let mut series = vec![Vec::new(); flows.len()];
     let mut run_to = |world: &mut World, to: Instant, from: Instant| {
         if let Some(every) = sample_every {

@@ -7,18 +7,18 @@ use std::thread;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::sockopt::{set_tcp_congestion, socket_error, tcp_congestion};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
-use rustix::thread::nanosleep;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::sockopt::{socket_error, tcp_congestion};
 
+use super::pattern::{self, PIECE};
 use super::sample::{Sample, retransmits};
+use super::socket::{self, abort_on_close, is_hang_up, is_patience};
+use super::wait::{LOOK, pause, timespec};
 use crate::clock::now;
 use crate::namespace::Namespace;
 
-/// How long an end waits before it looks at the clock and at what the user wants.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// Each transfer is a connection of its own: its octets are those of one stream.
+const STREAM: u64 = 0;
 
 /// What is to be transferred.
 pub struct Transfer<'a> {
@@ -66,10 +66,7 @@ impl Transfer<'_> {
     pub fn run(&self) -> io::Result<Transferred> {
         let (listening, opening) =
             if self.receiver_opens { (self.from, self.to) } else { (self.to, self.from) };
-        let listener = listening.0.enter(|| TcpListener::bind((listening.1, self.port)))??;
-        // An accepted connection has the congestion control of the socket that listens.
-        set_tcp_congestion(&listener, &self.congestion)?;
-        listener.set_nonblocking(true)?;
+        let listener = socket::listen(listening.0, listening.1, self.port, &self.congestion)?;
         let begin = now();
         let (sender, receiver) = thread::scope(|scope| {
             let accepted = scope.spawn(|| self.accept(&listener));
@@ -108,7 +105,7 @@ impl Transfer<'_> {
                     return Ok(stream);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timespec(PATIENCE)))?;
+                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timespec(LOOK)))?;
                 }
                 Err(error) => return Err(error),
             }
@@ -124,14 +121,11 @@ impl Transfer<'_> {
     /// Sends until the size is reached or time is up; returns how many segments were sent again.
     fn send(&self, mut stream: TcpStream) -> io::Result<u64> {
         debug_assert!(tcp_congestion(&stream).is_ok_and(|name| name == self.congestion));
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let pattern = pattern();
+        stream.set_write_timeout(Some(LOOK))?;
         let mut sent = 0;
         while self.size.is_none_or(|size| sent < size) && !self.over() {
-            let start = (sent % PERIOD) as usize;
             let left = self.size.map_or(usize::MAX, |size| (size - sent) as usize);
-            let piece = &pattern[start..][..left.min(PIECE)];
-            match stream.write(piece) {
+            match stream.write(pattern::octets(STREAM, sent, left)) {
                 Ok(octets) => sent += octets as u64,
                 Err(error) if is_patience(&error) => {}
                 Err(error) if is_hang_up(&error) => break,
@@ -140,7 +134,7 @@ impl Transfer<'_> {
         }
         if self.size.is_some_and(|size| sent >= size) {
             stream.shutdown(Shutdown::Write)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(LOOK))?;
             // The receiver closes when it has everything.
             while !self.over() {
                 match stream.read(&mut [0; 1]) {
@@ -156,8 +150,7 @@ impl Transfer<'_> {
     }
 
     fn receive(&self, mut stream: TcpStream, begin: Instant) -> io::Result<Transferred> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let pattern = pattern();
+        stream.set_read_timeout(Some(LOOK))?;
         let mut buffer = vec![0; PIECE];
         let settled_at = if self.size.is_some() { begin } else { self.settled };
         let (mut octets, mut intact) = (0, true);
@@ -176,8 +169,7 @@ impl Transfer<'_> {
                 settled = Some((octets, now));
             }
             if count > 0 {
-                let start = (octets % PERIOD) as usize;
-                intact &= buffer[..count] == pattern[start..][..count];
+                intact &= pattern::is_right(STREAM, octets, &buffer[..count]);
                 octets += count as u64;
                 last = now;
             }
@@ -206,71 +198,14 @@ fn watch(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() ->
     series
 }
 
-/// Waits for so long, or until a signal comes.
-pub(super) fn pause(time: Duration) {
-    // What is cut short is looked at again.
-    let _ = nanosleep(&timespec(time));
-}
-
-/// Opens a connection. A lost SYN is the kernel's to send again.
-///
-/// It has its congestion control before it is there: one that replaces another later inherits what
-/// the other has set. After BBR, where that is the kernel's default, CUBIC and Reno would pace.
+/// Opens a connection, and waits until it is there.
 fn connect(to: SocketAddr, congestion: &str, end: Instant) -> io::Result<TcpStream> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    set_tcp_congestion(&socket, congestion)?;
-    match rustix::net::connect(&socket, &to) {
-        Ok(()) | Err(Errno::INPROGRESS) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let patience = timespec(end.since(now()).max(PATIENCE));
-    if poll(&mut [PollFd::new(&socket, PollFlags::OUT)], Some(&patience))? == 0 {
+    let stream = socket::open(to, congestion)?;
+    let patience = timespec(end.since(now()).max(LOOK));
+    if poll(&mut [PollFd::new(&stream, PollFlags::OUT)], Some(&patience))? == 0 {
         return Err(io::Error::new(ErrorKind::TimedOut, "the connection was not established in time"));
     }
-    socket_error(&socket)??;
-    let stream = TcpStream::from(socket);
+    socket_error(&stream)??;
     stream.set_nonblocking(false)?;
     Ok(stream)
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
-}
-
-/// Octets that are written or read at once.
-const PIECE: usize = 128 * 1024;
-/// The pattern's period; prime, so that an octet out of place is the wrong one.
-const PERIOD: u64 = 65_521;
-
-/// What is sent: octet `i` is `pattern()[i % PERIOD]`; long enough for a piece from anywhere in the
-/// period.
-fn pattern() -> Vec<u8> {
-    let mut state: u32 = 0x9e37_79b9;
-    let period: Vec<u8> = (0..PERIOD)
-        .map(|_| {
-            // xorshift32 (Marsaglia 2003).
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            state as u8
-        })
-        .collect();
-    period.iter().copied().cycle().take(PERIOD as usize + PIECE).collect()
-}
-
-fn is_patience(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
-}
-
-/// The other end has gone; what counts is what it got.
-fn is_hang_up(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted)
-}
-
-/// Has a socket reset its connection when it is closed, so that nothing lingers.
-fn abort_on_close(stream: &TcpStream) {
-    // It only hastens the end.
-    let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }

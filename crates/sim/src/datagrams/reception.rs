@@ -56,7 +56,8 @@ impl Reception {
     /// What became of `sent` datagrams, of which there are `in_network` copies in the network.
     pub(crate) fn outcome(&self, sent: u64, in_network: u64) -> UdpOutcome {
         let Self { received, duplicated, out_of_order, .. } = *self;
-        let missing = sent - received;
+        // Copies of what is older than the window count as new ones.
+        let missing = sent.saturating_sub(received);
         // A second copy of what has arrived is in the network, too, and does not bring anything.
         let in_transit = in_network.min(missing);
         UdpOutcome {

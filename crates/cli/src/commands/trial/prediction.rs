@@ -6,8 +6,9 @@ use lasthop_lab::stats::{Estimate, median};
 use lasthop_lab::table;
 use lasthop_live::trial::TrialError;
 use lasthop_live::trial::plan::{self, Case};
-use lasthop_live::trial::prediction::{Predicted, predict};
+use lasthop_live::trial::prediction::{self, predict};
 use lasthop_live::trial::sample::Sample;
+use lasthop_live::trial::session::SessionFigures;
 use lasthop_scenario::Scenario;
 use lasthop_scenario::results::ResultFile;
 use serde::Serialize;
@@ -16,6 +17,7 @@ use super::fairness::{self, Fairness, Shared};
 use super::rows::{grouped, number, with_endpoints};
 use super::runs;
 use super::series::{self, Series};
+use super::sessions::{self, Entry, SessionRow};
 use crate::failure::Failure;
 use crate::{load, output};
 
@@ -29,17 +31,41 @@ pub(super) fn execute(
     let run = |case: &Case| {
         let predicted = predict(scenario, case, sample_every);
         let predicted = predicted.map_err(|error| TrialError::Unsuitable(error.to_string()))?;
-        Ok(Prediction::of(case, predicted))
+        Ok(RunPrediction::of(case, predicted))
     };
-    let runs = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run)?;
+    let predictions = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run)?;
+    let (mut runs, mut session_runs) = (Vec::new(), Vec::new());
+    for RunPrediction { flows, sessions } in predictions {
+        runs.extend(flows);
+        session_runs.extend(sessions);
+    }
     if let Some(file) = series {
         series::write(file, runs.iter().map(Prediction::series))?;
     }
-    let report = Report::new(scenario, runs);
+    let report = Report::new(scenario, runs, session_runs);
     if json {
         return output::print_json(&report);
     }
     output::print(&format!("{}\n{}\n{}", load::title(scenario), report.table(), report.remarks()))
+}
+
+/// One simulated run.
+struct RunPrediction {
+    flows: Vec<Prediction>,
+    sessions: Vec<SessionPrediction>,
+}
+
+/// One session in one simulated run.
+#[derive(Serialize)]
+struct SessionPrediction {
+    session: String,
+    kind: &'static str,
+    congestion: Option<String>,
+    scheme: String,
+    seed: u64,
+    beside: Vec<String>,
+    /// `None` for congestion controls that the simulator does not have.
+    predicted: Option<SessionFigures>,
 }
 
 /// One flow in one simulated run.
@@ -56,13 +82,14 @@ struct Prediction {
     series: Vec<Sample>,
 }
 
-impl Prediction {
-    /// Of each flow of a case.
-    fn of(case: &Case, predicted: Option<Vec<Predicted>>) -> Vec<Self> {
-        let mut predicted = predicted.into_iter().flatten();
+impl RunPrediction {
+    fn of(case: &Case, predicted: Option<prediction::Prediction>) -> Self {
+        let (flows, sessions) =
+            predicted.map(|predicted| (predicted.flows, predicted.sessions)).unwrap_or_default();
+        let (mut of_flows, mut of_sessions) = (flows.into_iter(), sessions.into_iter());
         let flows = case.flows.iter().map(|flow| {
-            let predicted = predicted.next();
-            Self {
+            let predicted = of_flows.next();
+            Prediction {
                 flow: flow.name.clone(),
                 congestion: flow.congestion.clone(),
                 scheme: case.scheme.clone(),
@@ -72,9 +99,35 @@ impl Prediction {
                 series: predicted.map(|flow| flow.series).unwrap_or_default(),
             }
         });
-        flows.collect()
+        let sessions = case.sessions.iter().map(|session| SessionPrediction {
+            session: session.name.clone(),
+            kind: session.kind,
+            congestion: session.congestion.clone(),
+            scheme: case.scheme.clone(),
+            seed: case.seed,
+            beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
+            predicted: of_sessions.next(),
+        });
+        Self { flows: flows.collect(), sessions: sessions.collect() }
     }
+}
 
+impl SessionPrediction {
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            session: &self.session,
+            kind: self.kind,
+            congestion: self.congestion.as_deref(),
+            scheme: &self.scheme,
+            beside: &self.beside,
+            real: None,
+            predicted: self.predicted.as_ref(),
+            trusted: true,
+        }
+    }
+}
+
+impl Prediction {
     fn series(&self) -> Series<'_> {
         Series {
             flow: &self.flow,
@@ -98,6 +151,8 @@ struct Report {
     /// Of flows together; empty for flows one by one.
     fairness: Vec<Fairness>,
     runs: Vec<Prediction>,
+    sessions: Vec<SessionRow>,
+    session_runs: Vec<SessionPrediction>,
 }
 
 /// One flow over the seeds.
@@ -113,7 +168,7 @@ struct Row {
 }
 
 impl Report {
-    fn new(scenario: &Scenario, runs: Vec<Prediction>) -> Self {
+    fn new(scenario: &Scenario, runs: Vec<Prediction>, session_runs: Vec<SessionPrediction>) -> Self {
         let rows = grouped(&runs, |run| (run.flow.clone(), run.congestion.clone(), run.scheme.clone()));
         let rows = rows.iter().map(|runs| Row::new(runs)).collect();
         let shared: Vec<Shared> = if scenario.trial.together {
@@ -134,10 +189,18 @@ impl Report {
             rows,
             fairness: fairness::of_runs(&shared),
             runs,
+            sessions: sessions::rows(&session_runs.iter().map(SessionPrediction::entry).collect::<Vec<_>>()),
+            session_runs,
         }
     }
 
+    /// The table of the flows, and those of the sessions.
     fn table(&self) -> String {
+        let flows = (!self.rows.is_empty()).then(|| self.flows());
+        flows.into_iter().chain(sessions::tables(&self.sessions)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn flows(&self) -> String {
         let together = !self.fairness.is_empty();
         let mut header = vec!["flow", "TCP", "scheme", "predicted Mbit/s", "mean"];
         header.extend(together.then_some("share %"));

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use lasthop_lab::stats::median;
 use lasthop_lab::table;
-use lasthop_live::trial::Outcome;
+use lasthop_live::trial::session::SessionRun;
+use lasthop_live::trial::{Outcome, RunOutcome};
 use lasthop_scenario::Scenario;
 use serde::Serialize;
 
 use super::fairness::{self, Fairness, Shared};
 use super::rows::{grouped, number, with_endpoints};
+use super::sessions::{self, Entry, SessionRow};
 
 /// The document that `--json` prints.
 #[derive(Serialize)]
@@ -24,6 +26,8 @@ pub(super) struct Report {
     /// Of flows together; empty for flows one by one.
     fairness: Vec<Fairness>,
     runs: Vec<Outcome>,
+    sessions: Vec<SessionRow>,
+    session_runs: Vec<SessionRun>,
 }
 
 /// Medians over the seeds.
@@ -54,7 +58,12 @@ struct Row {
 }
 
 impl Report {
-    pub(super) fn new(scenario: &Scenario, runs: Vec<Outcome>) -> Self {
+    pub(super) fn new(scenario: &Scenario, outcomes: Vec<RunOutcome>) -> Self {
+        let (mut runs, mut session_runs) = (Vec::new(), Vec::new());
+        for RunOutcome { flows, sessions } in outcomes {
+            runs.extend(flows);
+            session_runs.extend(sessions);
+        }
         let baseline = scenario.schemes[scenario.baseline].label.clone();
         let rows = grouped(&runs, |run| (run.flow.clone(), run.congestion.clone(), run.scheme.clone()));
         let mut rows: Vec<Row> = rows.iter().filter_map(|runs| Row::new(runs)).collect();
@@ -82,10 +91,18 @@ impl Report {
             rows,
             fairness: if scenario.trial.together { fairness::of_runs(&shared(&runs)) } else { Vec::new() },
             runs,
+            sessions: sessions::rows(&session_runs.iter().map(Entry::of).collect::<Vec<_>>()),
+            session_runs,
         }
     }
 
+    /// The table of the flows, and those of the sessions.
     pub(super) fn table(&self) -> String {
+        let flows = (!self.rows.is_empty()).then(|| self.flows());
+        flows.into_iter().chain(sessions::tables(&self.sessions)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn flows(&self) -> String {
         let completes = self.rows.iter().any(|row| row.completion_s.is_some());
         let mut header = vec!["flow", "TCP", "scheme", "goodput Mbit/s"];
         header.extend(["predicted", "real / predicted"]);
@@ -126,9 +143,10 @@ impl Report {
         table.to_string()
     }
 
-    /// Runs whose octets did not all arrive as they were sent.
+    /// Flows and sessions of runs whose octets did not all arrive as they were sent.
     pub(super) fn corrupted(&self) -> usize {
-        self.runs.iter().filter(|run| !run.intact).count()
+        let sessions = self.session_runs.iter().filter(|run| !run.intact).count();
+        self.runs.iter().filter(|run| !run.intact).count() + sessions
     }
 
     /// What a reader has to know to believe the table, a line each.
@@ -137,12 +155,15 @@ impl Report {
             1 => "one run each".to_owned(),
             seeds => format!("medians of {seeds} runs each (least to most)"),
         };
-        let mut lines = vec![format!(
-            "{runs}; improvement over {:?}; predicted: the simulator with its own TCP, same seeds and time; latency of a small packet \
-             beside {}, both ways",
-            self.baseline,
-            if self.fairness.is_empty() { "the flow" } else { "the flows, on the path of the first" }
-        )];
+        let mut lines =
+            vec![format!("{runs}; predicted: the simulator with its own TCP, same seeds and time")];
+        if !self.rows.is_empty() {
+            lines.push(format!(
+                "improvement over {:?}; latency of a small packet beside {}, both ways",
+                self.baseline,
+                if self.fairness.is_empty() { "the flow" } else { "the flows, on the path of the first" }
+            ));
+        }
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.push(self.trust());
         lines.extend(self.gateway_alone.iter().map(|scheme| {
@@ -154,26 +175,40 @@ impl Report {
 
     /// How many runs are to be believed, and why the others are not.
     fn trust(&self) -> String {
-        let doubtful: Vec<&Outcome> = self.runs.iter().filter(|run| !run.trusted).collect();
-        match doubtful.first() {
+        let of_flows = self.runs.iter().map(|run| {
+            let Outcome { flow, congestion, scheme, because, .. } = run;
+            (format!("{flow} {congestion} {scheme}"), because)
+        });
+        let of_sessions = self.session_runs.iter().map(|run| {
+            let SessionRun { session, scheme, because, .. } = run;
+            (format!("{session} {scheme}"), because)
+        });
+        // What is told of a run is told of all of its flows and sessions.
+        let mut runs: Vec<_> = of_flows.collect();
+        if runs.is_empty() {
+            runs.extend(of_sessions);
+        }
+        let doubtful = runs.iter().filter(|(_, because)| !because.is_empty());
+        match doubtful.clone().next() {
             None => "emulator and gateway kept their time in every run".to_owned(),
-            Some(first) => {
-                let Outcome { flow, congestion, scheme, .. } = first;
-                format!(
-                    "not to be trusted, because the machine was too busy: {} of {} runs, marked !; the first, {flow} {congestion} {scheme}: {}",
-                    doubtful.len(),
-                    self.runs.len(),
-                    first.because.join("; ")
-                )
-            }
+            Some((first, because)) => format!(
+                "not to be trusted, because the machine was too busy: {} of {} runs, marked !; the first, {first}: {}",
+                doubtful.count(),
+                runs.len(),
+                because.join("; ")
+            ),
         }
     }
 
     /// What the kernel did not grant to emulator or gateway, each once.
     fn refusals(&self) -> BTreeSet<String> {
-        let of_gateways =
-            self.runs.iter().filter_map(|run| run.gateway.as_ref()).flat_map(|loop_| &loop_.notes);
-        self.runs.iter().flat_map(|run| &run.emulator.notes).chain(of_gateways).cloned().collect()
+        let of_flows = self.runs.iter().map(|run| (&run.emulator, &run.gateway));
+        let of_sessions = self.session_runs.iter().map(|run| (&run.emulator, &run.gateway));
+        let notes = of_flows.chain(of_sessions).flat_map(|(emulator, gateway)| {
+            let of_gateway = gateway.iter().flat_map(|report| &report.notes);
+            emulator.notes.iter().chain(of_gateway)
+        });
+        notes.cloned().collect()
     }
 }
 

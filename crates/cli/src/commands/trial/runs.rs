@@ -17,13 +17,13 @@ pub(super) fn all<T: Send>(
     cases: &[Case],
     jobs: usize,
     stop: &AtomicBool,
-    run: impl Fn(&Case) -> Result<Vec<T>, TrialError> + Sync,
+    run: impl Fn(&Case) -> Result<T, TrialError> + Sync,
 ) -> Result<Vec<T>, Failure> {
     let bar = Bar::new();
     bar.expect(cases.len() as u64);
     let next = AtomicUsize::new(0);
     let failed: Mutex<Option<TrialError>> = Mutex::new(None);
-    let outcomes: Mutex<Vec<(usize, Vec<T>)>> = Mutex::new(Vec::new());
+    let outcomes: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..jobs.min(cases.len()) {
             scope.spawn(|| {
@@ -51,7 +51,7 @@ pub(super) fn all<T: Send>(
     }
     let mut outcomes = std::mem::take(&mut *lock(&outcomes));
     outcomes.sort_by_key(|(index, _)| *index);
-    Ok(outcomes.into_iter().flat_map(|(_, outcomes)| outcomes).collect())
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 fn next_of<'a>(cases: &'a [Case], next: &AtomicUsize) -> Option<(usize, &'a Case)> {

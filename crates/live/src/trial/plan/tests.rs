@@ -89,3 +89,74 @@ fn a_scheme_that_the_gateway_cannot_run_is_refused_before_the_first_run() {
     let refused = check(&parsed).expect_err("its part is at the mobile host").to_string();
     assert!(refused.contains("\"dda\"") && refused.contains("--schemes"), "{refused}");
 }
+
+const SESSIONS: &str = r#"
+sessions.call = { kind = "voice", between = ["client", "server"], start = "4 s" }
+sessions.pages = { kind = "web", client = "client", server = "server", tcp = { congestion = "westwood" } }
+"#;
+
+fn with_sessions(text: &str, congestion: &[&str]) -> Scenario {
+    let text = format!("{text}{SESSIONS}");
+    let mut scenario =
+        file::parse(&text, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    scenario.trial.congestion = congestion.iter().map(ToString::to_string).collect();
+    scenario
+}
+
+fn controls_of_sessions(scenario: &Scenario) -> Vec<Vec<Option<String>>> {
+    let cases = cases(scenario).into_iter().filter(|case| case.scheme == "none" && case.seed == 1);
+    cases.map(|case| case.sessions.into_iter().map(|session| session.congestion).collect()).collect()
+}
+
+#[test]
+fn sessions_are_in_every_run_and_the_last_start_is_any_ones() {
+    let scenario = with_sessions(TOGETHER, &[]);
+    assert!(check(&scenario).is_ok());
+    let cases = cases(&scenario);
+    assert_eq!(cases.len(), 4);
+    assert!(cases.iter().all(|case| case.sessions.len() == 2 && case.flows.len() == 2));
+    let times = cases[0].times(&scenario);
+    let seconds = [times.first, times.settled, times.end].map(|time: Duration| time.as_secs());
+    assert_eq!(seconds, [0, 6, 14], "pages start first, the call last");
+}
+
+#[test]
+fn sessions_have_the_runs_control_where_there_is_one_and_else_their_own() {
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(controls_of_sessions(&with_sessions(TOGETHER, &[])), [[None, named("westwood")]]);
+    assert_eq!(controls_of_sessions(&with_sessions(TOGETHER, &["cubic"])), [[None, named("cubic")]]);
+    assert_eq!(
+        controls_of_sessions(&with_sessions(TOGETHER, &["cubic", "reno"])),
+        [[None, named("westwood")]]
+    );
+    let mut one_by_one = with_sessions(TOGETHER, &["cubic", "reno"]);
+    one_by_one.trial.together = false;
+    let of_flow = [[None, named("cubic")], [None, named("reno")]];
+    assert_eq!(controls_of_sessions(&one_by_one), [of_flow.clone(), of_flow].concat(), "beside each flow");
+}
+
+#[test]
+fn without_flows_sessions_run_by_themselves() {
+    let mut scenario = with_sessions(TOGETHER, &["cubic", "reno"]);
+    scenario.keep_flows(|_, _| false);
+    for (together, runs) in [(true, 4), (false, 8)] {
+        scenario.trial.together = together;
+        scenario.trial.congestion.truncate(if together { 1 } else { 2 });
+        let cases = cases(&scenario);
+        assert_eq!(cases.len(), runs);
+        assert!(cases.iter().all(|case| case.flows.is_empty() && case.sessions.len() == 2));
+        scenario.trial.congestion = vec!["cubic".to_owned(), "reno".to_owned()];
+    }
+}
+
+#[test]
+fn more_sessions_than_a_machine_has_threads_to_spare_are_refused() {
+    let many = (0..33).map(|number| {
+        format!("sessions.call-{number} = {{ kind = \"voice\", between = [\"client\", \"server\"] }}")
+    });
+    let many = many.collect::<Vec<_>>().join("\n");
+    let text = format!("{TOGETHER}{many}");
+    let parsed = file::parse(&text, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    let refused = check(&parsed).expect_err("one too many").to_string();
+    assert!(refused.contains("33 sessions") && refused.contains("try.simulated"), "{refused}");
+}

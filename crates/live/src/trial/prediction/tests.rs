@@ -36,7 +36,7 @@ fn of(scenario: &Scenario, flow: &str, congestion: &str, scheme: &str, seed: u64
         (&*of_case.name, &*of_case.congestion, &*case.scheme, case.seed) == (flow, congestion, scheme, seed)
     });
     let predicted = predict(scenario, &case.expect("there is one"), None).expect("it can be built");
-    predicted.map(|flows| flows[0].goodput_bps)
+    predicted.map(|predicted| predicted.flows[0].goodput_bps)
 }
 
 #[test]
@@ -98,7 +98,7 @@ try = { flows = "together", duration = "10 s", settle = "2 s" }
 fn flows_together_share_the_link_and_count_from_the_last_start() {
     let scenario = scenario(TOGETHER);
     let case = cases(&scenario).remove(0);
-    let flows = predict(&scenario, &case, None).expect("it can be built").expect("it has both");
+    let flows = predict(&scenario, &case, None).expect("it can be built").expect("it has both").flows;
     let [first, second] = &flows[..] else { panic!("two flows: {flows:?}") };
     let sum = first.goodput_bps + second.goodput_bps;
     assert!((8.0e6..10.0e6).contains(&sum), "the link, full: {sum}");
@@ -111,7 +111,7 @@ fn looking_at_the_senders_changes_nothing_and_starts_with_each_flow() {
     let case = cases(&scenario).remove(0);
     let every = Duration::from_millis(10);
     let [unseen, seen] = [None, Some(every)]
-        .map(|every| predict(&scenario, &case, every).expect("it can be built").expect("it has both"));
+        .map(|every| predict(&scenario, &case, every).expect("it can be built").expect("it has both").flows);
     for (unseen, seen) in unseen.iter().zip(&seen) {
         assert_eq!(unseen.goodput_bps.to_bits(), seen.goodput_bps.to_bits());
         assert!(unseen.series.is_empty());
@@ -122,4 +122,30 @@ fn looking_at_the_senders_changes_nothing_and_starts_with_each_flow() {
     }
     assert!(seen[0].series.len() > seen[1].series.len() + 200, "it started 3 s earlier");
     assert!(seen[1].series[0].at <= every);
+}
+
+#[test]
+fn sessions_are_predicted_for_the_whole_run_with_the_control_of_the_run() {
+    let sessions = r#"
+sessions.call = { kind = "voice", between = ["client", "server"] }
+sessions.pages = { kind = "web", client = "client", server = "server", think-time = "100 ms", object = "50 kB" }
+"#;
+    // Flows that are done early do not end it.
+    let text = TOGETHER.replace("to = \"client\"", "to = \"client\", size = \"10 kB\"");
+    let mut scenario = scenario(&format!("{text}{sessions}"));
+    let mut predicted = |congestion: &str| {
+        scenario.trial.congestion = vec![congestion.to_owned()];
+        let case = cases(&scenario).remove(0);
+        predict(&scenario, &case, None).expect("it can be built").map(|predicted| predicted.sessions)
+    };
+    let of_cubic = predicted("cubic").expect("it has CUBIC");
+    let [call, pages] = &of_cubic[..] else { panic!("two sessions: {of_cubic:?}") };
+    assert_eq!(call.streams.len(), 2);
+    for stream in &call.streams {
+        // 10 s after the start of the second flow, 20 ms each.
+        assert!((649..=650).contains(&stream.sent) && stream.mos.is_some(), "{stream:?}");
+    }
+    assert!(pages.transactions.is_some_and(|pages| pages.completed > 5), "{pages:?}");
+    assert_ne!(predicted("bbr").as_ref(), Some(&of_cubic));
+    assert_eq!(predicted("hybla"), None);
 }

@@ -1,0 +1,178 @@
+//! What a run brought: what its flows and sessions had, beside what the simulator has for them, and
+//! how the apparatus did.
+
+use std::time::Duration;
+
+use lasthop_agent::Tally;
+use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
+use lasthop_scenario::Scenario;
+use serde::Serialize;
+
+use super::flows::Brought;
+use super::plan::{Case, CaseFlow};
+use super::prediction::{Predicted, Prediction, share_of};
+use super::sample::Sample;
+use super::session::{SessionFigures, SessionRun};
+use super::stations::StationUse;
+use crate::emulator;
+use crate::gateway::packet_loop::LoopReport;
+
+/// What one run brought.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// For each of its flows, in order.
+    pub flows: Vec<Outcome>,
+    /// For each of its sessions, in order.
+    pub sessions: Vec<SessionRun>,
+}
+
+/// What one run brought for one of its flows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The flow.
+    pub flow: String,
+    /// The sender's congestion control.
+    pub congestion: String,
+    /// The scheme's label.
+    pub scheme: String,
+    /// The seed of the emulated links.
+    pub seed: u64,
+    /// The flows of the same run.
+    pub beside: Vec<String>,
+    /// Octets a second times eight that the receiver got, without what was to settle.
+    pub goodput_bps: f64,
+    /// The same in the simulator, with its own TCP, same seed and time; `None` for congestion
+    /// controls that it does not have.
+    pub predicted_goodput_bps: Option<f64>,
+    /// Its part of the goodput of all flows of the run.
+    pub share: f64,
+    /// The same in the simulator.
+    pub predicted_share: Option<f64>,
+    /// Octets that the receiver got.
+    pub octets: u64,
+    /// Of a flow with a size: from its opening to its last octet; `None` if time was up before.
+    pub completion_s: Option<f64>,
+    /// Segments that the sender's TCP sent again.
+    pub retransmits: u64,
+    /// Round-trip time of a small packet beside the transfer, over the whole path of the run's
+    /// first flow: the median; `None` if none came back.
+    pub latency_median_ms: Option<f64>,
+    /// The same: the 95th percentile.
+    pub latency_p95_ms: Option<f64>,
+    /// Processor time of the gateway's packet loop, as a part of one core; `None` without a
+    /// gateway.
+    pub gateway_cores: Option<f64>,
+    /// What the gateway's packet loop did; `None` without a gateway.
+    pub gateway: Option<LoopReport>,
+    /// Every octet arrived as it was sent.
+    pub intact: bool,
+    /// What each station of each 802.11 cell had of the air.
+    pub stations: Vec<StationUse>,
+    /// ACKs that agents in the model made in receivers' names; the gateway's are among its own.
+    pub acks_generated: u64,
+    /// ACKs that agents in the model kept off the air; the gateway's are among its own.
+    pub acks_suppressed: u64,
+    /// How the emulator did.
+    pub emulator: emulator::Summary,
+    /// Whether the machine kept out of it: neither the emulator nor the gateway was late.
+    pub trusted: bool,
+    /// Why not; each a sentence.
+    pub because: Vec<String>,
+    /// The sender over time, if asked for.
+    #[serde(skip)]
+    pub series: Vec<Sample>,
+    /// The simulator's sender over time, if asked for and it has the congestion control.
+    #[serde(skip)]
+    pub predicted_series: Vec<Sample>,
+}
+
+/// What is the same for all flows and sessions of a run.
+pub(super) struct Circumstances {
+    pub(super) gateway_cores: Option<f64>,
+    pub(super) gateway: Option<LoopReport>,
+    pub(super) stations: Vec<StationUse>,
+    /// What agents in the model reported.
+    pub(super) reported: Tally,
+    pub(super) emulator: emulator::Summary,
+    pub(super) because: Vec<String>,
+}
+
+impl RunOutcome {
+    pub(super) fn new(
+        scenario: &Scenario,
+        case: &Case,
+        brought: Brought,
+        predicted: Option<&Prediction>,
+        circumstances: &Circumstances,
+    ) -> Self {
+        let (of_flows, of_sessions) = match predicted {
+            Some(Prediction { flows, sessions }) => (&flows[..], &sessions[..]),
+            None => (&[][..], &[][..]),
+        };
+        let sessions = case.sessions.iter().zip(&brought.sessions).enumerate();
+        let sessions = sessions.map(|(place, (of_case, held))| SessionRun {
+            session: of_case.name.clone(),
+            kind: of_case.kind,
+            congestion: of_case.congestion.clone(),
+            scheme: case.scheme.clone(),
+            seed: case.seed,
+            beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
+            real: SessionFigures::of(scenario, &scenario.sessions[of_case.index], held),
+            predicted: of_sessions.get(place).cloned(),
+            intact: held.intact,
+            gateway: circumstances.gateway.clone(),
+            emulator: circumstances.emulator.clone(),
+            trusted: circumstances.because.is_empty(),
+            because: circumstances.because.clone(),
+        });
+        let sessions = sessions.collect();
+        Self { flows: flows(case, brought, of_flows, circumstances), sessions }
+    }
+}
+
+fn flows(
+    case: &Case,
+    brought: Brought,
+    predicted: &[Predicted],
+    circumstances: &Circumstances,
+) -> Vec<Outcome> {
+    let Brought { flows, round_trips, .. } = brought;
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let mut predicted = predicted.iter();
+    let flows = case.flows.iter().zip(flows).map(|(flow, transferred)| {
+        let predicted = predicted.next();
+        Outcome {
+            flow: flow.name.clone(),
+            congestion: flow.congestion.clone(),
+            scheme: case.scheme.clone(),
+            seed: case.seed,
+            beside: others(case, flow),
+            goodput_bps: transferred.goodput_bps,
+            predicted_goodput_bps: predicted.map(|flow| flow.goodput_bps),
+            share: share_of(transferred.goodput_bps, &goodputs),
+            predicted_share: predicted.map(|flow| flow.share),
+            octets: transferred.octets,
+            completion_s: transferred.completion.map(|time| time.as_secs_f64()),
+            retransmits: transferred.retransmits,
+            latency_median_ms: round_trips.quantile(0.5).map(millis),
+            latency_p95_ms: round_trips.quantile(0.95).map(millis),
+            gateway_cores: circumstances.gateway_cores,
+            gateway: circumstances.gateway.clone(),
+            intact: transferred.intact,
+            stations: circumstances.stations.clone(),
+            acks_generated: circumstances.reported.of(&ACKS_GENERATED),
+            acks_suppressed: circumstances.reported.of(&ACKS_SUPPRESSED),
+            emulator: circumstances.emulator.clone(),
+            trusted: circumstances.because.is_empty(),
+            because: circumstances.because.clone(),
+            series: transferred.series,
+            predicted_series: predicted.map(|flow| flow.series.clone()).unwrap_or_default(),
+        }
+    });
+    flows.collect()
+}
+
+fn others(case: &Case, flow: &CaseFlow) -> Vec<String> {
+    case.flows.iter().filter(|other| *other != flow).map(|other| other.name.clone()).collect()
+}
