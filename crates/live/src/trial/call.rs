@@ -36,7 +36,7 @@ pub(super) struct Conversation<'a> {
     /// The port for RTP at both; RTCP has the next one.
     pub(super) port: u16,
     pub(super) call: Call,
-    /// Whether it is speech: somebody listens, and a packet that is read late is late for them.
+    /// Whether it is speech, of which a packet that is read late counts as late.
     pub(super) is_speech: bool,
     pub(super) timetable: Timetable<'a>,
 }

@@ -19,7 +19,7 @@ pub(super) fn until(begin: Instant, stop: &AtomicBool) {
     }
 }
 
-/// Waits for so long, or until a signal comes.
+/// Waits for this time, or until a signal comes.
 pub(super) fn pause(time: Duration) {
     // What is cut short is looked at again.
     let _ = nanosleep(&timespec(time));

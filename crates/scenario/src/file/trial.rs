@@ -1,4 +1,4 @@
-//! How the flows run between real hosts.
+//! How flows and sessions run between real hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,19 +15,21 @@ const MOST_CONGESTION_CONTROLS: usize = 20;
 /// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
 const LONGEST_CONGESTION_CONTROL: usize = 15;
 
-/// How `lasthop try` runs the flows between real hosts. The simulator does not look at it.
+/// How `lasthop try` runs flows between real hosts; sessions between them run beside, in every run.
+/// The simulator does not look at it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TryTable {
     /// Whether each flow runs by itself, or all in one run, as for their fairness to each other;
-    /// default "one-by-one".
+    /// default "one-by-one". Sessions are held in every run.
     flows: Option<Gathering>,
     /// Congestion controls of the hosts' kernel; 1 to 20. With flows one by one, each flow runs with
     /// each, a row of the table each; default `["cubic"]`. With flows together, one for all or one
-    /// for each in the order of the flows; by default each has its own, `tcp.congestion`.
+    /// for each in the order of the flows; by default each has its own, `tcp.congestion`. Sessions
+    /// have that of the run where there is one, else their own.
     congestion: Option<Vec<String>>,
-    /// How long a flow runs at most, its settling included, "1 s" to "1 h"; flows together all end
-    /// so long after the last of them has started; default "12 s".
+    /// How long a flow or session runs at most, the settling included, "1 s" to "1 h"; flows and
+    /// sessions of one run all end this long after the last of them has started; default "12 s".
     duration: Option<Text<Duration>>,
     /// How much of the start of a flow without a size is left out of its goodput, with flows
     /// together from the last start on; less than `duration`; default "2 s".

@@ -10,10 +10,10 @@ pub struct Trial {
     pub together: bool,
     /// Congestion controls of the hosts' kernel. For flows one at a time: each flow runs with each;
     /// never empty. For flows together: one for all, one for each, or none: then each has that of
-    /// its own table `tcp`.
+    /// its own table `tcp`. Sessions have that of the run where there is one, else their own.
     pub congestion: Vec<String>,
-    /// How long a flow runs at most, its settling included; from the last start of flows that run
-    /// together.
+    /// How long a flow or session runs at most, the settling included; from the last start of all
+    /// that run together.
     pub duration: Duration,
     /// How much of the start of a flow without a size does not count; less than `duration`, and
     /// from the same moment on.

@@ -27,7 +27,7 @@ pub struct StreamOutcome {
     pub delays: Durations,
 }
 
-/// A packet that a side is to send now: this header, and a payload of so many octets.
+/// A packet that a side is to send now: this header, and a payload of this length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
     /// Which packet of its stream it is, counted from 0.

@@ -3,7 +3,7 @@
 use lasthop_packet::Rng;
 
 /// A session's streams of randomness: what it draws depends on the run's seed and on its place and
-/// name in the scenario, and on nothing else. Whoever runs it, it has the same pages and the same
+/// name in the scenario, and on nothing else. In every world it has the same pages and the same
 /// talkspurts.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws<'a> {
