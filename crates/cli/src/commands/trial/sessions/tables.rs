@@ -1,0 +1,156 @@
+//! Sessions in tables: for each a line of what ran between real hosts, and one of what was predicted.
+
+use lasthop_lab::table;
+
+use super::{Medians, SessionRow, StreamMedians};
+use crate::commands::trial::rows::number;
+
+/// A column: its name, and what it shows.
+type Column<T> = (&'static str, fn(&T) -> String);
+
+/// The tables of sessions, one a kind.
+pub(in crate::commands::trial) fn tables(rows: &[SessionRow]) -> Vec<String> {
+    let of_kind = |kind: &str| rows.iter().filter(|row| row.kind == kind).collect::<Vec<_>>();
+    let dialogues = [("web", "pages", "page s"), ("mail", "mails", "mail s"), ("ftp", "files", "file s")];
+    let dialogues = dialogues.into_iter().map(|(kind, many, one)| dialogues_of(&of_kind(kind), many, one));
+    let streams = [("voice", &VOICE[..]), ("video", &VIDEO[..])];
+    let streams = streams.into_iter().map(|(kind, columns)| streams_of(&of_kind(kind), columns));
+    dialogues.chain(streams).flatten().collect()
+}
+
+const VOICE: [Column<StreamMedians>; 6] = [
+    ("voice ms", |of| millis(of.delay_mean_s, 1)),
+    ("variance s²", |of| of.delay_variance_s2.map_or_else(|| "-".to_owned(), |of| format!("{of:.1e}"))),
+    ("jitter ms", |of| millis(of.jitter_s, 2)),
+    ("lost %", |of| number(of.lost_percent, 2)),
+    ("late %", |of| number(of.late_percent, 2)),
+    ("MOS", |of| number(of.mos, 2)),
+];
+
+const VIDEO: [Column<StreamMedians>; 4] = [
+    ("video ms", |of| millis(of.delay_mean_s, 1)),
+    ("video 95% ms", |of| millis(of.delay_p95_s, 1)),
+    ("jitter ms", |of| millis(of.jitter_s, 2)),
+    ("video lost %", |of| number(of.lost_percent, 2)),
+];
+
+/// Pages, messages or files; `None` without any row.
+fn dialogues_of(rows: &[&SessionRow], many: &'static str, one: &'static str) -> Option<String> {
+    let columns: [Column<Medians>; 5] = [
+        (many, |of| number(of.completed, 0)),
+        (one, |of| number(of.time_mean_s, 2)),
+        ("median s", |of| number(of.time_median_s, 2)),
+        ("95% s", |of| number(of.time_p95_s, 2)),
+        ("retransmits", |of| number(of.retransmits, 0)),
+    ];
+    let lines = rows.iter().flat_map(|row| {
+        row.sources().map(|(source, of)| {
+            let congestion = row.congestion.clone().unwrap_or_default();
+            (*row, vec![congestion, row.scheme.clone(), source], columns.map(|(_, show)| show(of)).to_vec())
+        })
+    });
+    table_of(&["TCP", "scheme", ""], &columns.map(|(name, _)| name), lines.collect())
+}
+
+/// The directions of calls or videos; `None` without any row.
+fn streams_of(rows: &[&SessionRow], columns: &[Column<StreamMedians>]) -> Option<String> {
+    let mut lines = Vec::new();
+    for row in rows {
+        let of_all = [&row.real, &row.predicted].into_iter().flatten();
+        for place in 0..of_all.map(|medians| medians.streams.len()).max().unwrap_or(0) {
+            for (source, medians) in row.sources() {
+                let Some(of) = medians.streams.get(place) else { continue };
+                let shown = columns.iter().map(|(_, show)| show(of)).collect();
+                lines.push((*row, vec![of.from.clone(), row.scheme.clone(), source], shown));
+            }
+        }
+    }
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    table_of(&["from", "scheme", ""], &names, lines)
+}
+
+/// A table with a line for each of these: its row, what it is, and what it shows. Which flows a session
+/// ran beside is said where there are several answers.
+fn table_of(
+    what: &[&str],
+    shown: &[&str],
+    lines: Vec<(&SessionRow, Vec<String>, Vec<String>)>,
+) -> Option<String> {
+    let (first, ..) = lines.first()?;
+    let says_beside = lines.iter().any(|(row, ..)| row.beside != first.beside);
+    let beside = says_beside.then_some("beside");
+    let header: Vec<&str> =
+        ["session"].into_iter().chain(beside).chain(what.iter().chain(shown).copied()).collect();
+    let mut table = table::table(&header);
+    for (row, what, shown) in lines {
+        let beside = says_beside.then(|| row.beside.join(", "));
+        table.add_row([row.session.clone()].into_iter().chain(beside).chain(what).chain(shown));
+    }
+    Some(table.to_string())
+}
+
+fn millis(seconds: Option<f64>, decimals: usize) -> String {
+    number(seconds.map(|seconds| seconds * 1e3), decimals)
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_live::trial::session::{SessionFigures, Transactions};
+
+    use super::super::{Entry, rows};
+    use super::*;
+
+    fn pages(completed: u64, mean: Option<f64>) -> SessionFigures {
+        let transactions = Transactions {
+            completed,
+            failed: 0,
+            under_way: 0,
+            time_mean_s: mean,
+            time_median_s: mean,
+            time_p95_s: mean,
+            offered_bytes: 0,
+            connections: 0,
+            retransmits: 0,
+        };
+        SessionFigures {
+            goodput_bps: 1.0,
+            bytes: 0,
+            transactions: Some(transactions),
+            streams: Vec::new(),
+            reports_sent: 0,
+            reports_received: 0,
+        }
+    }
+
+    #[test]
+    fn a_session_has_a_line_for_what_ran_and_one_for_what_was_predicted() {
+        let real = [pages(4, Some(0.5)), pages(6, Some(0.7)), pages(5, Some(0.9))];
+        let predicted = [pages(7, Some(0.25)), pages(7, Some(0.25)), pages(0, None)];
+        let beside = ["download".to_owned()];
+        let entries: Vec<Entry<'_>> = real
+            .iter()
+            .zip(&predicted)
+            .map(|(real, predicted)| Entry {
+                session: "browsing",
+                kind: "web",
+                congestion: Some("cubic"),
+                scheme: "none",
+                beside: &beside,
+                real: Some(real),
+                predicted: Some(predicted),
+                trusted: real.transactions.is_some_and(|of| of.completed != 6),
+            })
+            .collect();
+        let rows = rows(&entries);
+        assert_eq!((rows.len(), rows[0].runs, rows[0].doubtful), (1, 3, 1));
+        let tables = tables(&rows);
+        let lines: Vec<Vec<&str>> = tables[0]
+            .lines()
+            .map(|line| line.split_whitespace().filter(|cell| *cell != "│").collect())
+            .collect();
+        let has = |cells: &[&str]| lines.iter().any(|line| cells.iter().all(|cell| line.contains(cell)));
+        assert!(tables.len() == 1 && has(&["browsing", "!", "real", "5", "0.70"]), "{}", tables[0]);
+        // One run has no page: no time is the median of all.
+        assert!(has(&["predicted", "7", "-"]) && !tables[0].contains("beside"), "{}", tables[0]);
+    }
+}
