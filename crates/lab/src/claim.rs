@@ -1,15 +1,19 @@
 //! A scenario's schemes side by side, and a claim about two of them.
 
+mod setting;
+
 use std::path::Path;
 
 use lasthop_scenario::{BuildError, Overrides, file};
 use rayon::prelude::*;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::{RunSummary, run};
 use crate::stats::Estimate;
+
+pub use setting::Setting;
 
 /// How much is run for a number.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +30,7 @@ pub struct Runs {
     /// The short name of the paper whose claims are looked at.
     paper: &'static str,
     /// What was set in the scenario, for the rows.
-    setting: &'static str,
+    parameters: Map<String, Value>,
     schemes: Vec<(String, Vec<RunSummary>)>,
 }
 
@@ -61,12 +65,24 @@ enum By {
     AtLeast(f64),
     /// By about the first number of per cent; ours may lie the second away from it.
     About(f64, f64),
+    /// By a number of per cent from the first to the second.
+    Between(f64, f64),
 }
 
 impl Claim {
     /// That a scheme has more goodput than another.
     pub const fn more_goodput(item: &'static str, schemes: (&'static str, &'static str)) -> Self {
-        Self { item, schemes, metric: "more goodput", of: goodput, way: Way::More, by: By::AtLeast(0.0) }
+        Self::more(item, schemes, "more goodput", goodput)
+    }
+
+    /// That a scheme has more of something than another.
+    pub const fn more(
+        item: &'static str,
+        schemes: (&'static str, &'static str),
+        metric: &'static str,
+        of: fn(&RunSummary) -> f64,
+    ) -> Self {
+        Self { item, schemes, metric, of, way: Way::More, by: By::AtLeast(0.0) }
     }
 
     /// That a scheme has less of something than another.
@@ -90,6 +106,12 @@ impl Claim {
     pub const fn by_about(self, published: f64, tolerance: f64) -> Self {
         Self { by: By::About(published, tolerance), ..self }
     }
+
+    /// The same by a number of per cent within this range.
+    #[must_use]
+    pub const fn by_between(self, from: f64, to: f64) -> Self {
+        Self { by: By::Between(from, to), ..self }
+    }
 }
 
 impl Runs {
@@ -102,12 +124,24 @@ impl Runs {
         effort: Effort,
         progress: &dyn Progress,
     ) -> Result<Self, BuildError> {
+        Self::under(paper, text, Setting::key(setting), effort, progress)
+    }
+
+    /// The same with several things set.
+    pub fn under(
+        paper: &'static str,
+        text: &str,
+        setting: Setting,
+        effort: Effort,
+        progress: &dyn Progress,
+    ) -> Result<Self, BuildError> {
+        let Setting { settings, parameters, schemes } = setting;
         let duration = effort.duration.map(|seconds| format!("duration={seconds} s"));
-        let given = (!setting.is_empty()).then(|| setting.to_owned());
         let overrides =
-            Overrides { settings: given.into_iter().chain(duration).collect(), ..Overrides::default() };
+            Overrides { settings: settings.into_iter().chain(duration).collect(), ..Overrides::default() };
         let scenario = file::parse(text, "scenario.toml", Path::new("."), &overrides);
-        let scenario = scenario.expect("the file is ours, and a test reads it");
+        let mut scenario = scenario.expect("the file is ours, and a test reads it");
+        scenario.schemes.retain(|choice| schemes.is_empty() || schemes.contains(&choice.label.as_str()));
         scenario.check_all()?;
         progress.expect(scenario.schemes.len() as u64 * effort.seeds);
         let of_scheme = |choice: &lasthop_scenario::SchemeChoice| {
@@ -121,18 +155,26 @@ impl Runs {
         };
         Ok(Self {
             paper,
-            setting,
+            parameters,
             schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, BuildError>>()?,
         })
     }
 
+    /// Something of each run under a scheme; nothing if it was not run.
+    pub fn samples(&self, label: &str, of: fn(&RunSummary) -> f64) -> Vec<f64> {
+        let found = self.schemes.iter().find(|(known, _)| known == label);
+        found.map_or(Vec::new(), |(_, runs)| runs.iter().map(of).collect())
+    }
+
+    /// What was set, as rows say it.
+    pub const fn parameters(&self) -> &Map<String, Value> {
+        &self.parameters
+    }
+
     /// The row of a claim.
     pub fn row(&self, claim: &Claim) -> Row {
-        let samples = |label: &str| -> Vec<f64> {
-            let found = self.schemes.iter().find(|(known, _)| known == label);
-            found.map_or(Vec::new(), |(_, runs)| runs.iter().map(claim.of).collect())
-        };
-        let (ours, others) = (samples(claim.schemes.0), samples(claim.schemes.1));
+        let (ours, others) =
+            (self.samples(claim.schemes.0, claim.of), self.samples(claim.schemes.1, claim.of));
         let measured = match claim.way {
             Way::More => Estimate::percent_above(&ours, &others),
             Way::Less => Estimate::percent_below(&ours, &others),
@@ -147,14 +189,15 @@ impl Runs {
                 let agrees = measured.is_some_and(|gain| range.contains(gain.mean));
                 (Reference::Number(published), range, agrees)
             }
+            By::Between(from, to) => {
+                let range = Reference::Range(from, to);
+                (range, range, measured.is_some_and(|gain| range.contains(gain.mean)))
+            }
         };
-        let mut parameters = Map::new();
+        let mut parameters = self.parameters.clone();
         parameters.insert("than".to_owned(), json!(claim.schemes.1));
         if let By::AtLeast(least) = claim.by {
             parameters.insert("at_least_percent".to_owned(), json!(least));
-        }
-        if !self.setting.is_empty() {
-            parameters.insert("set".to_owned(), json!(self.setting));
         }
         Row {
             paper: self.paper,
@@ -175,7 +218,7 @@ impl Runs {
 
 /// What a row's claim asks for at least, in per cent.
 pub fn least(row: &Row) -> f64 {
-    row.parameters.get("at_least_percent").and_then(serde_json::Value::as_f64).unwrap_or(0.0)
+    row.parameters.get("at_least_percent").and_then(Value::as_f64).unwrap_or(0.0)
 }
 
 /// What most claims are about.

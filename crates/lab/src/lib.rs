@@ -12,6 +12,7 @@
 //! | [`bianchi`] | saturation throughput of 802.11 on paper, and in the simulator |
 //! | [`packet_control`] | TCP packet control: its three scenarios |
 //! | [`relatives`] | Snoop's relatives, each in a scenario of its kind: do their claims hold? |
+//! | [`cicada`] | CICADA beside I-TCP: its three tables |
 //! | [`claim`] | a scenario's schemes side by side, and a claim about two of them |
 //! | [`stats`] | means, confidence intervals, ratios |
 //! | [`capture`] | a run as pcapng |
@@ -22,6 +23,7 @@
 
 pub mod bianchi;
 pub mod capture;
+pub mod cicada;
 pub mod claim;
 pub mod compare;
 pub mod goel;

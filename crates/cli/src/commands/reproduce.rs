@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_lab::reproduce::Row;
-use lasthop_lab::{bianchi, goel, kliazovich, packet_control, relatives, table};
+use lasthop_lab::{bianchi, cicada, goel, kliazovich, packet_control, relatives, table};
 use lasthop_scenario::BuildError;
 
 use crate::failure::Failure;
@@ -43,6 +43,8 @@ enum Paper {
     /// Snoop's relatives: the claims for EBSN (1997), WTCP (1998), DDA (1999), ELN (1998), and Snoop's
     /// own uplink half
     Relatives,
+    /// Ghaboosi and Khalaj, PIMRC 2005: CICADA beside I-TCP, tables 1 to 3
+    Cicada,
     /// Every paper there is
     All,
 }
@@ -69,12 +71,14 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
         Paper::LleTcp => kliazovich::reproduce(seeds, bar),
         Paper::PacketControl => packet_control::reproduce(seeds, bar),
         Paper::Relatives => relatives::reproduce(seeds, bar),
+        Paper::Cicada => cicada::reproduce(seeds, bar),
         Paper::All => {
             let mut rows = goel::reproduce(seeds, bar)?;
             rows.extend(bianchi::reproduction::reproduce(seeds, bar));
             rows.extend(kliazovich::reproduce(seeds, bar)?);
             rows.extend(packet_control::reproduce(seeds, bar)?);
             rows.extend(relatives::reproduce(seeds, bar)?);
+            rows.extend(cicada::reproduce(seeds, bar)?);
             Ok(rows)
         }
     }

@@ -1,0 +1,57 @@
+//! CICADA (Ghaboosi and Khalaj, PIMRC 2005), tables 1 to 3: throughput, and delay and variance of
+//! voice, of CICADA and I-TCP with 10, 20 and 30 calls and four loads.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`published`] | the three tables |
+//! | [`network`] | the network, and what is assumed of it |
+//! | [`claims`] | the numbers and claims of a row, with verdicts |
+//!
+//! Hand-off times, the tables' last column, come with the hand-off. Table 4 is lost, but for its
+//! caption: `benches/split-costs.sh` measures what it was about.
+
+pub mod claims;
+pub mod network;
+pub mod published;
+
+use lasthop_scenario::BuildError;
+use rayon::prelude::*;
+
+use crate::claim::Effort;
+use crate::progress::Progress;
+use crate::reproduce::Row;
+
+/// Runs everything, with `seeds` runs behind each number; at least 2.
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    rows(&published::settings(), Effort { seeds: seeds.max(2), duration: None }, progress)
+}
+
+fn rows(
+    settings: &[published::Setting],
+    effort: Effort,
+    progress: &dyn Progress,
+) -> Result<Vec<Row>, BuildError> {
+    let rows = settings.par_iter().map(|setting| {
+        let runs = network::run(setting.calls, setting.load_kbps, effort, progress)?;
+        Ok(claims::rows(setting, &runs))
+    });
+    let rows: Vec<Vec<Row>> = rows.collect::<Result<_, BuildError>>()?;
+    // The numbers first, as the tables have them; then what is claimed.
+    let (numbers, claims): (Vec<Row>, Vec<Row>) = rows.into_iter().flatten().partition(claims::is_number);
+    Ok(numbers.into_iter().chain(claims).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+
+    #[test]
+    fn a_short_run_comes_out_the_same_again() {
+        let settings = published::settings();
+        let effort = Effort { seeds: 2, duration: Some(5) };
+        let once = || rows(&settings[..1], effort, &Silent).expect("it runs");
+        assert_eq!(once(), once());
+        assert_eq!(once().len(), 10, "six numbers, four claims");
+    }
+}
