@@ -1,0 +1,113 @@
+//! The edge: an agent in its seat, and the calls that are counted.
+
+use std::hint::black_box;
+
+use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, LinkSenses, Outbox, Side, Verdict};
+use lasthop_packet::{Instant, Packet, Rng};
+use lasthop_schemes::{Role, Seat, catalogue};
+
+use crate::hosts::ACCESS_POINT;
+
+/// A node with an agent, or without one.
+pub struct Edge {
+    agent: Option<Box<dyn Agent>>,
+    budget: Budget,
+    rng: Rng,
+    outbox: Outbox,
+    /// Whether calls are those that callgrind counts.
+    pub is_counted: bool,
+}
+
+impl Edge {
+    pub fn new(scheme: &str, settings: &str, flows: u32) -> Self {
+        let scheme = catalogue::find(scheme).unwrap_or_else(|error| panic!("{error}"));
+        let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
+        let placement = scheme.configure(settings).unwrap_or_else(|error| panic!("{error}"));
+        let agent = placement.agent(Seat { role: Role::Edge, address: ACCESS_POINT });
+        Self {
+            agent,
+            budget: Budget { flows: flows as usize + 100, octets_in_all: 16 << 30, ..Budget::default() },
+            rng: Rng::named(1, "edge"),
+            outbox: Outbox::default(),
+            is_counted: false,
+        }
+    }
+
+    /// A packet comes; what leaves for it is put into `sent`, in order.
+    pub fn pass(&mut self, from: Side, mut packet: Packet, now: Instant, sent: &mut Vec<(Side, Packet)>) {
+        let verdict =
+            self.ask(now, Verdict::Forward, |agent, cx| agent.on_packet(&mut packet, from, cx), sent);
+        if verdict == Verdict::Forward {
+            sent.push((from.opposite(), packet));
+        }
+    }
+
+    /// The agent hears what became of a packet on the hop, as far as it asks for it.
+    pub fn tell(&mut self, packet: &Packet, is_lost: bool, now: Instant, sent: &mut Vec<(Side, Packet)>) {
+        let needs = self.agent.as_ref().map_or(LinkSenses::empty(), |agent| agent.needs());
+        if !needs.contains(LinkSenses::FRAME_FATE) {
+            return;
+        }
+        let fate = if is_lost { Fate::GivenUp } else { Fate::Delivered };
+        let event = LinkEvent::Frame {
+            packet,
+            fate,
+            transmissions: 1,
+            queueing: std::time::Duration::ZERO,
+            access: None,
+            air_time: std::time::Duration::from_micros(100),
+        };
+        self.ask(now, (), |agent, cx| agent.on_link(&event, cx), sent);
+    }
+
+    /// When the agent is to be called next.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.agent.as_ref()?.deadline().map(|deadline| deadline.at)
+    }
+
+    pub fn on_deadline(&mut self, now: Instant, sent: &mut Vec<(Side, Packet)>) {
+        self.ask(now, (), |agent, cx| agent.on_deadline(cx), sent);
+    }
+
+    /// As worlds do, with a look at its deadline after the call.
+    fn ask<R>(
+        &mut self,
+        now: Instant,
+        without: R,
+        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+        sent: &mut Vec<(Side, Packet)>,
+    ) -> R {
+        let Some(agent) = self.agent.as_deref_mut() else { return without };
+        self.outbox.reports.clear();
+        self.outbox.bypasses.clear();
+        let cx = &mut Context::new(now, &mut self.rng, &mut self.outbox).within(self.budget);
+        let result =
+            if self.is_counted { counted_call(agent, cx, call) } else { other_call(agent, cx, call) };
+        sent.append(&mut self.outbox.packets);
+        result
+    }
+}
+
+#[inline(never)]
+fn counted_call<R>(
+    agent: &mut dyn Agent,
+    cx: &mut Context<'_>,
+    call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+) -> R {
+    let result = call(agent, cx);
+    black_box(agent.deadline());
+    result
+}
+
+/// The same, but for callgrind's eyes.
+#[inline(never)]
+fn other_call<R>(
+    agent: &mut dyn Agent,
+    cx: &mut Context<'_>,
+    call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+) -> R {
+    black_box(cx.now());
+    let result = call(agent, cx);
+    black_box(agent.deadline());
+    result
+}
