@@ -22,7 +22,9 @@ rows() {
 snoop|snoop|
 packet control|packet-control|
 I-TCP|i-tcp|
+I-TCP with SACK|i-tcp|sack = true
 CICADA|cicada|
+CICADA without notification|cicada|notification = false
 ROWS
 }
 

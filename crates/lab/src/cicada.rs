@@ -8,7 +8,7 @@
 //! | [`claims`] | the numbers and claims of a row, with verdicts |
 //!
 //! Hand-off times, the tables' last column, come with the hand-off. Table 4 is lost, but for its
-//! caption: `benches/split-costs.sh` measures what it was about.
+//! caption: `benches/edge-costs.sh` measures what it was about.
 
 pub mod claims;
 pub mod network;

@@ -160,6 +160,12 @@ impl Runs {
         })
     }
 
+    /// Runs that were made up.
+    #[cfg(test)]
+    pub(crate) fn made_up(paper: &'static str, schemes: Vec<(String, Vec<RunSummary>)>) -> Self {
+        Self { paper, parameters: Map::new(), schemes }
+    }
+
     /// Something of each run under a scheme; nothing if it was not run.
     pub fn samples(&self, label: &str, of: fn(&RunSummary) -> f64) -> Vec<f64> {
         let found = self.schemes.iter().find(|(known, _)| known == label);

@@ -130,3 +130,113 @@ fn variance_ms2(run: &RunSummary) -> f64 {
 fn voice(run: &RunSummary) -> Option<Packets> {
     run.aggregate.sessions.and_then(|all| all.voice).map(|voice| voice.packets)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::run::Aggregate;
+    use crate::sessions::{SessionTotals, StreamTotals};
+
+    /// Runs that differ by a thousandth, in Mbit/s of connections, ms and ms² of calls, which have
+    /// 1 Mbit/s in all.
+    fn runs(scheme: &str, throughput: f64, delay: f64, variance: f64) -> (String, Vec<RunSummary>) {
+        let run = |factor: f64| {
+            let voice = StreamTotals {
+                sessions: 10,
+                goodput_bps: 1e6,
+                packets: Packets {
+                    delay_mean_s: Some(delay * factor / 1e3),
+                    delay_variance_s2: Some(variance * factor / 1e6),
+                    ..Packets::default()
+                },
+                mos: None,
+                mos_worst: None,
+            };
+            let aggregate = Aggregate {
+                goodput_bps: throughput * 1e6 * factor,
+                jain_fairness: 1.0,
+                completion_s: None,
+                retransmits: 0,
+                timeouts: 0,
+                fast_retransmits: 0,
+                udp_goodput_bps: None,
+                datagrams: None,
+                sessions: Some(SessionTotals { voice: Some(voice), ..SessionTotals::default() }),
+                air_time_share: None,
+            };
+            RunSummary {
+                scenario: String::new(),
+                scheme: scheme.to_owned(),
+                seed: 1,
+                duration_s: 1.0,
+                flows: Vec::new(),
+                sessions: Vec::new(),
+                stations: Vec::new(),
+                aggregate,
+                counters: BTreeMap::new(),
+            }
+        };
+        (scheme.to_owned(), [0.999, 1.0, 1.001].map(run).to_vec())
+    }
+
+    fn setting() -> Setting {
+        let figures = |throughput_mbps, delay_ms, variance_ms2| Figures {
+            throughput_mbps,
+            delay_ms,
+            variance_ms2: Some(variance_ms2),
+        };
+        Setting {
+            table: 1,
+            calls: 10,
+            load_kbps: 50,
+            itcp: figures(2.0, 2.0, 1.0),
+            cicada: figures(2.1, 1.0, 0.1),
+        }
+    }
+
+    /// The verdicts on CICADA's runs beside I-TCP's as they are published.
+    fn verdicts(throughput: f64, delay: f64, variance: f64) -> (Vec<bool>, Vec<bool>) {
+        let schemes = vec![runs("i-tcp", 1.0, 2.0, 1.0), runs("cicada", throughput, delay, variance)];
+        let rows = rows(&setting(), &Runs::made_up("cicada", schemes));
+        let (numbers, claims): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(is_number);
+        let verdicts = |rows: Vec<Row>| rows.iter().map(|row| row.agrees).collect();
+        (verdicts(numbers), verdicts(claims))
+    }
+
+    #[test]
+    fn what_is_as_published_agrees() {
+        assert_eq!(verdicts(1.1, 1.0, 0.1), (vec![true; 6], vec![true; 4]));
+    }
+
+    #[test]
+    fn each_claim_fails_by_itself() {
+        assert_eq!(verdicts(1.0, 1.0, 0.1).1, [false, false, true, true], "no more throughput");
+        assert_eq!(verdicts(1.04, 1.0, 0.1).1, [true, false, true, true], "2% more");
+        assert_eq!(verdicts(1.4, 1.0, 0.1).1, [true, false, true, true], "20% more");
+        assert_eq!(verdicts(1.1, 1.31, 0.1).1, [true, true, false, true], "66% of the delay");
+        assert_eq!(verdicts(1.1, 1.29, 0.1).1, [true; 4], "64% of it");
+        assert_eq!(verdicts(1.1, 1.0, 0.21).1, [true, true, true, false], "21% of the variance");
+        assert_eq!(verdicts(1.1, 1.0, 0.19).1, [true; 4], "19% of it");
+    }
+
+    #[test]
+    fn a_number_agrees_within_its_tolerance() {
+        // 2.20 and 2.21 Mbit/s with the calls' 1, of 2.1 published.
+        assert_eq!(verdicts(1.20, 1.0, 0.1).0, [true; 6]);
+        assert_eq!(verdicts(1.21, 1.0, 0.1).0, [true, true, true, false, true, true]);
+        assert_eq!(verdicts(1.1, 1.51, 0.1).0, [true, true, true, true, false, true]);
+        assert_eq!(verdicts(1.1, 1.0, 0.31).0, [true, true, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_lost_variance_has_no_row_and_no_claim() {
+        let mut setting = setting();
+        setting.cicada.variance_ms2 = None;
+        let schemes = vec![runs("i-tcp", 1.0, 2.0, 1.0), runs("cicada", 1.1, 1.0, 0.1)];
+        let rows = rows(&setting, &Runs::made_up("cicada", schemes));
+        assert_eq!(rows.iter().filter(|row| row.metric.contains("variance")).count(), 1);
+        assert_eq!(rows.len(), 8);
+    }
+}
