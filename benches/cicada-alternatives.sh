@@ -31,8 +31,10 @@ def figures(sessions):
     voice = sessions["voice"]
     goodput = sum(of["goodput_bps"]["mean"] for of in sessions.values() if of) / 1e6
     return goodput, voice["delay_mean_s"]["mean"] * 1e3, voice["delay_variance_s2"]["mean"] * 1e6, voice["lost_percent"]["mean"]
-itcp, cicada = figures(rows["i-tcp"]), figures(rows["cicada"])
-print(" | ".join(f"{one:.3g}, {other:.3g}" for one, other in zip(itcp, cicada)), end="")'
+def short(number):
+    return f"{number:.3g}" if number < 1000 else f"{round(number, -1):.0f}"
+pairs = zip(figures(rows["i-tcp"]), figures(rows["cicada"]), (short, short, short, "{:.2f}".format))
+print(" | ".join(f"{show(one)}, {show(other)}" for one, other, show in pairs), end="")'
 }
 
 # A row: what is assumed, the scenario, what is set.
