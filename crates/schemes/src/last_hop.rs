@@ -107,7 +107,7 @@ impl LastHop {
     /// A segment of so many octets is to pass.
     pub fn note_segment(&mut self, octets: u32, aims: &Aims) {
         self.segment = self.segment.max(octets);
-        self.window.raise_floor(u64::from(aims.least_window.max(2)) * u64::from(self.segment));
+        self.window.set_floor(u64::from(aims.least_window.max(2)) * u64::from(self.segment));
     }
 
     /// How many octets one connection may send before it is another's turn.

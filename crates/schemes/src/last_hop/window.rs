@@ -193,11 +193,11 @@ impl Window {
 
     /// The window is never smaller than this. Raising the floor raises the window to twice the new
     /// floor.
-    pub fn raise_floor(&mut self, floor: u64) {
+    pub fn set_floor(&mut self, floor: u64) {
         if floor > self.floor {
-            self.floor = floor;
             self.octets = self.octets.max(2 * floor);
         }
+        self.floor = floor;
     }
 
     /// Takes in a sample of the round-trip time, which left then, and what the round showed that it

@@ -59,11 +59,18 @@ impl Splits {
         }
     }
 
-    /// Whether the ends that send towards a mobile host are to be offered what its hop takes, and no
-    /// more, so that neither a queue before this agent nor one behind it fills: something else is
-    /// on its way there that must not wait.
+    /// Whether connections are to leave room on the way, before this agent and behind it, because
+    /// something else goes there that must not wait. The ends that send towards a mobile host are
+    /// offered what its hop takes, and no more; and no host has a window of its own where all of
+    /// them together fill the queue: the least window is 2 segments.
     pub const fn hold_back(&mut self, is_held_back: bool) {
         self.is_held_back = is_held_back;
+    }
+
+    /// What the windows over hops aim at now.
+    pub(super) fn aims(&self) -> Aims {
+        let aims = self.settings.aims;
+        if self.is_held_back { Aims { least_window: aims.least_window.min(2), ..aims } } else { aims }
     }
 
     /// Whether there is a pair of this connection.
@@ -306,6 +313,7 @@ impl Splits {
 
     /// Moves on what has come of a change on either leg.
     fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let aims = self.aims();
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
         let mut on_hop = u64::from(pair.radio.flight().cwnd);
@@ -313,7 +321,7 @@ impl Splits {
         if let (Some(share), Some(hop)) = (&mut pair.share, self.hops.get_mut(&key.destination.0)) {
             let progress = share.settle(&pair.radio, hop);
             if progress.delivered + progress.lost > 0 {
-                hop.on_progress(progress, now, &self.settings.aims);
+                hop.on_progress(progress, now, &aims);
             }
             on_hop = hop.octets();
             if self.is_held_back {

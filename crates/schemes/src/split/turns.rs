@@ -19,7 +19,7 @@ use crate::last_hop::{Aims, LastHop};
 impl Splits {
     /// Has a connection send over its hop what it may, and others what that leaves room for.
     pub(super) fn transmit(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let host = key.destination.0;
+        let (host, aims) = (key.destination.0, self.aims());
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let hop = self.hops.get_mut(&host).zip(pair.share);
         let Some((hop, share)) = hop else {
@@ -29,7 +29,7 @@ impl Splits {
         // Others that wait come first, but for what takes no room.
         let others = hop.turns.len() - usize::from(share.is_waiting);
         let octets = if others > 0 { 0 } else { u64::MAX };
-        let waits = pair.transmit_over(hop, octets, &self.settings.aims, self.notifier.as_mut(), cx);
+        let waits = pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx);
         match (share.is_waiting, waits) {
             (false, true) => hop.turns.push_back(key),
             (true, false) => hop.turns.retain(|waiting| *waiting != key),
@@ -40,6 +40,7 @@ impl Splits {
 
     /// Has the connections to a host send, in turn, as long as there is room.
     pub(super) fn serve(&mut self, host: IpAddr, cx: &mut Context<'_>) {
+        let aims = self.aims();
         let Some(hop) = self.hops.get_mut(&host) else { return };
         for _ in 0..hop.turns.len() {
             if !hop.has_room() {
@@ -48,7 +49,7 @@ impl Splits {
             let Some(key) = hop.turns.pop_front() else { return };
             let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { continue };
             let octets = hop.turn();
-            if pair.transmit_over(hop, octets, &self.settings.aims, self.notifier.as_mut(), cx) {
+            if pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx) {
                 hop.turns.push_back(key);
             }
             follow_timer(&mut self.pairs, key);
