@@ -61,4 +61,3 @@ row "the same, and queues without end" one-wlan "wlans.air.errors={ channel = { 
 row "queues without end" one-wlan wlans.air.queue=unlimited
 row "hosts as in Linux" one-wlan "tcp={ preset = 'linux' }"
 row "next to no load but calls" one-wlan "sessions.web.load=1 kbit/s" "sessions.mail.load=1 kbit/s" "sessions.ftp.load=1 kbit/s"
-row "CICADA's \`least-window = 2\`" one-wlan "schemes=[{ scheme = 'i-tcp', congestion = 'reno' }, { scheme = 'cicada', least-window = 2 }]"

@@ -27,7 +27,7 @@ pub struct GatewayFile {
     pub backend: Backend,
     /// Which interfaces.
     pub ports: PortsTable,
-    /// Which traffic any rule is asked about. Everything that is not TCP passes untouched in any
+    /// Which traffic any rule is asked about. What is neither TCP nor RTP passes untouched in any
     /// case.
     pub traffic: TrafficTable,
     /// The rules, 1 to 64; the first that matches a connection counts. Default: one that runs Snoop
@@ -88,11 +88,11 @@ pub struct PortsTable {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SelectorTable {
-    /// TCP ports at either end: numbers, or ranges such as "8000-8099".
+    /// Ports at either end: numbers, or ranges such as "8000-8099".
     pub ports: Vec<PortEntry>,
     /// Addresses at either end: prefixes such as "192.168.0.0/16".
     pub prefixes: Vec<String>,
-    /// TCP ports that neither end may have.
+    /// Ports that neither end may have.
     pub exclude_ports: Vec<PortEntry>,
     /// Addresses that neither end may have.
     pub exclude_prefixes: Vec<String>,
@@ -102,11 +102,11 @@ pub struct SelectorTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TrafficTable {
-    /// TCP ports at either end: numbers, or ranges such as "8000-8099". Default: all.
+    /// Ports at either end: numbers, or ranges such as "8000-8099". Default: all.
     pub ports: Vec<PortEntry>,
     /// Addresses at either end: prefixes such as "192.168.0.0/16". Default: all.
     pub prefixes: Vec<String>,
-    /// TCP ports that neither end may have. Default 22: whoever repairs a gateway over ssh does it
+    /// Ports that neither end may have. Default 22: whoever repairs a gateway over ssh does it
     /// without the gateway's help.
     pub exclude_ports: Vec<PortEntry>,
     /// Addresses that neither end may have. Default: none.
@@ -129,11 +129,11 @@ pub struct RuleTable {
     /// Instead of `scheme` and `settings`: schemes on top of each other, the one nearest to the core
     /// side first, as in scenarios: `"lle-tcp"`, or `{ scheme = "snoop", SETTING = ... }`.
     pub stack: Option<Vec<LayerEntry>>,
-    /// TCP ports at either end. Default: all.
+    /// Ports at either end. Default: all.
     pub ports: Vec<PortEntry>,
     /// Addresses at either end. Default: all.
     pub prefixes: Vec<String>,
-    /// TCP ports that neither end may have. Default: none.
+    /// Ports that neither end may have. Default: none.
     pub exclude_ports: Vec<PortEntry>,
     /// Addresses that neither end may have. Default: none.
     pub exclude_prefixes: Vec<String>,
