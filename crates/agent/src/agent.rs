@@ -68,8 +68,8 @@ pub trait Agent: Send {
         LinkSenses::empty()
     }
 
-    /// Whether it has a use for datagrams: worlds in which asking is dear show it TCP alone
-    /// otherwise, and of UDP only what may be RTP ([`lasthop_packet::rtp::may_begin_with`]).
+    /// Whether it has a use for datagrams. If not, a world where showing a packet is expensive shows
+    /// it TCP only; if so, also UDP that may be RTP ([`lasthop_packet::rtp::may_begin_with`]).
     fn takes_datagrams(&self) -> bool {
         false
     }

@@ -161,6 +161,7 @@ struct tcp {
 };
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
+enum { FIRST_DYNAMIC_PORT = 1024 };
 struct udp {
 	u16 source, destination, len, checksum;
 	// The first octet of what it carries.
@@ -389,9 +390,11 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		return NEXT;
 	if (flow.protocol == PROTOCOL_UDP) {
 		struct udp udp;
-		// Of UDP only what may be RTP or RTCP: both begin with their version, 2, and what else goes between their ports does not (RFC
-		// 9443, section 3), nor does QUIC.
+		// Of UDP only what may be RTP or RTCP: both begin with their version, 2, as little else does between the same ports (RFC 9443,
+		// section 3), and neither end has a port of a well-known service, such as DNS, of whose queries a quarter begins so.
 		if (load(skb, at, &udp, sizeof(udp.source) * 4 + 1) || udp.first >> 6 != 2)
+			return NEXT;
+		if (BE16(udp.source) < FIRST_DYNAMIC_PORT || BE16(udp.destination) < FIRST_DYNAMIC_PORT)
 			return NEXT;
 		tcp = (struct tcp){.source = udp.source, .destination = udp.destination, .words = 5 << 4};
 	} else if (load(skb, at, &tcp, sizeof(tcp)) || tcp.words >> 4 < 5) {

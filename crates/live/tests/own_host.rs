@@ -135,8 +135,10 @@ fn its_pace_is_kept() {
     let began = Instant::now();
     let sender = thread::spawn(move || server.write_all(&vec![7; OCTETS]).expect("it is read"));
     client.read_exact(&mut vec![0; OCTETS]).expect("it arrives");
-    // Never earlier, but for what a sender may send at first without a pause: its initial window.
-    let least = Duration::from_secs_f64((OCTETS - 20_000) as f64 / f64::from(RATE)) * 9 / 10;
+    // Never much earlier, but for what a sender may send at first without a pause, its initial window.
+    // The kernel makes up for timers that were late, by up to half of each pause
+    // (`tcp_update_skb_after_send`). Without a pace it takes some milliseconds.
+    let least = Duration::from_secs_f64((OCTETS - 20_000) as f64 / f64::from(RATE)) / 2;
     assert!(began.elapsed() > least, "{:?}", began.elapsed());
     sender.join().expect("it is well");
     running.end();

@@ -343,7 +343,6 @@ pub enum Protocol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct FlowKey {
     /// The protocol that the ports are of.
-    #[serde(default)]
     pub protocol: Protocol,
     /// Address and port of the sender.
     pub source: (IpAddr, u16),

@@ -11,7 +11,7 @@ mod tests;
 mod transfer;
 
 use lasthop_agent::{Budget, Bypass, LinkEvent, Outbox, Side, Slot, Verdict};
-use lasthop_packet::{FlowKey, Instant, Packet, Protocol, TcpFlags, rtp};
+use lasthop_packet::{FlowKey, Instant, Packet, Protocol, TcpFlags, Transport, rtp};
 use prefetch::Prefetch;
 
 use super::connection::TrackedConnection;
@@ -25,6 +25,9 @@ use crate::io::{Port, PortId};
 
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
 pub use transfer::SavedConnection;
+
+/// RTP has no port of a well-known service (RFC 6335, section 6).
+const FIRST_DYNAMIC_PORT: u16 = 1024;
 
 /// Connections that one call forgets at most, so that a call's work is bounded.
 const EXPIRED_A_FRAME: usize = 2;
@@ -218,11 +221,14 @@ impl Engine {
     }
 
     /// Whether an agent may have a use for a packet: for any of TCP, and for what may be RTP if one
-    /// takes datagrams.
+    /// takes datagrams. Of UDP the BPF programs let nothing else come here either.
     fn may_be_of_use(&self, packet: &Packet) -> bool {
+        let Transport::Udp(udp) = packet.transport() else { return packet.tcp().is_some() };
         let begins_like_rtp =
             || packet.payload().slice(0, 1).octets().first().is_some_and(|octet| rtp::may_begin_with(*octet));
-        packet.tcp().is_some() || (self.rules.iter().any(|rule| rule.takes_datagrams) && begins_like_rtp())
+        self.rules.iter().any(|rule| rule.takes_datagrams)
+            && udp.source_port.min(udp.destination_port) >= FIRST_DYNAMIC_PORT
+            && begins_like_rtp()
     }
 
     /// Something went on at a port without asking.

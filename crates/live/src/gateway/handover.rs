@@ -25,7 +25,7 @@ const OLDEST: Duration = Duration::from_secs(30);
 const LARGEST: u64 = 256 << 20;
 
 /// The first octets of the file; the number is the version of what follows.
-const MAGIC: &[u8] = b"lasthop gateway state 2\n";
+const MAGIC: &[u8] = b"lasthop gateway state 3\n";
 
 /// What is in the file behind its first octets.
 #[derive(Serialize, Deserialize)]

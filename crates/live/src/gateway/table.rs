@@ -11,8 +11,8 @@ use super::connection::{State, TrackedConnection};
 /// A connection in its slot, and in the list of its state.
 type Connections = Slab<TrackedConnection, State, { State::ALL.len() }>;
 
-/// Of so many entries one at most is for datagrams: whoever sends them to many ports is not to make
-/// TCP connections go.
+/// Datagrams take at most one in this many entries, so that a flood to many ports cannot evict TCP
+/// connections.
 const ENTRIES_FOR_DATAGRAMS: usize = 4;
 
 /// Connections of a state of which it is looked at most whether they can make room for another.
@@ -160,8 +160,12 @@ impl ConnectionTable {
 
     /// Whether one more in this state does not fit.
     fn lacks_room(&self, state: State) -> bool {
-        let has_share = self.datagrams < self.capacity.div_ceil(ENTRIES_FOR_DATAGRAMS);
-        self.is_full() || (state == State::Datagrams && !has_share)
+        self.is_full() || (state == State::Datagrams && !self.has_share())
+    }
+
+    /// Whether datagrams have not taken their share.
+    const fn has_share(&self) -> bool {
+        self.datagrams < self.capacity.div_ceil(ENTRIES_FOR_DATAGRAMS)
     }
 
     /// The connection that is most easily spared where one more in this state does not fit: one
@@ -178,6 +182,7 @@ impl ConnectionTable {
         if !self.lacks_room(state) {
             return None;
         }
+        let lacks_share = state == State::Datagrams && !self.has_share();
         let is_full = self.is_full();
         let spared = [
             (State::Closing, Duration::ZERO),
@@ -186,7 +191,9 @@ impl ConnectionTable {
             (State::HalfClosed, self.idle.grace),
             (State::Established, self.idle.grace),
         ];
-        let of_state = |(spared, _): &(State, Duration)| is_full || *spared == state;
+        let of_state = |(spared, _): &(State, Duration)| {
+            if lacks_share { *spared == State::Datagrams } else { is_full || *spared == state }
+        };
         spared.into_iter().filter(of_state).find_map(|(state, grace)| {
             let mut idlest = self.slab.in_order(state).take(LOOKED_AT);
             idlest.find(|slot| {

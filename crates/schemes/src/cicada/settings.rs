@@ -40,11 +40,11 @@ pub struct Settings {
     #[serde(with = "Time::<MS, MINUTE>")]
     pub sampling_interval: Duration,
     /// How long a call's packets may take from end to end; default 150 ms (ITU-T G.114: most users
-    /// do not notice). One that would take longer is given up, if it also
+    /// do not notice). A packet that exceeds this and `call-variation` is dropped.
     #[serde(with = "Time::<0, MINUTE>")]
     pub call_delay: Duration,
-    /// took this much longer than the stream's quickest packets: less is made good by the
-    /// receiver's playout buffer; default 60 ms.
+    /// How much later than the stream's quickest packets a packet may be; a playout buffer makes
+    /// less than this good. Default 60 ms.
     #[serde(with = "Time::<0, MINUTE>")]
     pub call_variation: Duration,
     /// Whether TCP connections leave room for calls, as long as there are any: the ends that send

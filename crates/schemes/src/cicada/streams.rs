@@ -11,12 +11,15 @@
 //!   or RTCP after a few are not even looked at any more.
 //! - *A stream* is packets of one source with consecutive sequence numbers (`source`). Its clock's
 //!   rate is measured, not guessed from the payload type (`clock`): before, nothing of it is late.
-//! - *A call* has streams in both directions. Only of calls is anything given up: who watches a
-//!   video has a buffer of seconds.
+//! - *A call* has streams in both directions, of which one sends five packets a second or more. Only of
+//!   calls is anything given up: who watches a video has a buffer of seconds.
 //! - *Late* is a packet that took longer than the agreed quality allows, by its timestamp and the
 //!   quickest packets of the stream (`transit`) and by the round trips of both legs, which RTCP
 //!   tells (`legs`). No stream is silenced: what has been late for a sampling interval is what the
-//!   path is like now, and the first packet of a talkspurt always passes.
+//!   path is like now, nothing of the next interval is late, and the first packet of a talkspurt
+//!   always passes. Of the packets of a video frame only the first is judged.
+//! - *Not recognized:* several sources on one port in one direction, as browsers have them for audio and
+//!   video together (RFC 8843). What is not recognized passes.
 //! - *Elastic traffic* is held back while there are calls: see
 //!   [`crate::split::table::Splits::hold_back`].
 
@@ -57,7 +60,7 @@ const IDLE: Duration = Duration::from_secs(60);
 /// A call goes on for this long after its last packet in either direction: talkers pause.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Of so many connections that the world allows, one may be of datagrams.
+/// Datagrams may take one in this many entries of the budget.
 const CONNECTIONS: usize = 4;
 
 /// What is known of datagrams.
@@ -125,7 +128,8 @@ impl Streams {
             return Verdict::Forward;
         };
         entry.others = 0;
-        if !back.has_source(cx.now(), SILENCE) {
+        let is_call = back.has_source(cx.now(), SILENCE) && (direction.is_talking() || back.is_talking());
+        if !is_call {
             return Verdict::Forward;
         }
         self.last_call = Some(cx.now());

@@ -61,8 +61,8 @@ impl Splits {
 
     /// Whether connections are to leave room on the way, before this agent and behind it, because
     /// something else goes there that must not wait. The ends that send towards a mobile host are
-    /// offered what its hop takes, and no more; and no host has a window of its own where all of
-    /// them together fill the queue: the least window is 2 segments.
+    /// offered what its hop takes, and no more; and the least window is 2 segments, because larger
+    /// ones of many hosts would fill the queue that they share.
     pub const fn hold_back(&mut self, is_held_back: bool) {
         self.is_held_back = is_held_back;
     }

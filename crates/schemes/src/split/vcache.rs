@@ -20,7 +20,7 @@ pub(super) struct Bounds {
     pub(super) octets: u64,
     /// The same for the direction to the mobile host.
     pub(super) towards_hop: u64,
-    /// Memory that may be taken more.
+    /// Memory that may still be taken.
     pub(super) memory: Room,
     /// Octets that the hop holds.
     pub(super) hop: u64,

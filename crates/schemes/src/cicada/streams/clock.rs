@@ -46,7 +46,8 @@ impl Clock {
         if elapsed < SPAN {
             return;
         }
-        let measured = ticks.saturating_sub(first) * 1000 / elapsed.as_millis().max(1) as u64;
+        let passed = u128::from(ticks.saturating_sub(first));
+        let measured = u64::try_from(passed * 1000 / elapsed.as_millis().max(1)).unwrap_or(u64::MAX);
         let fits = |rate: &u32| u64::from(*rate).abs_diff(measured) <= u64::from(*rate) / FITS;
         let found = RATES.into_iter().find(fits);
         if found.is_some() && found == self.found {
@@ -83,6 +84,7 @@ mod tests {
         assert_eq!(learned(|_| 7, 5000), None);
         assert_eq!(learned(|packet| packet * packet * 100, 5000), None);
         assert_eq!(learned(|packet| u64::MAX - packet, 5000), None);
+        assert_eq!(learned(|packet| if packet < 100 { 7 } else { u64::MAX }, 5000), None, "below zero");
     }
 
     #[test]

@@ -69,7 +69,9 @@ impl Leg {
 
     fn answered(&mut self, blocks: ReportBlocks<'_>, now: Instant) {
         for block in blocks {
-            let report = self.reports.iter().flatten().find(|(middle, _)| *middle == block.last_report);
+            // Zero: it has heard none (RFC 3550, section 6.4.1).
+            let is_it = |(middle, _): &&(u32, Instant)| *middle == block.last_report && *middle != 0;
+            let report = self.reports.iter().flatten().find(is_it);
             // In units of 1/65536 s.
             let held = Duration::from_micros((u64::from(block.since_last_report) * 1_000_000) >> 16);
             let round_trip = report.and_then(|(_, passed)| now.since(*passed).checked_sub(held));
@@ -135,6 +137,8 @@ mod tests {
         let mut legs = Legs::default();
         heard(&mut legs, &report(Some(7), None), Side::Core, 1000);
         heard(&mut legs, &report(None, Some((8, 0))), Side::Radio, 1100);
+        heard(&mut legs, &report(Some(0), None), Side::Core, 1150);
+        heard(&mut legs, &report(None, Some((0, 0))), Side::Radio, 1190);
         heard(&mut legs, &report(None, Some((7, 70_000))), Side::Radio, 1200);
         heard(&mut legs, &report(None, Some((7, 0))), Side::Radio, 20_000);
         assert_eq!(legs.one_way(), Duration::ZERO);
@@ -143,7 +147,7 @@ mod tests {
     #[test]
     fn the_least_round_trip_is_forgotten_in_time() {
         let mut legs = Legs::default();
-        for (at, round_trip) in [(0, 10), (30_000, 100), (61_000, 100), (130_000, 100)] {
+        for (at, round_trip) in [(1, 10), (30_000, 100), (61_000, 100), (130_000, 100)] {
             heard(&mut legs, &report(Some(at), None), Side::Core, u64::from(at));
             heard(&mut legs, &report(None, Some((at, 0))), Side::Radio, u64::from(at + round_trip));
             let expected = if at < 130_000 { 5 } else { 50 };

@@ -13,6 +13,10 @@ use crate::cicada::quality::{Quality, Sample};
 /// first: more than RFC 3550 asks of a receiver (appendix A.1), which knows that RTP comes.
 const IN_A_ROW: u8 = 3;
 
+/// Who talks sends at least this many packets in this time, or in up to twice that: five in a second.
+const TALK_PACKETS: u32 = 25;
+const TALK_TIME: Duration = Duration::from_secs(5);
+
 /// A source that jumps further than this has started over (RFC 3550, appendix A.1, `MAX_DROPOUT`).
 const LARGEST_GAP: u16 = 3000;
 
@@ -38,8 +42,34 @@ struct Source {
     last_heard: Instant,
     /// Since when all packets were late.
     late_since: Option<Instant>,
+    /// Until then none is.
+    spared_until: Instant,
+    talk: Talk,
     sample: Sample,
     sampled: Instant,
+}
+
+/// How much a source says: packets since then, and in the time before.
+#[derive(Clone, Copy, Debug)]
+struct Talk {
+    since: Instant,
+    packets: u32,
+    before: u32,
+}
+
+impl Talk {
+    fn on_packet(&mut self, now: Instant) {
+        let passed = now.since(self.since);
+        if passed >= TALK_TIME {
+            let before = if passed < 2 * TALK_TIME { self.packets } else { 0 };
+            *self = Self { since: now, packets: 0, before };
+        }
+        self.packets = self.packets.saturating_add(1);
+    }
+
+    const fn is_speech(&self) -> bool {
+        self.packets.saturating_add(self.before) >= TALK_PACKETS
+    }
 }
 
 /// What a packet of a source shows.
@@ -55,6 +85,11 @@ impl Direction {
     /// Whether there is a source that was heard lately.
     pub(super) fn has_source(&self, now: Instant, lately: Duration) -> bool {
         self.source.is_some_and(|source| now.since(source.last_heard) <= lately)
+    }
+
+    /// Whether there is one that sends as often as who talks or shows something does.
+    pub(super) fn is_talking(&self) -> bool {
+        self.source.is_some_and(|source| source.talk.is_speech())
     }
 
     /// A packet came; `None` if it is of no source so far. The legs of its path take `path` at
@@ -94,6 +129,8 @@ impl Source {
             transit: None,
             last_heard: now,
             late_since: None,
+            spared_until: now,
+            talk: Talk { since: now, packets: 0, before: 0 },
             sample: Sample::default(),
             sampled: now,
         }
@@ -114,10 +151,13 @@ impl Source {
     ) -> Heard {
         let ahead = header.sequence.wrapping_sub(self.sequence);
         let ticks = self.ticks_of(header.timestamp);
-        self.sample.received += 1;
+        // The packets of a video frame have one timestamp, and leave one after the other; and what is
+        // sent again is late by itself.
+        let is_first_of_its_time = ticks > self.ticks;
+        self.sample.received = self.sample.received.saturating_add(1);
         if (1..LARGEST_GAP).contains(&ahead) {
             (self.sequence, self.ticks) = (header.sequence, ticks);
-            self.sample.lost += u32::from(ahead - 1);
+            self.sample.lost = self.sample.lost.saturating_add(u32::from(ahead - 1));
             self.clock.on_packet(ticks, now);
         } else {
             // It was counted as lost when a later one came; or it comes twice.
@@ -125,7 +165,9 @@ impl Source {
         }
         let since_last = now.since(self.last_heard);
         self.last_heard = now;
-        let is_late = self.is_late(header, ticks, since_last, quality, path, interval, now);
+        self.talk.on_packet(now);
+        let is_late =
+            is_first_of_its_time && self.is_late(header, ticks, since_last, quality, path, interval, now);
         let is_over = now.since(self.sampled) >= interval;
         let kept = is_over.then(|| quality.is_kept_by(&self.sample, path));
         if is_over {
@@ -149,7 +191,7 @@ impl Source {
         let transit = self.transit.get_or_insert_with(|| Transit::new(ticks, rate, now));
         let variation = transit.on_packet(ticks, rate, now);
         self.sample.variation = self.sample.variation.max(variation);
-        if !quality.is_late(variation, path) {
+        if !quality.is_late(variation, path) || now < self.spared_until {
             self.late_since = None;
             return false;
         }
@@ -159,7 +201,7 @@ impl Source {
         let begins_talkspurt = header.marker && since_last > interval;
         if begins_talkspurt || now.since(since) >= interval {
             transit.start_over(now);
-            self.late_since = None;
+            (self.late_since, self.spared_until) = (None, now + interval);
             return false;
         }
         true

@@ -183,10 +183,10 @@ fn a_flood_of_ports_takes_no_more_than_its_share_and_makes_room_for_a_call() {
         assert_eq!(verdict, Verdict::Forward);
         assert!(bench.streams.entries.len() <= 10);
     }
-    for number in 0..5 {
+    for number in 0..100 {
         let _ = bench.talk(number, 0);
     }
-    assert!(bench.streams.has_calls(Instant::from_secs(101)));
+    assert!(bench.streams.has_calls(Instant::from_secs(102)));
 }
 
 proptest! {
@@ -236,5 +236,56 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_key_frame_whose_packets_leave_one_after_the_other_is_not_late() {
+    let mut bench = Bench::new();
+    let (mut number, mut sampled) = (0, 0);
+    // 25 frames a second at 90 kHz; every hundredth has 40 packets, spread over 400 ms in which there is
+    // no other.
+    for frame in 0..1000_u32 {
+        let packets = if frame % 100 == 99 { 40 } else { 1 };
+        let now = Instant::from_secs(100) + Duration::from_millis(sampled);
+        let answer = rtp(2, u64::from(frame), false);
+        assert_eq!(bench.shown(Side::Radio, MOBILE.1, answer, now), Verdict::Forward);
+        for packet in 0..packets {
+            let header = Rtp {
+                marker: packet + 1 == packets,
+                payload_type: 96,
+                sequence: number,
+                timestamp: sampled as u32 * 90,
+                ssrc: 1,
+            };
+            let at = now + Duration::from_millis(10 * packet);
+            let octets = [&header.octets()[..], &[7; 20]].concat();
+            assert_eq!(bench.shown(Side::Core, MOBILE.1, octets, at), Verdict::Forward, "frame {frame}");
+            number = number.wrapping_add(1);
+        }
+        sampled += (10 * packets).max(40);
+    }
+    assert!(bench.tally.of(&SAMPLES) > 0, "it is a call");
+}
+
+#[test]
+fn a_packet_now_and_then_is_no_call() {
+    let mut bench = Bench::new();
+    for number in 0..400 {
+        let now = Instant::from_secs(100 + 2 * number);
+        let _ = bench.shown(Side::Core, MOBILE.1, rtp(1, number, false), now);
+        let _ = bench.shown(Side::Radio, MOBILE.1, rtp(2, number, false), now);
+        assert!(!bench.streams.has_calls(now));
+    }
+}
+
+#[test]
+fn of_a_delay_that_grows_and_grows_half_is_given_up_at_most() {
+    for step in [5, 10, 20] {
+        let (mut bench, next) = Bench::calling();
+        let fates: Vec<Verdict> =
+            (0..400).map(|packet| bench.talk(next + packet, 15 + step * packet)).collect();
+        let given_up = fates.iter().filter(|fate| **fate == GIVEN_UP).count();
+        assert!(given_up <= fates.len() / 2 + 10, "{given_up} of {} at {step} ms a packet", fates.len());
     }
 }

@@ -41,6 +41,8 @@ fn listening(enough: usize) -> (Bench, Arc<AtomicU64>) {
     (bench, seen)
 }
 
+const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 5004);
+
 /// From the server to a port of the client.
 fn datagram(port: u16, first: u8, len: usize) -> Packet {
     let (source, destination) = (SERVER, client(port));
@@ -61,7 +63,7 @@ const QUIC: u8 = 0x40;
 fn an_agent_that_takes_datagrams_sees_what_may_be_rtp_of_one_direction_too() {
     let (mut bench, seen) = listening(0);
     for (first, expected) in [(RTP, 1), (QUIC, 1), (RTP, 2), (0xc0, 2), (0x01, 2)] {
-        let frame = frame(&FROM_SERVER, &datagram(1, first, 100));
+        let frame = frame(&FROM_SERVER, &datagram(2001, first, 100));
         assert_eq!(bench.push(CORE, frame.clone()), [(CORE, frame)]);
         assert_eq!(seen.load(Ordering::Relaxed), expected);
     }
@@ -69,7 +71,7 @@ fn an_agent_that_takes_datagrams_sees_what_may_be_rtp_of_one_direction_too() {
     assert_eq!(bench.engine.flows(0, bench.now).flows[0].state, "datagrams");
     for _ in 0..1000 {
         bench.later(Duration::from_millis(20));
-        bench.on_core(&datagram(1, RTP, 100));
+        bench.on_core(&datagram(2001, RTP, 100));
     }
     assert!(bench.out.set_aside.is_empty(), "a stream may have one direction");
     bench.later(Duration::from_secs(61));
@@ -82,7 +84,7 @@ fn where_no_agent_takes_datagrams_none_is_seen() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));
-    assert_eq!(bench.on_core(&datagram(1, RTP, 100)).len(), 1);
+    assert_eq!(bench.on_core(&datagram(2001, RTP, 100)).len(), 1);
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.not_tcp), (0, 1));
     assert_eq!(bench.engine.report().connections, 0);
 }
@@ -90,11 +92,11 @@ fn where_no_agent_takes_datagrams_none_is_seen() {
 #[test]
 fn what_an_agent_has_no_use_for_is_set_aside() {
     let (mut bench, seen) = listening(50);
-    bench.on_core(&datagram(1, RTP, 49));
-    bench.on_core(&datagram(2, RTP, 50));
-    assert_eq!(bench.out.set_aside, [key(1)]);
+    bench.on_core(&datagram(2001, RTP, 49));
+    bench.on_core(&datagram(2002, RTP, 50));
+    assert_eq!(bench.out.set_aside, [key(2001)]);
     assert_eq!(bench.counters().counts.aside_no_use, 1);
-    bench.on_core(&datagram(1, RTP, 100));
+    bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.aside), (2, 1));
     // So is a TCP connection, until another one takes its ports.
     bench.shake_hands(3);
@@ -107,7 +109,7 @@ fn what_an_agent_has_no_use_for_is_set_aside() {
 fn the_same_ports_of_tcp_and_udp_are_two_connections() {
     let (mut bench, _) = listening(0);
     bench.shake_hands(1);
-    bench.on_core(&datagram(1, RTP, 100));
+    bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!(bench.engine.report().connections, 2);
 }
 
@@ -115,7 +117,7 @@ fn the_same_ports_of_tcp_and_udp_are_two_connections() {
 fn a_flood_of_datagrams_has_a_share_of_the_table_and_no_more() {
     let (mut bench, seen) = listening(0);
     bench.shake_hands(1);
-    for port in 1..=20_000 {
+    for port in 2001..=22_000 {
         assert_eq!(bench.on_core(&datagram(port, RTP, 20)).len(), 1, "each passes");
         bench.later(Duration::from_millis(1));
     }
@@ -129,4 +131,31 @@ fn a_flood_of_datagrams_has_a_share_of_the_table_and_no_more() {
         bench.shake_hands(port);
     }
     assert_eq!(bench.engine.report().connections, 100);
+}
+
+#[test]
+fn datagrams_that_find_no_room_make_no_connection_go() {
+    let (mut bench, _) = listening(0);
+    for port in 1..=75 {
+        bench.shake_hands(port);
+    }
+    for port in 2001..=2025 {
+        bench.on_core(&datagram(port, RTP, 20));
+    }
+    bench.later(Duration::from_millis(999));
+    assert_eq!(bench.on_core(&datagram(2026, RTP, 20)).len(), 1);
+    bench.later(Duration::from_secs(100));
+    for port in 2001..=2025 {
+        bench.on_core(&datagram(port, RTP, 20));
+    }
+    assert_eq!(bench.on_core(&datagram(2027, RTP, 20)).len(), 1);
+    assert_eq!((bench.engine.report().connections, bench.counters().counts.evicted), (100, 0));
+    assert_eq!(bench.counters().passed.table_full, 2);
+}
+
+#[test]
+fn a_port_of_a_well_known_service_has_no_rtp() {
+    let (mut bench, seen) = listening(0);
+    bench.on_core(&datagram(53, RTP, 100));
+    assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.not_tcp), (0, 1));
 }
