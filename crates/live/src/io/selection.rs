@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// What agents get to see: TCP, and datagrams if they have a use for them. Empty selects all of it. An exclusion goes before
-/// every inclusion; where both ports and prefixes are included, a connection has to have one of
-/// each.
+/// What agents get to see: TCP, and datagrams if they have a use for them. Empty selects all of it.
+/// An exclusion goes before every inclusion; where both ports and prefixes are included, a
+/// connection has to have one of each.
 ///
 /// The kernel's side knows no connections, so a port is the server's or the client's, and an
 /// address that of either end.

@@ -1,4 +1,5 @@
-//! What a small packet feels beside a transfer: echoes over UDP, which no agent sees.
+//! What a small packet feels beside a transfer: echoes over UDP. No agent sees them: they begin with
+//! the high octet of a time, which is 0, and so not as RTP does.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
