@@ -16,6 +16,12 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// How many entries of a table of `flows` connections datagrams may take: a quarter, so that a
+    /// flood to many ports cannot evict TCP connections.
+    pub const fn of_datagrams(flows: usize) -> usize {
+        flows.div_ceil(4)
+    }
+
     /// The budget of one agent among several, when the others have taken `taken` octets.
     #[must_use]
     pub const fn beside(self, taken: usize) -> Self {

@@ -11,6 +11,8 @@
 //! alone with `--toggle-collect='*counted_call*'`.
 #![allow(clippy::print_stdout, reason = "a program")]
 
+#[path = "../../schemes/examples/agents/counted.rs"]
+mod counted;
 #[path = "edge_costs/edge.rs"]
 mod edge;
 #[path = "edge_costs/exchange.rs"]

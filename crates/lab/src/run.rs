@@ -323,7 +323,7 @@ fn aggregate(
         jain_fairness: jain_fairness(headline),
         completion_s,
         retransmits: flows.iter().filter_map(|flow| flow.retransmits).sum::<u64>()
-            + dialogues().map(|of| of.retransmits).sum::<u64>(),
+            + dialogues().map(|of| of.transactions.retransmits).sum::<u64>(),
         timeouts: flows.iter().filter_map(|flow| flow.timeouts).sum::<u64>()
             + dialogues().map(|of| of.timeouts).sum::<u64>(),
         fast_retransmits: flows.iter().filter_map(|flow| flow.fast_retransmits).sum::<u64>()

@@ -2,8 +2,9 @@
 
 mod estimates;
 
+pub use lasthop_scenario::session_figures::{Packets, StreamFigures, Transactions};
 use lasthop_scenario::{Built, Scenario, SessionModel};
-use lasthop_sim::{DialogueOutcome, Durations, SessionOutcome, SessionResult, StreamOutcome, UdpOutcome};
+use lasthop_sim::{DialogueOutcome, SessionOutcome, SessionResult, StreamOutcome};
 use serde::Serialize;
 
 pub use estimates::{DialogueEstimates, SessionEstimates, StreamEstimates};
@@ -27,81 +28,21 @@ pub struct SessionSummary {
     /// Octets that both applications got.
     pub bytes: u64,
     /// Its pages, messages or files; null for a call or a video.
-    pub transactions: Option<Transactions>,
+    pub transactions: Option<DialogueSummary>,
     /// The directions of a call or a video; empty for all else.
-    pub streams: Vec<StreamSummary>,
+    pub streams: Vec<StreamFigures>,
 }
 
-/// Pages, messages or files: of one session, or of all of a kind.
+/// What came of a dialogue, or of all of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Transactions {
-    /// Those that are complete.
-    pub completed: u64,
-    /// Those whose connections failed.
-    pub failed: u64,
-    /// Those that the run's end cut off.
-    pub under_way: u64,
-    /// Mean time from the first SYN or request to the last octet, in seconds; null if none is
-    /// complete.
-    pub time_mean_s: Option<f64>,
-    /// The median of these times, within 0.4%.
-    pub time_median_s: Option<f64>,
-    /// Their 95th percentile, within 0.4%.
-    pub time_p95_s: Option<f64>,
-    /// Octets that both applications wrote.
-    pub offered_bytes: u64,
-    /// Connections opened.
-    pub connections: u64,
-    /// Segments that both hosts' TCP sent again.
-    pub retransmits: u64,
-    /// Expiries of their retransmission timers.
+pub struct DialogueSummary {
+    /// Its pages, messages or files.
+    #[serde(flatten)]
+    pub transactions: Transactions,
+    /// Expiries of both hosts' retransmission timers.
     pub timeouts: u64,
     /// Their fast retransmits.
     pub fast_retransmits: u64,
-}
-
-/// One direction of a call or a video.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StreamSummary {
-    /// The sending node.
-    pub from: String,
-    /// The receiving node.
-    pub to: String,
-    /// What became of its packets.
-    #[serde(flatten)]
-    pub packets: Packets,
-    /// From mouth to ear, in seconds; null unless it is speech that arrived.
-    pub mouth_to_ear_s: Option<f64>,
-    /// The rating R of the E-model (ITU-T G.107), 0 to 93.2.
-    pub rating: Option<f64>,
-    /// The mean opinion score, 1 to 4.5.
-    pub mos: Option<f64>,
-}
-
-/// What became of packets of streams: of one, or of all of a kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Packets {
-    /// Packets sent.
-    pub sent: u64,
-    /// Packets that arrived, each counted once.
-    pub received: u64,
-    /// Packets that did not arrive and are not on their way.
-    pub lost: u64,
-    /// Packets that arrived too late to be played.
-    pub late: u64,
-    /// Lost packets in per cent of those that are not on their way any more.
-    pub lost_percent: f64,
-    /// Late packets in per cent of the same.
-    pub late_percent: f64,
-    /// Mean one-way delay in the network, in seconds; null if nothing arrived.
-    pub delay_mean_s: Option<f64>,
-    /// The variance of the one-way delays, in seconds squared.
-    pub delay_variance_s2: Option<f64>,
-    /// Their 95th percentile, in seconds.
-    pub delay_p95_s: Option<f64>,
-    /// Interarrival jitter at the end, in seconds (RFC 3550, section 6.4.1); of several streams the
-    /// mean of theirs.
-    pub jitter_s: Option<f64>,
 }
 
 /// All sessions, by kind; null for a kind that there is not.
@@ -126,9 +67,9 @@ pub struct DialogueTotals {
     pub sessions: usize,
     /// Sum of their goodputs, in bits a second.
     pub goodput_bps: f64,
-    /// Their transactions, as if they were those of one session.
+    /// What came of them, as if they were one.
     #[serde(flatten)]
-    pub transactions: Transactions,
+    pub summary: DialogueSummary,
 }
 
 /// All calls, or all videos.
@@ -183,27 +124,19 @@ fn summary(
         SessionResult::Call(call) => &call.streams[..],
         SessionResult::Dialogue(_) => &[],
     };
-    let streams = streams.iter().map(|(side, stream)| {
-        let ends = [client.clone(), server.clone()];
-        let quality = stream.quality;
-        StreamSummary {
-            from: ends[*side].clone(),
-            to: ends[1 - *side].clone(),
-            packets: Packets::of([stream]),
-            mouth_to_ear_s: quality.map(|quality| quality.mouth_to_ear_s),
-            rating: quality.map(|quality| quality.rating),
-            mos: quality.map(|quality| quality.mos),
-        }
-    });
+    let ends = [&client, &server];
+    let streams =
+        streams.iter().map(|(side, stream)| StreamFigures::of(ends[*side], ends[1 - *side], stream));
+    let streams: Vec<StreamFigures> = streams.collect();
     let transactions = match &outcome.result {
         SessionResult::Call(_) => None,
-        SessionResult::Dialogue(dialogue) => Some(Transactions::of([dialogue])),
+        SessionResult::Dialogue(dialogue) => Some(DialogueSummary::of(&[dialogue])),
     };
     SessionSummary {
         name: model.name.clone(),
         scheme: scheme.to_owned(),
         kind: model.activity.kind(),
-        streams: streams.collect(),
+        streams,
         client,
         server,
         goodput_bps: outcome.goodput_bps,
@@ -235,7 +168,7 @@ fn dialogues(outcomes: &[(&SessionModel, SessionOutcome)], kind: &str) -> Option
     Some(DialogueTotals {
         sessions: chosen.len(),
         goodput_bps: goodput_bps(&chosen),
-        transactions: Transactions::of(dialogues),
+        summary: DialogueSummary::of(&dialogues.collect::<Vec<_>>()),
     })
 }
 
@@ -258,57 +191,13 @@ fn streams(outcomes: &[(&SessionModel, SessionOutcome)], kind: &str) -> Option<S
     })
 }
 
-impl Transactions {
-    /// Those of one dialogue or several, as if they were one's.
-    fn of<'a>(dialogues: impl IntoIterator<Item = &'a DialogueOutcome>) -> Self {
-        let mut times = Durations::default();
-        let mut all = Self::default();
-        for dialogue in dialogues {
-            times.merge(&dialogue.times);
-            all.failed += dialogue.failed;
-            all.under_way += dialogue.under_way;
-            all.offered_bytes += dialogue.offered;
-            all.connections += dialogue.connections;
-            all.retransmits += dialogue.retransmits;
-            all.timeouts += dialogue.timeouts;
-            all.fast_retransmits += dialogue.fast_retransmits;
-        }
+impl DialogueSummary {
+    /// That of one dialogue or several, as if they were one.
+    fn of(dialogues: &[&DialogueOutcome]) -> Self {
         Self {
-            completed: times.count(),
-            time_mean_s: times.mean_s(),
-            time_median_s: times.quantile_s(0.5),
-            time_p95_s: times.quantile_s(0.95),
-            ..all
-        }
-    }
-}
-
-impl Packets {
-    /// Those of one stream or several, as if they were one's.
-    fn of<'a>(streams: impl IntoIterator<Item = &'a StreamOutcome>) -> Self {
-        let mut delays = Durations::default();
-        let mut all = Self::default();
-        let (mut jitter, mut heard) = (0.0, 0.0);
-        for stream in streams {
-            let UdpOutcome { sent, received, lost, delay, .. } = stream.packets;
-            delays.merge(&stream.delays);
-            all.sent += sent;
-            all.received += received;
-            all.lost += lost;
-            all.late += stream.late;
-            if let Some(delay) = delay {
-                (jitter, heard) = (jitter + delay.jitter_s, heard + 1.0);
-            }
-        }
-        let decided = (all.received + all.lost).max(1) as f64;
-        Self {
-            lost_percent: all.lost as f64 / decided * 100.0,
-            late_percent: all.late as f64 / decided * 100.0,
-            delay_mean_s: delays.mean_s(),
-            delay_variance_s2: delays.variance_s2(),
-            delay_p95_s: delays.quantile_s(0.95),
-            jitter_s: (heard > 0.0).then(|| jitter / heard),
-            ..all
+            transactions: Transactions::of(dialogues.iter().copied()),
+            timeouts: dialogues.iter().map(|dialogue| dialogue.timeouts).sum(),
+            fast_retransmits: dialogues.iter().map(|dialogue| dialogue.fast_retransmits).sum(),
         }
     }
 }

@@ -378,11 +378,14 @@ object = "5 kB"
     let predicted = &call.predicted.as_ref().expect("the simulator has calls").streams;
     for (stream, predicted) in call.real.streams.iter().zip(predicted) {
         // 20 ms each, for 6 s; the simulator draws the same first departure.
-        assert!(stream.sent.abs_diff(predicted.sent) <= 2 && stream.sent > 290, "{stream:?} {predicted:?}");
-        assert_eq!(stream.received + stream.lost, stream.sent);
+        assert!(
+            stream.packets.sent.abs_diff(predicted.packets.sent) <= 2 && stream.packets.sent > 290,
+            "{stream:?} {predicted:?}"
+        );
+        assert_eq!(stream.packets.received + stream.packets.lost, stream.packets.sent);
         // 300 packets, 10%: three deviations are 5%.
-        assert!((3.0..18.0).contains(&stream.lost_percent), "{stream:?}");
-        let delay = stream.delay_mean_s.expect("arrivals");
+        assert!((3.0..18.0).contains(&stream.packets.lost_percent), "{stream:?}");
+        let delay = stream.packets.delay_mean_s.expect("arrivals");
         assert!((0.006..0.5).contains(&delay), "the path alone takes 6 ms: {stream:?}");
         assert!(stream.mos.is_some_and(|mos| (1.0..4.4).contains(&mos)), "{stream:?}");
     }
@@ -407,7 +410,7 @@ sessions.video = { kind = "video", client = "client", server = "server" }
     }
     let [stream] = &video.real.streams[..] else { panic!("one way: {video:?}") };
     assert_eq!((&*stream.from, &*stream.to), ("server", "client"));
-    assert!(stream.received > 0 && stream.lost > 0 && stream.mos.is_none(), "{stream:?}");
+    assert!(stream.packets.received > 0 && stream.packets.lost > 0 && stream.mos.is_none(), "{stream:?}");
 }
 
 fn pages_and_talkspurts_are_those_that_the_simulator_has() {
@@ -426,7 +429,10 @@ sessions.pages = { kind = "web", client = "client", server = "server", load = "3
     assert_eq!(real.connections, predicted.connections);
     let predicted = &call.predicted.as_ref().expect("the simulator has calls").streams;
     for (stream, predicted) in call.real.streams.iter().zip(predicted) {
-        assert!(stream.sent.abs_diff(predicted.sent) <= 1 && stream.sent < 240, "{stream:?} {predicted:?}");
+        assert!(
+            stream.packets.sent.abs_diff(predicted.packets.sent) <= 1 && stream.packets.sent < 240,
+            "{stream:?} {predicted:?}"
+        );
     }
 }
 

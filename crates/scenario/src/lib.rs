@@ -6,6 +6,7 @@
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
 //! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`results`] | files of results: whole or not there, and never in an input's place |
+//! | [`session_figures`] | what sessions came to, in figures, wherever they ran |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
 //! | [`change`] | what to tell a world whose scenario changes, at once or at given times |
 //!
@@ -17,6 +18,7 @@ pub mod datafile;
 pub mod file;
 pub mod model;
 pub mod results;
+pub mod session_figures;
 
 pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};

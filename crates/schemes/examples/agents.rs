@@ -14,6 +14,8 @@
 //! connection, which lie in memory as a network card's do.
 #![allow(clippy::print_stdout, reason = "a program")]
 
+#[path = "agents/counted.rs"]
+mod counted;
 #[path = "agents/exchange.rs"]
 mod exchange;
 #[path = "agents/hosts.rs"]

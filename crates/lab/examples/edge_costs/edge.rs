@@ -1,11 +1,10 @@
-//! The edge: an agent in its seat, and the calls that are counted.
-
-use std::hint::black_box;
+//! The edge: an agent in its seat.
 
 use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, LinkSenses, Outbox, Side, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
 use lasthop_schemes::{Role, Seat, catalogue};
 
+use crate::counted::call_agent;
 use crate::hosts::ACCESS_POINT;
 
 /// A node with an agent, or without one.
@@ -69,7 +68,7 @@ impl Edge {
         self.ask(now, (), |agent, cx| agent.on_deadline(cx), sent);
     }
 
-    /// As worlds do, with a look at its deadline after the call.
+    /// Calls the agent, if there is one.
     fn ask<R>(
         &mut self,
         now: Instant,
@@ -80,34 +79,10 @@ impl Edge {
         let Some(agent) = self.agent.as_deref_mut() else { return without };
         self.outbox.reports.clear();
         self.outbox.bypasses.clear();
+        self.outbox.left_alone.clear();
         let cx = &mut Context::new(now, &mut self.rng, &mut self.outbox).within(self.budget);
-        let result =
-            if self.is_counted { counted_call(agent, cx, call) } else { other_call(agent, cx, call) };
+        let result = call_agent(self.is_counted, agent, cx, call);
         sent.append(&mut self.outbox.packets);
         result
     }
-}
-
-#[inline(never)]
-fn counted_call<R>(
-    agent: &mut dyn Agent,
-    cx: &mut Context<'_>,
-    call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-) -> R {
-    let result = call(agent, cx);
-    black_box(agent.deadline());
-    result
-}
-
-/// The same, but for callgrind's eyes.
-#[inline(never)]
-fn other_call<R>(
-    agent: &mut dyn Agent,
-    cx: &mut Context<'_>,
-    call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-) -> R {
-    black_box(cx.now());
-    let result = call(agent, cx);
-    black_box(agent.deadline());
-    result
 }

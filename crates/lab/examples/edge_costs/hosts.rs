@@ -41,7 +41,7 @@ impl Hosts {
         Self { side, ends: (0..flows).map(end).collect(), timers: BTreeSet::new() }
     }
 
-    /// A connection's application writes so many segments.
+    /// A connection's application writes `segments` segments.
     pub fn write(&mut self, flow: u32, segments: u64) {
         let end = &mut self.ends[flow as usize];
         end.connection.write_stream(0, end.written, segments * SEGMENT);

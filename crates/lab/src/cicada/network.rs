@@ -14,8 +14,8 @@ const CALLERS: [&str; 3] = ["browser", "mailer", "mover"];
 /// The kinds of sessions that make up the load; ten stations have each.
 const KINDS: [&str; 3] = ["web", "mail", "ftp"];
 
-/// Runs the network with so many calls, a multiple of ten up to 30, and each station offering so
-/// many kbit/s.
+/// Runs the network with `calls` calls, a multiple of ten up to 30. Each station offers
+/// `load_kbps` kbit/s.
 pub fn run(
     calls: usize,
     load_kbps: u32,

@@ -82,7 +82,7 @@ fn estimate<T>(runs: &[T], of: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
 impl DialogueEstimates {
     fn of(runs: &[SessionTotals], kind: impl Fn(&SessionTotals) -> Option<DialogueTotals>) -> Option<Self> {
         let runs: Vec<DialogueTotals> = runs.iter().map(kind).collect::<Option<_>>()?;
-        let of = |of: fn(&Transactions) -> Option<f64>| estimate(&runs, |run| of(&run.transactions));
+        let of = |of: fn(&Transactions) -> Option<f64>| estimate(&runs, |run| of(&run.summary.transactions));
         Some(Self {
             goodput_bps: estimate(&runs, |run| Some(run.goodput_bps))?,
             completed: of(|all| Some(all.completed as f64))?,

@@ -119,17 +119,18 @@ fn dialogues(sessions: &[SessionSummary]) -> String {
     let seconds = |time: Option<f64>| or_dash(time.map(|time| format!("{time:.3}")));
     for session in sessions {
         let Some(of) = session.transactions else { continue };
+        let all = of.transactions;
         table.add_row([
             session.name.clone(),
             session.kind.to_owned(),
             format!("{:.4}", session.goodput_bps / 1e6),
-            of.completed.to_string(),
-            of.failed.to_string(),
-            seconds(of.time_mean_s),
-            seconds(of.time_median_s),
-            seconds(of.time_p95_s),
-            of.connections.to_string(),
-            of.retransmits.to_string(),
+            all.completed.to_string(),
+            all.failed.to_string(),
+            seconds(all.time_mean_s),
+            seconds(all.time_median_s),
+            seconds(all.time_p95_s),
+            all.connections.to_string(),
+            all.retransmits.to_string(),
             of.timeouts.to_string(),
         ]);
     }

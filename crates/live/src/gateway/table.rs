@@ -3,6 +3,7 @@
 use std::iter::from_fn;
 use std::time::Duration;
 
+use lasthop_agent::Budget;
 use lasthop_agent::slab::{IdleList, Slab, Slot};
 use lasthop_packet::{FlowKey, Instant};
 
@@ -10,10 +11,6 @@ use super::connection::{State, TrackedConnection};
 
 /// A connection in its slot, and in the list of its state.
 type Connections = Slab<TrackedConnection, State, { State::ALL.len() }>;
-
-/// Datagrams take at most one in this many entries, so that a flood to many ports cannot evict TCP
-/// connections.
-const ENTRIES_FOR_DATAGRAMS: usize = 4;
 
 /// Connections of a state of which it is looked at most whether they can make room for another.
 const LOOKED_AT: usize = 16;
@@ -165,7 +162,7 @@ impl ConnectionTable {
 
     /// Whether datagrams have not taken their share.
     const fn has_share(&self) -> bool {
-        self.datagrams < self.capacity.div_ceil(ENTRIES_FOR_DATAGRAMS)
+        self.datagrams < Budget::of_datagrams(self.capacity)
     }
 
     /// The connection that is most easily spared where one more in this state does not fit: one

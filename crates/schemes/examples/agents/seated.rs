@@ -1,11 +1,12 @@
-//! An agent in its seat, and the calls that are counted.
+//! An agent in its seat.
 
-use std::hint::black_box;
 use std::net::IpAddr;
 
 use allocation_counter::measure;
 use lasthop_agent::{Agent, Budget, Context, LinkSenses, Outbox};
 use lasthop_packet::{Instant, Rng};
+
+use crate::counted::call_agent;
 
 /// A place for an agent, with one or without.
 pub struct Seated {
@@ -32,7 +33,7 @@ impl Seated {
         self.agent.as_ref().and_then(|agent| agent.deadline()).is_some_and(|due| due.at <= now)
     }
 
-    /// As worlds do, with a look at its deadline after the call.
+    /// Calls the agent, if there is one.
     pub fn ask<R>(
         &mut self,
         now: Instant,
@@ -42,9 +43,10 @@ impl Seated {
         let Some(agent) = self.agent.as_deref_mut() else { return without };
         self.outbox.reports.clear();
         self.outbox.bypasses.clear();
+        self.outbox.left_alone.clear();
         let cx = Context::new(now, &mut self.rng, &mut self.outbox).within(self.budget);
         let cx = &mut cx.with_neighbour(self.neighbour);
-        if self.is_counted { counted_call(agent, cx, call) } else { other_call(agent, cx, call) }
+        call_agent(self.is_counted, agent, cx, call)
     }
 
     /// Octets that it has allocated: what is free once it is gone. And octets that it says it has.
@@ -53,28 +55,4 @@ impl Seated {
         let agent = self.agent;
         (-measure(|| drop(agent)).bytes_current, said)
     }
-}
-
-#[inline(never)]
-fn counted_call<R>(
-    agent: &mut dyn Agent,
-    cx: &mut Context<'_>,
-    call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-) -> R {
-    let result = call(agent, cx);
-    black_box(agent.deadline());
-    result
-}
-
-/// The same, but for callgrind's eyes.
-#[inline(never)]
-fn other_call<R>(
-    agent: &mut dyn Agent,
-    cx: &mut Context<'_>,
-    call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-) -> R {
-    black_box(cx.now());
-    let result = call(agent, cx);
-    black_box(agent.deadline());
-    result
 }

@@ -32,6 +32,30 @@ impl Quality {
     }
 }
 
+/// What the packets of a stream are held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// What they are to keep.
+    pub quality: Quality,
+    /// How often that is looked at: `T_RTP` in the paper.
+    pub interval: Duration,
+    /// How long the legs of their path take one way at their best.
+    pub path: Duration,
+}
+
+impl Terms {
+    /// Whether a packet can no longer arrive in time, that took this much longer than the stream's
+    /// least delay.
+    pub fn is_late(&self, variation: Duration) -> bool {
+        self.quality.is_late(variation, self.path)
+    }
+
+    /// Whether a sample keeps them.
+    pub fn are_kept_by(&self, sample: &Sample) -> bool {
+        self.quality.is_kept_by(sample, self.path)
+    }
+}
+
 /// What was seen of a stream for one sampling interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {

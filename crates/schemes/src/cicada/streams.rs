@@ -15,7 +15,8 @@
 //!   calls is anything given up: who watches a video has a buffer of seconds.
 //! - *Late* is a packet that took longer than the agreed quality allows, by its timestamp and the
 //!   quickest packets of the stream (`transit`) and by the round trips of both legs, which RTCP
-//!   tells (`legs`). No stream is silenced: what has been late for a sampling interval is what the
+//!   tells (`legs`). The interarrival jitter of RFC 3550 is not used: it is a mean, and what counts is
+//!   each packet. No stream is silenced: what has been late for a sampling interval is what the
 //!   path is like now, nothing of the next interval is late, and the first packet of a talkspurt
 //!   always passes. Of the packets of a video frame only the first is judged.
 //! - *Not recognized:* several sources on one port in one direction, as browsers have them for audio and
@@ -24,19 +25,21 @@
 //!   [`crate::split::table::Splits::hold_back`].
 
 mod clock;
+mod lateness;
 mod legs;
 mod source;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod transit;
 
 use std::time::Duration;
 
-use lasthop_agent::{Context, Counter, FlowTable, Report, Side, Verdict};
+use lasthop_agent::{Budget, Context, Counter, FlowTable, Report, Side, Verdict};
 use lasthop_packet::rtp::{Compound, RtpPacket};
 use lasthop_packet::{FlowKey, Instant, Packet, Payload};
 
-use super::quality::Quality;
+use super::quality::{Quality, Terms};
 use legs::Legs;
 use source::Direction;
 
@@ -60,14 +63,11 @@ const IDLE: Duration = Duration::from_secs(60);
 /// A call goes on for this long after its last packet in either direction: talkers pause.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Datagrams may take one in this many entries of the budget.
-const CONNECTIONS: usize = 4;
-
 /// What is known of datagrams.
 pub struct Streams {
     entries: FlowTable<Entry>,
     quality: Quality,
-    /// How often streams are sampled.
+    /// How often streams are sampled: `T_RTP` in the paper.
     interval: Duration,
     /// When the last packet of a call came.
     last_call: Option<Instant>,
@@ -84,8 +84,7 @@ struct Entry {
 }
 
 impl Streams {
-    /// Nothing is known. Streams are sampled once an `interval`, `T_RTP` in the paper, and calls
-    /// are to have this quality.
+    /// Nothing is known. Streams are sampled once an `interval`, and calls are to have this quality.
     pub fn new(quality: Quality, interval: Duration) -> Self {
         Self { entries: FlowTable::new(Duration::ZERO), quality, interval, last_call: None }
     }
@@ -115,14 +114,13 @@ impl Streams {
         let Some(entry) = self.entries.peek_mut(key).filter(|entry| entry.others < ENOUGH) else {
             return Verdict::Forward;
         };
-        let path = entry.legs.one_way();
+        let terms = Terms { quality: self.quality, interval: self.interval, path: entry.legs.one_way() };
         let (direction, back) = match from {
             Side::Core => (&mut entry.from_core, &entry.from_radio),
             Side::Radio => (&mut entry.from_radio, &entry.from_core),
         };
-        let heard = RtpPacket::parse(octets).and_then(|packet| {
-            direction.on_packet(&packet.header, &self.quality, path, self.interval, cx.now())
-        });
+        let heard =
+            RtpPacket::parse(octets).and_then(|packet| direction.on_packet(&packet.header, &terms, cx.now()));
         let Some(heard) = heard else {
             entry.count_other(key, cx);
             return Verdict::Forward;
@@ -156,7 +154,7 @@ impl Streams {
 
     /// The first datagram between two ports; `false` if there is no room.
     fn begin(&mut self, key: FlowKey, cx: &Context<'_>) -> bool {
-        let most = cx.budget().flows.div_ceil(CONNECTIONS);
+        let most = Budget::of_datagrams(cx.budget().flows);
         if let Some(idlest) = self.entries.next_to_go(most, cx.now(), |_| true) {
             self.entries.remove(idlest);
         }

@@ -3,7 +3,8 @@
 mod tables;
 
 use lasthop_lab::stats::median;
-use lasthop_live::trial::session::{SessionFigures, SessionRun, StreamFigures, Transactions};
+use lasthop_live::trial::session::{SessionFigures, SessionRun};
+use lasthop_scenario::session_figures::{StreamFigures, Transactions};
 use serde::Serialize;
 
 use super::rows::grouped;
@@ -152,13 +153,13 @@ impl StreamMedians {
         Some(Self {
             from: first.from.clone(),
             to: first.to.clone(),
-            sent: all(|run| Some(run.sent as f64)),
-            lost_percent: all(|run| Some(run.lost_percent)),
-            late_percent: all(|run| Some(run.late_percent)),
-            delay_mean_s: all(|run| run.delay_mean_s),
-            delay_variance_s2: all(|run| run.delay_variance_s2),
-            delay_p95_s: all(|run| run.delay_p95_s),
-            jitter_s: all(|run| run.jitter_s),
+            sent: all(|run| Some(run.packets.sent as f64)),
+            lost_percent: all(|run| Some(run.packets.lost_percent)),
+            late_percent: all(|run| Some(run.packets.late_percent)),
+            delay_mean_s: all(|run| run.packets.delay_mean_s),
+            delay_variance_s2: all(|run| run.packets.delay_variance_s2),
+            delay_p95_s: all(|run| run.packets.delay_p95_s),
+            jitter_s: all(|run| run.packets.jitter_s),
             mos: all(|run| run.mos),
         })
     }

@@ -106,8 +106,8 @@ pub struct TrafficTable {
     pub ports: Vec<PortEntry>,
     /// Addresses at either end: prefixes such as "192.168.0.0/16". Default: all.
     pub prefixes: Vec<String>,
-    /// Ports that neither end may have. Default 22: whoever repairs a gateway over ssh does it
-    /// without the gateway's help.
+    /// Ports that neither end may have. Default 22: a session over ssh has to go on when the
+    /// gateway has failed.
     pub exclude_ports: Vec<PortEntry>,
     /// Addresses that neither end may have. Default: none.
     pub exclude_prefixes: Vec<String>,

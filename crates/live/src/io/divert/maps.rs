@@ -192,7 +192,7 @@ fn insert(name: &'static str, map: &mut Prefixes, prefixes: &[Prefix]) -> Result
     Ok(())
 }
 
-/// An array in our own memory, of so many words of 64 bits.
+/// An array in our own memory, of `words` words of 64 bits.
 fn shared<T: aya::Pod>(
     map: &'static str,
     array: &Array<MapData, T>,

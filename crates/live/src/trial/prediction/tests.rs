@@ -143,7 +143,7 @@ sessions.pages = { kind = "web", client = "client", server = "server", think-tim
     assert_eq!(call.streams.len(), 2);
     for stream in &call.streams {
         // 10 s after the start of the second flow, 20 ms each.
-        assert!((649..=650).contains(&stream.sent) && stream.mos.is_some(), "{stream:?}");
+        assert!((649..=650).contains(&stream.packets.sent) && stream.mos.is_some(), "{stream:?}");
     }
     assert!(pages.transactions.is_some_and(|pages| pages.completed > 5), "{pages:?}");
     assert_ne!(predicted("bbr").as_ref(), Some(&of_cubic));

@@ -6,16 +6,13 @@ use lasthop_packet::Instant;
 use lasthop_packet::rtp::Rtp;
 
 use super::clock::Clock;
-use super::transit::Transit;
-use crate::cicada::quality::{Quality, Sample};
+use super::lateness::{Lateness, Sampled};
+use super::talk::Talk;
+use crate::cicada::quality::{Sample, Terms};
 
 /// Packets of one source with consecutive sequence numbers that make a stream of it, after the
 /// first: more than RFC 3550 asks of a receiver (appendix A.1), which knows that RTP comes.
 const IN_A_ROW: u8 = 3;
-
-/// Who talks sends at least this many packets in this time, or in up to twice that: five in a second.
-const TALK_PACKETS: u32 = 25;
-const TALK_TIME: Duration = Duration::from_secs(5);
 
 /// A source that jumps further than this has started over (RFC 3550, appendix A.1, `MAX_DROPOUT`).
 const LARGEST_GAP: u16 = 3000;
@@ -38,38 +35,11 @@ struct Source {
     ticks: u64,
     clock: Clock,
     /// Once the clock's rate is known.
-    transit: Option<Transit>,
+    lateness: Option<Lateness>,
     last_heard: Instant,
-    /// Since when all packets were late.
-    late_since: Option<Instant>,
-    /// Until then none is.
-    spared_until: Instant,
     talk: Talk,
     sample: Sample,
     sampled: Instant,
-}
-
-/// How much a source says: packets since then, and in the time before.
-#[derive(Clone, Copy, Debug)]
-struct Talk {
-    since: Instant,
-    packets: u32,
-    before: u32,
-}
-
-impl Talk {
-    fn on_packet(&mut self, now: Instant) {
-        let passed = now.since(self.since);
-        if passed >= TALK_TIME {
-            let before = if passed < 2 * TALK_TIME { self.packets } else { 0 };
-            *self = Self { since: now, packets: 0, before };
-        }
-        self.packets = self.packets.saturating_add(1);
-    }
-
-    const fn is_speech(&self) -> bool {
-        self.packets.saturating_add(self.before) >= TALK_PACKETS
-    }
 }
 
 /// What a packet of a source shows.
@@ -92,18 +62,10 @@ impl Direction {
         self.source.is_some_and(|source| source.talk.is_speech())
     }
 
-    /// A packet came; `None` if it is of no source so far. The legs of its path take `path` at
-    /// their best, and the stream is sampled once an `interval`.
-    pub(super) fn on_packet(
-        &mut self,
-        header: &Rtp,
-        quality: &Quality,
-        path: Duration,
-        interval: Duration,
-        now: Instant,
-    ) -> Option<Heard> {
+    /// A packet came, which is held against these terms; `None` if it is of no source so far.
+    pub(super) fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Option<Heard> {
         if let Some(source) = self.source.as_mut().filter(|source| source.continues_with(header)) {
-            return Some(source.on_packet(header, quality, path, interval, now));
+            return Some(source.on_packet(header, terms, now));
         }
         let before =
             self.candidate.filter(|(ssrc, next, _)| (*ssrc, *next) == (header.ssrc, header.sequence));
@@ -126,11 +88,9 @@ impl Source {
             // Far from zero: the first packets may overtake each other.
             ticks: 1 << 32 | u64::from(header.timestamp),
             clock: Clock::default(),
-            transit: None,
+            lateness: None,
             last_heard: now,
-            late_since: None,
-            spared_until: now,
-            talk: Talk { since: now, packets: 0, before: 0 },
+            talk: Talk::new(now),
             sample: Sample::default(),
             sampled: now,
         }
@@ -141,14 +101,7 @@ impl Source {
         header.ssrc == self.ssrc && (ahead < LARGEST_GAP || ahead.wrapping_neg() < LARGEST_GAP)
     }
 
-    fn on_packet(
-        &mut self,
-        header: &Rtp,
-        quality: &Quality,
-        path: Duration,
-        interval: Duration,
-        now: Instant,
-    ) -> Heard {
+    fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Heard {
         let ahead = header.sequence.wrapping_sub(self.sequence);
         let ticks = self.ticks_of(header.timestamp);
         // The packets of a video frame have one timestamp, and leave one after the other; and what is
@@ -166,45 +119,23 @@ impl Source {
         let since_last = now.since(self.last_heard);
         self.last_heard = now;
         self.talk.on_packet(now);
+        let begins_talkspurt = header.marker && since_last > terms.interval;
+        let rate = self.clock.rate().filter(|_| is_first_of_its_time);
         let is_late =
-            is_first_of_its_time && self.is_late(header, ticks, since_last, quality, path, interval, now);
-        let is_over = now.since(self.sampled) >= interval;
-        let kept = is_over.then(|| quality.is_kept_by(&self.sample, path));
+            rate.is_some_and(|rate| self.is_late(&Sampled { ticks, rate, begins_talkspurt }, terms, now));
+        let is_over = now.since(self.sampled) >= terms.interval;
+        let kept = is_over.then(|| terms.are_kept_by(&self.sample));
         if is_over {
             (self.sample, self.sampled) = (Sample::default(), now);
         }
         Heard { is_late, kept }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all that speaks for a packet or against it")]
-    fn is_late(
-        &mut self,
-        header: &Rtp,
-        ticks: u64,
-        since_last: Duration,
-        quality: &Quality,
-        path: Duration,
-        interval: Duration,
-        now: Instant,
-    ) -> bool {
-        let Some(rate) = self.clock.rate() else { return false };
-        let transit = self.transit.get_or_insert_with(|| Transit::new(ticks, rate, now));
-        let variation = transit.on_packet(ticks, rate, now);
+    fn is_late(&mut self, packet: &Sampled, terms: &Terms, now: Instant) -> bool {
+        let lateness = self.lateness.get_or_insert_with(|| Lateness::new(packet, now));
+        let (is_late, variation) = lateness.on_packet(packet, terms, now);
         self.sample.variation = self.sample.variation.max(variation);
-        if !quality.is_late(variation, path) || now < self.spared_until {
-            self.late_since = None;
-            return false;
-        }
-        let since = *self.late_since.get_or_insert(now);
-        // A source may stop its clock in silence; and what has been late for a whole interval is
-        // what the path is like now.
-        let begins_talkspurt = header.marker && since_last > interval;
-        if begins_talkspurt || now.since(since) >= interval {
-            transit.start_over(now);
-            (self.late_since, self.spared_until) = (None, now + interval);
-            return false;
-        }
-        true
+        is_late
     }
 
     /// A timestamp, counted on beyond 32 bits: the nearest one to the last.

@@ -16,22 +16,19 @@ pub(super) struct Transit {
     least: i64,
     least_before: i64,
     since: Instant,
-    /// The last one, and the interarrival jitter (RFC 3550, section 6.4.1).
     last: i64,
-    jitter: i64,
 }
 
 impl Transit {
     /// The first packet, with this timestamp by a clock of that many hertz.
     pub(super) fn new(ticks: u64, rate: u32, now: Instant) -> Self {
         let first = transit(ticks, rate, now);
-        Self { least: first, least_before: first, since: now, last: first, jitter: 0 }
+        Self { least: first, least_before: first, since: now, last: first }
     }
 
     /// Takes in a packet. Returns how much longer it took than the quickest one lately.
     pub(super) fn on_packet(&mut self, ticks: u64, rate: u32, now: Instant) -> Duration {
         let transit = transit(ticks, rate, now);
-        self.jitter += (transit.saturating_sub(self.last).saturating_abs() - self.jitter) / 16;
         self.last = transit;
         if now.since(self.since) >= LASTS {
             (self.least_before, self.least, self.since) = (self.least, transit, now);
@@ -44,12 +41,6 @@ impl Transit {
     /// What the last packet took is what the path takes from now on.
     pub(super) const fn start_over(&mut self, now: Instant) {
         (self.least, self.least_before, self.since) = (self.last, self.last, now);
-    }
-
-    /// The interarrival jitter.
-    #[cfg(test)]
-    pub(super) const fn jitter(&self) -> Duration {
-        Duration::from_micros(self.jitter.unsigned_abs())
     }
 }
 
@@ -78,16 +69,6 @@ mod tests {
         assert_eq!(on(5, 55), 50);
         let later: Vec<u128> = (6..1100).map(|packet| on(packet, 55)).collect();
         assert_eq!((later[0], later[later.len() - 1]), (50, 0));
-    }
-
-    #[test]
-    fn jitter_is_that_of_rfc_3550() {
-        let mut transit = Transit::new(0, RATE, Instant::from_millis(0));
-        for packet in 1..2000 {
-            let late = if packet % 2 == 0 { 0 } else { 16 };
-            transit.on_packet(packet * 160, RATE, Instant::from_millis(packet * 20 + late));
-        }
-        assert!(transit.jitter().abs_diff(Duration::from_millis(16)) < Duration::from_millis(1));
     }
 
     #[test]

@@ -1,0 +1,141 @@
+//! Sessions in figures: their pages, messages and files, and the streams of calls and videos. The same
+//! wherever a session ran, in a simulation or between real hosts.
+
+use lasthop_sim::{DialogueOutcome, Durations, StreamOutcome, UdpOutcome};
+use serde::Serialize;
+
+/// Pages, messages or files: of one session, or of all of a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Transactions {
+    /// Those that are complete.
+    pub completed: u64,
+    /// Those whose connections failed.
+    pub failed: u64,
+    /// Those that the run's end cut off.
+    pub under_way: u64,
+    /// Mean time from the first SYN or request to the last octet, in seconds; null if none is
+    /// complete.
+    pub time_mean_s: Option<f64>,
+    /// The median of these times, within 0.4%.
+    pub time_median_s: Option<f64>,
+    /// Their 95th percentile, within 0.4%.
+    pub time_p95_s: Option<f64>,
+    /// Octets that both applications wrote.
+    pub offered_bytes: u64,
+    /// Connections opened.
+    pub connections: u64,
+    /// Segments that both hosts' TCP sent again.
+    pub retransmits: u64,
+}
+
+/// One direction of a call or a video.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamFigures {
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// What became of its packets.
+    #[serde(flatten)]
+    pub packets: Packets,
+    /// From mouth to ear, in seconds; null unless it is speech that arrived.
+    pub mouth_to_ear_s: Option<f64>,
+    /// The rating R of the E-model (ITU-T G.107), 0 to 93.2.
+    pub rating: Option<f64>,
+    /// The mean opinion score, 1 to 4.5.
+    pub mos: Option<f64>,
+}
+
+/// What became of packets of streams: of one, or of all of a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Packets {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that arrived, each counted once.
+    pub received: u64,
+    /// Packets that did not arrive and are not on their way.
+    pub lost: u64,
+    /// Packets that arrived too late to be played.
+    pub late: u64,
+    /// Lost packets in per cent of those that are not on their way any more.
+    pub lost_percent: f64,
+    /// Late packets in per cent of the same.
+    pub late_percent: f64,
+    /// Mean one-way delay in the network, in seconds; null if nothing arrived.
+    pub delay_mean_s: Option<f64>,
+    /// The variance of the one-way delays, in seconds squared.
+    pub delay_variance_s2: Option<f64>,
+    /// Their 95th percentile, in seconds.
+    pub delay_p95_s: Option<f64>,
+    /// Interarrival jitter at the end, in seconds (RFC 3550, section 6.4.1); of several streams the
+    /// mean of theirs.
+    pub jitter_s: Option<f64>,
+}
+
+impl Transactions {
+    /// Those of one dialogue or several, as if they were one's.
+    pub fn of<'a>(dialogues: impl IntoIterator<Item = &'a DialogueOutcome>) -> Self {
+        let mut times = Durations::default();
+        let mut all = Self::default();
+        for dialogue in dialogues {
+            times.merge(&dialogue.times);
+            all.failed += dialogue.failed;
+            all.under_way += dialogue.under_way;
+            all.offered_bytes += dialogue.offered;
+            all.connections += dialogue.connections;
+            all.retransmits += dialogue.retransmits;
+        }
+        Self {
+            completed: times.count(),
+            time_mean_s: times.mean_s(),
+            time_median_s: times.quantile_s(0.5),
+            time_p95_s: times.quantile_s(0.95),
+            ..all
+        }
+    }
+}
+
+impl StreamFigures {
+    /// Those of a stream between these nodes.
+    pub fn of(from: &str, to: &str, stream: &StreamOutcome) -> Self {
+        let quality = stream.quality;
+        Self {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            packets: Packets::of([stream]),
+            mouth_to_ear_s: quality.map(|quality| quality.mouth_to_ear_s),
+            rating: quality.map(|quality| quality.rating),
+            mos: quality.map(|quality| quality.mos),
+        }
+    }
+}
+
+impl Packets {
+    /// Those of one stream or several, as if they were one's.
+    pub fn of<'a>(streams: impl IntoIterator<Item = &'a StreamOutcome>) -> Self {
+        let mut delays = Durations::default();
+        let mut all = Self::default();
+        let (mut jitter, mut heard) = (0.0, 0.0);
+        for stream in streams {
+            let UdpOutcome { sent, received, lost, delay, .. } = stream.packets;
+            delays.merge(&stream.delays);
+            all.sent += sent;
+            all.received += received;
+            all.lost += lost;
+            all.late += stream.late;
+            if let Some(delay) = delay {
+                (jitter, heard) = (jitter + delay.jitter_s, heard + 1.0);
+            }
+        }
+        let decided = (all.received + all.lost).max(1) as f64;
+        Self {
+            lost_percent: all.lost as f64 / decided * 100.0,
+            late_percent: all.late as f64 / decided * 100.0,
+            delay_mean_s: delays.mean_s(),
+            delay_variance_s2: delays.variance_s2(),
+            delay_p95_s: delays.quantile_s(0.95),
+            jitter_s: (heard > 0.0).then(|| jitter / heard),
+            ..all
+        }
+    }
+}
