@@ -161,7 +161,8 @@ struct tcp {
 };
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
-enum { FIRST_DYNAMIC_PORT = 1024 };
+// RFC 6335, section 6.
+enum { FIRST_USER_PORT = 1024 };
 struct udp {
 	u16 source, destination, len, checksum;
 	// The first octet of what it carries.
@@ -369,13 +370,27 @@ INLINE int up_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, in
 	return is_plain && (len || is_new);
 }
 
+// Whether a datagram may be RTP or RTCP, and its ports. Both begin with their version, 2, as little else does between the same ports (RFC 9443,
+// section 3), and neither end has a port of a well-known service, such as DNS, of whose queries a quarter begins so.
+INLINE int may_be_rtp(struct __sk_buff *skb, u32 at, struct flow *flow)
+{
+	struct udp udp;
+	if (load(skb, at, &udp, sizeof(udp.source) * 4 + 1) || udp.first >> 6 != 2)
+		return 0;
+	flow->source_port = udp.source;
+	flow->destination_port = udp.destination;
+	return BE16(udp.source) >= FIRST_USER_PORT && BE16(udp.destination) >= FIRST_USER_PORT;
+}
+
 INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 {
 	struct flow flow;
 	struct tcp tcp;
-	struct bypass *bypass;
+	struct bypass *bypass = 0;
+	// Of a datagram: none.
+	u8 flags = 0;
 	u32 ifindex = skb->ifindex, *tap, at, len = 0, headers;
-	int plain, state, passes;
+	int plain, state, passes = 0;
 
 	if (skb->mark == MARK) {
 		skb->mark = 0;
@@ -389,19 +404,15 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	if (!at)
 		return NEXT;
 	if (flow.protocol == PROTOCOL_UDP) {
-		struct udp udp;
-		// Of UDP only what may be RTP or RTCP: both begin with their version, 2, as little else does between the same ports (RFC 9443,
-		// section 3), and neither end has a port of a well-known service, such as DNS, of whose queries a quarter begins so.
-		if (load(skb, at, &udp, sizeof(udp.source) * 4 + 1) || udp.first >> 6 != 2)
+		if (!may_be_rtp(skb, at, &flow))
 			return NEXT;
-		if (BE16(udp.source) < FIRST_DYNAMIC_PORT || BE16(udp.destination) < FIRST_DYNAMIC_PORT)
+	} else {
+		if (load(skb, at, &tcp, sizeof(tcp)) || tcp.words >> 4 < 5)
 			return NEXT;
-		tcp = (struct tcp){.source = udp.source, .destination = udp.destination, .words = 5 << 4};
-	} else if (load(skb, at, &tcp, sizeof(tcp)) || tcp.words >> 4 < 5) {
-		return NEXT;
+		flow.source_port = tcp.source;
+		flow.destination_port = tcp.destination;
+		flags = tcp.flags;
 	}
-	flow.source_port = tcp.source;
-	flow.destination_port = tcp.destination;
 	if (!is_selected(&flow)) {
 		count(EXCLUDED);
 		return NEXT;
@@ -412,7 +423,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		count(OWN);
 		return NEXT;
 	}
-	if (is_aside(&flow, tcp.flags)) {
+	if (is_aside(&flow, flags)) {
 		count(ASIDE);
 		return NEXT;
 	}
@@ -421,11 +432,14 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		count(STALE);
 		return NEXT;
 	}
-	headers = (tcp.words >> 4) * 4;
-	len = len > headers ? len - headers : 0;
-	bypass = flow.protocol != PROTOCOL_TCP ? 0 : down ? find_bypass(&down_slots, &flow) : find_bypass(&up_slots, &flow);
-	plain = bypass && is_plain(skb, at, &tcp);
-	passes = bypass && (down ? down_may_pass(bypass, &tcp, len, plain) : up_may_pass(bypass, &tcp, len, plain));
+	if (flow.protocol == PROTOCOL_TCP)
+		bypass = down ? find_bypass(&down_slots, &flow) : find_bypass(&up_slots, &flow);
+	if (bypass) {
+		headers = (tcp.words >> 4) * 4;
+		len = len > headers ? len - headers : 0;
+		plain = is_plain(skb, at, &tcp);
+		passes = down ? down_may_pass(bypass, &tcp, len, plain) : up_may_pass(bypass, &tcp, len, plain);
+	}
 	if (passes || (bypass && state == LATE)) {
 		u32 *copy_tap = lookup(&copy_taps, &ifindex);
 		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
@@ -488,6 +502,7 @@ const struct word SEC("layout") words[] = {
 	VALUE(DATAGRAMS),
 	VALUE(PROTOCOL_TCP),
 	VALUE(PROTOCOL_UDP),
+	VALUE(FIRST_USER_PORT),
 	VALUE(INCLUDED),
 	VALUE(NOT_INCLUDED),
 	VALUE(BYPASSES),

@@ -16,7 +16,7 @@ use lasthop_packet::{FlowKey, Instant};
 use crate::frame::Frame;
 
 pub use crate::frame::Sent;
-pub use selection::Selection;
+pub use selection::{FIRST_USER_PORT, Selection};
 
 /// A port by its place in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +82,11 @@ pub trait PacketIo {
     /// directions pass from now on, until a new connection opens between the same addresses and
     /// ports. Frames of it that are on their way still come.
     fn set_aside(&mut self, flow: FlowKey) {
+        let _ = flow;
+    }
+
+    /// Says that a connection that was set aside is to come here again, in both directions.
+    fn take_back(&mut self, flow: FlowKey) {
         let _ = flow;
     }
 }

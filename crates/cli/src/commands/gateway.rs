@@ -54,7 +54,8 @@ enum Question {
     Drain(Where),
     /// Have it leave one connection alone from now on
     Aside {
-        /// The connection's two ends, in either order: 192.0.2.1:443-10.0.0.7:50000
+        /// The connection's two ends, in either order: 192.0.2.1:443-10.0.0.7:50000. With udp: before
+        /// them, the datagrams between these ports
         flow: String,
         #[command(flatten)]
         at: Where,

@@ -145,16 +145,19 @@ pub(super) fn list_part<T: Serialize>(from: Cursor, items: &[T], is_end: bool) -
     octets
 }
 
-/// Reads a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`.
+/// Reads a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`; `udp:` before it
+/// means the datagrams between these ports.
 pub fn parse_flow(text: &str) -> Result<FlowKey, String> {
     let wrong = || {
         let shown: String = text.chars().take(100).collect();
         format!(
-            "{shown:?} is no connection; expected two ends such as 192.0.2.1:443-10.0.0.7:50000 or [2001:db8::1]:443-..."
+            "{shown:?} is no connection; expected two ends such as 192.0.2.1:443-10.0.0.7:50000 or [2001:db8::1]:443-..., of datagrams with udp: before them"
         )
     };
-    let (one, other) = text.split_once('-').ok_or_else(wrong)?;
+    let (ends, of) =
+        text.strip_prefix("udp:").map_or((text, FlowKey::tcp as fn(_, _) -> _), |ends| (ends, FlowKey::udp));
+    let (one, other) = ends.split_once('-').ok_or_else(wrong)?;
     let end = |text: &str| text.trim().parse::<SocketAddr>().map_err(|_| wrong());
     let (one, other) = (end(one)?, end(other)?);
-    Ok(FlowKey::tcp((one.ip(), one.port()), (other.ip(), other.port())))
+    Ok(of((one.ip(), one.port()), (other.ip(), other.port())))
 }

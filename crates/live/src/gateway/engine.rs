@@ -21,13 +21,10 @@ use super::rule::{Rule, is_free};
 use super::selector::Selector;
 use super::table::ConnectionTable;
 use crate::frame::{Frame, LinkHeader};
-use crate::io::{Port, PortId};
+use crate::io::{FIRST_USER_PORT, Port, PortId};
 
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
 pub use transfer::SavedConnection;
-
-/// RTP has no port of a well-known service (RFC 6335, section 6).
-const FIRST_DYNAMIC_PORT: u16 = 1024;
 
 /// Connections that one call forgets at most, so that a call's work is bounded.
 const EXPIRED_A_FRAME: usize = 2;
@@ -74,6 +71,8 @@ pub struct Outgoing {
     pub bypasses: Vec<Bypass>,
     /// Connections that need not come here any more, from core to radio.
     pub set_aside: Vec<FlowKey>,
+    /// Connections that were set aside, and are to come here again; before the above.
+    pub taken_back: Vec<FlowKey>,
 }
 
 /// A frame in hand.
@@ -227,7 +226,7 @@ impl Engine {
         let begins_like_rtp =
             || packet.payload().slice(0, 1).octets().first().is_some_and(|octet| rtp::may_begin_with(*octet));
         self.rules.iter().any(|rule| rule.takes_datagrams)
-            && udp.source_port.min(udp.destination_port) >= FIRST_DYNAMIC_PORT
+            && udp.source_port.min(udp.destination_port) >= FIRST_USER_PORT
             && begins_like_rtp()
     }
 
@@ -366,6 +365,7 @@ impl Engine {
         for _ in 0..most {
             let Some(slot) = self.connections.expired(now) else { return };
             self.counters.counts.expired += 1;
+            self.take_back(slot, out);
             self.forget(slot, now, out);
         }
     }

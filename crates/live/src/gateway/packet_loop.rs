@@ -212,6 +212,9 @@ impl<'a> PacketLoop<'a> {
         for bypass in self.out.bypasses.drain(..) {
             self.io.allow_bypass(bypass);
         }
+        for flow in self.out.taken_back.drain(..) {
+            self.io.take_back(flow);
+        }
         for flow in self.out.set_aside.drain(..) {
             debug!(from = ?flow.source, to = ?flow.destination, "set aside");
             self.io.set_aside(flow);

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
-use lasthop_packet::{Ip, Packet, Payload, Tcp, TcpFlags};
+use lasthop_packet::{FlowKey, Ip, Packet, Payload, Tcp, TcpFlags};
 use serde::de::DeserializeOwned;
 
 use super::config::{self, Backend};
@@ -261,7 +261,17 @@ fn connections_are_read_as_they_are_written() {
     let key = parse_flow("192.0.2.1:443-10.0.0.7:50000").expect("it is one");
     assert_eq!((key.source.1, key.destination.1), (443, 50_000));
     assert!(parse_flow("[2001:db8::1]:443-[::1]:5").is_ok());
-    for wrong in ["", "-", "1.2.3.4-5.6.7.8", "1.2.3.4:1", "1.2.3.4:99999-5.6.7.8:1"] {
+    let datagrams = parse_flow("udp:192.0.2.1:443-10.0.0.7:50000").expect("it is one");
+    assert_eq!(datagrams, FlowKey::udp(key.source, key.destination));
+    for wrong in [
+        "",
+        "-",
+        "1.2.3.4-5.6.7.8",
+        "1.2.3.4:1",
+        "1.2.3.4:99999-5.6.7.8:1",
+        "udp:",
+        "tcp:1.2.3.4:1-5.6.7.8:1",
+    ] {
         assert!(parse_flow(wrong).is_err(), "{wrong}");
     }
     assert!(ask::<Status>(Path::new("/nowhere"), &Command::Status).is_err());

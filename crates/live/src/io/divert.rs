@@ -180,4 +180,10 @@ impl PacketIo for Divert {
             tracing::debug!(%error, "a flow could not be set aside");
         }
     }
+
+    fn take_back(&mut self, flow: FlowKey) {
+        if let Err(error) = self.programs.maps.take_back(flow) {
+            tracing::debug!(%error, "a flow could not be taken back");
+        }
+    }
 }

@@ -29,6 +29,10 @@ pub struct Selection {
 /// How many ports, and how many prefixes of a kind, the kernel's side has room for.
 pub const CAPACITY: usize = 1024;
 
+/// Of UDP nothing is taken to or from a port of a well-known service, such as DNS: user ports begin
+/// here (RFC 6335, section 6).
+pub const FIRST_USER_PORT: u16 = 1024;
+
 /// An address prefix, such as `192.0.2.0/24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {

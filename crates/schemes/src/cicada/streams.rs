@@ -8,7 +8,7 @@
 //! # What is done to whom
 //!
 //! - *What is not RTP* is never touched. Datagrams between two ports that do not turn out to be RTP
-//!   or RTCP after a few are not even looked at any more.
+//!   or RTCP after a few are not even looked at for a minute.
 //! - *A stream* is packets of one source with consecutive sequence numbers (`source`). Its clock's
 //!   rate is measured, not guessed from the payload type (`clock`): before, nothing of it is late.
 //! - *A call* has streams in both directions, of which one sends five packets a second or more. Only of
@@ -19,8 +19,8 @@
 //!   each packet. No stream is silenced: what has been late for a sampling interval is what the
 //!   path is like now, nothing of the next interval is late, and the first packet of a talkspurt
 //!   always passes. Of the packets of a video frame only the first is judged.
-//! - *Not recognized:* several sources on one port in one direction, as browsers have them for audio and
-//!   video together (RFC 8843). What is not recognized passes.
+//! - *Audio and video between the same ports*, as browsers send them (RFC 8843), are sources of one
+//!   call; each is judged by its own clock. There may be four in each direction.
 //! - *Elastic traffic* is held back while there are calls: see
 //!   [`crate::split::table::Splits::hold_back`].
 
@@ -57,7 +57,7 @@ pub static MISSED: Counter = Counter::new(
 /// stream.
 const ENOUGH: u8 = 32;
 
-/// An entry without datagrams for this long is forgotten.
+/// An entry without datagrams that are looked at is forgotten after this time.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// A call goes on for this long after its last packet in either direction: talkers pause.
@@ -108,12 +108,13 @@ impl Streams {
             self.on_control(key, compound, from, cx.now());
             return Verdict::Forward;
         }
+        if self.entries.peek(key).is_some_and(|entry| entry.others == ENOUGH) {
+            return Verdict::Forward;
+        }
         if self.entries.touch(key, cx.now()).is_none() && !self.begin(key, cx) {
             return Verdict::Forward;
         }
-        let Some(entry) = self.entries.peek_mut(key).filter(|entry| entry.others < ENOUGH) else {
-            return Verdict::Forward;
-        };
+        let Some(entry) = self.entries.peek_mut(key) else { return Verdict::Forward };
         let terms = Terms { quality: self.quality, interval: self.interval, path: entry.legs.one_way() };
         let (direction, back) = match from {
             Side::Core => (&mut entry.from_core, &entry.from_radio),

@@ -46,6 +46,16 @@ impl Engine {
         }
     }
 
+    /// A connection that an agent had no use for comes here again: it has been forgotten, and what
+    /// takes its ports next may be another; or another agent may have a use for it.
+    pub(super) fn take_back(&mut self, slot: Slot, out: &mut Outgoing) {
+        let connection = self.connections.at_mut(slot);
+        if connection.aside == Some(Aside::NoUse) {
+            connection.aside = None;
+            out.taken_back.push(self.connections.key(slot));
+        }
+    }
+
     /// No agent sees a connection from now on. Its own has let go of it.
     pub(super) fn step_aside(&mut self, slot: Slot, why: Aside, out: &mut Outgoing) {
         self.connections.at_mut(slot).aside = Some(why);

@@ -16,6 +16,7 @@ impl Engine {
     /// - Where only the settings are others, the state of its connections moves to the new agent.
     /// - The agents of other rules send on what they hold, and go: all but those that owe
     ///   something, which see to the connections of which they do, until they are free of them.
+    /// - What an agent had no use for is shown to one again.
     /// - A connection that another rule wants now leaves the agent of the old one in the same way.
     pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) {
         let goes_on_as = self.successors(plan);
@@ -61,6 +62,7 @@ impl Engine {
 
     /// Has a connection follow the plan.
     fn follow_plan(&mut self, slot: Slot, new_index: &[u16], now: Instant, out: &mut Outgoing) {
+        self.take_back(slot, out);
         let key = self.connections.key(slot);
         let connection = self.connections.at_mut(slot);
         let is_aside = connection.aside.is_some();

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use lasthop_packet::{FlowKey, Instant};
+use lasthop_packet::{FlowKey, Instant, Protocol};
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
@@ -75,6 +75,9 @@ pub struct FlowPage {
 /// A connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowReport {
+    /// `tcp` or `udp`; empty if the gateway is of a version that does not tell.
+    #[serde(default)]
+    pub protocol: String,
     /// Its end on the core side.
     pub core: SocketAddr,
     /// Its end on the radio side.
@@ -143,7 +146,12 @@ impl Engine {
     fn report_flow(&self, key: FlowKey, connection: &TrackedConnection, now: Instant) -> FlowReport {
         let TrackedConnection { from_core, from_radio, .. } = connection;
         let rule = connection.rule.and_then(|rule| self.rules.get(usize::from(rule)));
+        let protocol = match key.protocol {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+        };
         FlowReport {
+            protocol: protocol.to_owned(),
             core: key.source.into(),
             radio: key.destination.into(),
             state: connection.state.name().to_owned(),

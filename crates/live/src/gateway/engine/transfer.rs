@@ -1,7 +1,7 @@
 //! Connections as values: for another engine, here or elsewhere, to go on with.
 
 use lasthop_agent::{FlowState, ImportError, Obligation, Side, Whose};
-use lasthop_packet::{FlowKey, Instant};
+use lasthop_packet::{FlowKey, Instant, Protocol};
 use serde::{Deserialize, Serialize};
 
 use super::{Engine, Outgoing, rule_for};
@@ -92,6 +92,9 @@ impl Engine {
         let rule = rule.ok_or_else(|| ImportError::OtherScheme(saved.schemes.clone()))?;
         let state = State::ALL.get(usize::from(saved.state)).copied();
         let state = state.ok_or(ImportError::Malformed("there is no such state of a connection"))?;
+        if (state == State::Datagrams) != (key.protocol == Protocol::Udp) {
+            return Err(ImportError::Malformed("the state is one of another protocol"));
+        }
         let [core, radio] = &saved.arrivals;
         let core = core.as_ref().map(|core| self.arrival(core, Side::Core)).transpose()?;
         let radio = radio.as_ref().map(|radio| self.arrival(radio, Side::Radio)).transpose()?;

@@ -11,7 +11,7 @@ use object::{Object, ObjectSection};
 
 use super::error::ProgramError;
 use crate::io::LONGEST_WAIT;
-use crate::io::selection::mapped;
+use crate::io::selection::{FIRST_USER_PORT, mapped};
 
 /// `struct flow`: a direction of a connection, in network order.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +134,7 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("DATAGRAMS", DATAGRAMS as usize),
         ("PROTOCOL_TCP", PROTOCOL_TCP as usize),
         ("PROTOCOL_UDP", PROTOCOL_UDP as usize),
+        ("FIRST_USER_PORT", FIRST_USER_PORT.into()),
         ("INCLUDED", INCLUDED.into()),
         ("NOT_INCLUDED", NOT_INCLUDED.into()),
         ("BYPASSES", SLOTS as usize),

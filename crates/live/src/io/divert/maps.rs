@@ -155,6 +155,18 @@ impl Maps {
         Ok(())
     }
 
+    /// Has both directions of a flow come to us again. Where the kernel has forgotten it, they do
+    /// already.
+    pub(super) fn take_back(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+        for direction in [flow, flow.reversed()] {
+            match self.aside.remove(&BpfFlow::from(direction)) {
+                Ok(()) | Err(MapError::KeyNotFound) => {}
+                Err(error) => return Err(refused("aside")(error)),
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn counters(&self) -> Result<Counters, ProgramError> {
         let read = |which: Counter| {
             let counts = self.counters.get(&(which as u32), 0).map_err(refused("counters"))?;

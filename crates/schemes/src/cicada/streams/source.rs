@@ -17,13 +17,27 @@ const IN_A_ROW: u8 = 3;
 /// A source that jumps further than this has started over (RFC 3550, appendix A.1, `MAX_DROPOUT`).
 const LARGEST_GAP: u16 = 3000;
 
+/// Sources of one direction between two ports: audio, video, and what is sent again of both (RFC 8843,
+/// RFC 4588).
+const MOST_SOURCES: usize = 4;
+
 /// What comes in one direction between two ports.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
-    /// Who may turn out to be a source: SSRC, the sequence number that would be next, how many
-    /// packets came in a row.
-    candidate: Option<(u32, u16, u8)>,
-    source: Option<Source>,
+    /// Who may turn out to be a source; the latest comer last.
+    candidates: [Option<Candidate>; MOST_SOURCES],
+    /// At most as many.
+    sources: Vec<Source>,
+}
+
+/// Who may turn out to be a source.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    ssrc: u32,
+    /// The sequence number that would be next.
+    next: u16,
+    /// Packets in a row, after the first.
+    in_a_row: u8,
 }
 
 /// A source.
@@ -54,29 +68,43 @@ pub(super) struct Heard {
 impl Direction {
     /// Whether there is a source that was heard lately.
     pub(super) fn has_source(&self, now: Instant, lately: Duration) -> bool {
-        self.source.is_some_and(|source| now.since(source.last_heard) <= lately)
+        self.sources.iter().any(|source| now.since(source.last_heard) <= lately)
     }
 
     /// Whether there is one that sends as often as who talks or shows something does.
     pub(super) fn is_talking(&self) -> bool {
-        self.source.is_some_and(|source| source.talk.is_speech())
+        self.sources.iter().any(|source| source.talk.is_speech())
     }
 
     /// A packet came, which is held against these terms; `None` if it is of no source so far.
     pub(super) fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Option<Heard> {
-        if let Some(source) = self.source.as_mut().filter(|source| source.continues_with(header)) {
+        if let Some(source) = self.sources.iter_mut().find(|source| source.continues_with(header)) {
             return Some(source.on_packet(header, terms, now));
         }
-        let before =
-            self.candidate.filter(|(ssrc, next, _)| (*ssrc, *next) == (header.ssrc, header.sequence));
-        let in_a_row = before.map_or(0, |(_, _, in_a_row)| in_a_row + 1);
-        if in_a_row < IN_A_ROW {
-            self.candidate = Some((header.ssrc, header.sequence.wrapping_add(1), in_a_row));
+        if !self.is_source(header) {
             return None;
         }
-        self.candidate = None;
-        self.source = Some(Source::new(header, now));
+        self.sources.retain(|source| source.ssrc != header.ssrc);
+        if self.sources.len() == MOST_SOURCES {
+            let last_heard = |index: &usize| self.sources[*index].last_heard;
+            let stalest = (0..MOST_SOURCES).min_by_key(last_heard).unwrap_or(0);
+            self.sources.remove(stalest);
+        }
+        self.sources.push(Source::new(header, now));
         Some(Heard::default())
+    }
+
+    /// Whether so many packets have come in a row by now that they are of a source.
+    fn is_source(&mut self, header: &Rtp) -> bool {
+        let is_it = |candidate: &Option<Candidate>| candidate.is_some_and(|of| of.ssrc == header.ssrc);
+        let place = self.candidates.iter().position(is_it).unwrap_or(0);
+        let before = self.candidates[place].filter(|of| (of.ssrc, of.next) == (header.ssrc, header.sequence));
+        let in_a_row = before.map_or(0, |of| of.in_a_row + 1);
+        let is_source = in_a_row >= IN_A_ROW;
+        let next = header.sequence.wrapping_add(1);
+        self.candidates[place] = (!is_source).then_some(Candidate { ssrc: header.ssrc, next, in_a_row });
+        self.candidates[place..].rotate_left(1);
+        is_source
     }
 }
 

@@ -170,8 +170,12 @@ fn what_is_no_rtp_is_left_alone_soon() {
         let expected = usize::from(number + 1 >= u32::from(ENOUGH));
         assert_eq!(bench.outbox.left_alone.len(), expected);
     }
-    bench.streams.on_deadline(now + IDLE + Duration::from_secs(1));
-    assert_eq!(bench.streams.next_timer(), None);
+    bench.streams.on_deadline(now + IDLE);
+    assert_eq!(bench.streams.next_timer(), None, "a minute after the last one that it looked at");
+    for number in 0..500 {
+        let _ = bench.talk(number, 15);
+    }
+    assert!(bench.streams.has_calls(Instant::from_secs(110)), "a call may have taken the ports");
 }
 
 #[test]
@@ -288,4 +292,49 @@ fn of_a_delay_that_grows_and_grows_half_is_given_up_at_most() {
         let given_up = fates.iter().filter(|fate| **fate == GIVEN_UP).count();
         assert!(given_up <= fates.len() / 2 + 10, "{given_up} of {} at {step} ms a packet", fates.len());
     }
+}
+
+#[test]
+fn audio_and_video_between_the_same_ports_are_each_judged_by_their_own_clock() {
+    let mut bench = Bench::new();
+    let audio = |number| rtp(1, number, false);
+    // 90 kHz, a packet every 40 ms.
+    let video = |number: u64| {
+        let header = Rtp {
+            marker: true,
+            payload_type: 97,
+            sequence: number as u16,
+            timestamp: (number * 3600) as u32,
+            ssrc: 9,
+        };
+        [&header.octets()[..], &[7; 900]].concat()
+    };
+    let sent = |number: u64| Instant::from_secs(100) + Duration::from_millis(number * PACKET_MS);
+    let verdicts = |bench: &mut Bench, number, late| {
+        let at = sent(number) + Duration::from_millis(late);
+        let _ = bench.shown(Side::Radio, MOBILE.1, rtp(2, number, false), sent(number));
+        let heard = bench.shown(Side::Core, MOBILE.1, audio(number), at);
+        let seen =
+            if number % 2 == 0 { bench.shown(Side::Core, MOBILE.1, video(number / 2), at) } else { heard };
+        [heard, seen]
+    };
+    for number in 0..600 {
+        assert_eq!(verdicts(&mut bench, number, 15), [Verdict::Forward; 2]);
+    }
+    assert_eq!(verdicts(&mut bench, 600, 170), [GIVEN_UP; 2]);
+    assert_eq!(verdicts(&mut bench, 602, 15), [Verdict::Forward; 2]);
+}
+
+#[test]
+fn of_many_sources_the_stalest_makes_room() {
+    let (mut bench, next) = Bench::calling();
+    // Eight more, one after the other; the call's own goes on.
+    for number in next..next + 800 {
+        let ssrc = 10 + (number / 100) as u32;
+        let now = Instant::from_secs(100) + Duration::from_millis(number * PACKET_MS);
+        let _ = bench.talk(number, 15);
+        assert_eq!(bench.shown(Side::Core, MOBILE.1, rtp(ssrc, number, false), now), Verdict::Forward);
+    }
+    let number = next + 800;
+    assert_eq!(bench.talk(number, 170), GIVEN_UP, "the call's own is still known");
 }

@@ -106,6 +106,32 @@ fn what_an_agent_has_no_use_for_is_set_aside() {
 }
 
 #[test]
+fn datagrams_without_use_come_again_once_they_are_forgotten() {
+    let (mut bench, seen) = listening(50);
+    bench.on_core(&datagram(2001, RTP, 49));
+    assert!(bench.out.taken_back.is_empty());
+    // The kernel shows no more of them.
+    bench.later(Duration::from_secs(61));
+    bench.engine.on_deadline(bench.now, &mut bench.out);
+    assert_eq!(bench.out.taken_back, [key(2001)]);
+    bench.on_core(&datagram(2001, RTP, 100));
+    assert_eq!(seen.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn what_an_agent_had_no_use_for_is_shown_to_one_again_after_a_reload() {
+    let seen = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&seen);
+    let plan = plan(vec![rule("test", move || Listener { seen: Arc::clone(&count), enough: 50 })]);
+    let mut bench = Bench::new(&plan);
+    bench.on_core(&datagram(2001, RTP, 49));
+    bench.engine.reload(&plan, bench.now, &mut bench.out);
+    assert_eq!(bench.out.taken_back, [key(2001)]);
+    bench.on_core(&datagram(2001, RTP, 100));
+    assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.aside), (2, 0));
+}
+
+#[test]
 fn the_same_ports_of_tcp_and_udp_are_two_connections() {
     let (mut bench, _) = listening(0);
     bench.shake_hands(1);

@@ -354,6 +354,11 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
     let mut forged = one.clone();
     forged.states.iter_mut().for_each(|state| state.connection = key(2));
     assert!(other.engine.import(&forged, other.now, &mut other.out).is_err());
+    let mut value = serde_json::to_value(one).expect("it can be written");
+    value["state"] = State::Datagrams.index().into();
+    let forged = serde_json::from_value(value).expect("it can be read");
+    let wrong = ImportError::Malformed("the state is one of another protocol");
+    assert_eq!(other.engine.import(&forged, other.now, &mut other.out), Err(wrong));
     assert_eq!(other.engine.owed(), Owed::default());
     assert_eq!(other.engine.import(one, other.now, &mut other.out), Ok(()));
     let _ = other.on_radio(&up(1, transfer.got, 0, ACK));
@@ -361,7 +366,7 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
     let slot = other.engine.connections.find(key(1)).expect("it is known");
     assert_eq!(other.engine.connections.at(slot).state, State::Closing);
     let counts = other.counters().counts;
-    assert_eq!((counts.taken_over, counts.not_taken_over), (1, 1));
+    assert_eq!((counts.taken_over, counts.not_taken_over), (1, 2));
 }
 
 #[test]
