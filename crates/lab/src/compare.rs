@@ -6,6 +6,7 @@ use lasthop_scenario::{BuildError, Scenario};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::agents::AgentLoads;
 use crate::progress::Progress;
 use crate::run::{Datagrams, RunSummary, run};
 use crate::sessions::{SessionEstimates, SessionTotals};
@@ -63,6 +64,8 @@ pub struct ComparisonRow {
     pub datagrams: Option<DatagramEstimates>,
     /// What came of sessions; null where there are none.
     pub sessions: Option<SessionEstimates>,
+    /// What agents held and owed.
+    pub agents: AgentLoads,
 }
 
 /// What became of the datagrams of all flows over UDP.
@@ -178,6 +181,7 @@ impl ComparisonRow {
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::of(&shares)),
             flows: flow_rows(runs),
+            agents: AgentLoads::of(&runs.iter().map(|run| run.agents).collect::<Vec<_>>())?,
         })
     }
 }

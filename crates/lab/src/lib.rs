@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`mod@run`] | one run and its [`RunSummary`] |
+//! | [`agents`] | what agents held and owed in a run |
 //! | [`sessions`] | what came of a run's sessions |
 //! | [`mod@compare`] | every scheme of a scenario over all seeds, in parallel: one table |
 //! | [`sweep`] | a grid of scenarios into one CSV or Parquet file |
@@ -21,6 +22,7 @@
 //!
 //! Start with [`compare::compare`]. Parallel over runs, never inside one.
 
+pub mod agents;
 pub mod bianchi;
 pub mod capture;
 pub mod cicada;

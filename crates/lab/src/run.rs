@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use lasthop_agent::Counter;
-use lasthop_packet::Instant;
 use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice};
 use lasthop_sim::aodv::AodvCounters;
 use lasthop_sim::{DropCause, Observer, UdpOutcome};
 use serde::Serialize;
 
+use crate::agents::AgentLoad;
 use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::jain_fairness;
 
@@ -31,6 +31,8 @@ pub struct RunSummary {
     pub stations: Vec<StationSummary>,
     /// All flows together.
     pub aggregate: Aggregate,
+    /// What agents held and owed.
+    pub agents: AgentLoad,
     /// What was counted.
     pub counters: BTreeMap<String, u64>,
 }
@@ -207,13 +209,19 @@ pub fn run_observed(
     for observer in observers(&built) {
         built.world.observe(observer);
     }
-    built.world.run(Instant::ZERO + scenario.duration, scenario.stop_when_done);
+    let agents = AgentLoad::of_run(scenario, &mut built);
     let observers = built.world.take_observers();
     debug_assert!(built.world.accounts().balance(), "every packet is accounted for");
-    Ok((summarize(scenario, scheme, seed, &built), observers))
+    Ok((summarize(scenario, scheme, seed, &built, agents), observers))
 }
 
-fn summarize(scenario: &Scenario, scheme: &SchemeChoice, seed: u64, built: &Built) -> RunSummary {
+fn summarize(
+    scenario: &Scenario,
+    scheme: &SchemeChoice,
+    seed: u64,
+    built: &Built,
+    agents: AgentLoad,
+) -> RunSummary {
     let world = &built.world;
     let flows: Vec<FlowSummary> = built
         .flows
@@ -258,6 +266,7 @@ fn summarize(scenario: &Scenario, scheme: &SchemeChoice, seed: u64, built: &Buil
         sessions,
         stations,
         aggregate,
+        agents,
         counters: counters(built),
     }
 }

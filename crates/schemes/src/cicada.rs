@@ -21,9 +21,9 @@
 //! | removal when the connection is released | [`crate::split::table`] |
 //! | virtual IP layers for datagrams, and a pointer for each stream; no buffering | an entry of `streams` |
 //! | RTP and RTCP are captured and sampled each `T_RTP` | `streams::source`, `streams::clock` |
-//! | round trips of both legs; packets that are out of date are discarded | `streams::legs`, `streams::transit` |
+//! | round trips of both legs; packets that are out of date are discarded | `streams::legs`, `streams::transit`, `streams::lateness` |
 //! | the quality that was agreed on | `quality`: settings, the same for all calls |
-//! | bandwidth for elastic and for real-time traffic | `calls-first`: [`crate::split::table::Splits::hold_back`] |
+//! | bandwidth for elastic and for real-time traffic | `calls-first`: [`crate::split::table::Splits::hold_back`], `crate::last_hop::shared` |
 //!
 //! # What the paper leaves open, what we chose
 //!
@@ -42,7 +42,7 @@
 //!    window](crate::last_hop) that all connections of a mobile host share, and its retransmission
 //!    timer is 20 ms or little more than a round trip over the hop. The leg over the wire is a
 //!    sender as Linux has it.
-//! 6. *Uploads.* Each segment off the hop is acknowledged at once while the hop loses any; else every
+//! 6. *Uploads.* After a loss the next 16 segments off the hop are acknowledged one by one; else every
 //!    second one is. A mobile host that reduced its window for a loss of the hop is told so
 //!    (`notification`): see [`crate::eln`], which says of what it is not told.
 //! 7. *What is left alone:* a SYN with data (TCP Fast Open), an answer with options that are
@@ -52,9 +52,11 @@
 //!    that answered would keep a connection alive whose end is gone.
 //! 9. *Urgent data* arrives as ordinary data, in its place.
 //! 10. *Calls.* RTP in both directions is a call; only of a call is anything given up, and never
-//!     for longer than `sampling-interval`. While there is one, connections leave room for it: who
-//!     sends towards a mobile host is offered what its hop takes and no more, and the least window
-//!     over each hop is 2 segments.
+//!     for longer than `sampling-interval`. While there is one, connections leave room for it:
+//!     those of all mobile hosts share one window over the hop, which aims at a queue of four
+//!     segments; the ends that send towards them are offered what the hop takes, and they
+//!     themselves no more than that window. All hosts of an agent are taken to share a queue,
+//!     even if they are behind several interfaces.
 //!
 //! # When the agent goes away
 //!

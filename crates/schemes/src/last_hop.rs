@@ -1,14 +1,16 @@
 //! The local window: how much may be on the hop towards one mobile host, all its connections
-//! together.
+//! together; or towards all hosts.
 //!
 //! The queue behind the agent is not seen, but the round-trip time over the hop tells how long it
-//! is. From that the window follows (`window`), once a round trip or two (`round`). What it has no
-//! room for waits here, and connections to the same host take turns.
+//! is. From that the window follows (`window`, `shared`), once a round trip or two (`round`). What it
+//! has no room for waits here, and connections that share it take turns.
 
 mod aims;
 mod drain;
+mod law;
 mod progress;
 mod round;
+mod shared;
 mod window;
 
 #[cfg(test)]
@@ -24,8 +26,10 @@ use lasthop_packet::{FlowKey, Instant};
 use serde::{Deserialize, Serialize};
 
 pub use aims::Aims;
+use law::Law;
 pub use progress::Progress;
 use round::Round;
+use shared::SharedWindow;
 use window::{LARGEST_WINDOW, Window};
 
 /// A connection may always have this much waiting here: the largest window without scaling. So no
@@ -38,18 +42,18 @@ const LARGEST_SEGMENT: u32 = 65_535;
 /// The hops by the mobile host's address.
 pub type Hops = Lookup<IpAddr, LastHop>;
 
-/// The hop to one mobile host.
+/// The hop to one mobile host, or to all.
 #[derive(Debug)]
 pub struct LastHop {
-    window: Window,
+    window: Law,
     round: Round,
     /// Octets that are taken to be there.
     pub in_flight: u64,
-    /// Connections to this host.
+    /// Connections that go over it.
     pub flows: usize,
     /// Those with packets that wait, in the order of their turns.
     pub turns: VecDeque<FlowKey>,
-    /// The largest segment of any connection to this host.
+    /// The largest segment of any of them.
     segment: u32,
     /// Octets a second that the hop delivered lately; 0 before it is known.
     rate: u64,
@@ -68,8 +72,17 @@ pub struct HopEstimate {
 impl LastHop {
     /// A hop that nothing is known of.
     pub fn new(now: Instant) -> Self {
+        Self::with(Law::Own(Window::new()), now)
+    }
+
+    /// The hop of all hosts together. Nothing is known of it.
+    pub fn shared(now: Instant) -> Self {
+        Self::with(Law::Shared(SharedWindow::default()), now)
+    }
+
+    fn with(window: Law, now: Instant) -> Self {
         Self {
-            window: Window::new(),
+            window,
             round: Round::new(now),
             in_flight: 0,
             flows: 0,
@@ -85,9 +98,10 @@ impl LastHop {
         HopEstimate { window: self.window.usual(), segment: self.segment, rate: self.rate }
     }
 
-    /// Goes on from what was known of it elsewhere.
+    /// Goes on from what was known of a host's hop elsewhere.
     pub fn go_on_from(&mut self, estimate: HopEstimate, now: Instant) {
-        self.window = Window::known(estimate.window);
+        let Law::Own(window) = &mut self.window else { return };
+        *window = Window::known(estimate.window);
         self.round = Round::new(now);
         self.segment = estimate.segment.min(LARGEST_SEGMENT);
         self.rate = estimate.rate.min(LARGEST_WINDOW);
@@ -107,7 +121,7 @@ impl LastHop {
     /// A segment of so many octets is to pass.
     pub fn note_segment(&mut self, octets: u32, aims: &Aims) {
         self.segment = self.segment.max(octets);
-        self.window.set_floor(u64::from(aims.least_window.max(2)) * u64::from(self.segment));
+        self.window.set_floor(aims.least_window.max(2), self.segment);
     }
 
     /// How many octets one connection may send before it is another's turn.

@@ -41,3 +41,4 @@ mod tests;
 mod transfer;
 mod turns;
 mod vcache;
+mod windows;

@@ -129,6 +129,11 @@ impl World {
         self.seats.agents.iter().map(|placed| placed.agent.owed()).fold(Owed::default(), Owed::plus)
     }
 
+    /// Octets of memory that agents take for what they keep of packets.
+    pub fn octets_of_agents(&self) -> u64 {
+        self.seats.agents.iter().map(|placed| placed.agent.octets() as u64).sum()
+    }
+
     /// Packets that agents hold.
     pub fn held_by_agents(&self) -> u64 {
         self.seats.agents.iter().map(|placed| placed.agent.held()).sum()

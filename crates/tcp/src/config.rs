@@ -149,7 +149,7 @@ pub enum AckPolicy {
     /// One ACK for every second segment, or after this time (RFC 5681, section 4.2: at most 500
     /// ms).
     Delayed(Duration),
-    /// One ACK a segment for the first 128 segments, and for as many after each sign of a loss: data
+    /// One ACK a segment for the first 16 segments, and for as many after each sign of a loss: data
     /// that arrives out of order or again, and what fills a gap. Else one for every second segment,
     /// or after this time. So a sender that has lost something hears of it soon, although ACKs get
     /// lost, and one that loses nothing shares its medium with half as many ACKs.
@@ -165,9 +165,9 @@ pub enum AckPolicy {
     Linux,
 }
 
-/// [`AckPolicy::EverySegmentAfterLoss`]: segments that are acknowledged one by one. At one loss in a
-/// hundred segments three quarters of all are.
-const PROMPT_AFTER_LOSS: u32 = 128;
+/// [`AckPolicy::EverySegmentAfterLoss`]: segments that are acknowledged one by one: about as many as a
+/// sender has under way that loses one in a hundred. With more on the way every second ACK is enough.
+const PROMPT_AFTER_LOSS: u32 = 16;
 
 /// `DynDelAck`: the numbers of the segments, from 1 on, with which the delay coefficient, how many
 /// segments an ACK is for, becomes 2, 3 and 4: the paper's l1, l2 and l3.

@@ -175,6 +175,7 @@ mod tests {
                 sessions: Vec::new(),
                 stations: Vec::new(),
                 aggregate,
+                agents: crate::agents::AgentLoad::default(),
                 counters: BTreeMap::new(),
             }
         };

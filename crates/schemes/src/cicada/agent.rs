@@ -12,6 +12,7 @@ use lasthop_packet::{FlowKey, Packet, Protocol, TcpFlags};
 use super::interfaces::{Policy, medium, policy};
 use super::settings::Settings;
 use super::streams::Streams;
+use crate::last_hop::Aims;
 use crate::split::opening::{Opening, Step};
 use crate::split::table::Splits;
 
@@ -21,8 +22,8 @@ pub struct Cicada {
     openings: FlowTable<Box<Opening>>,
     pub(super) splits: Splits,
     streams: Streams,
-    /// Connections leave room for calls.
-    calls_first: bool,
+    /// What connections aim at while there are calls, if they leave room for these.
+    beside_calls: Option<Aims>,
 }
 
 impl Cicada {
@@ -33,7 +34,7 @@ impl Cicada {
             openings: FlowTable::new(Duration::ZERO),
             splits: Splits::new(settings.splits()),
             streams: Streams::new(settings.quality(), settings.sampling_interval),
-            calls_first: settings.calls_first,
+            beside_calls: settings.calls_first.then(|| settings.aims_beside_calls()),
         }
     }
 
@@ -115,7 +116,8 @@ impl Agent for Cicada {
         if key.protocol == Protocol::Udp {
             return self.streams.on_datagram(key, packet, from, cx);
         }
-        self.splits.hold_back(self.calls_first && self.streams.has_calls(cx.now()));
+        let aims = self.beside_calls.filter(|_| self.streams.has_calls(cx.now()));
+        self.splits.hold_back(aims, cx);
         if !self.splits.has(key) {
             return self.on_opening(key, packet, from, cx);
         }

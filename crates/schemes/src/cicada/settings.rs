@@ -47,8 +47,10 @@ pub struct Settings {
     /// less than this good. Default 60 ms.
     #[serde(with = "Time::<0, MINUTE>")]
     pub call_variation: Duration,
-    /// Whether TCP connections leave room for calls, as long as there are any: the ends that send
-    /// towards a mobile host are offered what its hop takes, and no more; default true.
+    /// Whether TCP connections leave room for calls, as long as there are any: all mobile hosts share
+    /// one window over the hop, which aims at a queue of a quarter of `call-variation`; the ends that
+    /// send towards them are offered what the hop takes, and they themselves as much as that window;
+    /// default true.
     pub calls_first: bool,
     /// A connection without packets for this long, of which nothing is owed, passes untouched from
     /// then on, to the second; default 1 h.
@@ -71,12 +73,22 @@ impl Settings {
         Quality { delay: self.call_delay, variation: self.call_variation, loss: LOSS }
     }
 
+    /// What connections aim at while there are calls: a queue of at most a quarter of what a playout
+    /// buffer makes good, since at times it is some times as long.
+    pub(super) fn aims_beside_calls(&self) -> Aims {
+        Aims { longest_delay: self.call_variation / 4, least_window: 2, ..self.aims() }
+    }
+
+    fn aims(&self) -> Aims {
+        Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() }
+    }
+
     /// What follows for the pairs.
     pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.vcache as u32;
         SplitSettings {
             legs: (legs::core(buffer), legs::radio(buffer, self.minimum_timeout)),
-            aims: Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() },
+            aims: self.aims(),
             bound: self.vcache,
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,

@@ -42,8 +42,16 @@ struct Model {
 impl Model {
     /// 20 Mbit/s, 20 ms.
     fn new() -> Self {
-        let aims = Aims::default();
-        let mut hop = LastHop::new(Instant::ZERO);
+        Self::of(LastHop::new(Instant::ZERO), Aims::default())
+    }
+
+    /// The same of a hop that all hosts share.
+    fn shared() -> Self {
+        let longest_delay = Duration::from_millis(15);
+        Self::of(LastHop::shared(Instant::ZERO), Aims { longest_delay, least_window: 2, ..Aims::default() })
+    }
+
+    fn of(mut hop: LastHop, aims: Aims) -> Self {
         hop.note_segment(SEGMENT, &aims);
         let host = (IpAddr::from([10, 0, 0, 1]), 80);
         hop.turns.push_back(FlowKey::tcp(host, host));
@@ -286,4 +294,38 @@ fn a_queue_shows_even_where_the_sender_limits() {
     model.run(60);
     let (share, queue, _) = model.run(20);
     assert!(share > 0.99 && queue < 150.0, "{share}, {queue}");
+}
+
+#[test]
+fn a_shared_window_keeps_the_queue_to_four_segments_and_the_hop_busy() {
+    for (rate, delay, queue) in [
+        (2_500_000, (|_| 3_000) as fn(u64) -> u64, 1.0..4.0),
+        (2_500_000, |_| 20_000, 1.0..4.0),
+        // Four segments take 9 ms.
+        (625_000, |_| 3_000, 5.0..12.0),
+        // They would take 93 ms, and two take 46: that many are on the hop always.
+        (62_500, |_| 3_000, 0.0..50.0),
+    ] {
+        let mut model = Model { rate, delay, ..Model::shared() };
+        model.run(5);
+        let (share, waited, _) = model.run(20);
+        assert!(share > 0.97 && queue.contains(&waited), "{rate}, {}: {share}, {waited}", delay(0));
+    }
+}
+
+#[test]
+fn a_shared_window_goes_by_the_quickest_sample_where_others_make_the_round_trip_long() {
+    let mut model =
+        Model { delay: |now| if now % 100_000 < 2_000 { 3_000 } else { 60_000 }, ..Model::shared() };
+    model.run(5);
+    let (_, waited, _) = model.run(20);
+    assert!(waited < 1.0 && model.hop.octets() <= 4 * u64::from(SEGMENT), "{waited}, {}", model.hop.octets());
+}
+
+#[test]
+fn losses_leave_a_shared_window_near_what_the_hop_holds() {
+    let mut model = Model { loss: 10, ..Model::shared() };
+    model.run(5);
+    let (share, waited, _) = model.run(20);
+    assert!(share > 0.85 * 0.9 && waited < 5.0, "{share}, {waited}");
 }

@@ -294,12 +294,8 @@ impl Window {
     /// Moves half of the way to where the round-trip time would be the target; losses take away
     /// from the queue, not from what the hop holds without one.
     fn follow(&mut self, round: Measured, aims: &Aims) {
-        let lost = self.excess_losses(round);
-        let arrives = share(self.octets, round.delivered, lost);
-        let wanted = scaled(arrives, self.target(aims), round.rtt);
-        let without_queue = scaled(self.octets, self.least.unwrap_or_default(), round.rtt);
-        let wanted = wanted.max(without_queue).min(4 * self.octets);
-        self.octets = u64::midpoint(self.octets, wanted).max(self.floor);
+        let times = (self.least.unwrap_or_default(), self.target(aims));
+        self.octets = moved(self.octets, times, &round, self.excess_losses(round)).max(self.floor);
         self.peak = self.peak.max(self.octets);
         if self.octets <= self.peak / 4 * 3 {
             self.peak = self.octets;
@@ -371,6 +367,15 @@ impl Window {
 fn pays(before: Trial, after: Measured) -> bool {
     let octets = u128::from(before.in_flight) + u128::from(after.in_flight);
     2 * u128::from(after.throughput) * u128::from(before.in_flight) > u128::from(before.throughput) * octets
+}
+
+/// A window half of the way to where the round-trip time would be the target, of which this was lost in
+/// a round.
+pub(super) fn moved(octets: u64, (least, target): (Duration, Duration), round: &Measured, lost: u64) -> u64 {
+    let arrives = share(octets, round.delivered, lost);
+    let without_queue = scaled(octets, least, round.rtt);
+    let wanted = scaled(arrives, target, round.rtt).max(without_queue).min(4 * octets);
+    u64::midpoint(octets, wanted)
 }
 
 /// `octets` times `to` over `from`.

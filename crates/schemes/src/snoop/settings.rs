@@ -170,6 +170,7 @@ impl Settings {
             least_window: self.least_window,
             held_delay: self.held_delay,
             held_octets: self.held_octets,
+            ..Aims::default()
         }
     }
 }

@@ -22,9 +22,9 @@ pub fn core(buffer: u32) -> Config {
 }
 
 /// The leg over the hop. Losses there are not congestion, and the queue is the local window's
-/// business ([`crate::last_hop`]): the congestion window is set from outside. While the hop loses
-/// segments, each one is acknowledged at once, so that the mobile host's sender loses no time; and each
-/// repair takes little more than a round trip over the hop.
+/// business ([`crate::last_hop`]): the congestion window is set from outside. After a loss
+/// each segment is acknowledged at once for a while, so that the mobile host's sender loses no time; and
+/// each repair takes little more than a round trip over the hop.
 pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
     Config {
         congestion: Congestion::Outside,

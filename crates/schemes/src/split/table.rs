@@ -11,20 +11,24 @@ use super::notifying::pass;
 use super::pair::Pair;
 use super::sleep::{Entry, SLEEPS_AFTER, SavedPair};
 use super::vcache::Bounds;
+use super::windows::Windows;
 use crate::eln::{self, Eln};
-use crate::last_hop::{Aims, HopEstimate, Hops, LastHop};
+use crate::last_hop::{Aims, HopEstimate, LastHop};
+
+/// While connections are held back, a mobile host that sends is offered this many segments at least.
+const LEAST_UPLOAD: u64 = 4;
 
 /// The pairs of one agent.
 pub struct Splits {
     pub(super) pairs: FlowTable<Entry>,
-    pub(super) hops: Hops,
+    pub(super) windows: Windows,
     pub(super) settings: SplitSettings,
+    /// What the windows over hops aim at now.
+    pub(super) aims: Aims,
     /// Tells mobile hosts which of their losses were the hop's.
     pub(super) notifier: Option<Eln>,
     octets: usize,
     owed: Owed,
-    /// No more is to come for a hop than it takes.
-    is_held_back: bool,
 }
 
 /// What can be set about pairs.
@@ -50,27 +54,40 @@ impl Splits {
     pub fn new(settings: SplitSettings) -> Self {
         Self {
             pairs: FlowTable::new(settings.grace),
-            hops: Hops::new(),
+            windows: Windows::default(),
             notifier: settings.notifies.then(|| Eln::new(eln::Settings::default())),
+            aims: settings.aims,
             settings,
             octets: 0,
             owed: Owed::default(),
-            is_held_back: false,
         }
     }
 
-    /// Whether connections are to leave room on the way, before this agent and behind it, because
-    /// something else goes there that must not wait. The ends that send towards a mobile host are
-    /// offered what its hop takes, and no more; and the least window is 2 segments, because larger
-    /// ones of many hosts would fill the queue that they share.
-    pub const fn hold_back(&mut self, is_held_back: bool) {
-        self.is_held_back = is_held_back;
-    }
-
-    /// What the windows over hops aim at now.
-    pub(super) fn aims(&self) -> Aims {
-        let aims = self.settings.aims;
-        if self.is_held_back { Aims { least_window: aims.least_window.min(2), ..aims } } else { aims }
+    /// Connections are to leave room on the way, before this agent and behind it, because something
+    /// else goes there that must not wait; or need not do so any more. All hosts then share one
+    /// window, which aims at this. The ends that send towards a mobile host are offered what the hop
+    /// takes, and mobile hosts that send as much as may be on the hop in the other direction.
+    pub fn hold_back(&mut self, aims: Option<Aims>, cx: &mut Context<'_>) {
+        self.aims = aims.unwrap_or(self.settings.aims);
+        if self.windows.all_share() == aims.is_some() {
+            return;
+        }
+        let mut windows = Windows::new(aims.is_some());
+        let keys: Vec<FlowKey> = self.pairs.keys().collect();
+        for key in &keys {
+            let Some(pair) = self.pairs.peek_mut(*key).and_then(Entry::awake_mut) else { continue };
+            self.windows.leave(*key, pair);
+            let Some(share) = &mut pair.share else { continue };
+            let hop = windows.join(*key, cx.now());
+            share.count(&pair.radio, hop);
+            if share.is_waiting {
+                hop.turns.push_back(*key);
+            }
+        }
+        self.windows = windows;
+        for key in keys {
+            self.serve(self.windows.sharers(key), cx);
+        }
     }
 
     /// Whether there is a pair of this connection.
@@ -123,7 +140,7 @@ impl Splits {
             return false;
         }
         if is_shared {
-            self.hops.get_or_insert_with(key.destination.0, || LastHop::new(cx.now())).flows += 1;
+            self.windows.join(key, cx.now());
         }
         true
     }
@@ -131,7 +148,7 @@ impl Splits {
     /// Goes on with a pair that came from elsewhere, or has begun, over a hop of which that much is
     /// known.
     pub fn go_on(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
-        if let (Some(hop), Some(estimate)) = (self.hops.get_mut(&key.destination.0), estimate)
+        if let (Some(hop), Some(estimate)) = (self.windows.of_mut(key), estimate)
             && hop.flows == 1
         {
             hop.go_on_from(estimate, cx.now());
@@ -278,7 +295,7 @@ impl Splits {
 
     /// Takes a pair out, as a value.
     pub(super) fn save(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<SavedPair> {
-        let hop = self.hops.get(&key.destination.0).map(LastHop::estimate);
+        let hop = self.windows.of(key).map(LastHop::estimate);
         match self.take(key, cx)? {
             Entry::Awake(pair) => Some(SavedPair::of(&pair, hop, cx.now())),
             Entry::Asleep(saved) => Some(*saved),
@@ -294,44 +311,40 @@ impl Splits {
         self.owed.change(entry.obligation(), Obligation::Free);
         let Entry::Awake(pair) = &mut entry else { return Some(entry) };
         self.octets -= pair.charged;
-        let host = key.destination.0;
-        let (Some(hop), Some(share)) = (self.hops.get_mut(&host), &mut pair.share) else {
-            return Some(entry);
-        };
-        share.leave(hop);
-        if share.is_waiting {
-            hop.turns.retain(|waiting| *waiting != key);
-        }
-        hop.flows -= 1;
-        if hop.flows == 0 {
-            self.hops.remove(&host);
-        } else {
-            self.serve(host, cx);
-        }
+        self.windows.leave(key, pair);
+        self.serve(self.windows.sharers(key), cx);
         Some(entry)
     }
 
     /// Moves on what has come of a change on either leg.
     fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let aims = self.aims();
+        let aims = self.aims;
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
         let mut on_hop = u64::from(pair.radio.flight().cwnd);
-        let mut demand = u64::MAX;
-        if let (Some(share), Some(hop)) = (&mut pair.share, self.hops.get_mut(&key.destination.0)) {
+        let (mut demand, mut from_hop) = (u64::MAX, u64::MAX);
+        let is_held_back = self.windows.all_share();
+        if let (Some(share), Some(hop)) = (&mut pair.share, self.windows.of_mut(key)) {
             let progress = share.settle(&pair.radio, hop);
             if progress.delivered + progress.lost > 0 {
                 hop.on_progress(progress, now, &aims);
             }
             on_hop = hop.octets();
-            if self.is_held_back {
+            if is_held_back {
+                from_hop = hop.octets().max(LEAST_UPLOAD * u64::from(pair.radio.flight().mss));
                 demand = hop.demand(pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
             }
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
         let memory = cx.budget().room(pair.octets(), self.octets - pair.charged + pair.octets());
-        let bounds =
-            Bounds { octets, towards_hop: octets.min(demand), memory, hop: on_hop, may_grow: cx.may_owe() };
+        let bounds = Bounds {
+            octets,
+            towards_hop: octets.min(demand),
+            from_hop,
+            memory,
+            hop: on_hop,
+            may_grow: cx.may_owe(),
+        };
         pair.pass_on(bounds, now);
         while let Some(packet) = pair.core.poll_transmit(now) {
             cx.send(Side::Core, packet);

@@ -1,9 +1,7 @@
 //! Who may send over which hop.
 //!
-//! Connections to the same mobile host share its hop: one local window for all of them
-//! ([`crate::last_hop`]), and where several have more to send than it has room for, they take turns.
-
-use std::net::IpAddr;
+//! Where several connections that share a window ([`super::windows`]) have more to send than it has
+//! room for, they take turns.
 
 use lasthop_agent::counter::LOCAL_RETRANSMITS;
 use lasthop_agent::{Context, Report, Side};
@@ -13,15 +11,16 @@ use super::notifying::pass;
 use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::{Splits, follow_timer};
+use super::windows::Sharers;
 use crate::eln::Eln;
 use crate::last_hop::{Aims, LastHop};
 
 impl Splits {
     /// Has a connection send over its hop what it may, and others what that leaves room for.
     pub(super) fn transmit(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let (host, aims) = (key.destination.0, self.aims());
+        let aims = self.aims;
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
-        let hop = self.hops.get_mut(&host).zip(pair.share);
+        let hop = self.windows.of_mut(key).zip(pair.share);
         let Some((hop, share)) = hop else {
             pair.transmit_freely(self.notifier.as_mut(), cx);
             return;
@@ -35,13 +34,13 @@ impl Splits {
             (true, false) => hop.turns.retain(|waiting| *waiting != key),
             _ => {}
         }
-        self.serve(host, cx);
+        self.serve(self.windows.sharers(key), cx);
     }
 
-    /// Has the connections to a host send, in turn, as long as there is room.
-    pub(super) fn serve(&mut self, host: IpAddr, cx: &mut Context<'_>) {
-        let aims = self.aims();
-        let Some(hop) = self.hops.get_mut(&host) else { return };
+    /// Has the connections that share a window send, in turn, as long as there is room.
+    pub(super) fn serve(&mut self, sharers: Sharers, cx: &mut Context<'_>) {
+        let aims = self.aims;
+        let Some(hop) = self.windows.shared_by(sharers) else { return };
         for _ in 0..hop.turns.len() {
             if !hop.has_room() {
                 return;

@@ -20,6 +20,8 @@ pub(super) struct Bounds {
     pub(super) octets: u64,
     /// The same for the direction to the mobile host.
     pub(super) towards_hop: u64,
+    /// The largest window that is offered to the mobile host.
+    pub(super) from_hop: u64,
     /// Memory that may still be taken.
     pub(super) memory: Room,
     /// Octets that the hop holds.
@@ -33,6 +35,8 @@ struct VCache<'a> {
     from: &'a mut Connection,
     to: &'a mut Connection,
     bounds: Bounds,
+    /// The largest window that is offered.
+    offered: u64,
 }
 
 impl VCache<'_> {
@@ -46,7 +50,7 @@ impl VCache<'_> {
         // what comes then may pass as it is.
         let Room { of_flow, in_all } = self.bounds.memory;
         let in_memory = (of_flow as u64 / 2).min((in_all as u64 / 2).max(LEAST_STOCK));
-        self.bounds.octets.saturating_sub(self.to.unacknowledged()).min(in_memory)
+        self.bounds.octets.saturating_sub(self.to.unacknowledged()).min(in_memory).min(self.offered)
     }
 
     /// Passes on what has arrived, as long as the other leg has less than `stock` octets to send, and
@@ -80,9 +84,10 @@ impl Pair {
     /// Moves what has arrived on each leg to the other.
     pub(super) fn pass_on(&mut self, bounds: Bounds, now: Instant) {
         let core_stock = 2 * u64::from(self.core.flight().cwnd);
-        VCache { from: &mut self.radio, to: &mut self.core, bounds }.pass_on(core_stock, now);
+        VCache { from: &mut self.radio, to: &mut self.core, bounds, offered: bounds.from_hop }
+            .pass_on(core_stock, now);
         let towards_hop = Bounds { octets: bounds.towards_hop, ..bounds };
-        VCache { from: &mut self.core, to: &mut self.radio, bounds: towards_hop }
+        VCache { from: &mut self.core, to: &mut self.radio, bounds: towards_hop, offered: u64::MAX }
             .pass_on(2 * bounds.hop, now);
         self.end_with_other(Side::Core);
         self.end_with_other(Side::Radio);

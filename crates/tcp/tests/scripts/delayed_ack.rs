@@ -89,14 +89,14 @@ fn every_segment_after_a_loss_and_later_every_second_one() {
         lines.collect()
     };
     let script = [
-        in_order(0, 128, true),
-        in_order(128, 328, false),
+        in_order(0, 16, true),
+        in_order(16, 216, false),
         // A segment alone waits, and not for long.
-        "+0 < 3281:3291(10) ack 1\n+20ms > . ack 3291\n".to_owned(),
-        // One is lost, and comes again: the 128 behind it are acknowledged one by one.
-        "+0 < 3301:3311(10) ack 1\n+0 > . ack 3291\n+0 < 3291:3301(10) ack 1\n+0 > . ack 3311\n".to_owned(),
-        in_order(331, 459, true),
-        in_order(459, 461, false),
+        "+0 < 2161:2171(10) ack 1\n+20ms > . ack 2171\n".to_owned(),
+        // One is lost, and comes again: the 16 behind it are acknowledged one by one.
+        "+0 < 2181:2191(10) ack 1\n+0 > . ack 2171\n+0 < 2171:2181(10) ack 1\n+0 > . ack 2191\n".to_owned(),
+        in_order(219, 235, true),
+        in_order(235, 237, false),
     ];
     Script::established(config).run(&script.concat());
 }

@@ -9,6 +9,8 @@ use lasthop_agent::Side;
 use lasthop_packet::Instant;
 use lasthop_packet::rtp::{Compound, Control, ReportBlocks};
 
+use crate::lately::LeastLately;
+
 /// The least round trip counts for this long, up to twice as long: reports come every 5 s or so.
 const LASTS: Duration = Duration::from_secs(60);
 
@@ -28,9 +30,7 @@ struct Leg {
     /// Sender reports that went to its end, the later one last: the middle of their time, and when
     /// they passed.
     reports: [Option<(u32, Instant)>; 2],
-    /// The least round trip since then, and of the time as long before.
-    least: Option<(Duration, Instant)>,
-    least_before: Option<Duration>,
+    round_trips: LeastLately<Duration>,
 }
 
 impl Legs {
@@ -51,7 +51,7 @@ impl Legs {
     /// How long a packet takes over both legs at their best: half of their round trips, or of those
     /// that are known.
     pub(super) fn one_way(&self) -> Duration {
-        [self.core, self.radio].iter().filter_map(Leg::round_trip).sum::<Duration>() / 2
+        [self.core, self.radio].iter().filter_map(|leg| leg.round_trips.least()).sum::<Duration>() / 2
     }
 
     const fn leg(&mut self, side: Side) -> &mut Leg {
@@ -76,24 +76,9 @@ impl Leg {
             let held = Duration::from_micros((u64::from(block.since_last_report) * 1_000_000) >> 16);
             let round_trip = report.and_then(|(_, passed)| now.since(*passed).checked_sub(held));
             if let Some(round_trip) = round_trip.filter(|round_trip| *round_trip <= LONGEST) {
-                self.sample(round_trip, now);
+                self.round_trips.note(round_trip, LASTS, now);
             }
         }
-    }
-
-    fn sample(&mut self, round_trip: Duration, now: Instant) {
-        match &mut self.least {
-            Some((least, since)) if now.since(*since) < LASTS => *least = round_trip.min(*least),
-            least => {
-                self.least_before = least.map(|(least, _)| least);
-                *least = Some((round_trip, now));
-            }
-        }
-    }
-
-    fn round_trip(&self) -> Option<Duration> {
-        let (least, _) = self.least?;
-        Some(self.least_before.map_or(least, |before| before.min(least)))
     }
 }
 

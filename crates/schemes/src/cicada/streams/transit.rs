@@ -4,43 +4,40 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
+use crate::lately::LeastLately;
+
 /// The least transit time counts for this long, up to twice as long: clocks drift apart, and paths
 /// change.
 const LASTS: Duration = Duration::from_secs(10);
 
-/// The least of the transit times lately. They are differences of two clocks: only their own
-/// differences mean anything. In microseconds.
+/// The transit times lately. They are differences of two clocks: only their own differences mean
+/// anything. In microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transit {
-    /// The least since then, and the least of the time as long before.
-    least: i64,
-    least_before: i64,
-    since: Instant,
+    lately: LeastLately<i64>,
     last: i64,
 }
 
 impl Transit {
     /// The first packet, with this timestamp by a clock of that many hertz.
     pub(super) fn new(ticks: u64, rate: u32, now: Instant) -> Self {
-        let first = transit(ticks, rate, now);
-        Self { least: first, least_before: first, since: now, last: first }
+        let mut first = Self { lately: LeastLately::new(), last: transit(ticks, rate, now) };
+        first.start_over(now);
+        first
     }
 
     /// Takes in a packet. Returns how much longer it took than the quickest one lately.
     pub(super) fn on_packet(&mut self, ticks: u64, rate: u32, now: Instant) -> Duration {
-        let transit = transit(ticks, rate, now);
-        self.last = transit;
-        if now.since(self.since) >= LASTS {
-            (self.least_before, self.least, self.since) = (self.least, transit, now);
-        }
-        self.least = self.least.min(transit);
-        let longer = transit.saturating_sub(self.least.min(self.least_before));
+        self.last = transit(ticks, rate, now);
+        self.lately.note(self.last, LASTS, now);
+        let longer = self.last.saturating_sub(self.lately.least().unwrap_or(self.last));
         Duration::from_micros(longer.unsigned_abs())
     }
 
     /// What the last packet took is what the path takes from now on.
-    pub(super) const fn start_over(&mut self, now: Instant) {
-        (self.least, self.least_before, self.since) = (self.last, self.last, now);
+    pub(super) fn start_over(&mut self, now: Instant) {
+        self.lately = LeastLately::new();
+        self.lately.note(self.last, LASTS, now);
     }
 }
 

@@ -1,7 +1,9 @@
 //! What befalls an agent while it works, and what then must hold.
 
-use lasthop_agent::{Agent, Budget, Side};
-use lasthop_packet::{Instant, Packet};
+use bytes::Bytes;
+use lasthop_agent::{Agent, Budget, Side, Verdict};
+use lasthop_packet::rtp::Rtp;
+use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp};
 use proptest::prelude::*;
 
 use super::drawn;
@@ -20,6 +22,8 @@ pub enum Deed {
     Budget(usize),
     Drain,
     Release,
+    /// A call begins beside the connection; it has ended 10 s later.
+    Call,
 }
 
 /// A deed, and when: once its seat has seen this number of packets.
@@ -55,6 +59,7 @@ impl Deed {
                 seat.is_within_budget = false;
                 seat.budget = Budget { octets_per_flow: octets, octets_in_all: 2 * octets, ..seat.budget };
             }
+            Self::Call => return begin_call(seat, now),
             Self::Drain | Self::Release => {
                 if self == Self::Release {
                     seat.watch.forget();
@@ -70,6 +75,27 @@ impl Deed {
         }
         Ok(Vec::new())
     }
+}
+
+/// Shows packets of two sources to an agent, each sent to the other's port.
+fn begin_call(seat: &mut Seat, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+    for number in 0..80 {
+        for from in [Side::Core, Side::Radio] {
+            let (source, destination) = match from {
+                Side::Core => (KEY.source, KEY.destination),
+                Side::Radio => (KEY.destination, KEY.source),
+            };
+            let header = Rtp { marker: false, payload_type: 0, sequence: number, timestamp: 0, ssrc: 1 };
+            let udp = Udp { source_port: source.1, destination_port: destination.1 };
+            let payload = Payload::Bytes(Bytes::copy_from_slice(&header.octets()));
+            let mut packet = Packet::new(Ip::new(source.0, destination.0), Transport::Udp(udp), payload);
+            let verdict = seat.call(now, |agent, cx| agent.on_packet(&mut packet, from, cx));
+            prop_assert!(
+                verdict.is_none_or(|(verdict, sent)| verdict == Verdict::Forward && sent.is_empty())
+            );
+        }
+    }
+    Ok(Vec::new())
 }
 
 proptest! {
@@ -139,6 +165,17 @@ proptest! {
     ) {
         let drains = after.into_iter().map(|after| Doing { seat: 0, after, waits: false, deed: Deed::Drain });
         let mut world = World::new(&drawn::with(scene, drains));
+        let outcome = world.run()?;
+        world.check_all_is_well(outcome)?;
+    }
+
+    #[test]
+    fn calls_that_begin_and_end_leave_everything_intact(
+        scene in drawn::scene(2),
+        begin in prop::collection::vec((0..2_usize, drawn::moment()), 1..5),
+    ) {
+        let doing = |(seat, after)| Doing { seat, after, waits: false, deed: Deed::Call };
+        let mut world = World::new(&drawn::with(scene, begin.into_iter().map(doing)));
         let outcome = world.run()?;
         world.check_all_is_well(outcome)?;
     }

@@ -185,6 +185,7 @@ pub fn doing(agents: usize) -> impl Strategy<Value = Doing> {
         1 => (8_000usize..200_000).prop_map(Deed::Budget),
         1 => Just(Deed::Drain),
         1 => Just(Deed::Release),
+        2 => Just(Deed::Call),
     ];
     (0..agents, moment(), any::<bool>(), deed).prop_map(|(seat, after, waits, deed)| Doing {
         seat,

@@ -1,0 +1,74 @@
+//! What agents held and owed in a run, looked at a thousand times.
+
+use lasthop_packet::Instant;
+use lasthop_scenario::{Built, Scenario};
+use serde::Serialize;
+
+use crate::stats::Estimate;
+
+/// How many times a run is looked at.
+const LOOKS: u32 = 1000;
+
+/// What agents held and owed in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AgentLoad {
+    /// The most connections of which agents owed something: what they had acknowledged to one end was
+    /// not delivered to the other, or the two ends do not have the same sequence numbers. 0: end-to-end
+    /// semantics are kept.
+    pub owed_connections: u64,
+    /// The most octets at risk: acknowledged, and not known to be delivered.
+    pub octets_at_risk: u64,
+    /// Their mean.
+    pub octets_at_risk_mean: f64,
+    /// The most octets of memory that agents took for what they kept of packets.
+    pub memory_octets: u64,
+}
+
+/// The same over all seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AgentLoads {
+    /// Whether end-to-end semantics were kept in all runs.
+    pub end_to_end: bool,
+    /// The most octets at risk.
+    pub octets_at_risk: Estimate,
+    /// Octets at risk in the mean.
+    pub octets_at_risk_mean: Estimate,
+    /// The most octets of memory.
+    pub memory_octets: Estimate,
+}
+
+impl AgentLoad {
+    /// Runs a world to its end, and looks at its agents meanwhile.
+    pub(crate) fn of_run(scenario: &Scenario, built: &mut Built) -> Self {
+        let mut load = Self::default();
+        let mut at_risk = 0;
+        let mut looks = 0;
+        for look in 1..=LOOKS {
+            let until = Instant::ZERO + scenario.duration.mul_f64(f64::from(look) / f64::from(LOOKS));
+            built.world.run(until, scenario.stop_when_done);
+            let owed = built.world.owed_by_agents();
+            load.owed_connections = load.owed_connections.max(owed.connections);
+            load.octets_at_risk = load.octets_at_risk.max(owed.octets);
+            load.memory_octets = load.memory_octets.max(built.world.octets_of_agents());
+            at_risk += owed.octets;
+            looks += 1;
+            if built.world.now() < until {
+                break;
+            }
+        }
+        Self { octets_at_risk_mean: at_risk as f64 / f64::from(looks), ..load }
+    }
+}
+
+impl AgentLoads {
+    /// Those of some runs; `None` without any.
+    pub(crate) fn of(runs: &[AgentLoad]) -> Option<Self> {
+        let estimate = |of: fn(&AgentLoad) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
+        Some(Self {
+            end_to_end: runs.iter().all(|run| run.owed_connections == 0),
+            octets_at_risk: estimate(|load| load.octets_at_risk as f64)?,
+            octets_at_risk_mean: estimate(|load| load.octets_at_risk_mean)?,
+            memory_octets: estimate(|load| load.memory_octets as f64)?,
+        })
+    }
+}

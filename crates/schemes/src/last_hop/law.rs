@@ -1,0 +1,92 @@
+//! Which law a window follows: that of one host's hop, or that of a hop that all hosts share.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use super::aims::Aims;
+use super::progress::Progress;
+use super::round::Measured;
+use super::shared::SharedWindow;
+use super::window::Window;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Law {
+    /// [`super::window`].
+    Own(Window),
+    /// [`super::shared`].
+    Shared(SharedWindow),
+}
+
+impl Law {
+    /// Octets that may be on the hop now.
+    pub(super) fn octets(&self) -> u64 {
+        match self {
+            Self::Own(window) => window.octets(),
+            Self::Shared(window) => window.octets,
+        }
+    }
+
+    /// Octets that may be on the hop when it is not being drained.
+    pub(super) const fn usual(&self) -> u64 {
+        match self {
+            Self::Own(window) => window.usual(),
+            Self::Shared(window) => window.octets,
+        }
+    }
+
+    /// Whether no queue has shown yet, and the window does not limit.
+    pub(super) const fn is_new(&self) -> bool {
+        match self {
+            Self::Own(window) => window.is_new(),
+            Self::Shared(_) => false,
+        }
+    }
+
+    /// The least round-trip time.
+    pub(super) fn least(&self) -> Option<Duration> {
+        match self {
+            Self::Own(window) => window.least(),
+            Self::Shared(window) => window.least(),
+        }
+    }
+
+    /// Whether the queue is being drained, or is kept empty.
+    pub(super) const fn is_draining(&self) -> bool {
+        match self {
+            Self::Own(window) => window.is_draining(),
+            Self::Shared(_) => false,
+        }
+    }
+
+    /// The window is never smaller than `least` segments of this size.
+    pub(super) fn set_floor(&mut self, least: u32, segment: u32) {
+        match self {
+            Self::Own(window) => window.set_floor(u64::from(least) * u64::from(segment)),
+            Self::Shared(window) => window.set_floor(least, segment),
+        }
+    }
+
+    /// Takes note of what an ACK showed, sample or not.
+    pub(super) fn on_progress(&mut self, progress: &Progress) {
+        if let Self::Own(window) = self {
+            window.on_progress(progress);
+        }
+    }
+
+    /// Takes in a sample of the round-trip time, which left then, and what the round showed that it
+    /// ends, if it does.
+    pub(super) fn on_sample(
+        &mut self,
+        sample: (Duration, Instant),
+        round: Option<Measured>,
+        in_flight: u64,
+        now: Instant,
+        aims: &Aims,
+    ) {
+        match self {
+            Self::Own(window) => window.on_sample(sample, round, in_flight, now, aims),
+            Self::Shared(window) => window.on_sample(sample.0, round, now, aims),
+        }
+    }
+}

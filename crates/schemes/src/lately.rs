@@ -1,0 +1,62 @@
+//! The least of what was seen lately.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+/// The least of some values. One counts for the time that is given with each, up to twice as long.
+#[derive(Clone, Copy, Debug)]
+pub struct LeastLately<T> {
+    /// The least since then.
+    least: Option<(T, Instant)>,
+    /// The least of the time as long before.
+    before: Option<T>,
+}
+
+impl<T: Copy + Ord> LeastLately<T> {
+    /// Nothing was seen.
+    pub const fn new() -> Self {
+        Self { least: None, before: None }
+    }
+
+    /// Takes in a value.
+    pub fn note(&mut self, value: T, lasts: Duration, now: Instant) {
+        match &mut self.least {
+            Some((least, since)) if now.since(*since) < lasts => *least = value.min(*least),
+            least => {
+                self.before = least.map(|(least, _)| least);
+                *least = Some((value, now));
+            }
+        }
+    }
+
+    /// The least; `None` if nothing was seen.
+    pub fn least(&self) -> Option<T> {
+        let (least, _) = self.least?;
+        Some(self.before.map_or(least, |before| before.min(least)))
+    }
+}
+
+impl<T: Copy + Ord> Default for LeastLately<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_counts_for_its_time_and_up_to_twice_as_long() {
+        let lasts = Duration::from_secs(10);
+        let mut lately = LeastLately::new();
+        assert_eq!(lately.least(), None);
+        for (second, value, expected) in
+            [(0, 5, 5), (1, 7, 5), (9, 3, 3), (10, 8, 3), (19, 6, 3), (20, 9, 6), (30, 9, 9)]
+        {
+            lately.note(value, lasts, Instant::from_secs(second));
+            assert_eq!(lately.least(), Some(expected), "{second} s");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Which connections share a window over the hop.
+//!
+//! Those of one mobile host do: they share its hop. While something goes there that must not wait,
+//! those of all hosts do: they share the queue that it waits in, and windows of many hosts would fill
+//! that queue, however small each of them is.
+
+use std::net::IpAddr;
+
+use lasthop_agent::Lookup;
+use lasthop_packet::{FlowKey, Instant};
+
+use super::pair::Pair;
+use crate::last_hop::LastHop;
+
+/// Who shares a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sharers {
+    /// The connections of one host.
+    Host(IpAddr),
+    /// Those of all hosts.
+    All,
+}
+
+/// The windows over the hop.
+#[derive(Debug, Default)]
+pub(super) struct Windows {
+    hops: Lookup<Sharers, LastHop>,
+    all_share: bool,
+}
+
+impl Windows {
+    /// None yet. There will be one for each host, or one for all of them.
+    pub(super) fn new(all_share: bool) -> Self {
+        Self { hops: Lookup::new(), all_share }
+    }
+
+    /// Whether all connections share one.
+    pub(super) const fn all_share(&self) -> bool {
+        self.all_share
+    }
+
+    /// Who shares one with this connection.
+    pub(super) const fn sharers(&self, connection: FlowKey) -> Sharers {
+        if self.all_share { Sharers::All } else { Sharers::Host(connection.destination.0) }
+    }
+
+    /// That of a connection.
+    pub(super) fn of(&self, connection: FlowKey) -> Option<&LastHop> {
+        self.hops.get(&self.sharers(connection))
+    }
+
+    /// The same, to be changed.
+    pub(super) fn of_mut(&mut self, connection: FlowKey) -> Option<&mut LastHop> {
+        self.hops.get_mut(&self.sharers(connection))
+    }
+
+    /// That of these.
+    pub(super) fn shared_by(&mut self, sharers: Sharers) -> Option<&mut LastHop> {
+        self.hops.get_mut(&sharers)
+    }
+
+    /// One more connection has a share.
+    pub(super) fn join(&mut self, connection: FlowKey, now: Instant) -> &mut LastHop {
+        let sharers = self.sharers(connection);
+        let hop = self.hops.get_or_insert_with(sharers, || match sharers {
+            Sharers::Host(_) => LastHop::new(now),
+            Sharers::All => LastHop::shared(now),
+        });
+        hop.flows += 1;
+        hop
+    }
+
+    /// A connection has none any more. The window goes with the last one.
+    pub(super) fn leave(&mut self, connection: FlowKey, pair: &mut Pair) {
+        let sharers = self.sharers(connection);
+        let (Some(hop), Some(share)) = (self.hops.get_mut(&sharers), &mut pair.share) else { return };
+        share.leave(hop);
+        if share.is_waiting {
+            hop.turns.retain(|waiting| *waiting != connection);
+        }
+        hop.flows -= 1;
+        if hop.flows == 0 {
+            self.hops.remove(&sharers);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_connections_of_a_host_share_a_window_or_those_of_all_hosts() {
+        let connection =
+            |host: u8, port| FlowKey::tcp(([192, 0, 2, 1].into(), 80), ([10, 0, 0, host].into(), port));
+        for (all_share, expected) in [(false, [2, 2, 1]), (true, [3, 3, 3])] {
+            let mut windows = Windows::new(all_share);
+            let connections = [connection(1, 1), connection(1, 2), connection(2, 1)];
+            for connection in connections {
+                windows.join(connection, Instant::ZERO);
+            }
+            let flows = connections.map(|connection| windows.of(connection).expect("it has joined").flows);
+            assert_eq!(flows, expected);
+        }
+    }
+}
