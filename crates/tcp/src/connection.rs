@@ -30,7 +30,7 @@ mod window_use;
 use std::net::IpAddr;
 
 use lasthop_agent::Deadline;
-use lasthop_packet::{Packet, Payload, Seq};
+use lasthop_packet::{Instant, Packet, Payload, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -112,6 +112,10 @@ pub struct Connection {
     receiver_extension: Option<Box<dyn ReceiverExtension>>,
     rtt: RttEstimator,
     timers: Timers,
+    /// When a segment that may be forged was answered last.
+    challenged_at: Option<Instant>,
+    /// Differentiated services code point of what is sent (RFC 2474).
+    dscp: u8,
     /// A reset that has to go out.
     reset: Option<Reset>,
     /// A window probe that has to go out.
@@ -324,6 +328,11 @@ impl Connection {
     pub fn limit_window(&mut self, octets: u32) {
         self.receive.limit_window(octets);
         self.receive.tell_window();
+    }
+
+    /// What is sent from now on has this differentiated services code point, 0 to 63 (RFC 2474).
+    pub const fn set_dscp(&mut self, dscp: u8) {
+        self.dscp = dscp & 0x3f;
     }
 
     /// Octets written and not acknowledged yet.

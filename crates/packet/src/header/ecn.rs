@@ -46,6 +46,11 @@ impl Ip {
     pub const fn set_ecn(&mut self, ecn: Ecn) {
         self.traffic_class = self.traffic_class & !MASK | ecn as u8;
     }
+
+    /// The differentiated services code point, 0 to 63 (RFC 2474).
+    pub const fn dscp(&self) -> u8 {
+        self.traffic_class >> 2
+    }
 }
 
 #[cfg(test)]

@@ -89,6 +89,7 @@ impl Layers<'_> {
             ack_compression,
             rto: self.rto()?,
             max_timeouts,
+            black_hole_mss: default.black_hole_mss,
             time_wait: default.time_wait,
         })
     }

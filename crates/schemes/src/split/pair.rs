@@ -85,6 +85,8 @@ impl Pair {
             return;
         }
         packet.fit_buffer();
+        // Each leg stands for the other one's peer, and marks what it sends as that does.
+        self.leg_mut(from.opposite()).set_dscp(packet.ip().dscp());
         self.leg_mut(from).on_segment(packet, now);
         self.tell_timestamps();
     }

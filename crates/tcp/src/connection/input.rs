@@ -1,10 +1,15 @@
 //! What arriving packets do: RFC 9293, section 3.10.7.
 
+use std::time::Duration;
+
 use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
 
 use super::receive::{Arrival, Echo};
 use super::{Connection, State, Timers};
 use crate::extension::{IcmpNotice, ReceiverControl, SenderControl, SenderExtension};
+
+/// A connection challenges no more than one segment in this time (Linux `tcp_invalid_ratelimit`).
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Connection {
     /// Takes in a packet that is addressed to this connection; what is no TCP segment is ignored.
@@ -20,7 +25,7 @@ impl Connection {
 
     fn on_segment_in_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         if tcp.flags.has(TcpFlags::RST) {
-            self.on_reset(tcp);
+            self.on_reset(tcp, now);
             return;
         }
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
@@ -41,7 +46,7 @@ impl Connection {
         }
         if tcp.flags.has(TcpFlags::SYN) {
             //= RFC 5961, section 4.2: a SYN is challenged, wherever it lies.
-            self.receive.ack_now = true;
+            self.challenge(now);
             return;
         }
         if !tcp.flags.has(TcpFlags::ACK) {
@@ -58,7 +63,7 @@ impl Connection {
         }
         if tcp.ack.after(self.flight.max) {
             //= RFC 9293, section 3.10.7.4: "If the ACK acks something not yet sent [...], then send an ACK, drop the segment".
-            self.receive.ack_now = true;
+            self.challenge(now);
             return;
         }
         if self.sender_extension.is_some() || self.receiver_extension.is_some() {
@@ -83,11 +88,21 @@ impl Connection {
     }
 
     #[cold]
-    fn on_reset(&mut self, tcp: &Tcp) {
+    fn on_reset(&mut self, tcp: &Tcp, now: Instant) {
         //= RFC 5961, section 3.2: only a reset at exactly the expected number resets; another one in the window is challenged.
         if tcp.seq == self.receive.next() {
             self.enter_closed();
         } else if self.receive.is_in_window(tcp.seq) {
+            self.challenge(now);
+        }
+    }
+
+    /// Owes an ACK to a segment that may be forged, but not to each of many (RFC 5961, section 7). The
+    /// limit is the connection's own: one for all connections would tell an attacker of others.
+    #[cold]
+    fn challenge(&mut self, now: Instant) {
+        if self.challenged_at.is_none_or(|last| now.since(last) >= CHALLENGE_INTERVAL) {
+            self.challenged_at = Some(now);
             self.receive.ack_now = true;
         }
     }
@@ -96,13 +111,14 @@ impl Connection {
     /// duplicate SYN included.
     #[cold]
     fn on_segment_outside_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
-        self.receive.ack_now = true;
         if tcp.flags.has(TcpFlags::SYN) {
+            self.challenge(now);
             if self.state == State::SynReceived {
                 self.on_another_syn(tcp, now);
             }
             return;
         }
+        self.receive.ack_now = true;
         self.on_data_outside_window(packet, tcp);
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
             self.timers.time_wait = Some(now + self.config.time_wait);

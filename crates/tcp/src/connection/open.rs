@@ -103,6 +103,8 @@ impl Connection {
             duplicate_acks: 0,
             window_told_at: Seq(0),
             unanswered: 0,
+            challenged_at: None,
+            dscp: 0,
             congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
             recovery: config.recovery.begin(false),
             is_recovering: false,

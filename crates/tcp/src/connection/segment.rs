@@ -74,6 +74,7 @@ impl Connection {
     #[inline]
     pub(super) const fn ip(&self, to: Endpoint) -> Ip {
         let mut ip = Ip::new(self.local.0, to.0);
+        ip.traffic_class = self.dscp << 2;
         ip.identification = self.identification;
         ip
     }

@@ -16,7 +16,7 @@ fn what_was_never_sent_is_not_acknowledged_and_its_data_is_dropped() {
         +0    > 1:1001(1000)
         +10ms < . ack 1002
         +0    > . 1001:1001 ack 1
-        +0    < 1:101(100) ack 5000
+        +500ms < 1:101(100) ack 5000
         +0    > . 1001:1001 ack 1
         +0    una 1 received 0 cwnd 1000
         ",

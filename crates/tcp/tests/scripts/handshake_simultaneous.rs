@@ -90,7 +90,8 @@ fn two_ends_that_open_towards_each_other_do_not_answer_each_other_for_ever() {
         +5ms  < S. 0:0 ack 1 win 4000 <mss 1000>
         +0    > . 1:1 ack 1
         +1ms  < S. 0:0 ack 1 win 4000 <mss 1000>
-        +0    > . 1:1 ack 1                     # RFC 5961, section 4.2: challenged
+        +500ms < S. 0:0 ack 1 win 4000 <mss 1000>
+        +0    > . 1:1 ack 1                     # RFC 5961, section 4.2: challenged, and not each
         +1ms  < . 1:1 ack 1
         +0    state Established timer none
         ",

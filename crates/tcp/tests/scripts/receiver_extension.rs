@@ -35,9 +35,9 @@ fn every_acceptable_segment_is_shown_and_no_other() {
         +0    > . ack 1001 bits 1
         +0    < . 1001:1001 ack 5          # of what was never sent
         +0    > . ack 1001 bits 1
-        +0    < S. 1001:1001 ack 1
+        +500ms < S. 1001:1001 ack 1
         +0    > . ack 1001 bits 1
-        +0    < R. 1002:1002 ack 1
+        +500ms < R. 1002:1002 ack 1
         +0    > . ack 1001 bits 1
         +0    < P 1001:1101(100)           # no ACK: dropped
         +0    < 2001:3001(1000) ack 1      # out of order

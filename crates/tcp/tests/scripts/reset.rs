@@ -25,7 +25,7 @@ fn a_reset_elsewhere_in_the_window_is_challenged_and_outside_ignored() {
         "
         +0    < R 2:2
         +0    > . 1:1 ack 1
-        +0    < R 4000:4000
+        +500ms < R 4000:4000
         +0    > . 1:1 ack 1
         +0    < R 4001:4001
         +0    < R 0:0
@@ -53,9 +53,27 @@ fn a_syn_in_or_out_of_the_window_is_challenged() {
         "
         +0    < S 100:100
         +0    > . 1:1 ack 1
-        +0    < S -500:-500
+        +500ms < S -500:-500
         +0    > . 1:1 ack 1
         +0    state Established
+        ",
+    );
+}
+
+//= RFC 5961, section 7: challenge ACKs are limited.
+#[test]
+fn of_many_segments_that_may_be_forged_one_in_half_a_second_is_challenged() {
+    Script::established(config()).run(
+        "
+        +0    < S 100:100
+        +0    > . 1:1 ack 1
+        +0    < S 100:100
+        +0    < R 2:2
+        +499ms < . ack 5000
+        +1ms  < R 2:2
+        +0    > . 1:1 ack 1
+        +0    < 1:1001(1000) ack 1         # what is to be acknowledged is
+        +0    > . 1:1 ack 1001
         ",
     );
 }

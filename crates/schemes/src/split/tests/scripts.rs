@@ -2,5 +2,6 @@
 
 mod ends;
 mod known;
+mod marks;
 mod opening;
 mod probes;
