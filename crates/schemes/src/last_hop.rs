@@ -126,7 +126,7 @@ impl LastHop {
 
     /// How many octets one connection may send before it is another's turn.
     pub fn turn(&self) -> u64 {
-        if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(u64::from(self.segment)) }
+        if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(self.least_turn()) }
     }
 
     /// How many octets may be on the hop, whatever is there now.
@@ -134,9 +134,21 @@ impl LastHop {
         self.window.usual()
     }
 
-    /// Whether there is room for a segment, or nothing on the hop.
+    /// Whether all hosts share it.
+    pub const fn is_shared(&self) -> bool {
+        self.window.is_shared()
+    }
+
+    /// Whether there is room for a turn, or nothing on the hop.
     pub fn has_room(&self) -> bool {
-        self.in_flight == 0 || self.room() >= u64::from(self.segment.max(1))
+        self.in_flight == 0 || self.room() >= self.least_turn()
+    }
+
+    /// Where many share a small window each sends two segments at a time: a receiver acknowledges two at
+    /// once, and waits with the acknowledgment of one.
+    fn least_turn(&self) -> u64 {
+        let segments = if self.window.is_shared() { 2 } else { 1 };
+        segments * u64::from(self.segment.max(1))
     }
 
     /// How many octets may be sent now.

@@ -300,6 +300,15 @@ impl Connection {
         self.set_cwnd(there.saturating_add(octets.max(least)));
     }
 
+    /// Lets nothing into the network for which nothing is there already: for [`Congestion::Outside`].
+    /// What is there goes again as it must.
+    pub fn hold(&mut self) {
+        self.allow(0);
+        if self.flight.una == self.flight.max {
+            self.flight.cwnd = 0;
+        }
+    }
+
     /// Sets the congestion window in octets, a segment at least: for
     /// [`Congestion::Outside`], where nothing else moves it.
     pub fn set_cwnd(&mut self, octets: u32) {

@@ -35,6 +35,11 @@ impl Law {
         }
     }
 
+    /// Whether all hosts share it.
+    pub(super) const fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+
     /// Whether no queue has shown yet, and the window does not limit.
     pub(super) const fn is_new(&self) -> bool {
         match self {

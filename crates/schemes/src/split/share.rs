@@ -32,7 +32,9 @@ impl Share {
 
     /// Brings the hop's account up to date.
     pub(super) fn count(&mut self, leg: &Connection, hop: &mut LastHop) {
-        let in_network = u64::from(leg.queue().in_network());
+        // What goes to a host that has fallen silent takes no room of other hosts'.
+        let is_silent = hop.is_shared() && leg.is_unanswered();
+        let in_network = if is_silent { 0 } else { u64::from(leg.queue().in_network()) };
         hop.in_flight = hop.in_flight - self.in_network + in_network;
         self.in_network = in_network;
     }

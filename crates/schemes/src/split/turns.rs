@@ -67,12 +67,20 @@ impl Pair {
         mut notifier: Option<&mut Eln>,
         cx: &mut Context<'_>,
     ) -> bool {
-        let mut left = octets;
+        if hop.is_shared() {
+            // Nothing leaves before it has room for a segment.
+            hop.note_segment(self.radio.flight().mss, aims);
+        }
+        let mut left = if hop.is_shared() && !hop.has_room() { 0 } else { octets };
         let retransmits = self.radio.stats().retransmits;
         loop {
             // A hop that has fallen silent is asked with a segment at a time.
             let room = if self.radio.is_unanswered() { 0 } else { hop.room().min(left) };
-            self.radio.allow(u32::try_from(room).unwrap_or(u32::MAX));
+            if room == 0 && hop.is_shared() {
+                self.radio.hold();
+            } else {
+                self.radio.allow(u32::try_from(room).unwrap_or(u32::MAX));
+            }
             let Some(mut packet) = self.radio.poll_transmit(cx.now()) else { break };
             pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
             hop.note_segment(packet.segment_payload(), aims);

@@ -69,7 +69,7 @@ impl Connection {
             peer_window: self.flight.peer_window,
             window_told_at: self.window_told_at,
             mss: self.flight.mss,
-            cwnd: self.flight.cwnd,
+            cwnd: self.flight.cwnd.max(self.flight.mss),
             ssthresh: self.flight.ssthresh,
             buffer: self.buffer.clone(),
             close_requested: self.close_requested,
