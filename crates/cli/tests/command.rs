@@ -61,6 +61,14 @@ fn repository() -> &'static Path {
 }
 
 #[test]
+fn a_connection_that_is_none_is_refused_before_a_gateway_is_asked() {
+    for flow in ["foo", "10.0.0.1:80", "192.0.2.1:443-10.0.0.7:99999", "2001:db8::1:80-[::1]:5"] {
+        let message = Folder::new().refuse(&["gateway", "aside", flow]);
+        assert!(message.contains(flow) && message.contains("expected two ends"), "{message}");
+    }
+}
+
+#[test]
 fn compare_prints_a_row_a_scheme() {
     let folder = Folder::new().with("small.toml", SMALL);
     let table = folder.succeed(&["compare", "small.toml"]);

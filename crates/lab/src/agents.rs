@@ -1,4 +1,6 @@
-//! What agents held and owed in a run, looked at a thousand times.
+//! What agents held and owed in a run, looked at again and again.
+
+use std::time::Duration;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::{Built, Scenario};
@@ -6,15 +8,16 @@ use serde::Serialize;
 
 use crate::stats::Estimate;
 
-/// How many times a run is looked at.
+/// A run is looked at this many times, or at intervals of [`LONGEST_INTERVAL`] if that is more often.
 const LOOKS: u32 = 1000;
+const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What agents held and owed in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AgentLoad {
     /// The most connections of which agents owed something: what they had acknowledged to one end was
-    /// not delivered to the other, or the two ends do not have the same sequence numbers. 0: end-to-end
-    /// semantics are kept.
+    /// not delivered to the other, or the two ends do not have the same sequence numbers. 0 at every look:
+    /// end-to-end semantics were kept.
     pub owed_connections: u64,
     /// The most octets at risk: acknowledged, and not known to be delivered.
     pub octets_at_risk: u64,
@@ -41,22 +44,20 @@ impl AgentLoad {
     /// Runs a world to its end, and looks at its agents meanwhile.
     pub(crate) fn of_run(scenario: &Scenario, built: &mut Built) -> Self {
         let mut load = Self::default();
-        let mut at_risk = 0;
-        let mut looks = 0;
-        for look in 1..=LOOKS {
-            let until = Instant::ZERO + scenario.duration.mul_f64(f64::from(look) / f64::from(LOOKS));
+        let (mut at_risk, mut looks) = (0.0, 0.0);
+        let end = Instant::ZERO + scenario.duration;
+        let interval = (scenario.duration / LOOKS).clamp(Duration::from_nanos(1), LONGEST_INTERVAL);
+        let mut until = Instant::ZERO;
+        while until < end && built.world.now() == until {
+            until = end.min(until + interval);
             built.world.run(until, scenario.stop_when_done);
             let owed = built.world.owed_by_agents();
             load.owed_connections = load.owed_connections.max(owed.connections);
             load.octets_at_risk = load.octets_at_risk.max(owed.octets);
             load.memory_octets = load.memory_octets.max(built.world.octets_of_agents());
-            at_risk += owed.octets;
-            looks += 1;
-            if built.world.now() < until {
-                break;
-            }
+            (at_risk, looks) = (at_risk + owed.octets as f64, looks + 1.0);
         }
-        Self { octets_at_risk_mean: at_risk as f64 / f64::from(looks), ..load }
+        Self { octets_at_risk_mean: at_risk / f64::max(looks, 1.0), ..load }
     }
 }
 

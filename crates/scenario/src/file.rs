@@ -39,6 +39,7 @@ mod named;
 mod named_files;
 mod node;
 mod overrides;
+mod pair;
 mod quantity;
 mod reader;
 mod routes;

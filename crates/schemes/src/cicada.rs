@@ -54,8 +54,9 @@
 //! 10. *Calls.* RTP in both directions is a call; only of a call is anything given up, and never
 //!     for longer than `sampling-interval`. While there is one, connections leave room for it:
 //!     those of all mobile hosts share one window over the hop, which aims at a queue of four
-//!     segments; the ends that send towards them are offered what the hop takes, and they
-//!     themselves no more than that window. All hosts of an agent are taken to share a queue,
+//!     segments, of at least `local-delay` and at most a quarter of `call-variation`; the ends that
+//!     send towards them are offered what the hop takes, and mobile hosts that send a window of the
+//!     same size. Turns go by connection, not by host. All hosts of an agent are taken to share a queue,
 //!     even if they are behind several interfaces.
 //!
 //! # When the agent goes away
@@ -72,9 +73,11 @@
 //! - A path that is longer than `vcache` allows for is slower than without it: 2.5 MB and 100 ms
 //!   are 200 Mbit/s.
 //! - Where the hop loses nothing there is little to gain.
-//! - Many mobile hosts behind one short queue: the windows are one for each host, and no loss
-//!   counts as congestion. On a saturated cell of 802.11b with a queue of 50 packets pages take
-//!   longer than without it.
+//! - Many mobile hosts behind one short queue: without calls the windows are one for each host, and
+//!   no loss counts as congestion. On a saturated cell of 802.11b with a queue of 50 packets pages
+//!   then take longer than without it.
+//! - While there are calls, TCP gives up goodput for them where the hop is full, and more where its
+//!   delay varies by other causes than its queue: such a delay is taken for a queue.
 //! - What makes a call late behind the access point, in its own queue, is not seen: a packet is
 //!   judged by how it came.
 //! - `vcache` is more than the default budget of a connection (4 MiB of memory) has room for: about

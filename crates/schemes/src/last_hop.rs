@@ -77,7 +77,7 @@ impl LastHop {
 
     /// The hop of all hosts together. Nothing is known of it.
     pub fn shared(now: Instant) -> Self {
-        Self::with(Law::Shared(SharedWindow::default()), now)
+        Self::with(Law::Shared(SharedWindow::new()), now)
     }
 
     fn with(window: Law, now: Instant) -> Self {
@@ -197,8 +197,8 @@ impl LastHop {
         (under_way as u64).saturating_add(2 * self.window.usual())
     }
 
-    /// Takes note of what an ACK showed.
-    pub fn on_progress(&mut self, progress: Progress, now: Instant, aims: &Aims) {
+    /// Takes note of what an ACK from this host showed.
+    pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, aims: &Aims) {
         if progress.delivered > 0 {
             self.delivered_at = now;
         }
@@ -217,7 +217,7 @@ impl LastHop {
             };
         }
         let was_draining = self.window.is_draining();
-        self.window.on_sample((rtt, sent), round, self.in_flight, now, aims);
+        self.window.on_sample(host, (rtt, sent), round, self.in_flight, now, aims);
         if self.window.is_draining() != was_draining {
             // A round is of one state. What leaves at once when the drain ends is neither.
             self.round = Round::new(now + self.window.least().unwrap_or_default());

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// The least of some values. One counts for the time that is given with each, up to twice as long.
+/// The least of some values. A value counts for at least the time that is given with it, and for less
+/// than twice as long.
 #[derive(Clone, Copy, Debug)]
 pub struct LeastLately<T> {
     /// The least since then.
@@ -24,7 +25,8 @@ impl<T: Copy + Ord> LeastLately<T> {
         match &mut self.least {
             Some((least, since)) if now.since(*since) < lasts => *least = value.min(*least),
             least => {
-                self.before = least.map(|(least, _)| least);
+                let counts_on = |since: Instant| now.since(since) < 2 * lasts;
+                self.before = least.filter(|(_, since)| counts_on(*since)).map(|(least, _)| least);
                 *least = Some((value, now));
             }
         }
@@ -58,5 +60,7 @@ mod tests {
             lately.note(value, lasts, Instant::from_secs(second));
             assert_eq!(lately.least(), Some(expected), "{second} s");
         }
+        lately.note(20, lasts, Instant::from_secs(1000));
+        assert_eq!(lately.least(), Some(20), "nothing came in between");
     }
 }

@@ -344,6 +344,11 @@ impl Connection {
         self.dscp = dscp & 0x3f;
     }
 
+    /// Octets that one in the window field of what is sent stands for (RFC 7323, section 2.3).
+    pub const fn window_unit(&self) -> u32 {
+        1 << self.negotiated.our_shift
+    }
+
     /// Octets written and not acknowledged yet.
     pub const fn unacknowledged(&self) -> u64 {
         self.buffer.len()

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
-use lasthop_live::gateway::control::{AskError, Command, Drained, Reloaded, SetAside, ask};
+use lasthop_live::gateway::control::{AskError, Command, Drained, Reloaded, SetAside, ask, parse_flow};
 use lasthop_live::gateway::ports;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -54,8 +54,10 @@ enum Question {
     Drain(Where),
     /// Have it leave one connection alone from now on
     Aside {
-        /// The connection's two ends, in either order: 192.0.2.1:443-10.0.0.7:50000. With udp: before
-        /// them, the datagrams between these ports
+        /// The connection's two ends, in either order: 192.0.2.1:443-10.0.0.7:50000, or
+        /// [2001:db8::1]:443-[2001:db8::7]:50000. With udp: before them, the datagrams between these
+        /// ports: udp:192.0.2.1:5004-10.0.0.7:6000
+        #[arg(value_parser = flow_as_written)]
         flow: String,
         #[command(flatten)]
         at: Where,
@@ -147,6 +149,10 @@ fn start_log(config: &Config) {
         LogFormat::Text => log.with_ansi(false).try_init(),
         LogFormat::Json => log.json().try_init(),
     };
+}
+
+fn flow_as_written(text: &str) -> Result<String, String> {
+    parse_flow(text).map(|_| text.to_owned())
 }
 
 fn put(question: &Question) -> Result<(), Failure> {

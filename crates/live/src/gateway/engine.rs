@@ -365,13 +365,13 @@ impl Engine {
         for _ in 0..most {
             let Some(slot) = self.connections.expired(now) else { return };
             self.counters.counts.expired += 1;
-            self.take_back(slot, out);
             self.forget(slot, now, out);
         }
     }
 
     fn forget(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
         self.count_broken(slot);
+        self.take_back(slot, out);
         self.release(slot, now, out);
         self.connections.forget(slot);
     }

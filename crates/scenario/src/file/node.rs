@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
+use super::pair;
 use super::quantity::{Metres, Octets, Text};
 use super::reader::Reader;
 use crate::model::NodeModel;
@@ -33,6 +34,7 @@ pub(super) struct NodeTable {
     buffer: Option<Text<Octets>>,
     /// Where its radio stands, east and north, for `wlans` with a propagation by distance;
     /// default `["0 m", "0 m"]`.
+    #[serde(default, deserialize_with = "pair::optional")]
     position: Option<[Text<Metres>; 2]>,
     /// Ways that packets take from here, given by hand: the neighbour to send to, by destination.
     /// They go before the shortest.

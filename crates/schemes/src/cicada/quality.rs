@@ -27,8 +27,8 @@ impl Quality {
 
     /// Whether a sample keeps it.
     pub fn is_kept_by(&self, sample: &Sample, path: Duration) -> bool {
-        let expected = sample.received + sample.lost;
-        !self.is_late(sample.variation, path) && f64::from(sample.lost) <= self.loss * f64::from(expected)
+        let expected = f64::from(sample.received) + f64::from(sample.lost);
+        !self.is_late(sample.variation, path) && f64::from(sample.lost) <= self.loss * expected
     }
 }
 

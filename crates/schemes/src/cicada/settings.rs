@@ -48,9 +48,10 @@ pub struct Settings {
     #[serde(with = "Time::<0, MINUTE>")]
     pub call_variation: Duration,
     /// Whether TCP connections leave room for calls, as long as there are any: all mobile hosts share
-    /// one window over the hop, which aims at a queue of a quarter of `call-variation`; the ends that
-    /// send towards them are offered what the hop takes, and they themselves as much as that window;
-    /// default true.
+    /// one window over the hop, which aims at a queue of four segments, of at least `local-delay` and
+    /// at most a quarter of `call-variation`; the ends that send towards them are offered what the
+    /// hop takes, and mobile hosts that send a window of the same size, or four segments; default
+    /// true.
     pub calls_first: bool,
     /// A connection without packets for this long, of which nothing is owed, passes untouched from
     /// then on, to the second; default 1 h.
@@ -74,7 +75,8 @@ impl Settings {
     }
 
     /// What connections aim at while there are calls: a queue of at most a quarter of what a playout
-    /// buffer makes good, since at times it is some times as long.
+    /// buffer makes good, because it is at times several times as long as
+    /// aimed at.
     pub(super) fn aims_beside_calls(&self) -> Aims {
         Aims { longest_delay: self.call_variation / 4, least_window: 2, ..self.aims() }
     }

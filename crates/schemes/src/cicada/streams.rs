@@ -11,7 +11,7 @@
 //!   or RTCP after a few are not even looked at for a minute.
 //! - *A stream* is packets of one source with consecutive sequence numbers (`source`). Its clock's
 //!   rate is measured, not guessed from the payload type (`clock`): before, nothing of it is late.
-//! - *A call* has streams in both directions, of which one sends five packets a second or more. Only of
+//! - *A call* has streams in both directions, of which one sends 25 packets in 5 to 10 s or more. Only of
 //!   calls is anything given up: who watches a video has a buffer of seconds.
 //! - *Late* is a packet that took longer than the agreed quality allows, by its timestamp and the
 //!   quickest packets of the stream (`transit`) and by the round trips of both legs, which RTCP
@@ -127,7 +127,8 @@ impl Streams {
             return Verdict::Forward;
         };
         entry.others = 0;
-        let is_call = back.has_source(cx.now(), SILENCE) && (direction.is_talking() || back.is_talking());
+        let is_call = back.has_source(cx.now(), SILENCE)
+            && [direction, back].iter().any(|of| of.is_talking(cx.now(), SILENCE));
         if !is_call {
             return Verdict::Forward;
         }

@@ -1,5 +1,6 @@
 //! Which law a window follows: that of one host's hop, or that of a hop that all hosts share.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
@@ -10,7 +11,7 @@ use super::round::Measured;
 use super::shared::SharedWindow;
 use super::window::Window;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) enum Law {
     /// [`super::window`].
     Own(Window),
@@ -48,11 +49,11 @@ impl Law {
         }
     }
 
-    /// The least round-trip time.
-    pub(super) fn least(&self) -> Option<Duration> {
+    /// The least round-trip time of the one host's hop.
+    pub(super) const fn least(&self) -> Option<Duration> {
         match self {
             Self::Own(window) => window.least(),
-            Self::Shared(window) => window.least(),
+            Self::Shared(_) => None,
         }
     }
 
@@ -79,10 +80,11 @@ impl Law {
         }
     }
 
-    /// Takes in a sample of the round-trip time, which left then, and what the round showed that it
-    /// ends, if it does.
+    /// Takes in a sample of a host's round-trip time, which left then, and what the round showed that
+    /// it ends, if it does.
     pub(super) fn on_sample(
         &mut self,
+        host: IpAddr,
         sample: (Duration, Instant),
         round: Option<Measured>,
         in_flight: u64,
@@ -91,7 +93,7 @@ impl Law {
     ) {
         match self {
             Self::Own(window) => window.on_sample(sample, round, in_flight, now, aims),
-            Self::Shared(window) => window.on_sample(sample.0, round, now, aims),
+            Self::Shared(window) => window.on_sample((host, sample.0), round, now, aims),
         }
     }
 }

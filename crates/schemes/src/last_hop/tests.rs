@@ -129,7 +129,7 @@ impl Model {
             }
             let progress = std::mem::take(&mut self.progress);
             self.hop.in_flight -= progress.delivered + progress.lost;
-            self.hop.on_progress(progress, at(self.now), &self.aims);
+            self.hop.on_progress(progress, IpAddr::from([10, 0, 0, 1]), at(self.now), &self.aims);
             self.send();
         }
         self.now = until;
@@ -328,4 +328,24 @@ fn losses_leave_a_shared_window_near_what_the_hop_holds() {
     model.run(5);
     let (share, waited, _) = model.run(20);
     assert!(share > 0.85 * 0.9 && waited < 5.0, "{share}, {waited}");
+}
+
+#[test]
+fn a_shared_window_keeps_a_hop_busy_whose_delay_varies() {
+    for (delay, varies) in [((|_| 5_000) as fn(u64) -> u64, 2_000), (|_| 5_000, 4_000)] {
+        let mut model = Model { delay, varies, ..Model::shared() };
+        model.run(10);
+        let (share, waited, _) = model.run(20);
+        assert!(share > 0.8 && waited < 15.0, "{} ± {varies}: {share}, {waited}", delay(0));
+    }
+}
+
+#[test]
+fn a_shared_window_finds_a_long_hops_rate_soon() {
+    for (rate, delay) in [(2_500_000, (|_| 100_000) as fn(u64) -> u64), (12_500_000, |_| 60_000)] {
+        let mut model = Model { rate, delay, ..Model::shared() };
+        model.run(3);
+        let (share, ..) = model.run(5);
+        assert!(share > 0.8, "{rate}, {}: {share}", delay(0));
+    }
 }

@@ -115,7 +115,7 @@ impl Snoop {
         self.charge(key, cx.budget());
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            hop.on_progress(progress, cx.now(), &self.settings.aims());
+            hop.on_progress(progress, key.destination.0, cx.now(), &self.settings.aims());
         }
         if is_finished {
             self.forget(key, cx);

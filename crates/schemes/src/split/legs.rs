@@ -53,6 +53,8 @@ pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
             ..RtoConfig::default()
         },
         max_timeouts: MOST_TIMEOUTS,
+        // Time-outs in a row are the hop's.
+        black_hole_mss: None,
         ..core(buffer)
     }
 }

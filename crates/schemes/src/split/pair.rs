@@ -137,6 +137,13 @@ impl Pair {
         }
     }
 
+    /// Octets that a mobile host which sends is offered in any case: four segments; what comes as one
+    /// super-packet, twice; and enough for the window field to tell, whose unit may be 16 KiB.
+    pub(super) fn least_upload(&self) -> u64 {
+        let segments = u64::from((2 * self.most_segments).max(4));
+        (segments * u64::from(self.radio.flight().mss)).max(2 * u64::from(self.radio.window_unit()))
+    }
+
     /// When one of the legs is next due.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         Deadline::earliest(self.core.deadline(), self.radio.deadline())

@@ -1,4 +1,4 @@
-//! What one connection has of the hop that all connections of a host go over.
+//! What one connection has of the window over the hop that it shares with others.
 
 use lasthop_tcp::Connection;
 
@@ -37,6 +37,11 @@ impl Share {
         let in_network = if is_silent { 0 } else { u64::from(leg.queue().in_network()) };
         hop.in_flight = hop.in_flight - self.in_network + in_network;
         self.in_network = in_network;
+    }
+
+    /// It has nothing of any hop.
+    pub(super) const fn forget(&mut self) {
+        self.in_network = 0;
     }
 
     /// Takes everything of it off the hop's account.

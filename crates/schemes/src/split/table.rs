@@ -15,9 +15,6 @@ use super::windows::Windows;
 use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, LastHop};
 
-/// While connections are held back, a mobile host that sends is offered this many segments at least.
-const LEAST_UPLOAD: u64 = 4;
-
 /// The pairs of one agent.
 pub struct Splits {
     pub(super) pairs: FlowTable<Entry>,
@@ -63,10 +60,10 @@ impl Splits {
         }
     }
 
-    /// Connections are to leave room on the way, before this agent and behind it, because something
-    /// else goes there that must not wait; or need not do so any more. All hosts then share one
-    /// window, which aims at this. The ends that send towards a mobile host are offered what the hop
-    /// takes, and mobile hosts that send as much as may be on the hop in the other direction.
+    /// `Some`: connections leave room on the way, before this agent and behind it, because something
+    /// else goes there that must not wait. All hosts share one window over the hop, which aims at
+    /// this; the ends that send towards a mobile host are offered what the hop takes, and mobile
+    /// hosts that send a window of the same size. `None`: they need not.
     pub fn hold_back(&mut self, aims: Option<Aims>, cx: &mut Context<'_>) {
         self.aims = aims.unwrap_or(self.settings.aims);
         if self.windows.all_share() == aims.is_some() {
@@ -76,8 +73,9 @@ impl Splits {
         let keys: Vec<FlowKey> = self.pairs.keys().collect();
         for key in &keys {
             let Some(pair) = self.pairs.peek_mut(*key).and_then(Entry::awake_mut) else { continue };
-            self.windows.leave(*key, pair);
             let Some(share) = &mut pair.share else { continue };
+            // The old windows go as a whole.
+            share.forget();
             let hop = windows.join(*key, cx.now());
             share.count(&pair.radio, hop);
             if share.is_waiting {
@@ -327,11 +325,11 @@ impl Splits {
         if let (Some(share), Some(hop)) = (&mut pair.share, self.windows.of_mut(key)) {
             let progress = share.settle(&pair.radio, hop);
             if progress.delivered + progress.lost > 0 {
-                hop.on_progress(progress, now, &aims);
+                hop.on_progress(progress, key.destination.0, now, &aims);
             }
             on_hop = hop.octets();
             if is_held_back {
-                from_hop = hop.octets().max(LEAST_UPLOAD * u64::from(pair.radio.flight().mss));
+                from_hop = hop.octets().max(pair.least_upload());
                 demand = hop.demand(pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
             }
         }

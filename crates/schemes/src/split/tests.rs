@@ -29,6 +29,7 @@ mod memory;
 mod ranges;
 mod scripts;
 mod seat;
+mod shared;
 mod transfers;
 mod watch;
 mod world;

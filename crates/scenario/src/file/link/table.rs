@@ -11,6 +11,7 @@ use super::layer::LinkLayerTable;
 use super::queue::QueueTable;
 use crate::file::channel::ChannelTable;
 use crate::file::named::NameOrTable;
+use crate::file::pair;
 use crate::file::quantity::{Mac, Rate, Text};
 
 /// A link between two nodes, full duplex unless it is in a cell. "Forward" is from the first node
@@ -19,6 +20,7 @@ use crate::file::quantity::{Mac, Rate, Text};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct LinkTable {
     /// The names of the two nodes that it joins.
+    #[serde(deserialize_with = "pair::exact")]
     pub(super) between: [String; 2],
     /// Default "wired".
     #[serde(default)]

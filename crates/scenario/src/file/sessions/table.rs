@@ -10,6 +10,7 @@ use super::objects::ObjectsEntry;
 use super::size::SizeTable;
 use super::speech::{CodecName, SpurtsTable};
 use crate::file::named::NameOrTable;
+use crate::file::pair;
 use crate::file::quantity::{Octets, Rate, Text};
 use crate::file::tcp::TcpTable;
 
@@ -20,6 +21,7 @@ pub(in crate::file) struct SessionTable {
     /// What they do.
     pub(super) kind: Kind,
     /// With "voice": the two parties.
+    #[serde(default, deserialize_with = "pair::optional")]
     pub(super) between: Option<[String; 2]>,
     /// With any other kind: the host that asks.
     pub(super) client: Option<String>,

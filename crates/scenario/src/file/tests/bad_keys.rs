@@ -14,6 +14,15 @@ fn a_key_that_does_not_exist_is_named_with_what_there_is() {
 }
 
 #[test]
+fn a_list_of_two_has_two() {
+    let between = "between = [\"ap\", \"phone\"]";
+    check(&[
+        (between, "between = [\"ap\", \"phone\", \"server\"]", "14: links.air.between", "a list of 3"),
+        (between, "between = [\"ap\"]", "14: links.air.between", "a list of 1"),
+    ]);
+}
+
+#[test]
 fn a_key_that_is_missing_is_named_with_its_table() {
     check(&[
         ("between = [\"ap\", \"phone\"]", "", "12: links.air.between", "missing"),

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
+use crate::file::pair;
 use crate::file::quantity::{Metres, Speed, Text};
 use crate::file::reader::Reader;
 use crate::model::{Mobility, NodeModel, Placement, WlanStation};
@@ -18,6 +19,7 @@ use crate::model::{Mobility, NodeModel, Placement, WlanStation};
 pub(super) struct PlacementTable {
     /// Anywhere in an area of this width and depth, each station by itself; another place for each
     /// seed.
+    #[serde(deserialize_with = "pair::exact")]
     area: [Text<Metres>; 2],
     /// Two stations and their distance in hops: places are drawn until they have it.
     apart: Option<ApartTable>,
@@ -42,9 +44,11 @@ pub(super) struct MobilityTable {
     /// The model.
     model: MobilityName,
     /// Waypoints are anywhere in an area of this width and depth.
+    #[serde(deserialize_with = "pair::exact")]
     area: [Text<Metres>; 2],
     /// From the slowest to the fastest, "0.001 m/s" to "1000 m/s", uniform between; above zero,
     /// because with zero walks last for ever and the mean speed falls all the time.
+    #[serde(deserialize_with = "pair::exact")]
     speed: [Text<Speed>; 2],
     /// The stay at each waypoint, at most "1 h"; default "0 s".
     pause: Option<Text<Duration>>,

@@ -21,6 +21,9 @@ const LARGEST_GAP: u16 = 3000;
 /// RFC 4588).
 const MOST_SOURCES: usize = 4;
 
+/// A source that is silent for this long makes room for another.
+const MAKES_ROOM: Duration = Duration::from_secs(10);
+
 /// What comes in one direction between two ports.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
@@ -71,9 +74,10 @@ impl Direction {
         self.sources.iter().any(|source| now.since(source.last_heard) <= lately)
     }
 
-    /// Whether there is one that sends as often as who talks or shows something does.
-    pub(super) fn is_talking(&self) -> bool {
-        self.sources.iter().any(|source| source.talk.is_speech())
+    /// Whether there is one that was, and that sends as often as who talks or shows something does.
+    pub(super) fn is_talking(&self, now: Instant, lately: Duration) -> bool {
+        let is_heard = |source: &&Source| now.since(source.last_heard) <= lately;
+        self.sources.iter().filter(is_heard).any(|source| source.talk.is_speech())
     }
 
     /// A packet came, which is held against these terms; `None` if it is of no source so far.
@@ -86,9 +90,12 @@ impl Direction {
         }
         self.sources.retain(|source| source.ssrc != header.ssrc);
         if self.sources.len() == MOST_SOURCES {
-            let last_heard = |index: &usize| self.sources[*index].last_heard;
-            let stalest = (0..MOST_SOURCES).min_by_key(last_heard).unwrap_or(0);
-            self.sources.remove(stalest);
+            // One that goes on is known, and a newcomer passes without being judged.
+            let is_silent = |source: &Source| now.since(source.last_heard) > MAKES_ROOM;
+            let Some(silent) = self.sources.iter().position(is_silent) else {
+                return Some(Heard::default());
+            };
+            self.sources.remove(silent);
         }
         self.sources.push(Source::new(header, now));
         Some(Heard::default())

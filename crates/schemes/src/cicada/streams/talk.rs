@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// Who talks sends at least this many packets in this time, or in up to twice that: five in a second.
+/// Who talks sends at least this many packets in this time, or in up to twice that.
 const PACKETS: u32 = 25;
 const TIME: Duration = Duration::from_secs(5);
 

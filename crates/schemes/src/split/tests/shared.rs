@@ -1,0 +1,221 @@
+//! Downloads of several hosts over one hop of 20 Mbit/s and 4 ms, with calls beside them and without.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lasthop_agent::{Agent as _, Side};
+use lasthop_packet::rtp::Rtp;
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Transport, Udp};
+
+use super::seat::Seat;
+use crate::cicada::{Cicada, Settings};
+
+const FIXED: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 80);
+const SEGMENT: u32 = 1460;
+/// Octets a second.
+const RATE: u64 = 2_500_000;
+const WINDOW: u32 = 65_535;
+
+/// What is measured from 5 to 10 s, and from 25 to 30 s, when a call has ended.
+#[derive(Debug, Default)]
+struct Measured {
+    delivered: u64,
+    waited: Duration,
+    packets: u32,
+}
+
+impl Measured {
+    /// The share of the rate, and the mean wait in milliseconds.
+    fn of_five_seconds(&self) -> (f64, f64) {
+        let waited = self.waited.as_secs_f64() * 1e3 / f64::from(self.packets.max(1));
+        (self.delivered as f64 / (5 * RATE) as f64, waited)
+    }
+}
+
+struct World {
+    seat: Seat,
+    now: Instant,
+    connections: Vec<FlowKey>,
+    index: HashMap<FlowKey, usize>,
+    /// For each connection: what the server sends next, what it may send, what the host expects.
+    next: Vec<u32>,
+    edge: Vec<u32>,
+    got: Vec<u32>,
+    free: Instant,
+    /// Segments on the hop: when each arrives, its connection and number.
+    on_hop: BinaryHeap<Reverse<(Instant, u64, usize, u32)>>,
+    /// Hosts up to this one hear nothing any more.
+    dead: usize,
+    measured: [Measured; 2],
+}
+
+fn segment(key: FlowKey, seq: u32, len: u32, flags: TcpFlags, ack: u32) -> Packet {
+    let mut tcp = Tcp {
+        source_port: key.source.1,
+        destination_port: key.destination.1,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        flags,
+        window: 65_535,
+        ..Tcp::default()
+    };
+    if flags.has(TcpFlags::SYN) {
+        tcp.options.maximum_segment_size = Some(SEGMENT as u16);
+    }
+    let payload = Payload::Stream { stream: 0, offset: u64::from(seq), len };
+    Packet::tcp_segment(Ip::new(key.source.0, key.destination.0), tcp, payload)
+}
+
+impl World {
+    fn new(hosts: u8) -> Self {
+        let mut seat = Seat::new(Settings::default());
+        seat.is_watched = false;
+        let connections: Vec<FlowKey> =
+            (1..=hosts).map(|host| FlowKey::tcp(FIXED, ([10, 0, 1, host].into(), 5000))).collect();
+        let count = connections.len();
+        let mut world = Self {
+            seat,
+            now: Instant::from_secs(1),
+            index: connections.iter().enumerate().map(|(index, key)| (*key, index)).collect(),
+            connections,
+            next: vec![1001; count],
+            edge: vec![1001 + WINDOW; count],
+            got: vec![1001; count],
+            free: Instant::ZERO,
+            on_hop: BinaryHeap::new(),
+            dead: 0,
+            measured: Default::default(),
+        };
+        for key in world.connections.clone() {
+            world.show(segment(key, 1000, 0, TcpFlags::SYN, 0), Side::Core);
+            world
+                .show(segment(key.reversed(), 5000, 0, TcpFlags::SYN.with(TcpFlags::ACK), 1001), Side::Radio);
+            world.show(segment(key, 1001, 0, TcpFlags::ACK, 5001), Side::Core);
+        }
+        world
+    }
+
+    /// Runs for 30 s; with a call until the 15th, if there is to be one.
+    fn run(mut self, has_call: bool) -> [(f64, f64); 2] {
+        let start = self.now;
+        let mut talked = 0;
+        self.feed();
+        loop {
+            let passed = self.now.since(start);
+            if has_call && passed < Duration::from_secs(15) && passed >= Duration::from_secs(talked) {
+                self.talk(talked as u16 * 80);
+                talked += 1;
+            }
+            let due = self.seat.deadline().map(|deadline| deadline.at.max(self.now));
+            let arrival = self.on_hop.peek().map(|Reverse((at, ..))| *at);
+            let Some(at) = due.into_iter().chain(arrival).min() else { break };
+            if at.since(start) > Duration::from_secs(30) {
+                break;
+            }
+            self.now = at;
+            if arrival == Some(at) {
+                self.arrive();
+            } else if let Some(((), sent)) = self.seat.call(at, Cicada::on_deadline) {
+                self.pass_on(sent);
+            }
+            self.feed();
+        }
+        self.measured.map(|measured| measured.of_five_seconds())
+    }
+
+    fn show(&mut self, mut packet: Packet, from: Side) {
+        let shown = self.seat.call(self.now, |agent, cx| agent.on_packet(&mut packet, from, cx));
+        self.pass_on(shown.expect("there is an agent").1);
+    }
+
+    /// The server always has more.
+    fn feed(&mut self) {
+        for index in 0..self.connections.len() {
+            while self.edge[index].wrapping_sub(self.next[index]) >= SEGMENT {
+                let packet = segment(self.connections[index], self.next[index], SEGMENT, TcpFlags::ACK, 5001);
+                self.next[index] += SEGMENT;
+                self.show(packet, Side::Core);
+            }
+        }
+    }
+
+    fn pass_on(&mut self, sent: Vec<(Side, Packet)>) {
+        for (to, packet) in sent {
+            let (Some(key), Some(tcp)) = (packet.flow_key(), packet.tcp()) else { continue };
+            if to == Side::Core {
+                let index = self.index[&key.reversed()];
+                let edge = tcp.ack.0 + u32::from(tcp.window);
+                self.edge[index] = self.edge[index].max(edge);
+            } else if !packet.payload().is_empty() {
+                let starts = self.free.max(self.now);
+                let waited = starts.since(self.now);
+                let octets = packet.payload().len() as u64;
+                self.free = starts + Duration::from_micros(octets * 1_000_000 / RATE);
+                if let Some(measured) = self.window_of_time() {
+                    measured.waited += waited;
+                    measured.packets += 1;
+                }
+                let index = self.index[&key];
+                if index >= self.dead {
+                    let at = self.free + Duration::from_millis(4);
+                    self.on_hop.push(Reverse((at, self.on_hop.len() as u64, index, tcp.seq.0)));
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self) {
+        let Some(Reverse((_, _, index, seq))) = self.on_hop.pop() else { return };
+        if seq == self.got[index] {
+            self.got[index] += SEGMENT;
+            if let Some(measured) = self.window_of_time() {
+                measured.delivered += u64::from(SEGMENT);
+            }
+        }
+        let ack = segment(self.connections[index].reversed(), 5001, 0, TcpFlags::ACK, self.got[index]);
+        self.show(ack, Side::Radio);
+    }
+
+    fn window_of_time(&mut self) -> Option<&mut Measured> {
+        match self.now.since(Instant::from_secs(1)).as_secs() {
+            5..10 => Some(&mut self.measured[0]),
+            25..30 => Some(&mut self.measured[1]),
+            _ => None,
+        }
+    }
+
+    /// A second of a call of another host.
+    fn talk(&mut self, first: u16) {
+        let ends = [(FIXED.0, 5004), (IpAddr::from([10, 0, 9, 9]), 6000)];
+        for number in 0..80 {
+            for (from, [source, destination]) in [(Side::Core, ends), (Side::Radio, [ends[1], ends[0]])] {
+                let sequence = first.wrapping_add(number);
+                let header = Rtp { marker: false, payload_type: 0, sequence, timestamp: 0, ssrc: 1 };
+                let udp = Udp { source_port: source.1, destination_port: destination.1 };
+                let payload = Payload::Bytes(Bytes::copy_from_slice(&header.octets()));
+                self.show(Packet::new(Ip::new(source.0, destination.0), Transport::Udp(udp), payload), from);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_makes_the_queue_of_many_hosts_short_and_its_end_leaves_none_waiting() {
+    let [(before, waited), (after, _)] = World::new(10).run(false);
+    assert!(before > 0.95 && after > 0.95, "{before}, {after}");
+    assert!(waited > 20.0, "ten hosts with windows of ten segments at least: {waited} ms");
+    let [(beside, waited), (after, later)] = World::new(10).run(true);
+    assert!(beside > 0.95 && waited < 6.0, "{beside}, {waited} ms");
+    assert!(after > 0.95 && later > 20.0, "{after}, {later} ms");
+}
+
+#[test]
+fn hosts_that_have_gone_take_no_room_of_others_in_a_shared_window() {
+    let mut world = World::new(10);
+    world.dead = 8;
+    let [(share, _), _] = world.run(true);
+    assert!(share > 0.7, "what goes to the others is sent in vain: {share}");
+}
