@@ -14,7 +14,7 @@
 //! | [`cicada`] | CICADA (2005): the same in the ends' own numbers, opened from either side |
 //! | [`split`] | what these two have in common: legs, and what goes from one to the other |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
-//! | [`lately`] | the least of what was seen lately |
+//! | `lately` | the least of what was seen lately |
 //! | [`last_hop`] | how much may be on the hop to a mobile host: a window that keeps the queue there short |
 //! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
@@ -35,7 +35,7 @@ mod edits;
 pub mod eln;
 pub mod icmp;
 pub mod itcp;
-mod last_hop;
+pub mod last_hop;
 mod lately;
 pub mod layer_entry;
 pub mod lle;

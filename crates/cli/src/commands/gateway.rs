@@ -55,8 +55,8 @@ enum Question {
     /// Have it leave one connection alone from now on
     Aside {
         /// The connection's two ends, in either order: 192.0.2.1:443-10.0.0.7:50000, or
-        /// [2001:db8::1]:443-[2001:db8::7]:50000. With udp: before them, the datagrams between these
-        /// ports: udp:192.0.2.1:5004-10.0.0.7:6000
+        /// `[2001:db8::1]:443-[2001:db8::7]:50000`. The datagrams between two ports:
+        /// udp:192.0.2.1:5004-10.0.0.7:6000
         #[arg(value_parser = flow_as_written)]
         flow: String,
         #[command(flatten)]
