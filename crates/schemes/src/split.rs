@@ -8,7 +8,8 @@
 //! | [`opening`] | a handshake that passes from end to end, and the legs that take its place |
 //! | [`pair`] | the two legs of a connection |
 //! | `vcache` | the store of each direction: octets and ends, from one leg to the other |
-//! | `share` | what one connection has of the hop that all connections of a host go over |
+//! | `windows` | which connections share a window over the hop: those of a host, or all |
+//! | `share` | what one connection has of that window |
 //! | [`table`] | all pairs, and their timers |
 //! | `turns` | who may send over which hop |
 //! | `sleep` | what is kept of a pair that nothing happens on |
