@@ -11,18 +11,18 @@ mod law;
 mod progress;
 mod round;
 mod shared;
+mod turns;
 mod window;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::hint::black_box;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::Lookup;
-use lasthop_packet::{FlowKey, Instant};
+use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 
 pub use aims::Aims;
@@ -30,6 +30,7 @@ use law::Law;
 pub use progress::Progress;
 use round::Round;
 use shared::SharedWindow;
+pub use turns::Turns;
 use window::{LARGEST_WINDOW, Window};
 
 /// A connection may always have this much waiting here: the largest window without scaling. So no
@@ -51,8 +52,8 @@ pub struct LastHop {
     pub in_flight: u64,
     /// Connections that go over it.
     pub flows: usize,
-    /// Those with packets that wait, in the order of their turns.
-    pub turns: VecDeque<FlowKey>,
+    /// Those with packets that wait.
+    pub turns: Turns,
     /// The largest segment of any of them.
     segment: u32,
     /// Octets a second that the hop delivered lately; 0 before it is known.
@@ -86,7 +87,7 @@ impl LastHop {
             round: Round::new(now),
             in_flight: 0,
             flows: 0,
-            turns: VecDeque::new(),
+            turns: Turns::default(),
             segment: 0,
             rate: 0,
             delivered_at: now,
@@ -188,11 +189,11 @@ impl LastHop {
     /// that is this far away: what the hop delivers in that time and a quarter more, so that a hop
     /// that has become faster shows, and twice what is on the hop. Of a new hop: what a window
     /// without scaling has room for.
-    pub fn demand(&self, round_trip: Option<Duration>) -> u64 {
+    pub fn demand(&self, host: IpAddr, round_trip: Option<Duration>) -> u64 {
         if self.rate == 0 || self.window.is_new() {
             return LEAST_PATIENCE;
         }
-        let shared = self.rate / (self.turns.len().max(1) as u64);
+        let shared = self.rate / self.turns.sharers(host) as u64;
         let under_way = shared as u128 * round_trip.unwrap_or_default().as_micros() / 800_000;
         (under_way as u64).saturating_add(2 * self.window.usual())
     }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use lasthop_packet::FlowKey;
+
 use super::*;
 
 const SEGMENT: u32 = 1448;
@@ -54,7 +56,7 @@ impl Model {
     fn of(mut hop: LastHop, aims: Aims) -> Self {
         hop.note_segment(SEGMENT, &aims);
         let host = (IpAddr::from([10, 0, 0, 1]), 80);
-        hop.turns.push_back(FlowKey::tcp(host, host));
+        hop.turns.wait(FlowKey::tcp(host, host));
         Self {
             hop,
             aims,

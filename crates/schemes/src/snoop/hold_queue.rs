@@ -88,7 +88,7 @@ impl Snoop {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
         if flow.held.is_empty() {
-            hop.turns.push_back(key);
+            hop.turns.wait(key);
         }
         flow.held.push_back(packet.clone());
         self.held += 1;
@@ -125,10 +125,10 @@ impl Snoop {
     pub(super) fn send_held(&mut self, host: IpAddr, cx: &mut Context<'_>) {
         loop {
             let Some(hop) = self.hops.get_mut(&host) else { return };
-            let Some(key) = hop.turns.front().copied() else { return };
+            let Some(key) = hop.turns.next() else { return };
             let room = hop.room();
             let Some(flow) = self.flows.peek_mut(key).filter(|flow| !flow.held.is_empty()) else {
-                hop.turns.pop_front();
+                hop.turns.take_next();
                 continue;
             };
             let Some(next) = flow.held.front() else { return };
@@ -143,9 +143,9 @@ impl Snoop {
                 whole
             };
             let has_more = !flow.held.is_empty();
-            hop.turns.pop_front();
+            hop.turns.take_next();
             if has_more {
-                hop.turns.push_back(key);
+                hop.turns.wait(key);
             }
             self.send(piece, key, cx);
         }
@@ -158,7 +158,7 @@ impl Snoop {
             self.send(packet, key, cx);
         }
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            hop.turns.retain(|turn| *turn != key);
+            hop.turns.leave(key);
         }
     }
 

@@ -125,7 +125,7 @@ impl Snoop {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
         if flow.held.is_empty() {
-            hop.turns.push_back(key);
+            hop.turns.wait(key);
         }
         flow.held.push_back(packet);
         self.held += 1;

@@ -79,7 +79,7 @@ impl Splits {
             let hop = windows.join(*key, cx.now());
             share.count(&pair.radio, hop);
             if share.is_waiting {
-                hop.turns.push_back(*key);
+                hop.turns.wait(*key);
             }
         }
         self.windows = windows;
@@ -330,7 +330,8 @@ impl Splits {
             on_hop = hop.octets();
             if is_held_back {
                 from_hop = hop.octets().max(pair.least_upload());
-                demand = hop.demand(pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
+                demand =
+                    hop.demand(key.destination.0, pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
             }
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);

@@ -30,8 +30,8 @@ impl Splits {
         let octets = if others > 0 { 0 } else { u64::MAX };
         let waits = pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx);
         match (share.is_waiting, waits) {
-            (false, true) => hop.turns.push_back(key),
-            (true, false) => hop.turns.retain(|waiting| *waiting != key),
+            (false, true) => hop.turns.wait(key),
+            (true, false) => hop.turns.leave(key),
             _ => {}
         }
         self.serve(self.windows.sharers(key), cx);
@@ -45,11 +45,11 @@ impl Splits {
             if !hop.has_room() {
                 return;
             }
-            let Some(key) = hop.turns.pop_front() else { return };
+            let Some(key) = hop.turns.take_next() else { return };
             let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { continue };
             let octets = hop.turn();
             if pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx) {
-                hop.turns.push_back(key);
+                hop.turns.wait(key);
             }
             follow_timer(&mut self.pairs, key);
         }

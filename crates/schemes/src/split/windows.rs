@@ -76,7 +76,7 @@ impl Windows {
         let (Some(hop), Some(share)) = (self.hops.get_mut(&sharers), &mut pair.share) else { return };
         share.leave(hop);
         if share.is_waiting {
-            hop.turns.retain(|waiting| *waiting != connection);
+            hop.turns.leave(connection);
         }
         hop.flows -= 1;
         if hop.flows == 0 {

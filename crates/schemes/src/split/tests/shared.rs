@@ -23,6 +23,8 @@ const WINDOW: u32 = 65_535;
 #[derive(Debug, Default)]
 struct Measured {
     delivered: u64,
+    /// Of this to the last host.
+    delivered_to_last: u64,
     waited: Duration,
     packets: u32,
 }
@@ -32,6 +34,11 @@ impl Measured {
     fn of_five_seconds(&self) -> (f64, f64) {
         let waited = self.waited.as_secs_f64() * 1e3 / f64::from(self.packets.max(1));
         (self.delivered as f64 / (5 * RATE) as f64, waited)
+    }
+
+    /// The share of the last host in what was delivered.
+    fn of_last_host(&self) -> f64 {
+        self.delivered_to_last as f64 / self.delivered as f64
     }
 }
 
@@ -70,11 +77,14 @@ fn segment(key: FlowKey, seq: u32, len: u32, flags: TcpFlags, ack: u32) -> Packe
 }
 
 impl World {
-    fn new(hosts: u8) -> Self {
+    /// A host for each of these counts, with so many connections.
+    fn new(connections: &[u16]) -> Self {
         let mut seat = Seat::new(Settings::default());
         seat.is_watched = false;
-        let connections: Vec<FlowKey> =
-            (1..=hosts).map(|host| FlowKey::tcp(FIXED, ([10, 0, 1, host].into(), 5000))).collect();
+        let of_host = |(host, count): (u8, &u16)| {
+            (5000..5000 + count).map(move |port| FlowKey::tcp(FIXED, ([10, 0, 1, host].into(), port)))
+        };
+        let connections: Vec<FlowKey> = (1..).zip(connections).flat_map(of_host).collect();
         let count = connections.len();
         let mut world = Self {
             seat,
@@ -99,7 +109,7 @@ impl World {
     }
 
     /// Runs for 30 s; with a call until the 15th, if there is to be one.
-    fn run(mut self, has_call: bool) -> [(f64, f64); 2] {
+    fn run(mut self, has_call: bool) -> [Measured; 2] {
         let start = self.now;
         let mut talked = 0;
         self.feed();
@@ -123,7 +133,7 @@ impl World {
             }
             self.feed();
         }
-        self.measured.map(|measured| measured.of_five_seconds())
+        self.measured
     }
 
     fn show(&mut self, mut packet: Packet, from: Side) {
@@ -171,8 +181,11 @@ impl World {
         let Some(Reverse((_, _, index, seq))) = self.on_hop.pop() else { return };
         if seq == self.got[index] {
             self.got[index] += SEGMENT;
+            let is_last = self.connections[index].destination.0
+                == self.connections[self.connections.len() - 1].destination.0;
             if let Some(measured) = self.window_of_time() {
                 measured.delivered += u64::from(SEGMENT);
+                measured.delivered_to_last += if is_last { u64::from(SEGMENT) } else { 0 };
             }
         }
         let ack = segment(self.connections[index].reversed(), 5001, 0, TcpFlags::ACK, self.got[index]);
@@ -204,18 +217,29 @@ impl World {
 
 #[test]
 fn a_call_makes_the_queue_of_many_hosts_short_and_its_end_leaves_none_waiting() {
-    let [(before, waited), (after, _)] = World::new(10).run(false);
+    let [(before, waited), (after, _)] =
+        World::new(&[1; 10]).run(false).map(|measured| measured.of_five_seconds());
     assert!(before > 0.95 && after > 0.95, "{before}, {after}");
     assert!(waited > 20.0, "ten hosts with windows of ten segments at least: {waited} ms");
-    let [(beside, waited), (after, later)] = World::new(10).run(true);
+    let [(beside, waited), (after, later)] =
+        World::new(&[1; 10]).run(true).map(|measured| measured.of_five_seconds());
     assert!(beside > 0.95 && waited < 6.0, "{beside}, {waited} ms");
     assert!(after > 0.95 && later > 20.0, "{after}, {later} ms");
 }
 
 #[test]
 fn hosts_that_have_gone_take_no_room_of_others_in_a_shared_window() {
-    let mut world = World::new(10);
+    let mut world = World::new(&[1; 10]);
     world.dead = 8;
-    let [(share, _), _] = world.run(true);
+    let (share, _) = world.run(true)[0].of_five_seconds();
     assert!(share > 0.7, "what goes to the others is sent in vain: {share}");
+}
+
+#[test]
+fn hosts_share_the_window_beside_calls_whatever_number_of_connections_each_has() {
+    let [beside, _] = World::new(&[10, 1]).run(true);
+    let (share, _) = beside.of_five_seconds();
+    assert!(share > 0.95, "{share}");
+    let of_last = beside.of_last_host();
+    assert!((0.45..0.55).contains(&of_last), "one connection beside ten: {of_last}");
 }
