@@ -43,14 +43,17 @@ impl PlainAck {
         Self { sack, ..self }
     }
 
-    /// The same after another: numbers and timestamps never go back, or the sender would not accept it
-    /// (RFC 9293, section 3.10.7.4; RFC 7323, section 5); nor does the window, where this one was sent
-    /// before the other, and has come late (the same sections: SND.WL1).
+    /// The same after another with this acknowledgment number or a lower one: sequence numbers and
+    /// timestamps never go back, or the sender would not accept it (RFC 9293, section 3.10.7.4;
+    /// RFC 7323, section 5). Nor does the window, where the numbers are the same and this one was sent
+    /// before the other, and has come late (the same sections: SND.WL1). Where the number is higher,
+    /// the window is the one that came with it, even in a retransmission, whose sequence number is
+    /// lower.
     pub(crate) fn after(self, before: Self) -> Self {
         let is_older = |(now, then): (Timestamps, Timestamps)| Seq(now.value).before(Seq(then.value));
         let is_late = self.timestamps.zip(before.timestamps).is_some_and(is_older);
         let timestamps = if is_late { before.timestamps } else { self.timestamps };
-        let is_old = is_late || self.seq.before(before.seq) || self.ack.before(before.ack);
+        let is_old = self.ack == before.ack && (is_late || self.seq.before(before.seq));
         let window = if is_old { before.window } else { self.window };
         Self { seq: self.seq.later(before.seq), window, timestamps, ..self }
     }
@@ -101,4 +104,26 @@ pub(crate) fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
         && tcp.flags == TcpFlags::ACK
         && packet.tcp_reserved_bits() == 0
         && tcp.options.unknown.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(seq: u32, ack: u32, window: u16) -> PlainAck {
+        let sack = SackBlocks::NONE;
+        PlainAck { seq: Seq(seq), ack: Seq(ack), window, timestamps: None, traffic_class: 0, sack }
+    }
+
+    #[test]
+    fn the_window_of_a_late_ack_does_not_count() {
+        let next = said(10, 1, 500).after(said(20, 1, 900));
+        assert_eq!((next.seq, next.window), (Seq(20), 900));
+    }
+
+    #[test]
+    fn a_higher_number_keeps_the_window_that_came_with_it_even_in_a_retransmission() {
+        let next = said(10, 2, 500).after(said(20, 1, 900));
+        assert_eq!((next.seq, next.ack, next.window), (Seq(20), Seq(2), 500));
+    }
 }
