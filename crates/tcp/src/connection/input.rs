@@ -30,7 +30,7 @@ impl Connection {
         }
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
         if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value)) {
-            self.receive.ack_now = true;
+            self.answer_unacceptable(packet, now);
             if tcp.seq.before(self.receive.next()) {
                 self.on_data_outside_window(packet, tcp);
             }
@@ -107,6 +107,19 @@ impl Connection {
         }
     }
 
+    /// Owes an ACK to a segment that is not acceptable (RFC 9293, section 3.10.7.4). One that takes up
+    /// no sequence number may itself be the answer of a peer that finds our ACKs unacceptable: two such
+    /// ends would answer each other for ever, so not each of many is answered (Linux
+    /// `tcp_oow_rate_limited`).
+    #[cold]
+    fn answer_unacceptable(&mut self, packet: &Packet, now: Instant) {
+        if packet.segment_len() > 0 {
+            self.receive.ack_now = true;
+        } else {
+            self.challenge(now);
+        }
+    }
+
     /// What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a
     /// duplicate SYN included.
     #[cold]
@@ -118,7 +131,7 @@ impl Connection {
             }
             return;
         }
-        self.receive.ack_now = true;
+        self.answer_unacceptable(packet, now);
         self.on_data_outside_window(packet, tcp);
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
             self.timers.time_wait = Some(now + self.config.time_wait);

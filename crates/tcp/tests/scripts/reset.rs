@@ -77,3 +77,18 @@ fn of_many_segments_that_may_be_forged_one_in_half_a_second_is_challenged() {
         ",
     );
 }
+
+#[test]
+fn of_many_empty_segments_outside_the_window_one_in_half_a_second_is_answered() {
+    Script::established(Config { window: 4000, ..config() }).run(
+        "
+        +0    < . 9000:9000 ack 1
+        +0    > . 1:1 ack 1
+        +499ms < . 9000:9000 ack 1         # or two ends would answer each other for ever
+        +0    < 9000:9100(100) ack 1       # data is not an answer
+        +0    > . 1:1 ack 1
+        +1ms  < . 9000:9000 ack 1
+        +0    > . 1:1 ack 1
+        ",
+    );
+}

@@ -361,13 +361,11 @@ fn every_ack_that_counts_is_shown_before_it_is_processed_and_no_other() {
         +0    > 1001:2001(1000) ack 101
         +0    < . 101:101 ack 3002 bits 2  # of what was never sent
         +0    > . 3001:3001 ack 101
-        +0    < . 90000:90000 ack 1001 bits 2
-        +0    > . 3001:3001 ack 101
+        +0    < . 90000:90000 ack 1001 bits 2 # answered no sooner than half a second later
         +0    < . 1:1 ack 1001 bits 2      # bare, from before that data
-        +0    > . 3001:3001 ack 101
         +500ms < S. 101:101 ack 1001 bits 2
         +0    > . 3001:3001 ack 101
-        +0    < R. 102:102 ack 1001 bits 2 # challenged no sooner than half a second later
+        +0    < R. 102:102 ack 1001 bits 2 # nor this
         ",
     );
 }

@@ -14,6 +14,9 @@ use super::end::Setup;
 use super::world::{Opener, Scene};
 use crate::cicada::Settings;
 
+/// An end holds out longer than the slowest repair on the other leg takes.
+const MAX_TIMEOUTS: u32 = 25_000;
+
 fn random_config() -> impl Strategy<Value = Config> {
     let window = prop_oneof![1u32..3000, 3000u32..70_000, 70_000u32..1_000_000];
     let ack_policy = prop_oneof![
@@ -63,8 +66,7 @@ fn random_config() -> impl Strategy<Value = Config> {
                 granularity: Duration::ZERO,
                 ..RtoConfig::default()
             },
-            // An end that holds out longer than the slowest repair on the other leg.
-            max_timeouts: 2000,
+            max_timeouts: MAX_TIMEOUTS,
             time_wait: Duration::from_secs(600),
             ..Config::default()
         }
@@ -75,7 +77,7 @@ fn random_config() -> impl Strategy<Value = Config> {
 fn linux() -> Config {
     let config = Config::linux();
     let rto = RtoConfig { maximum: Duration::from_secs(4), ..config.rto };
-    Config { max_timeouts: 2000, rto, ..config }
+    Config { max_timeouts: MAX_TIMEOUTS, rto, ..config }
 }
 
 fn config() -> impl Strategy<Value = Config> {
