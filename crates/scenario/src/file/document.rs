@@ -110,11 +110,11 @@ impl<'t> Document<'t> {
         rest.iter().try_fold(value, |value, step| child(value.get_ref(), step).map(|(_, value)| value))
     }
 
-    /// What is wrong with setting the key at this path from outside, if it is in a node, link or
-    /// flow that the file does not have.
+    /// What is wrong with setting the key at this path from outside, if it is in a node, link, flow
+    /// or session that the file does not have.
     pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
         match *path {
-            [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..]
+            [kind @ ("nodes" | "links" | "wlans" | "flows" | "sessions"), name, ..]
                 if self.get(&[kind, name]).is_none() =>
             {
                 Some(format!("the scenario has no {name:?} among its {kind}"))

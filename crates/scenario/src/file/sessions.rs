@@ -9,8 +9,6 @@ mod table;
 mod video;
 mod voice;
 
-use std::time::Duration;
-
 use super::error::ScenarioError;
 use super::quantity::Text;
 use super::reader::Reader;
@@ -39,7 +37,7 @@ pub(super) fn read(
         return Err(reading
             .fail(&[key], format!("expected it only with kind = {}; leave it out", kinds.join(" or "))));
     }
-    let start = reading.duration(&["start"], table.start, Duration::ZERO)?;
+    let start = reader.start(&reading.key(&["start"]), table.start)?;
     let stop = table.stop.map(|Text(stop)| stop);
     if stop.is_some_and(|stop| stop <= start) {
         return Err(reading.fail(&["stop"], "the session stops before it starts; expected a later stop"));

@@ -27,7 +27,7 @@ pub(in crate::file) struct SessionTable {
     pub(super) client: Option<String>,
     /// With any other kind: the host that answers.
     pub(super) server: Option<String>,
-    /// When it starts; default "0 s".
+    /// When it starts, before the run ends; default "0 s".
     pub(super) start: Option<Text<Duration>>,
     /// When it stops: nothing new is begun from then on, and a call is over; default never.
     pub(super) stop: Option<Text<Duration>>,

@@ -59,6 +59,24 @@ fn a_call_has_defaults_and_everything_of_it_can_be_set() {
 }
 
 #[test]
+fn what_would_start_when_the_run_is_over_is_refused() {
+    let call =
+        |start: &str| format!("duration = \"20 s\"\n{}", with(&format!("{CALL}\nstart = \"{start}\"")));
+    assert!(read(&call("19.9 s")).is_ok());
+    let flow = GOOD.replace("to = \"phone\"\n", "to = \"phone\"\nstart = \"15 min\"\n");
+    for (text, place, ends) in [
+        (call("20 s"), "29: sessions.chat.start: 20 s", "20 s"),
+        (call("25 s"), "29: sessions.chat.start: 25 s", "20 s"),
+        // The default.
+        (flow.clone(), "23: flows.download.start: 15 min", "10 min"),
+    ] {
+        let expected = format!("x.toml:{place}: the run ends at {ends}; expected a time before its end");
+        assert_eq!(error(&text), expected);
+    }
+    assert!(read(&format!("{flow}[try]\n")).is_ok(), "a trial ends by its own duration");
+}
+
+#[test]
 fn what_a_session_cannot_be_is_refused() {
     let call = |keys: &str| format!("{CALL}\n{keys}");
     let cases = [
