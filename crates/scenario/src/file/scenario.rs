@@ -90,6 +90,7 @@ pub(super) fn read(
     named_files: &NamedFiles,
 ) -> Result<Scenario, ScenarioError> {
     let document = &document.with_groups_written_out()?;
+    sessions::refuse_unknown_keys(document)?;
     let file: ScenarioFile = document.deserialize()?;
     let mut reader = Reader { document, base, overrides, named_files, nodes: Arc::default(), end: None };
     let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;

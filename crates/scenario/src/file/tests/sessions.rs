@@ -107,6 +107,16 @@ fn what_a_session_cannot_be_is_refused() {
 }
 
 #[test]
+fn a_misspelt_key_is_told_the_keys_of_its_kind() {
+    let error = error(&with(&format!("{CALL}\nplayout = \"60 ms\"")));
+    assert_eq!(
+        error,
+        "x.toml:28: sessions.chat.playout: unknown key `playout`; a session of kind \"voice\" has: `kind`, \
+         `between`, `start`, `stop`, `codec`, `packet-time`, `talk-spurts`, `concealment`, `playout-buffer`"
+    );
+}
+
+#[test]
 fn a_session_of_a_group_is_one_of_each_member() {
     let text = "[nodes.ap]\nkind = \"host\"\n[nodes.phone]\nkind = \"host\"\ncount = 30\n[wlans.cell]\n\
                 standard = \"802.11g\"\naccess-point = \"ap\"\nstations = [\"phone\"]\n[sessions.call]\n\
@@ -150,7 +160,7 @@ fn a_video_comes_from_the_server_at_a_constant_or_a_variable_rate() {
     let video = |keys: &str| format!("{VIDEO}\n{keys}");
     let cases = [
         (video("bit-rate = \"constant\""), 0, "", "needs a rate"),
-        (video("rate = \"trace\""), 4, "rate", "no trace"),
+        (video("rate = \"trace\""), 4, "rate", "Gbit/s, such as \"11 Mbit/s\""),
         (video("rate = \"10 Mbit/s\""), 4, "rate", "packets-per-frame"),
         (video("packet = \"100 B\""), 4, "packet", "constant"),
         (video("bit-rate = \"constant\"\nrate = \"1 Mbit/s\"\npacket = \"9 kB\""), 6, "packet", "1460 B"),
@@ -247,7 +257,8 @@ fn hostile_settings_of_dialogues_are_refused() {
         (web("request = \"0 B\""), 4, "request", "1 B"),
         (web("main-object = \"0 B\""), 4, "main-object", "1 B"),
         (web("main-object = \"100 GB\""), 4, "main-object", "10 GB"),
-        (web("load = \"trace\""), 4, "load", "no trace"),
+        (web("load = \"trace\""), 4, "load", "Gbit/s, such as \"11 Mbit/s\""),
+        (web("load = 3"), 4, "load", "in bit/s, kbit/s, Mbit/s or Gbit/s"),
         (web("load = \"1 Mbit/s\"\nthink-time = \"1 s\""), 5, "think-time", "not both"),
         (web("think-time = \"0 s\""), 4, "think-time", "1 ms"),
         (web("file = \"1 MB\""), 4, "file", "only with kind = \"ftp\""),
