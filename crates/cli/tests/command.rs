@@ -99,6 +99,44 @@ fn compare_as_json_has_the_keys_of_the_design() {
     assert!(rows[0]["improvement_percent"]["mean"].as_f64() > Some(0.0));
 }
 
+/// A call beside the download, with these keys.
+fn with_a_call(keys: &str) -> String {
+    format!("{SMALL}\n[sessions.call]\nkind = \"voice\"\nbetween = [\"phone\", \"server\"]\n{keys}\n")
+}
+
+#[test]
+fn a_call_of_which_nothing_is_decided_has_no_losses_in_per_cent() {
+    // Everything is on its way when the run ends.
+    let far = with_a_call("start = \"59 s\"").replace("delay = \"20 ms\"", "delay = \"2 s\"");
+    let folder = Folder::new().with("far.toml", far);
+    let run = folder.json(&["run", "far.toml", "--json"]);
+    let stream = &run["sessions"][0]["streams"][0];
+    assert!(stream["sent"].as_u64().is_some_and(|sent| sent > 0), "{stream}");
+    assert!(stream["lost_percent"].is_null() && stream["late_percent"].is_null(), "{stream}");
+    let comparison = folder.json(&["compare", "far.toml", "--json"]);
+    assert!(comparison["rows"][0]["sessions"]["voice"]["lost_percent"].is_null(), "{comparison}");
+    for command in ["run", "compare"] {
+        let tables = folder.succeed(&[command, "far.toml"]);
+        let calls = tables.split_once("jitter ms").expect("a table of calls").1;
+        assert!(!calls.contains("0.00"), "{tables}");
+    }
+}
+
+#[test]
+fn compare_tells_the_mean_opinion_score_and_the_worst() {
+    let folder = Folder::new().with("call.toml", with_a_call(""));
+    let tables = folder.succeed(&["compare", "call.toml"]);
+    // One direction shares its queue with the download.
+    assert!(tables.contains("┆ MOS worst"), "{tables}");
+    assert!(tables.contains("mean of both directions of all calls; MOS worst: the direction"), "{tables}");
+    let text = with_a_call("");
+    let (network, call) = (text.split("[flows").next(), text.split("[sessions").nth(1));
+    let alone = format!("{}[sessions{}", network.expect("nodes and links"), call.expect("a call"));
+    let folder = Folder::new().with("alone.toml", alone);
+    let tables = folder.succeed(&["compare", "alone.toml", "--schemes", "no-loss"]);
+    assert!(tables.contains("MOS: opinion score") && !tables.contains("worst"), "{tables}");
+}
+
 #[test]
 fn run_as_json_has_the_keys_of_the_design_and_a_seed_gives_one_result() {
     let folder = Folder::new().with("small.toml", SMALL);

@@ -8,8 +8,8 @@ use comfy_table::Cell;
 use crate::compare::{Comparison, ComparisonRow, DatagramEstimates};
 use crate::reproduce::Row;
 use crate::run::{Aggregate, FlowSummary, RunSummary};
-pub use cells::table;
 use cells::{count, or_dash, plus_minus, scaled};
+pub use cells::{millis_squared, table};
 
 /// More flows than this have no columns of their own.
 const MOST_FLOW_COLUMNS: usize = 4;
@@ -43,7 +43,7 @@ pub fn comparison(comparison: &Comparison) -> String {
         ),
         (
             "UDP lost %",
-            |row| datagrams(row, |all| Some(plus_minus(&all.lost_percent, 2))),
+            |row| datagrams(row, |all| Some(plus_minus(&all.lost_percent?, 2))),
             |row| row.datagrams.is_some(),
         ),
         (
@@ -212,7 +212,7 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
             format!("{:.4}", flow.goodput_bps / 1e6),
             datagrams.sent.to_string(),
             datagrams.lost.to_string(),
-            format!("{:.2}", datagrams.lost_percent()),
+            or_dash(datagrams.lost_percent().map(|percent| format!("{percent:.2}"))),
             datagrams.duplicated.to_string(),
             datagrams.out_of_order.to_string(),
             millis(datagrams.delay_mean_s),

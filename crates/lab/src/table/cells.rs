@@ -36,6 +36,12 @@ pub(super) fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
     }
 }
 
+/// A variance, given in seconds squared, in milliseconds squared: delays stand beside it in
+/// milliseconds.
+pub fn millis_squared(variance_s2: f64) -> String {
+    format!("{:.1}", variance_s2 * 1e6)
+}
+
 pub(super) fn count(estimate: &Estimate) -> String {
     format!("{:.1}", estimate.mean)
 }

@@ -20,7 +20,7 @@ pub(in crate::commands::trial) fn tables(rows: &[SessionRow]) -> Vec<String> {
 
 const VOICE: [Column<StreamMedians>; 6] = [
     ("voice ms", |of| millis(of.delay_mean_s, 1)),
-    ("variance s²", |of| of.delay_variance_s2.map_or_else(|| "-".to_owned(), |of| format!("{of:.1e}"))),
+    ("variance ms²", |of| of.delay_variance_s2.map_or_else(|| "-".to_owned(), table::millis_squared)),
     ("jitter ms", |of| millis(of.jitter_s, 2)),
     ("lost %", |of| number(of.lost_percent, 2)),
     ("late %", |of| number(of.late_percent, 2)),
