@@ -128,7 +128,10 @@ fn compare_tells_the_mean_opinion_score_and_the_worst() {
     let tables = folder.succeed(&["compare", "call.toml"]);
     // One direction shares its queue with the download.
     assert!(tables.contains("┆ MOS worst"), "{tables}");
-    assert!(tables.contains("mean of both directions of all calls; MOS worst: the direction"), "{tables}");
+    assert!(
+        tables.contains("mean of both directions of all calls; MOS worst: of the worst direction"),
+        "{tables}"
+    );
     let text = with_a_call("");
     let (network, call) = (text.split("[flows").next(), text.split("[sessions").nth(1));
     let alone = format!("{}[sessions{}", network.expect("nodes and links"), call.expect("a call"));

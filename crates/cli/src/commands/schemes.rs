@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{ContentArrangement, Table};
+use lasthop_lab::table::Table;
 use lasthop_schemes::Scheme;
 use lasthop_schemes::catalogue::{CATALOGUE, find};
 use serde_json::{Value, json};
@@ -33,9 +32,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(_), [scheme]) = (&arguments.name, schemes.as_slice()) {
         return output::print(&details(scheme));
     }
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["scheme", "what it does", "what it places", "what it needs", "source"]);
+    let mut table = Table::of_texts(&["scheme", "what it does", "what it places", "what it needs", "source"]);
     for scheme in schemes {
         table.add_row([
             scheme.name,

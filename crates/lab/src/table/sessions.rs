@@ -1,6 +1,7 @@
 //! Sessions in tables.
 
-use super::cells::{count, millis_squared, or_dash, plus_minus, scaled, table};
+use super::cells::{count, millis_squared, or_dash, plus_minus, scaled};
+use super::folded::Table;
 use crate::compare::ComparisonRow;
 use crate::sessions::{DialogueEstimates, SessionEstimates, SessionSummary, StreamEstimates};
 use crate::stats::Estimate;
@@ -43,7 +44,7 @@ pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = Stri
     let tables = [&DIALOGUES[..], &STREAMS[..]].map(|columns| {
         let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| rows.iter().any(matters)).collect();
         let header: Vec<&str> = ["scheme"].into_iter().chain(shown.iter().map(|(name, ..)| *name)).collect();
-        let mut table = table(&header);
+        let mut table = Table::of_numbers(&header);
         for row in rows {
             let cells = shown.iter().map(|(_, show, _)| show(row));
             table.add_row([row.scheme.clone()].into_iter().chain(cells));
@@ -56,11 +57,11 @@ pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = Stri
 /// What the columns with opinion scores are.
 fn about_mos(rows: &[ComparisonRow]) -> Option<String> {
     let worst = if rows.iter().any(has_a_worse_mos) {
-        format!("; {MOS_WORST}: the direction with the lowest, mean of the runs")
+        format!("; {MOS_WORST}: of the worst direction")
     } else {
         String::new()
     };
-    let mos = "MOS: opinion score 1 to 4.5 (ITU-T G.107), mean of both directions of all calls";
+    let mos = "MOS: opinion score, 1 to 4.5 (ITU-T G.107), mean of both directions of all calls";
     rows.iter().any(has_voice).then(|| format!("{mos}{worst}"))
 }
 
@@ -122,7 +123,7 @@ pub(super) fn of_run(sessions: &[SessionSummary]) -> impl Iterator<Item = String
 }
 
 fn dialogues(sessions: &[SessionSummary]) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "session",
         "kind",
         "goodput Mbit/s",
@@ -157,7 +158,7 @@ fn dialogues(sessions: &[SessionSummary]) -> String {
 }
 
 fn streams(sessions: &[SessionSummary]) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "stream",
         "from",
         "to",
@@ -169,7 +170,8 @@ fn streams(sessions: &[SessionSummary]) -> String {
         "95% ms",
         "jitter ms",
         "MOS",
-    ]);
+    ])
+    .with_labels(3);
     let millis = |seconds: Option<f64>| or_dash(seconds.map(|seconds| format!("{:.2}", seconds * 1e3)));
     let percent = |percent: Option<f64>| or_dash(percent.map(|percent| format!("{percent:.2}")));
     for (session, stream) in sessions.iter().flat_map(|one| one.streams.iter().map(move |of| (one, of))) {

@@ -116,11 +116,11 @@ impl<'t> Document<'t> {
         table.into_iter().flatten().map(|(key, _)| key.get_ref().as_ref())
     }
 
-    /// What is wrong with setting the key at this path from outside, if it is in a node, link, flow
-    /// or session that the file does not have.
+    /// What is wrong with setting the key at this path from outside, if it is in a node, link or
+    /// flow that the file does not have.
     pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
         match *path {
-            [kind @ ("nodes" | "links" | "wlans" | "flows" | "sessions"), name, ..]
+            [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..]
                 if self.get(&[kind, name]).is_none() =>
             {
                 Some(format!("the scenario has no {name:?} among its {kind}"))

@@ -27,7 +27,6 @@ fn a_wrong_setting_says_which() {
         ("duration", "has no ="),
         ("duration=soon", "--set"),
         ("links.nonesuch.loss=3%", "no \"nonesuch\" among its links"),
-        ("sessions.nonesuch.start=3 s", "no \"nonesuch\" among its sessions"),
         ("=3", "--set"),
         ("try.settle=1 h", "less than try.duration"),
         ("try.duration=0 s", "out of range"),

@@ -1,6 +1,6 @@
 //! Sessions in tables: for each a line of what ran between real hosts, and one of what was predicted.
 
-use lasthop_lab::table;
+use lasthop_lab::table::{self, Table};
 
 use super::{Medians, SessionRow, StreamMedians};
 use crate::commands::trial::rows::number;
@@ -81,7 +81,7 @@ fn table_of(
     let beside = says_beside.then_some("beside");
     let header: Vec<&str> =
         ["session"].into_iter().chain(beside).chain(what.iter().chain(shown).copied()).collect();
-    let mut table = table::table(&header);
+    let mut table = Table::of_numbers(&header).with_labels(header.len() - shown.len());
     for (row, what, shown) in lines {
         let beside = says_beside.then(|| row.beside.join(", "));
         table.add_row([row.session.clone()].into_iter().chain(beside).chain(what).chain(shown));
