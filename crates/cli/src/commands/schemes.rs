@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::table::Table;
+use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::Scheme;
 use lasthop_schemes::catalogue::{CATALOGUE, find};
 use serde_json::{Value, json};
@@ -23,6 +25,9 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let schemes: Vec<&Scheme> = match &arguments.name {
+        Some(name) if name == SchemeChoice::NO_LOSS => {
+            return Err(Failure::usage(anyhow!(SchemeChoice::ABOUT_NO_LOSS)));
+        }
         Some(name) => vec![find(name).map_err(Failure::usage)?],
         None => CATALOGUE.to_vec(),
     };
@@ -43,7 +48,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         ]);
     }
     output::print(&format!(
-        "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings"
+        "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings\n{}",
+        SchemeChoice::ABOUT_NO_LOSS
     ))
 }
 
