@@ -76,7 +76,10 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(&failure),
+        Err(failure) => {
+            lasthop_scenario::results::remove_parts();
+            report(&failure)
+        }
     }
 }
 

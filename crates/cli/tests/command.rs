@@ -231,16 +231,16 @@ fn a_run_that_is_interrupted_leaves_nothing() {
         "--set",
         "duration=\"600 s\"",
         "--out",
-        "series",
+        "results/series",
     ]);
     let mut child = command.current_dir(folder.0.path()).spawn().expect("the command starts");
     let files = |at: PathBuf| fs::read_dir(at).map_or(0, Iterator::count);
-    while files(folder.path("series")) < 6 {
+    while files(folder.path("results/series")) < 6 {
         assert!(child.try_wait().expect("our child").is_none(), "it takes minutes");
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
     assert_eq!(child.wait().expect("our child").code(), None, "it ends by the signal");
-    assert_eq!((files(folder.path("series")), files(folder.0.path().to_owned())), (0, 2));
+    assert_eq!(files(folder.0.path().to_owned()), 1, "the scenario");
 }
 
 #[test]
@@ -326,6 +326,8 @@ fn schemes_lists_the_catalogue_and_tells_all_about_one() {
     for scheme in ["none", "snoop", "simple-icmp", "refined-icmp"] {
         assert!(all.contains(scheme), "{all}");
     }
+    assert!(all.contains("\"no-loss\" is no scheme but a reference"), "{all}");
+    assert!(folder.refuse(&["schemes", "no-loss"]).contains("is no scheme but a reference"));
     let snoop = folder.succeed(&["schemes", "snoop"]);
     assert!(snoop.contains("minimum-timeout") && snoop.contains("100 ms"), "{snoop}");
     assert!(folder.json(&["schemes", "--json"]).as_array().expect("an array").len() >= 4);
