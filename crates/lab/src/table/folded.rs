@@ -57,12 +57,11 @@ impl Table {
 
     /// The columns beside the labels in each part.
     fn parts(&self, width: Option<u16>) -> Vec<Range<usize>> {
-        let columns = self.rows[0].len();
-        let Some(width) = width.map(usize::from) else { return vec![self.labels..columns] };
+        let width = width.map_or(usize::MAX, usize::from);
         let mut parts: Vec<Range<usize>> = Vec::new();
         let labels = 1 + (0..self.labels).map(|column| self.least_width(column) + BESIDE).sum::<usize>();
         let mut taken = labels;
-        for column in self.labels..columns {
+        for column in self.labels..self.rows[0].len() {
             taken += self.least_width(column) + BESIDE;
             match parts.last_mut() {
                 Some(part) if taken <= width => part.end = column + 1,
