@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// What a rate is, for who writes one.
+/// What is expected of a rate, as messages to the user say it.
 pub const EXPECTED_RATE: &str = "a rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\"";
-/// What a duration is, for who writes one.
+/// The same of a duration.
 pub const EXPECTED_DURATION: &str = "a duration of zero or more in ns, us, ms, s, min or h, such as \"5 ms\"";
-/// What an amount of data is, for who writes one.
+/// The same of an amount of data.
 pub const EXPECTED_DATA: &str =
     "an amount of data in B, kB, MB, GB, KiB, MiB or GiB, such as \"10 MB\" or \"16 KiB\"";
 

@@ -19,7 +19,7 @@ pub struct Table {
     alignment: CellAlignment,
 }
 
-/// Columns of a line take this beside what is in them: a border, and a space on each side.
+/// A column takes this beside what is in it, in characters: a border, and a space on each side.
 const BESIDE: usize = 3;
 
 impl Table {
@@ -37,7 +37,8 @@ impl Table {
         Self { rows: vec![header.iter().map(|name| (*name).to_owned()).collect()], labels: 1, alignment }
     }
 
-    /// The same table, where so many columns at the left say what a line is; without this the first.
+    /// The same table, whose first `labels` columns say what a line is; without this only the first
+    /// one does.
     #[must_use]
     pub fn with_labels(self, labels: usize) -> Self {
         Self { labels, ..self }
@@ -48,8 +49,8 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The table in at most so many columns of characters, or one below the other as many as it
-    /// takes; `None` for as wide as it is.
+    /// The table in lines of at most `width` characters, in several parts one below the other if it
+    /// is wider; without a width in one part.
     pub fn within(&self, width: Option<u16>) -> String {
         let parts = self.parts(width).into_iter().map(|columns| self.part(columns, width));
         parts.collect::<Vec<_>>().join("\n")
