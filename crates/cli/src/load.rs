@@ -70,11 +70,11 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
     SchemeChoice::new(name, toml::Table::new()).map_err(|error| match error {
         SchemeError::Unknown { .. } => {
             let mut known: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
-            known.push(SchemeChoice::NO_LOSS);
             let labels = scenario.schemes.iter().map(|choice| choice.label.as_str());
             let own: Vec<&str> = labels.filter(|label| !known.contains(label)).collect();
-            known.extend(own);
-            Failure::usage(anyhow!("there is no scheme {name:?}; there are: {}", known.join(", ")))
+            known.extend(own.into_iter().filter(|label| *label != SchemeChoice::NO_LOSS));
+            let (known, reference) = (known.join(", "), SchemeChoice::ABOUT_NO_LOSS);
+            Failure::usage(anyhow!("there is no scheme {name:?}; there are: {known}; {reference}"))
         }
         other @ (SchemeError::Settings { .. }
         | SchemeError::Senders { .. }

@@ -31,7 +31,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run every scheme that a scenario names, several seeds each, and print one table
+    /// Run every scheme that a scenario names, several seeds each, and print them side by side
     Compare(commands::compare::Arguments),
     /// Run a scenario once, under one scheme
     Run(commands::run::Arguments),
@@ -76,7 +76,10 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(&failure),
+        Err(failure) => {
+            lasthop_scenario::results::remove_parts();
+            report(&failure)
+        }
     }
 }
 

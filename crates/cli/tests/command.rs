@@ -99,6 +99,47 @@ fn compare_as_json_has_the_keys_of_the_design() {
     assert!(rows[0]["improvement_percent"]["mean"].as_f64() > Some(0.0));
 }
 
+/// A call beside the download, with these keys.
+fn with_a_call(keys: &str) -> String {
+    format!("{SMALL}\n[sessions.call]\nkind = \"voice\"\nbetween = [\"phone\", \"server\"]\n{keys}\n")
+}
+
+#[test]
+fn a_call_of_which_nothing_is_decided_has_no_losses_in_per_cent() {
+    // Everything is on its way when the run ends.
+    let far = with_a_call("start = \"59 s\"").replace("delay = \"20 ms\"", "delay = \"2 s\"");
+    let folder = Folder::new().with("far.toml", far);
+    let run = folder.json(&["run", "far.toml", "--json"]);
+    let stream = &run["sessions"][0]["streams"][0];
+    assert!(stream["sent"].as_u64().is_some_and(|sent| sent > 0), "{stream}");
+    assert!(stream["lost_percent"].is_null() && stream["late_percent"].is_null(), "{stream}");
+    let comparison = folder.json(&["compare", "far.toml", "--json"]);
+    assert!(comparison["rows"][0]["sessions"]["voice"]["lost_percent"].is_null(), "{comparison}");
+    for command in ["run", "compare"] {
+        let tables = folder.succeed(&[command, "far.toml"]);
+        let calls = tables.split_once("jitter ms").expect("a table of calls").1;
+        assert!(!calls.contains("0.00"), "{tables}");
+    }
+}
+
+#[test]
+fn compare_tells_the_mean_opinion_score_and_the_worst() {
+    let folder = Folder::new().with("call.toml", with_a_call(""));
+    let tables = folder.succeed(&["compare", "call.toml"]);
+    // One direction shares its queue with the download.
+    assert!(tables.contains("┆ MOS worst"), "{tables}");
+    assert!(
+        tables.contains("mean of both directions of all calls; MOS worst: of the worst direction"),
+        "{tables}"
+    );
+    let text = with_a_call("");
+    let (network, call) = (text.split("[flows").next(), text.split("[sessions").nth(1));
+    let alone = format!("{}[sessions{}", network.expect("nodes and links"), call.expect("a call"));
+    let folder = Folder::new().with("alone.toml", alone);
+    let tables = folder.succeed(&["compare", "alone.toml", "--schemes", "no-loss"]);
+    assert!(tables.contains("MOS: opinion score") && !tables.contains("worst"), "{tables}");
+}
+
 #[test]
 fn run_as_json_has_the_keys_of_the_design_and_a_seed_gives_one_result() {
     let folder = Folder::new().with("small.toml", SMALL);
@@ -190,16 +231,16 @@ fn a_run_that_is_interrupted_leaves_nothing() {
         "--set",
         "duration=\"600 s\"",
         "--out",
-        "series",
+        "results/series",
     ]);
     let mut child = command.current_dir(folder.0.path()).spawn().expect("the command starts");
     let files = |at: PathBuf| fs::read_dir(at).map_or(0, Iterator::count);
-    while files(folder.path("series")) < 6 {
+    while files(folder.path("results/series")) < 6 {
         assert!(child.try_wait().expect("our child").is_none(), "it takes minutes");
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
     assert_eq!(child.wait().expect("our child").code(), None, "it ends by the signal");
-    assert_eq!((files(folder.path("series")), files(folder.0.path().to_owned())), (0, 2));
+    assert_eq!(files(folder.0.path().to_owned()), 1, "the scenario");
 }
 
 #[test]
@@ -285,6 +326,8 @@ fn schemes_lists_the_catalogue_and_tells_all_about_one() {
     for scheme in ["none", "snoop", "simple-icmp", "refined-icmp"] {
         assert!(all.contains(scheme), "{all}");
     }
+    assert!(all.contains("\"no-loss\" is no scheme but a reference"), "{all}");
+    assert!(folder.refuse(&["schemes", "no-loss"]).contains("is no scheme but a reference"));
     let snoop = folder.succeed(&["schemes", "snoop"]);
     assert!(snoop.contains("minimum-timeout") && snoop.contains("100 ms"), "{snoop}");
     assert!(folder.json(&["schemes", "--json"]).as_array().expect("an array").len() >= 4);

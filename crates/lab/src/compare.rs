@@ -73,8 +73,9 @@ pub struct ComparisonRow {
 pub struct DatagramEstimates {
     /// Sum of these flows' goodputs, in bits a second.
     pub goodput_bps: Estimate,
-    /// The share that was lost, in per cent.
-    pub lost_percent: Estimate,
+    /// The share that was lost, in per cent; null unless every run has some that are not on their
+    /// way any more.
+    pub lost_percent: Option<Estimate>,
     /// Mean one-way delay, in seconds; null unless some arrived in every run.
     pub delay_mean_s: Option<Estimate>,
     /// 95th percentile of the worst flow's one-way delay, in seconds.
@@ -93,7 +94,7 @@ impl DatagramEstimates {
         };
         Some(Self {
             goodput_bps: estimate(&|run| run.aggregate.udp_goodput_bps)?,
-            lost_percent: datagrams(|all| Some(all.lost_percent()))?,
+            lost_percent: datagrams(Datagrams::lost_percent),
             delay_mean_s: datagrams(|all| all.delay_mean_s),
             delay_p95_s: datagrams(|all| all.delay_p95_s),
             jitter_s: datagrams(|all| all.jitter_s),

@@ -134,10 +134,11 @@ impl Datagrams {
         }
     }
 
-    /// The share of those sent and no longer on their way that were lost, in per cent.
-    pub fn lost_percent(&self) -> f64 {
+    /// The share of those sent and no longer on their way that were lost, in per cent; `None` if
+    /// there are none.
+    pub fn lost_percent(&self) -> Option<f64> {
         let decided = self.received + self.lost;
-        if decided == 0 { 0.0 } else { self.lost as f64 / decided as f64 * 100.0 }
+        (decided > 0).then(|| self.lost as f64 / decided as f64 * 100.0)
     }
 }
 

@@ -1,15 +1,15 @@
 //! Results as people read them.
 
 mod cells;
+mod folded;
 mod sessions;
-
-use comfy_table::Cell;
 
 use crate::compare::{Comparison, ComparisonRow, DatagramEstimates};
 use crate::reproduce::Row;
 use crate::run::{Aggregate, FlowSummary, RunSummary};
-pub use cells::table;
+pub use cells::millis_squared;
 use cells::{count, or_dash, plus_minus, scaled};
+pub use folded::Table;
 
 /// More flows than this have no columns of their own.
 const MOST_FLOW_COLUMNS: usize = 4;
@@ -43,7 +43,7 @@ pub fn comparison(comparison: &Comparison) -> String {
         ),
         (
             "UDP lost %",
-            |row| datagrams(row, |all| Some(plus_minus(&all.lost_percent, 2))),
+            |row| datagrams(row, |all| Some(plus_minus(&all.lost_percent?, 2))),
             |row| row.datagrams.is_some(),
         ),
         (
@@ -88,12 +88,12 @@ pub fn comparison(comparison: &Comparison) -> String {
     header.extend(own);
     let behind_goodput = header.iter().position(|name| name == "retransmits").unwrap_or(header.len());
     header.splice(behind_goodput..behind_goodput, of_flows);
-    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = Table::of_numbers(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for row in &comparison.rows {
-        let mut cells = vec![Cell::new(&row.scheme)];
-        cells.extend(shown.iter().map(|(_, show, _)| Cell::new(show(row))));
+        let mut cells = vec![row.scheme.clone()];
+        cells.extend(shown.iter().map(|(_, show, _)| show(row)));
         let of_flows = row.flows.iter().take(flows.len());
-        let of_flows = of_flows.map(|flow| Cell::new(format!("{:.3}", flow.goodput_bps.mean * 1e-6)));
+        let of_flows = of_flows.map(|flow| format!("{:.3}", flow.goodput_bps.mean * 1e-6));
         cells.splice(behind_goodput..behind_goodput, of_flows);
         table.add_row(cells);
     }
@@ -132,7 +132,7 @@ pub fn summary(run: &RunSummary) -> String {
 }
 
 fn tcp_flows(flows: &[&FlowSummary]) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "flow",
         "from",
         "to",
@@ -161,7 +161,7 @@ fn tcp_flows(flows: &[&FlowSummary]) -> String {
 
 /// What each station of 802.11 cells had of the air.
 fn stations(run: &RunSummary) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "station",
         "cell",
         "frames",
@@ -188,7 +188,7 @@ fn stations(run: &RunSummary) -> String {
 }
 
 fn udp_flows(flows: &[&FlowSummary]) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "UDP flow",
         "from",
         "to",
@@ -212,7 +212,7 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
             format!("{:.4}", flow.goodput_bps / 1e6),
             datagrams.sent.to_string(),
             datagrams.lost.to_string(),
-            format!("{:.2}", datagrams.lost_percent()),
+            or_dash(datagrams.lost_percent().map(|percent| format!("{percent:.2}"))),
             datagrams.duplicated.to_string(),
             datagrams.out_of_order.to_string(),
             millis(datagrams.delay_mean_s),
@@ -225,7 +225,7 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
 
 /// The table of a reproduction.
 pub fn reproduction(rows: &[Row]) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "item",
         "parameters",
         "scheme",
@@ -235,7 +235,8 @@ pub fn reproduction(rows: &[Row]) -> String {
         "± 95%",
         "tolerance",
         "agrees",
-    ]);
+    ])
+    .with_labels(3);
     for row in rows {
         let parameters: Vec<String> = row
             .parameters

@@ -6,6 +6,14 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+/// What is expected of a rate, as messages to the user say it.
+pub const EXPECTED_RATE: &str = "a rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\"";
+/// The same of a duration.
+pub const EXPECTED_DURATION: &str = "a duration of zero or more in ns, us, ms, s, min or h, such as \"5 ms\"";
+/// The same of an amount of data.
+pub const EXPECTED_DATA: &str =
+    "an amount of data in B, kB, MB, GB, KiB, MiB or GiB, such as \"10 MB\" or \"16 KiB\"";
+
 /// A rate in bits a second; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bitrate(u64);
@@ -108,7 +116,7 @@ impl FromStr for Bitrate {
     type Err = UnitError;
     /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError { found: text.into(), expected: "a rate above zero, such as \"11 Mbit/s\"" };
+        let error = || UnitError { found: text.into(), expected: EXPECTED_RATE };
         let factor = |unit: &str| match unit {
             "bit/s" => Some(1.0),
             "kbit/s" => Some(1e3),
@@ -154,7 +162,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     };
     match quantity(text, factor) {
         Some(nanos) if (0.0..=3.2e18).contains(&nanos) => Ok(Duration::from_nanos(nanos.round() as u64)),
-        _ => Err(UnitError { found: text.into(), expected: "a duration of zero or more, such as \"5 ms\"" }),
+        _ => Err(UnitError { found: text.into(), expected: EXPECTED_DURATION }),
     }
 }
 
@@ -172,10 +180,7 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
     };
     match quantity(text, factor) {
         Some(octets) if (0.0..9e15).contains(&octets) => Ok(octets.round() as u64),
-        _ => Err(UnitError {
-            found: text.into(),
-            expected: "an amount of data, such as \"10 MB\" or \"16 KiB\"",
-        }),
+        _ => Err(UnitError { found: text.into(), expected: EXPECTED_DATA }),
     }
 }
 

@@ -26,10 +26,26 @@ pub struct ResultPath {
 /// What this process is writing: where it is to be, and the part once there is one.
 static UNDER_WAY: Mutex<BTreeMap<PathBuf, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
 
-/// Removes the parts of all files that are not whole: for a process that is told to end.
+/// The directories that this process has made, each after the one that it is in.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Makes a directory for results, and those that it is in, where they are missing.
+pub fn make_directory(directory: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> =
+        directory.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists()).collect();
+    MADE.lock().unwrap_or_else(PoisonError::into_inner).extend(missing.iter().rev().map(PathBuf::from));
+    fs::create_dir_all(directory)
+}
+
+/// Removes the parts of all files that are not whole, and the directories that were made for them
+/// if nothing else is there: for a process that is told to end, or that has failed.
 pub fn remove_parts() {
     for part in UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).values().flatten() {
         let _ = fs::remove_file(part);
+    }
+    for directory in MADE.lock().unwrap_or_else(PoisonError::into_inner).drain(..).rev() {
+        // Only an empty one can be removed.
+        let _ = fs::remove_dir(directory);
     }
 }
 

@@ -57,13 +57,14 @@ pub struct Packets {
     pub lost: u64,
     /// Packets that arrived too late to be played.
     pub late: u64,
-    /// Lost packets in per cent of those that are not on their way any more.
-    pub lost_percent: f64,
+    /// Lost packets in per cent of those that are not on their way any more; null if there are
+    /// none, as where nothing was sent.
+    pub lost_percent: Option<f64>,
     /// Late packets in per cent of the same.
-    pub late_percent: f64,
+    pub late_percent: Option<f64>,
     /// Mean one-way delay in the network, in seconds; null if nothing arrived.
     pub delay_mean_s: Option<f64>,
-    /// The variance of the one-way delays, in seconds squared.
+    /// The variance of the one-way delays, in seconds squared (10^6 ms²).
     pub delay_variance_s2: Option<f64>,
     /// Their 95th percentile, in seconds.
     pub delay_p95_s: Option<f64>,
@@ -127,10 +128,11 @@ impl Packets {
                 (jitter, heard) = (jitter + delay.jitter_s, heard + 1.0);
             }
         }
-        let decided = (all.received + all.lost).max(1) as f64;
+        let decided = all.received + all.lost;
+        let percent = |part: u64| (decided > 0).then(|| part as f64 / decided as f64 * 100.0);
         Self {
-            lost_percent: all.lost as f64 / decided * 100.0,
-            late_percent: all.late as f64 / decided * 100.0,
+            lost_percent: percent(all.lost),
+            late_percent: percent(all.late),
             delay_mean_s: delays.mean_s(),
             delay_variance_s2: delays.variance_s2(),
             delay_p95_s: delays.quantile_s(0.95),

@@ -9,8 +9,8 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use lasthop_scenario::{BuiltLinks, Overrides, RealHosts, Scenario, file};
 use lasthop_schemes::catalogue::find;
 use lasthop_schemes::{Role, Seat};
-use lasthop_sim::NodeId;
 use lasthop_sim::world::AttachError;
+use lasthop_sim::{NodeId, SessionId, SessionResult, World};
 
 /// A real client and a simulated one behind a real gateway.
 const SCENARIO: &str = r#"
@@ -90,6 +90,31 @@ fn simulated_stations_have_the_schemes_agents_as_in_a_simulation() {
         assert_eq!([&ACKS_GENERATED, &ACKS_SUPPRESSED].map(|counter| reported.of(counter) > 500), [acts; 2]);
         assert!(world.accounts().balance());
     }
+}
+
+#[test]
+fn a_session_in_the_background_draws_what_it_draws_in_the_prediction() {
+    let sessions = r#"
+sessions.pages = { kind = "web", client = "client", server = "server" }
+sessions.beside = { kind = "voice", between = ["other", "far"], talk-spurts = "p59" }
+"#;
+    let text = format!("{SCENARIO}{sessions}");
+    let scenario = file::parse(&text, "trial.toml", Path::new(""), &Overrides::default());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let between_hosts = build(&scenario, "none").world;
+    let background = between_hosts.sessions().next().expect("the call");
+    let predicted = scenario.build(&scenario.schemes[0], 1).expect("a world");
+    let call = predicted.sessions[1];
+    let sent = |mut world: World, call: SessionId| {
+        world.advance_to(Instant::from_secs(60));
+        match world.session_outcome(call).result {
+            SessionResult::Call(call) => {
+                call.streams.iter().map(|(_, of)| of.packets.sent).collect::<Vec<_>>()
+            }
+            SessionResult::Dialogue(_) => panic!("a call"),
+        }
+    };
+    assert_eq!(sent(between_hosts, background), sent(predicted.world, call));
 }
 
 /// A connection between the real server and the real client, played by hand.

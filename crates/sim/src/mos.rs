@@ -35,7 +35,7 @@ impl Robustness {
     pub const G711: Self = Self { impairment: 0.0, loss_robustness: 4.3 };
     /// G.711 with the concealment of its appendix I.
     pub const G711_CONCEALED: Self = Self { impairment: 0.0, loss_robustness: 25.1 };
-    /// G.729A, which conceals losses by itself.
+    /// G.729A with voice activity detection, which conceals losses by itself.
     pub const G729A: Self = Self { impairment: 11.0, loss_robustness: 19.0 };
 
     /// `Ie,eff`: the impairment with this share of packets lost, in per cent.

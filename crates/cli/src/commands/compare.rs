@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Run with this many seeds instead of the scenario's, 1, 2, 3 and so on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
-    /// Print one JSON document instead of the table
+    /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
 }

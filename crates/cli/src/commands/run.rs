@@ -1,7 +1,6 @@
 //! `lasthop run`.
 
 use std::cell::RefCell;
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use lasthop_lab::capture::Capture;
 use lasthop_lab::run::{RunSummary, run_observed};
 use lasthop_lab::{series, table};
 use lasthop_scenario::datafile::{DataFile, EventKinds};
-use lasthop_scenario::results::ResultFile;
+use lasthop_scenario::results::{ResultFile, make_directory};
 use lasthop_scenario::{Built, Scenario, SchemeChoice};
 use lasthop_sim::Observer;
 
@@ -52,7 +51,7 @@ pub struct Arguments {
     /// default what the thesis's sample has
     #[arg(long, value_name = "KINDS")]
     events: Option<String>,
-    /// Print one JSON document instead of the table
+    /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
 }
@@ -168,7 +167,7 @@ fn observers(
     let mut summary = None;
     // Not before the world is built: a scheme that cannot work here leaves nothing behind.
     if let Some(out) = &arguments.out {
-        fs::create_dir_all(out)
+        make_directory(out)
             .with_context(|| format!("--out {}: cannot make the directory", out.display()))
             .map_err(Failure::Usage)?;
         summary =

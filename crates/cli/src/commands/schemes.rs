@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use anyhow::anyhow;
 use clap::Args;
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{ContentArrangement, Table};
+use lasthop_lab::table::Table;
+use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::Scheme;
 use lasthop_schemes::catalogue::{CATALOGUE, find};
 use serde_json::{Value, json};
@@ -24,6 +25,9 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let schemes: Vec<&Scheme> = match &arguments.name {
+        Some(name) if name == SchemeChoice::NO_LOSS => {
+            return Err(Failure::usage(anyhow!(SchemeChoice::ABOUT_NO_LOSS)));
+        }
         Some(name) => vec![find(name).map_err(Failure::usage)?],
         None => CATALOGUE.to_vec(),
     };
@@ -33,9 +37,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(_), [scheme]) = (&arguments.name, schemes.as_slice()) {
         return output::print(&details(scheme));
     }
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["scheme", "what it does", "what it places", "what it needs", "source"]);
+    let mut table = Table::of_texts(&["scheme", "what it does", "what it places", "what it needs", "source"]);
     for scheme in schemes {
         table.add_row([
             scheme.name,
@@ -46,7 +48,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         ]);
     }
     output::print(&format!(
-        "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings"
+        "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings\n{}",
+        SchemeChoice::ABOUT_NO_LOSS
     ))
 }
 

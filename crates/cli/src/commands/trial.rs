@@ -69,7 +69,7 @@ pub struct Arguments {
     /// retransmissions every 10 ms, of real hosts and as predicted
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
-    /// Print one JSON document instead of the table
+    /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
 }

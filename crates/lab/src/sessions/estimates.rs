@@ -42,14 +42,14 @@ pub struct DialogueEstimates {
 pub struct StreamEstimates {
     /// Sum of their goodputs, in bits a second.
     pub goodput_bps: Estimate,
-    /// Packets lost, in per cent.
-    pub lost_percent: Estimate,
-    /// Packets that came too late to be played, in per cent.
-    pub late_percent: Estimate,
+    /// Packets lost, in per cent; null unless every run has some that are not on their way any more.
+    pub lost_percent: Option<Estimate>,
+    /// Packets that came too late to be played, in per cent; null likewise.
+    pub late_percent: Option<Estimate>,
     /// Mean one-way delay in the network, in seconds; null unless some arrived in every run, as all
     /// below.
     pub delay_mean_s: Option<Estimate>,
-    /// The variance of the one-way delays, in seconds squared.
+    /// The variance of the one-way delays, in seconds squared (10^6 ms²).
     pub delay_variance_s2: Option<Estimate>,
     /// Their 95th percentile, in seconds.
     pub delay_p95_s: Option<Estimate>,
@@ -100,8 +100,8 @@ impl StreamEstimates {
         let of = |of: fn(&Packets) -> Option<f64>| estimate(&runs, |run| of(&run.packets));
         Some(Self {
             goodput_bps: estimate(&runs, |run| Some(run.goodput_bps))?,
-            lost_percent: of(|all| Some(all.lost_percent))?,
-            late_percent: of(|all| Some(all.late_percent))?,
+            lost_percent: of(|all| all.lost_percent),
+            late_percent: of(|all| all.late_percent),
             delay_mean_s: of(|all| all.delay_mean_s),
             delay_variance_s2: of(|all| all.delay_variance_s2),
             delay_p95_s: of(|all| all.delay_p95_s),

@@ -1,22 +1,6 @@
 //! What is in the cells of tables.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
-
 use crate::stats::Estimate;
-
-/// A table with a header, numbers to the right.
-pub fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UTF8_FULL_CONDENSED)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
 
 pub(super) fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "-".to_owned())
@@ -34,6 +18,12 @@ pub(super) fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
         Some(ci95) => format!("{mean:.decimals$} ± {ci95:.decimals$}"),
         None => format!("{mean:.decimals$}"),
     }
+}
+
+/// A variance, given in seconds squared, in milliseconds squared: delays stand beside it in
+/// milliseconds.
+pub fn millis_squared(variance_s2: f64) -> String {
+    format!("{:.1}", variance_s2 * 1e6)
 }
 
 pub(super) fn count(estimate: &Estimate) -> String {

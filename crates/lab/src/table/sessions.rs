@@ -1,6 +1,7 @@
 //! Sessions in tables.
 
-use super::cells::{count, or_dash, plus_minus, scaled, table};
+use super::cells::{count, millis_squared, or_dash, plus_minus, scaled};
+use super::folded::Table;
 use crate::compare::ComparisonRow;
 use crate::sessions::{DialogueEstimates, SessionEstimates, SessionSummary, StreamEstimates};
 use crate::stats::Estimate;
@@ -23,34 +24,53 @@ const DIALOGUES: [Column; 10] = [
 ];
 
 /// Calls and videos: delays, losses, and what calls are worth.
-const STREAMS: [Column; 8] = [
+const STREAMS: [Column; 9] = [
     ("voice ms", |row| of_voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
-    (
-        "variance s²",
-        |row| of_voice(row, |all| Some(format!("{:.1e}", all.delay_variance_s2?.mean))),
-        has_voice,
-    ),
+    ("variance ms²", |row| of_voice(row, |all| Some(millis_squared(all.delay_variance_s2?.mean))), has_voice),
     ("jitter ms", |row| of_voice(row, |all| millis(all.jitter_s?, 2)), has_voice),
-    ("lost %", |row| of_voice(row, |all| Some(plus_minus(&all.lost_percent, 2))), has_voice),
-    ("late %", |row| of_voice(row, |all| Some(plus_minus(&all.late_percent, 2))), has_voice),
+    ("lost %", |row| of_voice(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_voice),
+    ("late %", |row| of_voice(row, |all| Some(plus_minus(&all.late_percent?, 2))), has_voice),
     ("MOS", |row| of_voice(row, |all| Some(plus_minus(&all.mos?, 2))), has_voice),
-    ("video lost %", |row| of_video(row, |all| Some(plus_minus(&all.lost_percent, 2))), has_video),
+    (MOS_WORST, |row| of_voice(row, |all| Some(format!("{:.2}", all.mos_worst?.mean))), has_a_worse_mos),
+    ("video lost %", |row| of_video(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_video),
     ("video 95% ms", |row| of_video(row, |all| millis(all.delay_p95_s?, 1)), has_video),
 ];
 
-/// The tables of a comparison's sessions, each only where there are such.
+const MOS_WORST: &str = "MOS worst";
+
+/// The tables of a comparison's sessions, each only where there are such, and what is to be said of
+/// their columns.
 pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = String> {
     let tables = [&DIALOGUES[..], &STREAMS[..]].map(|columns| {
         let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| rows.iter().any(matters)).collect();
         let header: Vec<&str> = ["scheme"].into_iter().chain(shown.iter().map(|(name, ..)| *name)).collect();
-        let mut table = table(&header);
+        let mut table = Table::of_numbers(&header);
         for row in rows {
             let cells = shown.iter().map(|(_, show, _)| show(row));
             table.add_row([row.scheme.clone()].into_iter().chain(cells));
         }
         (!shown.is_empty()).then(|| table.to_string())
     });
-    tables.into_iter().flatten()
+    tables.into_iter().flatten().chain(about_mos(rows))
+}
+
+/// What the columns with opinion scores are.
+fn about_mos(rows: &[ComparisonRow]) -> Option<String> {
+    let worst = if rows.iter().any(has_a_worse_mos) {
+        format!("; {MOS_WORST}: of the worst direction")
+    } else {
+        String::new()
+    };
+    let mos = "MOS: opinion score, 1 to 4.5 (ITU-T G.107), mean of both directions of all calls";
+    rows.iter().any(has_voice).then(|| format!("{mos}{worst}"))
+}
+
+/// Whether one direction of a call is worse than the mean of all, as far as the table shows it.
+fn has_a_worse_mos(row: &ComparisonRow) -> bool {
+    let voice = row.sessions.as_ref().and_then(|all| all.voice);
+    voice
+        .and_then(|all| all.mos.zip(all.mos_worst))
+        .is_some_and(|(mos, worst)| mos.mean - worst.mean >= 0.005)
 }
 
 fn has<T>(row: &ComparisonRow, kind: fn(&SessionEstimates) -> Option<T>) -> bool {
@@ -103,7 +123,7 @@ pub(super) fn of_run(sessions: &[SessionSummary]) -> impl Iterator<Item = String
 }
 
 fn dialogues(sessions: &[SessionSummary]) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "session",
         "kind",
         "goodput Mbit/s",
@@ -138,7 +158,7 @@ fn dialogues(sessions: &[SessionSummary]) -> String {
 }
 
 fn streams(sessions: &[SessionSummary]) -> String {
-    let mut table = table(&[
+    let mut table = Table::of_numbers(&[
         "stream",
         "from",
         "to",
@@ -146,12 +166,14 @@ fn streams(sessions: &[SessionSummary]) -> String {
         "lost %",
         "late %",
         "mean delay ms",
-        "variance s²",
+        "variance ms²",
         "95% ms",
         "jitter ms",
         "MOS",
-    ]);
+    ])
+    .with_labels(3);
     let millis = |seconds: Option<f64>| or_dash(seconds.map(|seconds| format!("{:.2}", seconds * 1e3)));
+    let percent = |percent: Option<f64>| or_dash(percent.map(|percent| format!("{percent:.2}")));
     for (session, stream) in sessions.iter().flat_map(|one| one.streams.iter().map(move |of| (one, of))) {
         let packets = &stream.packets;
         table.add_row([
@@ -159,10 +181,10 @@ fn streams(sessions: &[SessionSummary]) -> String {
             stream.from.clone(),
             stream.to.clone(),
             packets.sent.to_string(),
-            format!("{:.2}", packets.lost_percent),
-            format!("{:.2}", packets.late_percent),
+            percent(packets.lost_percent),
+            percent(packets.late_percent),
             millis(packets.delay_mean_s),
-            or_dash(packets.delay_variance_s2.map(|variance| format!("{variance:.2e}"))),
+            or_dash(packets.delay_variance_s2.map(millis_squared)),
             millis(packets.delay_p95_s),
             millis(packets.jitter_s),
             or_dash(stream.mos.map(|mos| format!("{mos:.2}"))),

@@ -32,6 +32,7 @@ impl Scenario {
         };
         world.add_session(SessionConfig {
             name: session.name.clone(),
+            index,
             client,
             server,
             start: Instant::ZERO + session.start,

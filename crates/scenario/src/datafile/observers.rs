@@ -1,6 +1,5 @@
 //! Which observers write what a data file's run is to produce.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use lasthop_sim::Observer;
 use super::states::STATES;
 use super::{DataFile, EventKinds, EventTrace, ParameterTraces, StateRecorder};
 use crate::build::Built;
+use crate::results::make_directory;
 
 impl DataFile {
     /// The observers of a run of this file's scenario, just built: add them with
@@ -31,7 +31,7 @@ impl DataFile {
         if let Some(directory) = out {
             let named =
                 |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", directory.display()));
-            fs::create_dir_all(directory).map_err(named)?;
+            make_directory(directory).map_err(named)?;
             observers.push(Box::new(ParameterTraces::new(&self.scenario, built, directory)?));
         }
         if let Some(link) = self.recorded_link {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::named::{NameOrTable, Named};
-use super::quantity::{Octets, Rate, Text};
+use super::quantity::{Octets, Text};
 use super::reader::Reader;
 use super::transport::TransportName;
 
@@ -28,7 +28,7 @@ pub(super) struct ApplicationTable {
     /// which with UDP's and IP's headers fills an Ethernet frame. "bulk" has it over UDP only.
     message: Option<Text<Octets>>,
     /// With "cbr" and "on-off": data a second, headers not counted; while on. This or `interval`.
-    rate: Option<Text<Rate>>,
+    rate: Option<Text<Bitrate>>,
     /// With "cbr" and "on-off": from one message to the next, "1 us" to "1 h". This or `rate`.
     interval: Option<Text<Duration>>,
     /// With "cbr" and "on-off": by how much each interval may be longer or shorter, uniformly; at
@@ -165,15 +165,12 @@ impl Reading<'_> {
     fn constant(&self, message: u32) -> Result<Constant, ScenarioError> {
         let (hour, microsecond) = (Duration::from_secs(3600), Duration::from_micros(1));
         let beat = match (self.table.rate, self.table.interval) {
-            (Some(Text(Rate::Fixed(rate))), None) => Beat::Rate(rate),
+            (Some(Text(rate)), None) => Beat::Rate(rate),
             (None, Some(interval)) => {
                 let at = self.key(&["interval"]);
                 let interval =
                     self.reader.duration_in(&at, Some(interval), Duration::ZERO, microsecond, hour)?;
                 Beat::Interval(interval)
-            }
-            (Some(Text(Rate::Trace)), _) => {
-                return Err(self.fail(&["rate"], "an application follows no trace; expected a rate"));
             }
             (Some(_), Some(_)) => {
                 return Err(self.fail(&["interval"], "expected `rate` or `interval`, not both"));

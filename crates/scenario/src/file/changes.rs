@@ -30,7 +30,7 @@ pub(super) fn can_change(key: &[&str]) -> bool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ChangeTable {
-    /// When, from the start of the run; before its `duration` is over, if the file has one.
+    /// When, from the start of the run, before the run ends.
     at: Text<Duration>,
     /// Keys of links, such as "links.air.delay", with their values from then on. What can change:
     /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (its discipline stays)
@@ -46,7 +46,6 @@ pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
     links: &[LinkModel],
-    duration: Option<Duration>,
 ) -> Result<Vec<LinkChange>, ScenarioError> {
     if tables.len() > MOST_CHANGES {
         let problem = format!("{} of them; expected at most {MOST_CHANGES}", tables.len());
@@ -61,11 +60,7 @@ pub(super) fn read(
     let mut latest: BTreeMap<usize, usize> = BTreeMap::new();
     for (number, table) in by_time {
         let Text(at) = table.at;
-        if let Some(end) = duration.filter(|end| at >= *end) {
-            let [at, end] = [at, end].map(format_duration);
-            let problem = format!("{at}: the run ends at {end}; expected a time before its end");
-            return Err(reader.fail(&["changes", &number.to_string(), "at"], problem));
-        }
+        reader.before_the_end(&["changes", &number.to_string(), "at"], at)?;
         for name in timeline.set(number, table)? {
             let Some(&link) = indices.get(name.as_str()) else { continue };
             let model = timeline.link(at, &name)?;
@@ -118,8 +113,7 @@ impl Timeline<'_, '_> {
 
     /// A link as it is now.
     fn link(&self, at: Duration, name: &str) -> Result<LinkModel, ScenarioError> {
-        let Reader { base, overrides, named_files, ref nodes, .. } = *self.reader;
-        let reader = Reader { document: &self.document, base, overrides, named_files, nodes: nodes.clone() };
+        let reader = Reader { document: &self.document, nodes: self.reader.nodes.clone(), ..*self.reader };
         let table = self.document.deserialize_at(&["links", name]);
         table.and_then(|table| link::read(&reader, name, table)).map_err(|error| ScenarioError {
             problem: format!("with the changes up to {}: {}", format_duration(at), error.problem),

@@ -110,6 +110,12 @@ impl<'t> Document<'t> {
         rest.iter().try_fold(value, |value, step| child(value.get_ref(), step).map(|(_, value)| value))
     }
 
+    /// The keys of the table at this path; none where there is no table.
+    pub(super) fn keys(&self, path: &[&str]) -> impl Iterator<Item = &str> {
+        let table = self.get(path).and_then(|value| value.get_ref().as_table());
+        table.into_iter().flatten().map(|(key, _)| key.get_ref().as_ref())
+    }
+
     /// What is wrong with setting the key at this path from outside, if it is in a node, link or
     /// flow that the file does not have.
     pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {

@@ -14,7 +14,7 @@ use lasthop_sim::{ChannelConfig, Direction, LinkLayer, WiredConfig, WirelessConf
 
 use super::channel;
 use super::error::ScenarioError;
-use super::quantity::{Mac, Rate, Text};
+use super::quantity::{LinkRate, Mac, Text};
 use super::reader::Reader;
 use crate::model::{Link, LinkModel, WlanModel};
 use table::{DirectionTable, Medium};
@@ -86,10 +86,13 @@ fn refuse_on_a_wired_link(reader: &Reader<'_>, name: &str, table: &LinkTable) ->
         ("cell", table.cell.is_some()),
         ("mac", table.mac.is_some()),
         ("trace", table.trace.is_some()),
-        ("rate", matches!(table.rate, Some(Text(Rate::Trace)))),
+        ("rate", matches!(table.rate, Some(Text(LinkRate::Trace)))),
     ];
     let of_a_direction = |direction: &DirectionTable| {
-        [("trace", direction.trace.is_some()), ("rate", matches!(direction.rate, Some(Text(Rate::Trace))))]
+        [
+            ("trace", direction.trace.is_some()),
+            ("rate", matches!(direction.rate, Some(Text(LinkRate::Trace)))),
+        ]
     };
     let problem = "the link is wired; expected this only with kind = \"wireless\"";
     if let Some((key, _)) = wireless_only.into_iter().find(|(_, given)| *given) {

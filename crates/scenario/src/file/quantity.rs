@@ -7,7 +7,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use lasthop_packet::units::{UnitError, parse_duration, parse_octets};
+use lasthop_packet::units::{
+    EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_RATE, UnitError, parse_duration, parse_octets,
+};
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::QueueLimit;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -64,7 +66,7 @@ impl<T: Written> JsonSchema for Text<T> {
 
 impl Written for Duration {
     const NAME: &'static str = "Time";
-    const EXPECTED: &'static str = "a duration of zero or more, such as \"5 ms\"";
+    const EXPECTED: &'static str = EXPECTED_DURATION;
     const PATTERN: &'static str = r"^\s*[0-9.]+\s*(ns|us|ms|s|min|h)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
@@ -88,7 +90,7 @@ pub(super) struct Octets(pub(super) u64);
 
 impl Written for Octets {
     const NAME: &'static str = "Data";
-    const EXPECTED: &'static str = "an amount of data, such as \"10 MB\" or \"16 KiB\"";
+    const EXPECTED: &'static str = EXPECTED_DATA;
     const PATTERN: &'static str = r"^\s*[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
@@ -99,26 +101,37 @@ impl Written for Octets {
 /// The work of simulating a second grows with the rate; times are whole nanoseconds.
 const FASTEST_BPS: u64 = 1_000_000_000_000;
 
+impl Written for Bitrate {
+    const NAME: &'static str = "Rate";
+    const EXPECTED: &'static str = EXPECTED_RATE;
+    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(bit|kbit|Mbit|Gbit)/s\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text.parse::<Self>() {
+            Ok(rate) if rate.as_bps() > FASTEST_BPS => Err(format!("{text:?} is more than 1000 Gbit/s")),
+            read => read.map_err(|error: UnitError| error.to_string()),
+        }
+    }
+}
+
 /// How fast a link direction is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Rate {
+pub(super) enum LinkRate {
     Fixed(Bitrate),
     /// As the trace has it that the scenario or the command line names.
     Trace,
 }
 
-impl Written for Rate {
-    const NAME: &'static str = "Rate";
-    const EXPECTED: &'static str = "a rate above zero, such as \"11 Mbit/s\", or \"trace\"";
+impl Written for LinkRate {
+    const NAME: &'static str = "LinkRate";
+    const EXPECTED: &'static str =
+        "a rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\", or \"trace\"";
     const PATTERN: &'static str = r"^\s*([0-9.]+\s*(bit|kbit|Mbit|Gbit)/s|trace)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
-        if text.trim() == "trace" {
-            return Ok(Self::Trace);
-        }
-        match text.parse::<Bitrate>() {
-            Ok(rate) if rate.as_bps() > FASTEST_BPS => Err(format!("{text:?} is more than 1000 Gbit/s")),
-            read => read.map(Self::Fixed).map_err(|error: UnitError| error.to_string()),
+        match text.trim() {
+            "trace" => Ok(Self::Trace),
+            _ => Bitrate::read(text).map(Self::Fixed),
         }
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct Reader<'a> {
     pub(super) named_files: &'a NamedFiles,
     /// Index of each node.
     pub(super) nodes: Arc<BTreeMap<String, (usize, NodeKind)>>,
+    /// When a run ends at the latest; `None` where the file has no `duration` and is for `lasthop
+    /// emulate`, which runs until it is told to stop, or `lasthop try`, which has a time of its own.
+    pub(super) end: Option<Duration>,
 }
 
 /// The path of a key: its tables' names and its own.
@@ -62,6 +65,24 @@ impl Reader<'_> {
         most: Duration,
     ) -> Result<Duration, ScenarioError> {
         Ok(self.duration_if_given(key, value, least, most)?.unwrap_or(default))
+    }
+
+    /// When something starts; default at once.
+    pub(super) fn start(
+        &self,
+        key: &Key<'_>,
+        value: Option<Text<Duration>>,
+    ) -> Result<Duration, ScenarioError> {
+        let start = self.duration(key, value, Duration::ZERO)?;
+        self.before_the_end(key, start)?;
+        Ok(start)
+    }
+
+    /// Refuses what no run would come to.
+    pub(super) fn before_the_end(&self, key: &Key<'_>, at: Duration) -> Result<(), ScenarioError> {
+        let Some(end) = self.end.filter(|end| at >= *end) else { return Ok(()) };
+        let [at, end] = [at, end].map(lasthop_packet::units::format_duration);
+        Err(self.fail(key, format!("{at}: the run ends at {end}; expected a time before its end")))
     }
 
     /// How long something in the network delays packets; default not at all.

@@ -90,8 +90,9 @@ pub(super) fn read(
     named_files: &NamedFiles,
 ) -> Result<Scenario, ScenarioError> {
     let document = &document.with_groups_written_out()?;
+    sessions::refuse_unknown_keys(document)?;
     let file: ScenarioFile = document.deserialize()?;
-    let mut reader = Reader { document, base, overrides, named_files, nodes: Arc::default() };
+    let mut reader = Reader { document, base, overrides, named_files, nodes: Arc::default(), end: None };
     let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;
     if duration.is_zero() {
         return Err(reader.fail(&["duration"], "a run that ends at once; expected a duration above zero"));
@@ -101,6 +102,9 @@ pub(super) fn read(
     let nodes = node::read(&reader, file.nodes)?;
     let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), (index, node.kind)));
     reader.nodes = Arc::new(by_name.collect());
+    let is_emulated = nodes.iter().any(|node| node.kind == NodeKind::External);
+    let is_simulated_only = !is_emulated && document.get(&["try"]).is_none();
+    reader.end = (file.duration.is_some() || is_simulated_only).then_some(duration);
     let links = reader.in_order("links", file.links, MOST_LINKS)?;
     let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
     let mut links = links.collect::<Result<Vec<_>, _>>()?;
@@ -120,7 +124,7 @@ pub(super) fn read(
     let tables = reader.in_order("flows", file.flows, MOST_FLOWS)?;
     let session_tables = reader.in_order("sessions", file.sessions, sessions::MOST_SESSIONS)?;
     let has_traffic = !tables.is_empty() || !session_tables.is_empty();
-    if !has_traffic && !nodes.iter().any(|node| node.kind == NodeKind::External) {
+    if !has_traffic && !is_emulated {
         return Err(reader.fail(&["flows"], "no flows and no sessions; expected at least one"));
     }
     let flows = tables.iter().map(|(name, table)| traffic::read(&reader, name, table, &file.tcp));
@@ -133,7 +137,7 @@ pub(super) fn read(
     let scenario = Scenario {
         name: name(&reader, file.name)?,
         description: file.description,
-        changes: changes::read(&reader, &file.changes, &links, file.duration.map(|_| duration))?,
+        changes: changes::read(&reader, &file.changes, &links)?,
         files: named_files.paths(),
         duration,
         stop_when_done: file.stop_when_done.unwrap_or(true),

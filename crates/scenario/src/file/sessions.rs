@@ -9,8 +9,7 @@ mod table;
 mod video;
 mod voice;
 
-use std::time::Duration;
-
+use super::document::Document;
 use super::error::ScenarioError;
 use super::quantity::Text;
 use super::reader::Reader;
@@ -23,6 +22,24 @@ pub(super) use table::SessionTable as Table;
 
 /// Sessions at most.
 pub(super) const MOST_SESSIONS: usize = 2_000;
+
+/// Refuses a key that no session has, before serde does: it would offer those of every kind.
+pub(super) fn refuse_unknown_keys(document: &Document<'_>) -> Result<(), ScenarioError> {
+    for name in document.keys(&["sessions"]) {
+        let kind = document.get(&["sessions", name, "kind"]).and_then(|kind| kind.get_ref().as_str());
+        let Some(kind) = kind.and_then(Kind::named) else { continue };
+        let unknown =
+            document.keys(&["sessions", name]).find(|key| KEYS.iter().all(|(known, _)| known != key));
+        if let Some(key) = unknown {
+            let of_kind = KEYS.iter().filter(|(_, kinds)| kinds.contains(&kind));
+            let of_kind: Vec<String> = of_kind.map(|(key, _)| format!("`{key}`")).collect();
+            let (kind, keys) = (kind.name(), of_kind.join(", "));
+            let problem = format!("unknown key `{key}`; a session of kind {kind:?} has: {keys}");
+            return Err(document.error(&["sessions", name, key], problem));
+        }
+    }
+    Ok(())
+}
 
 pub(super) fn read(
     reader: &Reader<'_>,
@@ -39,7 +56,7 @@ pub(super) fn read(
         return Err(reading
             .fail(&[key], format!("expected it only with kind = {}; leave it out", kinds.join(" or "))));
     }
-    let start = reading.duration(&["start"], table.start, Duration::ZERO)?;
+    let start = reader.start(&reading.key(&["start"]), table.start)?;
     let stop = table.stop.map(|Text(stop)| stop);
     if stop.is_some_and(|stop| stop <= start) {
         return Err(reading.fail(&["stop"], "the session stops before it starts; expected a later stop"));

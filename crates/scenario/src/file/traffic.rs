@@ -30,7 +30,7 @@ pub(super) struct FlowTable {
     /// With "bulk": data to transfer, above zero; over UDP rounded up to whole datagrams. Default
     /// without end.
     size: Option<Text<Octets>>,
-    /// When it starts; default "0 s".
+    /// When it starts, before the run ends; default "0 s".
     start: Option<Text<Duration>>,
     /// When the application stops writing; default never.
     stop: Option<Text<Duration>>,
@@ -77,7 +77,7 @@ pub(super) fn read(
         return Err(reader
             .fail(&["flows", name, "size"], "expected data above zero, or no size for a flow without end"));
     }
-    let start = reader.duration(&["flows", name, "start"], table.start, Duration::ZERO)?;
+    let start = reader.start(&["flows", name, "start"], table.start)?;
     let stop = table.stop.map(|Text(stop)| stop);
     if stop.is_some_and(|stop| stop <= start) {
         return Err(

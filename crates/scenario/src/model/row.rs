@@ -23,6 +23,9 @@ pub struct SchemeChoice {
 impl SchemeChoice {
     /// The name of the reference without any loss.
     pub const NO_LOSS: &'static str = "no-loss";
+    /// What the reference is, in a sentence.
+    pub const ABOUT_NO_LOSS: &'static str =
+        "\"no-loss\" is no scheme but a reference to compare with: TCP as it is, and no loss on any link";
 
     /// The reference: the same network and traffic without any scheme and without any loss on its
     /// links.

@@ -15,6 +15,9 @@ use crate::traffic::Media;
 pub struct SessionConfig {
     /// Its name, for reports.
     pub name: String,
+    /// How many sessions the scenario has before it: with its name and the seed it decides what the
+    /// session draws ([`super::Draws`]), whichever of the others this world has.
+    pub index: usize,
     /// The host that begins: a client, or one party of a call.
     pub client: NodeId,
     /// The other host.

@@ -31,7 +31,7 @@ pub enum Codec {
         /// Whether the receiver conceals losses.
         concealment: bool,
     },
-    /// G.729A, 8 kbit/s.
+    /// G.729A, 8 kbit/s; rated as with voice activity detection, with talkspurts or without.
     G729,
 }
 
@@ -75,7 +75,7 @@ impl Codec {
         }
     }
 
-    /// How far the coder looks ahead of what it codes (G.729: 5 ms).
+    /// How far the coder looks ahead of what it codes: 5 ms (ITU-T G.729).
     const fn look_ahead(self) -> Duration {
         match self {
             Self::G711 { .. } => Duration::ZERO,

@@ -10,10 +10,10 @@ use crate::sessions::{Session, Talk, Work};
 impl World {
     /// Adds a session. Its two hosts are not the same.
     pub fn add_session(&mut self, config: SessionConfig) -> SessionId {
-        let SessionConfig { name, client, server, start, stop, activity } = config;
+        let SessionConfig { name, index, client, server, start, stop, activity } = config;
         let id = SessionId::of(self.sessions.list.len());
         let start = start.max(self.transit.now);
-        let draws = Draws { seed: self.seed, index: id.index(), name: &name };
+        let draws = Draws { seed: self.seed, index, name: &name };
         let work = match activity {
             Activity::Call(media) => Work::Call(self.add_call(id, [client, server], media, start, &draws)),
             Activity::Dialogue { dialogue, pace, tcp } => {

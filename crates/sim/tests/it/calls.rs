@@ -25,6 +25,7 @@ fn call(direction: &Direction, voice: Voice, seconds: u64) -> (World, SessionId)
     let media = Some(Media::Voice(voice, Playout { buffer: Duration::from_millis(60) }));
     let id = world.add_session(SessionConfig {
         name: "call".to_owned(),
+        index: 0,
         client: ends[0],
         server: ends[1],
         start: Instant::from_secs(1),
@@ -99,6 +100,7 @@ fn what_comes_later_than_the_buffer_is_late_and_lost_to_who_listens() {
     let small = Playout { buffer: Duration::ZERO };
     let id = world.add_session(SessionConfig {
         name: "call".to_owned(),
+        index: 0,
         client: ends[0],
         server: ends[1],
         start: Instant::ZERO,
@@ -173,11 +175,12 @@ fn one_seed_gives_one_trace_of_calls_and_another_seed_another() {
         let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
         let way = Direction { queue: QueueLimit::Packets(10).into(), ..direction(500) };
         world.add_wired_link(ends[0], ends[1], &wired("wire", &way, 1));
-        for name in ["one", "two"] {
+        for (index, name) in ["one", "two"].into_iter().enumerate() {
             let media =
                 Media::Voice(Voice { spurts: Some(Spurts::P59), ..G711 }, Playout { buffer: Duration::ZERO });
             world.add_session(SessionConfig {
                 name: name.to_owned(),
+                index,
                 client: ends[0],
                 server: ends[1],
                 start: Instant::ZERO,

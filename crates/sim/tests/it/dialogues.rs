@@ -25,6 +25,7 @@ fn config([client, server]: [NodeId; 2], dialogue: DialogueKind, pace: Pace) -> 
     let tcp = SessionTcp::alike(&Config { mss: 1000, initial_window: 10, ..Config::default() });
     SessionConfig {
         name: "session".to_owned(),
+        index: 0,
         client,
         server,
         start: Instant::ZERO,
@@ -213,12 +214,13 @@ fn one_seed_gives_one_trace_of_dialogues_and_another_seed_another() {
         let lossy = Direction { loss: percent(2.0), ..direction(2000) };
         let (mut world, ends) = pair(&lossy, seed);
         let sizes = Mail::measured_sizes();
-        for kind in [
+        let kinds = [
             DialogueKind::Web(Web::evaluation_methodology()),
             DialogueKind::Mail(Mail { message: sizes, sent: percent(20.0) }),
             DialogueKind::Ftp(Ftp { file: Size::Fixed(100_000), stored: percent(50.0) }),
-        ] {
-            world.add_session(config(ends, kind, THINK));
+        ];
+        for (index, kind) in kinds.into_iter().enumerate() {
+            world.add_session(SessionConfig { index, ..config(ends, kind, THINK) });
         }
         let hash = hash(&mut world);
         world.advance_to(Instant::from_secs(100));

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use lasthop_lab::stats::{Estimate, median};
-use lasthop_lab::table;
+use lasthop_lab::table::Table;
 use lasthop_live::trial::TrialError;
 use lasthop_live::trial::plan::{self, Case};
 use lasthop_live::trial::prediction::{self, predict};
@@ -204,7 +204,7 @@ impl Report {
         let together = !self.fairness.is_empty();
         let mut header = vec!["flow", "TCP", "scheme", "predicted Mbit/s", "mean"];
         header.extend(together.then_some("share %"));
-        let mut table = table::table(&header);
+        let mut table = Table::of_numbers(&header).with_labels(3);
         for row in &self.rows {
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
             cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));

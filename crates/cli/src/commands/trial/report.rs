@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lasthop_lab::stats::median;
-use lasthop_lab::table;
+use lasthop_lab::table::Table;
 use lasthop_live::trial::session::SessionRun;
 use lasthop_live::trial::{Outcome, RunOutcome};
 use lasthop_scenario::Scenario;
@@ -110,7 +110,7 @@ impl Report {
         header.extend(together.then_some(["share %", "predicted %"]).into_iter().flatten());
         header.extend(completes.then_some("completion s"));
         header.extend(["improvement %", "retransmits", "latency ms", "95% ms", "gateway cores"]);
-        let mut table = table::table(&header);
+        let mut table = Table::of_numbers(&header).with_labels(3);
         for row in &self.rows {
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
             let mark = if row.doubtful > 0 { "! " } else { "" };

@@ -6,7 +6,7 @@ use lasthop_sim::{Capacity, Direction};
 use super::table::{DirectionTable, LinkTable};
 use super::{delay, queue};
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{Rate, Text};
+use crate::file::quantity::{LinkRate, Text};
 use crate::file::reader::Reader;
 
 pub(super) fn read(
@@ -27,11 +27,11 @@ pub(super) fn read(
 }
 
 /// A direction's own rate and trace, or else the link's.
-fn effective_rate<'a>(table: &'a LinkTable, own: &'a DirectionTable) -> (Option<Rate>, Option<&'a str>) {
+fn effective_rate<'a>(table: &'a LinkTable, own: &'a DirectionTable) -> (Option<LinkRate>, Option<&'a str>) {
     match (own.rate, own.trace.as_deref()) {
         (None, None) => (table.rate.map(|Text(rate)| rate), table.trace.as_deref()),
         // The direction says that it follows a trace, the link says which.
-        (Some(Text(Rate::Trace)), None) => (Some(Rate::Trace), table.trace.as_deref()),
+        (Some(Text(LinkRate::Trace)), None) => (Some(LinkRate::Trace), table.trace.as_deref()),
         (rate, trace) => (rate.map(|Text(rate)| rate), trace),
     }
 }
@@ -52,11 +52,11 @@ fn capacity(
             &["links", name],
             format!("no rate in its {side} direction; expected a rate, such as rate = \"11 Mbit/s\""),
         )),
-        (Some(Rate::Fixed(_)), Some(_)) => {
+        (Some(LinkRate::Fixed(_)), Some(_)) => {
             let problem = "a fixed rate and a trace; expected one of them, or rate = \"trace\"";
             Err(reader.fail(&key_of("trace"), problem))
         }
-        (Some(Rate::Fixed(rate)), None) => Ok(Capacity::Fixed(rate)),
+        (Some(LinkRate::Fixed(rate)), None) => Ok(Capacity::Fixed(rate)),
         (_, trace) => {
             let (key, path) = match (&reader.overrides.trace, trace) {
                 (Some(given), _) => (key_of("rate"), given.clone()),
@@ -75,6 +75,6 @@ fn capacity(
 pub(super) fn follows_a_trace(link: &LinkTable) -> bool {
     [&link.forward, &link.backward].into_iter().any(|direction| {
         let (rate, trace) = effective_rate(link, direction);
-        matches!(rate, Some(Rate::Trace)) || (rate.is_none() && trace.is_some())
+        matches!(rate, Some(LinkRate::Trace)) || (rate.is_none() && trace.is_some())
     })
 }

@@ -12,7 +12,7 @@ use super::queue::QueueTable;
 use crate::file::channel::ChannelTable;
 use crate::file::named::NameOrTable;
 use crate::file::pair;
-use crate::file::quantity::{Mac, Rate, Text};
+use crate::file::quantity::{LinkRate, Mac, Text};
 
 /// A link between two nodes, full duplex unless it is in a cell. "Forward" is from the first node
 /// to the second.
@@ -27,7 +27,7 @@ pub(in crate::file) struct LinkTable {
     pub(super) kind: Medium,
     /// Rate of both directions, at most "1000 Gbit/s"; "trace" where it follows a measured trace.
     /// Each direction needs a rate, here or of its own.
-    pub(super) rate: Option<Text<Rate>>,
+    pub(super) rate: Option<Text<LinkRate>>,
     /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario;
     /// wireless links only.
     pub(super) trace: Option<String>,
@@ -103,7 +103,7 @@ pub(in crate::file) enum Medium {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct DirectionTable {
     /// Rate of this direction, or "trace".
-    pub(super) rate: Option<Text<Rate>>,
+    pub(super) rate: Option<Text<LinkRate>>,
     /// The measured trace that this direction's rate follows.
     pub(super) trace: Option<String>,
     /// How packets wait for transmission.

@@ -9,7 +9,7 @@ use super::reading::Reading;
 use super::table::{Kind, SessionTable};
 use super::{objects, size};
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{Octets, Rate, Text};
+use crate::file::quantity::{Octets, Text};
 
 /// What a client and its server say to each other; `None` for a call or a video.
 pub(super) fn read(
@@ -60,10 +60,7 @@ fn web(reading: &Reading<'_>, table: &SessionTable) -> Result<Web, ScenarioError
 pub(super) fn pace(reading: &Reading<'_>, table: &SessionTable) -> Result<Pace, ScenarioError> {
     match (table.load, table.think_time) {
         (Some(_), Some(_)) => Err(reading.fail(&["think-time"], "expected `load` or `think-time`, not both")),
-        (Some(Text(Rate::Trace)), None) => {
-            Err(reading.fail(&["load"], "a load follows no trace; expected a rate"))
-        }
-        (Some(Text(Rate::Fixed(rate))), None) => Ok(Pace::Load(rate)),
+        (Some(Text(rate)), None) => Ok(Pace::Load(rate)),
         (None, think_time) => {
             // Those of the sources of pages and files; of mail, as often as programs look for it.
             let default = match table.kind {

@@ -13,16 +13,6 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// A duration with a default.
-    pub(super) fn duration(
-        &self,
-        key: &[&str],
-        value: Option<Text<Duration>>,
-        default: Duration,
-    ) -> Result<Duration, ScenarioError> {
-        self.duration_in(key, value, default, (Duration::ZERO, Duration::MAX))
-    }
-
     /// A duration with a default and a range.
     pub(super) fn duration_in(
         &self,

@@ -12,9 +12,12 @@ use crate::file::quantity::Text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum CodecName {
-    /// 64 kbit/s; RTP payload type 0.
+    /// 64 kbit/s; RTP payload type 0. Rated by ITU-T G.113, Appendix I: `Ie` 0, `Bpl` 25.1 with
+    /// `concealment` and 4.3 without.
     G711,
-    /// 8 kbit/s, G.729A; RTP payload type 18.
+    /// 8 kbit/s, G.729A; RTP payload type 18. Rated as G.729A with voice activity detection (ITU-T
+    /// G.113, Appendix I: `Ie` 11, `Bpl` 19), with `talk-spurts` or without. A look-ahead of 5 ms
+    /// (ITU-T G.729) counts in the delay from mouth to ear.
     G729,
 }
 

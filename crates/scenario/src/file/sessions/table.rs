@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Probability;
+use lasthop_packet::{Bitrate, Probability};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::size::SizeTable;
 use super::speech::{CodecName, SpurtsTable};
 use crate::file::named::NameOrTable;
 use crate::file::pair;
-use crate::file::quantity::{Octets, Rate, Text};
+use crate::file::quantity::{Octets, Text};
 use crate::file::tcp::TcpTable;
 
 /// What two hosts say to each other; one session each where an end is a group of nodes.
@@ -27,7 +27,7 @@ pub(in crate::file) struct SessionTable {
     pub(super) client: Option<String>,
     /// With any other kind: the host that answers.
     pub(super) server: Option<String>,
-    /// When it starts; default "0 s".
+    /// When it starts, before the run ends; default "0 s".
     pub(super) start: Option<Text<Duration>>,
     /// When it stops: nothing new is begun from then on, and a call is over; default never.
     pub(super) stop: Option<Text<Duration>>,
@@ -38,7 +38,7 @@ pub(in crate::file) struct SessionTable {
     /// With "web", "mail" and "ftp", instead of `think-time`: how much both write in the mean, headers
     /// of packets not counted. Times between are then exponentially distributed and in proportion to
     /// what is written.
-    pub(super) load: Option<Text<Rate>>,
+    pub(super) load: Option<Text<Bitrate>>,
     /// With "web", "mail" and "ftp": settings of TCP that differ from those for all.
     pub(super) tcp: Option<TcpTable>,
     /// With "web": a request, "1 B" to "1 MB"; default "350 B".
@@ -84,7 +84,7 @@ pub(in crate::file) struct SessionTable {
     pub(super) bit_rate: Option<BitRate>,
     /// With "video": the mean rate of the payload. With "variable" the sizes of packets, 40 to 250 octets in
     /// the source's 64 kbit/s, are larger or smaller in proportion; default as they are there.
-    pub(super) rate: Option<Text<Rate>>,
+    pub(super) rate: Option<Text<Bitrate>>,
     /// With "video" at a constant rate: the payload of a packet, "1 B" to "1460 B"; default "1200 B".
     pub(super) packet: Option<Text<Octets>>,
     /// With "video" at a variable rate: from one frame to the next, "1 ms" to "10 s"; default "100
@@ -122,6 +122,13 @@ pub(in crate::file) enum BitRate {
 }
 
 impl Kind {
+    const ALL: &[Self] = &[Self::Voice, Self::Web, Self::Mail, Self::Ftp, Self::Video];
+
+    /// The kind of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Voice => "voice",
@@ -133,8 +140,14 @@ impl Kind {
     }
 }
 
-/// Keys that mean something to some kinds only.
+/// Every key, and the kinds that it means something to.
 pub(super) const KEYS: &[(&str, &[Kind])] = &[
+    ("kind", Kind::ALL),
+    ("between", &[Kind::Voice]),
+    ("client", WITH_A_SERVER),
+    ("server", WITH_A_SERVER),
+    ("start", Kind::ALL),
+    ("stop", Kind::ALL),
     ("think-time", OVER_TCP),
     ("load", OVER_TCP),
     ("tcp", OVER_TCP),
@@ -160,6 +173,9 @@ pub(super) const KEYS: &[(&str, &[Kind])] = &[
     ("packets-per-frame", &[Kind::Video]),
 ];
 
+/// Those in which one asks and the other answers.
+const WITH_A_SERVER: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp, Kind::Video];
+
 /// Those that talk over connections.
 const OVER_TCP: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp];
 
@@ -168,5 +184,20 @@ impl SessionTable {
     pub(in crate::file) fn with_tcp(&self, tcp: &TcpTable) -> Option<Self> {
         let own = self.tcp.clone().unwrap_or_default();
         OVER_TCP.contains(&self.kind).then(|| Self { tcp: Some(tcp.over(&own)), ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{KEYS, SessionTable};
+
+    #[test]
+    fn every_key_is_listed_with_its_kinds() {
+        let schema = schemars::schema_for!(SessionTable);
+        let read = schema.get("properties").and_then(|properties| properties.as_object());
+        let read: BTreeSet<&str> = read.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(KEYS.iter().map(|(key, _)| *key).collect::<BTreeSet<_>>(), read);
     }
 }

@@ -9,20 +9,14 @@ use lasthop_sim::traffic::{Frames, Media, Video};
 use super::reading::Reading;
 use super::table::{BitRate, SessionTable};
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{Octets, Rate, Text};
+use crate::file::quantity::{Octets, Text};
 
 /// The largest payload of a packet: with RTP's, UDP's and IP's headers it fills an Ethernet frame.
 const LARGEST_PACKET: u64 = 1460;
 
 /// What a video's server sends.
 pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media, ScenarioError> {
-    let rate = match table.rate {
-        None => None,
-        Some(Text(Rate::Fixed(rate))) => Some(rate),
-        Some(Text(Rate::Trace)) => {
-            return Err(reading.fail(&["rate"], "a video follows no trace; expected a rate"));
-        }
-    };
+    let rate = table.rate.map(|Text(rate)| rate);
     let bit_rate = table.bit_rate.unwrap_or(BitRate::Variable);
     let keys = match bit_rate {
         BitRate::Constant => [

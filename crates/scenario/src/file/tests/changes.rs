@@ -159,8 +159,18 @@ fn a_change_once_the_run_is_over_is_refused() {
         format!("duration = \"20 s\"\n{}", with(&format!("[[changes]]\nat = \"{at}\"\n{set}\n")))
     };
     assert!(read(&at("19.9 s")).is_ok());
-    // An emulated link has no end that a file must say.
-    assert!(read(&at("15 min").replacen("duration = \"20 s\"\n", "", 1)).is_ok());
+    let unsaid = at("15 min").replacen("duration = \"20 s\"\n", "", 1);
+    assert!(error(&unsaid).contains("15 min: the run ends at 10 min"), "the default");
+    // A trial ends by its own duration, and an emulated link has no end that a file must say.
+    assert!(read(&format!("{unsaid}[try]\n")).is_ok());
+    assert!(
+        read(&unsaid.replacen("\"host\"", "\"external\"", 2).replacen(
+            "[flows.download]\nfrom = \"server\"\nto = \"phone\"\n",
+            "",
+            1
+        ))
+        .is_ok()
+    );
     for late in ["20 s", "25 s"] {
         let expected =
             format!("x.toml:27: changes[0].at: {late}: the run ends at 20 s; expected a time before its end");

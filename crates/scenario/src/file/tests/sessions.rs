@@ -59,6 +59,24 @@ fn a_call_has_defaults_and_everything_of_it_can_be_set() {
 }
 
 #[test]
+fn what_would_start_when_the_run_is_over_is_refused() {
+    let call =
+        |start: &str| format!("duration = \"20 s\"\n{}", with(&format!("{CALL}\nstart = \"{start}\"")));
+    assert!(read(&call("19.9 s")).is_ok());
+    let flow = GOOD.replace("to = \"phone\"\n", "to = \"phone\"\nstart = \"15 min\"\n");
+    for (text, place, ends) in [
+        (call("20 s"), "29: sessions.chat.start: 20 s", "20 s"),
+        (call("25 s"), "29: sessions.chat.start: 25 s", "20 s"),
+        // The default.
+        (flow.clone(), "23: flows.download.start: 15 min", "10 min"),
+    ] {
+        let expected = format!("x.toml:{place}: the run ends at {ends}; expected a time before its end");
+        assert_eq!(error(&text), expected);
+    }
+    assert!(read(&format!("{flow}[try]\n")).is_ok(), "a trial ends by its own duration");
+}
+
+#[test]
 fn what_a_session_cannot_be_is_refused() {
     let call = |keys: &str| format!("{CALL}\n{keys}");
     let cases = [
@@ -86,6 +104,16 @@ fn what_a_session_cannot_be_is_refused() {
     let cases: Vec<_> =
         cases.iter().map(|(keys, line, key, says)| (keys.as_str(), *line, *key, *says)).collect();
     refused(&cases);
+}
+
+#[test]
+fn a_misspelt_key_is_told_the_keys_of_its_kind() {
+    let error = error(&with(&format!("{CALL}\nplayout = \"60 ms\"")));
+    assert_eq!(
+        error,
+        "x.toml:28: sessions.chat.playout: unknown key `playout`; a session of kind \"voice\" has: `kind`, \
+         `between`, `start`, `stop`, `codec`, `packet-time`, `talk-spurts`, `concealment`, `playout-buffer`"
+    );
 }
 
 #[test]
@@ -132,7 +160,7 @@ fn a_video_comes_from_the_server_at_a_constant_or_a_variable_rate() {
     let video = |keys: &str| format!("{VIDEO}\n{keys}");
     let cases = [
         (video("bit-rate = \"constant\""), 0, "", "needs a rate"),
-        (video("rate = \"trace\""), 4, "rate", "no trace"),
+        (video("rate = \"trace\""), 4, "rate", "Gbit/s, such as \"11 Mbit/s\""),
         (video("rate = \"10 Mbit/s\""), 4, "rate", "packets-per-frame"),
         (video("packet = \"100 B\""), 4, "packet", "constant"),
         (video("bit-rate = \"constant\"\nrate = \"1 Mbit/s\"\npacket = \"9 kB\""), 6, "packet", "1460 B"),
@@ -229,7 +257,8 @@ fn hostile_settings_of_dialogues_are_refused() {
         (web("request = \"0 B\""), 4, "request", "1 B"),
         (web("main-object = \"0 B\""), 4, "main-object", "1 B"),
         (web("main-object = \"100 GB\""), 4, "main-object", "10 GB"),
-        (web("load = \"trace\""), 4, "load", "no trace"),
+        (web("load = \"trace\""), 4, "load", "Gbit/s, such as \"11 Mbit/s\""),
+        (web("load = 3"), 4, "load", "in bit/s, kbit/s, Mbit/s or Gbit/s"),
         (web("load = \"1 Mbit/s\"\nthink-time = \"1 s\""), 5, "think-time", "not both"),
         (web("think-time = \"0 s\""), 4, "think-time", "1 ms"),
         (web("file = \"1 MB\""), 4, "file", "only with kind = \"ftp\""),

@@ -77,7 +77,7 @@ fn what_means_nothing_to_an_application_is_refused() {
         (
             "application = { kind = \"cbr\", rate = \"trace\" }",
             "23: flows.download.application.rate",
-            "no trace",
+            "Mbit/s or Gbit/s",
         ),
         (
             "application = { kind = \"cbr\", rate = \"1 bit/s\" }",

@@ -1,6 +1,6 @@
 //! Sessions in tables: for each a line of what ran between real hosts, and one of what was predicted.
 
-use lasthop_lab::table;
+use lasthop_lab::table::{self, Table};
 
 use super::{Medians, SessionRow, StreamMedians};
 use crate::commands::trial::rows::number;
@@ -20,7 +20,7 @@ pub(in crate::commands::trial) fn tables(rows: &[SessionRow]) -> Vec<String> {
 
 const VOICE: [Column<StreamMedians>; 6] = [
     ("voice ms", |of| millis(of.delay_mean_s, 1)),
-    ("variance s²", |of| of.delay_variance_s2.map_or_else(|| "-".to_owned(), |of| format!("{of:.1e}"))),
+    ("variance ms²", |of| of.delay_variance_s2.map_or_else(|| "-".to_owned(), table::millis_squared)),
     ("jitter ms", |of| millis(of.jitter_s, 2)),
     ("lost %", |of| number(of.lost_percent, 2)),
     ("late %", |of| number(of.late_percent, 2)),
@@ -81,7 +81,7 @@ fn table_of(
     let beside = says_beside.then_some("beside");
     let header: Vec<&str> =
         ["session"].into_iter().chain(beside).chain(what.iter().chain(shown).copied()).collect();
-    let mut table = table::table(&header);
+    let mut table = Table::of_numbers(&header).with_labels(header.len() - shown.len());
     for (row, what, shown) in lines {
         let beside = says_beside.then(|| row.beside.join(", "));
         table.add_row([row.session.clone()].into_iter().chain(beside).chain(what).chain(shown));

@@ -1,0 +1,171 @@
+//! Tables that keep words and numbers whole however narrow the terminal is: columns that do not fit
+//! go on below, beside the same labels.
+
+use std::fmt;
+use std::ops::Range;
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
+
+/// A table with a header. Where it is wider than the terminal, texts are broken between words, and
+/// further columns go on below.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The header first.
+    rows: Vec<Vec<String>>,
+    /// Columns at the left that say what a line is: they are there in each part.
+    labels: usize,
+    /// How all columns but the first are aligned.
+    alignment: CellAlignment,
+}
+
+/// A column takes this beside what is in it, in characters: a border, and a space on each side.
+const BESIDE: usize = 3;
+
+impl Table {
+    /// A table of numbers, which stand to the right, but for the first column.
+    pub fn of_numbers(header: &[&str]) -> Self {
+        Self::new(header, CellAlignment::Right)
+    }
+
+    /// A table of texts.
+    pub fn of_texts(header: &[&str]) -> Self {
+        Self::new(header, CellAlignment::Left)
+    }
+
+    fn new(header: &[&str], alignment: CellAlignment) -> Self {
+        Self { rows: vec![header.iter().map(|name| (*name).to_owned()).collect()], labels: 1, alignment }
+    }
+
+    /// The same table, whose first `labels` columns say what a line is; without this only the first
+    /// one does.
+    #[must_use]
+    pub fn with_labels(self, labels: usize) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// Adds a line; it has a cell for each column.
+    pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The table in lines of at most `width` characters, in several parts one below the other if it
+    /// is wider; without a width in one part.
+    pub fn within(&self, width: Option<u16>) -> String {
+        let parts = self.parts(width).into_iter().map(|columns| self.part(columns, width));
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The columns beside the labels in each part.
+    fn parts(&self, width: Option<u16>) -> Vec<Range<usize>> {
+        let width = width.map_or(usize::MAX, usize::from);
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let labels = 1 + (0..self.labels).map(|column| self.least_width(column) + BESIDE).sum::<usize>();
+        let mut taken = labels;
+        for column in self.labels..self.rows[0].len() {
+            taken += self.least_width(column) + BESIDE;
+            match parts.last_mut() {
+                Some(part) if taken <= width => part.end = column + 1,
+                _ => {
+                    parts.push(column..column + 1);
+                    taken = labels + self.least_width(column) + BESIDE;
+                }
+            }
+        }
+        parts
+    }
+
+    /// The labels and these columns.
+    fn part(&self, columns: Range<usize>, width: Option<u16>) -> String {
+        let of_part = |row: &[String]| [&row[..self.labels], &row[columns.clone()]].concat();
+        let mut table = comfy_table::Table::new();
+        table.load_style(UTF8_FULL_CONDENSED).set_header(of_part(&self.rows[0]));
+        if let Some(width) = width {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        }
+        for row in &self.rows[1..] {
+            table.add_row(of_part(row));
+        }
+        for (column, place) in table.column_iter_mut().zip((0..self.labels).chain(columns.clone())) {
+            let least = self.least_width(place) + BESIDE - 1;
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least as u16)));
+            if place > 0 {
+                column.set_cell_alignment(self.alignment);
+            }
+        }
+        table.to_string()
+    }
+
+    /// The longest of a column that is not to be broken.
+    fn least_width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.flat_map(|cell| whole(cell)).map(|part| part.chars().count()).max().unwrap_or(0)
+    }
+}
+
+/// What of a cell is not to be broken: each word of a text, a number with all that belongs to it.
+fn whole(cell: &str) -> Vec<&str> {
+    if cell.starts_with(char::is_alphabetic) { cell.split_whitespace().collect() } else { vec![cell] }
+}
+
+impl fmt::Display for Table {
+    /// As wide as the terminal, if standard output is one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.within(comfy_table::Table::new().width()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers() -> Table {
+        let mut table = Table::of_numbers(&["scheme", "goodput Mbit/s", "local retransmits", "files"]);
+        table.add_row(["packet-control", "6.340 ± 1.004", "1733.4", "98.4"]);
+        table.add_row(["cubic + snoop", "12.001 ± 0.012", "-", "-"]);
+        table
+    }
+
+    fn texts() -> Table {
+        let mut table = Table::of_texts(&["scheme", "what it does", "source"]);
+        table.add_row(["no-loss", "acknowledges and retransmits at the access point", "MobiCom 1995"]);
+        table
+    }
+
+    /// The cells of a table's columns, whatever lines they are on.
+    fn cells(text: &str) -> String {
+        text.replace(['│', '┆', '\n'], " ")
+    }
+
+    #[test]
+    fn words_and_numbers_stay_whole_at_any_width() {
+        for (table, least) in [(numbers(), 36), (texts(), 30)] {
+            for width in least..=120 {
+                let text = table.within(Some(width));
+                assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{width}:\n{text}");
+                let cells = cells(&text);
+                for whole in table.rows.iter().flatten().flat_map(|cell| whole(cell)) {
+                    assert!(cells.contains(&format!(" {whole} ")), "{whole:?} at {width}:\n{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_wide_goes_on_below_beside_the_same_labels() {
+        let headers = |width| {
+            let text = numbers().within(width);
+            text.lines().filter(|line| line.contains("scheme")).count()
+        };
+        assert_eq!([None, Some(80), Some(50), Some(36)].map(headers), [1, 1, 2, 3]);
+        let wide = numbers().within(None);
+        assert!(wide.contains("┆ goodput Mbit/s ┆ local retransmits ┆ files │"), "{wide}");
+        assert!(wide.contains("│ cubic + snoop  ┆ 12.001 ± 0.012 ┆                 - ┆     - │"), "{wide}");
+    }
+
+    #[test]
+    fn one_column_alone_may_be_wider_than_the_terminal() {
+        let text = numbers().within(Some(5));
+        assert!(text.contains("packet-control") && text.contains("12.001 ± 0.012"), "{text}");
+    }
+}
