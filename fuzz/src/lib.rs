@@ -11,6 +11,7 @@
 //! | [`requests`] | `gateway_question`, `link_changes`, `http_request` | `crates/live/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
 //! | [`datagrams`] | `datagrams` | `crates/schemes/tests/corpus.rs` |
+//! | [`splits`] | `splits` | `crates/schemes/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
 //!
 //! [`octets`] reads choices from an input, for the targets that are not text.
@@ -32,3 +33,4 @@ pub mod octets;
 pub mod packet;
 pub mod requests;
 pub mod scenario;
+pub mod splits;

@@ -6,6 +6,8 @@ mod agents;
 mod datagrams;
 #[path = "../../../fuzz/src/octets.rs"]
 mod octets;
+#[path = "../../../fuzz/src/splits.rs"]
+mod splits;
 
 use std::fs;
 use std::path::Path;
@@ -18,6 +20,11 @@ fn no_file_of_the_corpus_breaks_a_law_of_agents() {
 #[test]
 fn no_file_of_the_corpus_breaks_a_rule_of_calls() {
     replay("datagrams", datagrams::datagrams);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_split() {
+    replay("splits", splits::splits);
 }
 
 #[allow(clippy::print_stdout, reason = "shown only where the test fails")]
