@@ -8,6 +8,9 @@ use lasthop_tcp::{Config, Connection, Handshake};
 
 use super::pair::Pair;
 
+/// A segment with a number further behind the handshake is another connection's, or forged.
+const FURTHEST: u32 = 1 << 20;
+
 /// What was seen of a handshake.
 #[derive(Debug)]
 pub struct Opening {
@@ -97,16 +100,33 @@ impl Opening {
         if is_syn(tcp) {
             return self.on_syn(packet, tcp, from, now);
         }
-        let Some(answer) = self.answer.as_ref().filter(|_| !self.is_refused) else { return Step::Passes };
-        let completes = from == self.opener
-            && tcp.flags.has(TcpFlags::ACK)
-            && !tcp.flags.has(TcpFlags::RST)
-            && tcp.ack == answer.tcp.seq + 1
-            && !tcp.seq.before(self.syn.tcp.seq + 1)
-            // In the window that the answer has promised.
-            && tcp.seq - (self.syn.tcp.seq + 1) <= u32::from(answer.tcp.window);
-        self.is_refused = completes && (answer.is_foreign || answer.has_data || self.syn.has_data);
-        if completes && !self.is_refused { Step::Completes } else { Step::Passes }
+        if self.is_refused || !tcp.flags.has(TcpFlags::ACK) || tcp.flags.has(TcpFlags::RST) {
+            return Step::Passes;
+        }
+        match &self.answer {
+            Some(answer) if self.is_completed_by(tcp, from, answer) => {
+                self.is_refused = answer.is_foreign || answer.has_data || self.syn.has_data;
+                if self.is_refused { Step::Passes } else { Step::Completes }
+            }
+            _ => {
+                // What the ends have said unseen would be in no leg's account.
+                self.is_refused = self.is_behind(tcp, from);
+                Step::Passes
+            }
+        }
+    }
+
+    /// Whether this is the third segment of the handshake, or the same number with data.
+    fn is_completed_by(&self, tcp: &Tcp, from: Side, answer: &Seen) -> bool {
+        from == self.opener && tcp.seq == self.syn.tcp.seq + 1 && tcp.ack == answer.tcp.seq + 1
+    }
+
+    /// Whether a segment comes after the handshake, which is complete unseen: because the agent
+    /// was not there yet, or has forgotten a part of it for others.
+    fn is_behind(&self, tcp: &Tcp, from: Side) -> bool {
+        let first = self.syn.tcp.seq + 1;
+        let number = if from == self.opener { tcp.seq } else { tcp.ack };
+        !number.before(first) && number - first < FURTHEST
     }
 
     fn on_syn(&mut self, packet: &Packet, tcp: &Tcp, from: Side, now: Instant) -> Step {

@@ -124,6 +124,29 @@ fn a_handshake_on_the_ports_of_a_connection_that_is_split_leaves_both_alone() {
 }
 
 #[test]
+fn a_handshake_that_was_completed_unseen_is_left_alone() {
+    // The agent forgets the answer, or came after it.
+    let mut bench = Bench::new();
+    assert!(bench.core(&syn()).is_forwarded());
+    assert!(bench.core(&fixed(1001, 500, 5001)).is_forwarded());
+    assert!(bench.radio(&answer()).is_forwarded(), "it comes again");
+    assert!(bench.core(&fixed(1501, 0, 5001)).is_forwarded());
+    assert!(is_left_alone(&mut bench), "500 octets have passed");
+
+    let mut bench = Bench::new();
+    assert!(bench.core(&syn()).is_forwarded());
+    assert!(bench.radio(&mobile(5001, 0, 1501)).is_forwarded());
+    assert!(bench.radio(&answer()).is_forwarded());
+    assert!(is_left_alone(&mut bench));
+
+    let mut bench = Bench::new();
+    assert!(bench.core(&syn()).is_forwarded());
+    assert!(bench.radio(&answer()).is_forwarded());
+    assert!(bench.core(&fixed(1501, 0, 5001)).is_forwarded(), "500 octets may have passed");
+    assert!(is_left_alone(&mut bench));
+}
+
+#[test]
 fn a_syn_that_comes_again_late_does_no_harm_to_the_connection() {
     let mut bench = Bench::split();
     bench.core(&fixed(1001, 500, 5001));
