@@ -56,8 +56,8 @@
 //!     those of all mobile hosts share one window over the hop, which aims at a queue of four
 //!     segments, of at least `local-delay` and at most a quarter of `call-variation`; the ends that
 //!     send towards them are offered what the hop takes, and mobile hosts that send a window of the
-//!     same size. Turns go by connection, not by host. All hosts of an agent are taken to share a queue,
-//!     even if they are behind several interfaces.
+//!     same size. Hosts take turns, and so do the connections of each. All hosts of an agent are taken to
+//!     share a queue, even if they are behind several interfaces.
 //!
 //! # When the agent goes away
 //!

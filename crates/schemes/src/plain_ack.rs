@@ -16,7 +16,9 @@ pub(crate) struct PlainAck {
     /// The window, unscaled.
     pub(crate) window: u16,
     timestamps: Option<Timestamps>,
-    traffic_class: u8,
+    /// Without the ECN field, which is the packet's own: an ACK without data has none (RFC 3168, section
+    /// 6.1.4).
+    dscp: u8,
     /// What it reports in SACK blocks.
     sack: SackBlocks,
 }
@@ -29,7 +31,7 @@ impl PlainAck {
             ack: tcp.ack,
             window: tcp.window,
             timestamps: tcp.options.timestamps,
-            traffic_class: packet.ip().traffic_class,
+            dscp: packet.ip().dscp(),
             sack: SackBlocks::NONE,
         }
     }
@@ -61,7 +63,7 @@ impl PlainAck {
     /// As a packet. `connection` is the direction towards the mobile host.
     pub(crate) fn packet(&self, connection: FlowKey) -> Packet {
         let mut ip = Ip::new(connection.destination.0, connection.source.0);
-        ip.traffic_class = self.traffic_class;
+        ip.traffic_class = self.dscp << 2;
         let mut tcp = Tcp {
             source_port: connection.destination.1,
             destination_port: connection.source.1,
@@ -108,11 +110,13 @@ pub(crate) fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_packet::Ecn;
+
     use super::*;
 
     fn said(seq: u32, ack: u32, window: u16) -> PlainAck {
         let sack = SackBlocks::NONE;
-        PlainAck { seq: Seq(seq), ack: Seq(ack), window, timestamps: None, traffic_class: 0, sack }
+        PlainAck { seq: Seq(seq), ack: Seq(ack), window, timestamps: None, dscp: 0, sack }
     }
 
     #[test]
@@ -125,5 +129,16 @@ mod tests {
     fn a_higher_number_keeps_the_window_that_came_with_it_even_in_a_retransmission() {
         let next = said(10, 2, 500).after(said(20, 1, 900));
         assert_eq!((next.seq, next.ack, next.window), (Seq(20), Seq(2), 500));
+    }
+
+    #[test]
+    fn an_ack_made_of_data_does_not_carry_the_datas_ecn_field() {
+        let key = FlowKey::tcp(([192, 0, 2, 1].into(), 80), ([10, 0, 0, 1].into(), 5000));
+        let mut ip = Ip::new(key.destination.0, key.source.0);
+        ip.traffic_class = 46 << 2 | Ecn::Ect0 as u8;
+        let tcp = Tcp { flags: TcpFlags::ACK, ..Tcp::default() };
+        let data = Packet::tcp_segment(ip, tcp.clone(), Payload::Stream { stream: 0, offset: 0, len: 100 });
+        let made = PlainAck::of(&data, &tcp).packet(key);
+        assert_eq!((made.ip().ecn(), made.ip().dscp()), (Ecn::NotEct, 46));
     }
 }

@@ -198,11 +198,10 @@ impl Connection {
 
     /// Ends the connection at once with a reset.
     pub fn abort(&mut self) {
-        // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset. The
-        // number is behind all that was sent, even while what was sent is being sent again.
+        // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset.
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
-            self.reset =
-                Some(Reset { to: self.remote, seq: self.flight.max, ack: Some(self.receive.next()) });
+            let (seq, ack) = (self.bare_number(), Some(self.receive.next()));
+            self.reset = Some(Reset { to: self.remote, seq, ack });
         }
         self.enter_closed();
     }

@@ -3,24 +3,20 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
+use lasthop_agent::Lookup;
 use lasthop_packet::FlowKey;
 
 /// The connections that wait for room. The hosts take turns, and so do the connections of each host:
 /// a host gets no more for opening more of them.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// The hosts, the next one first. None of the lines is empty.
-    lines: VecDeque<Line>,
-    /// Empty lines, kept for their memory.
-    spare: Vec<VecDeque<FlowKey>>,
+    /// The hosts of which some wait, the next one first.
+    hosts: VecDeque<IpAddr>,
+    /// The connections of each of them, the next one first. None of the lines is empty.
+    lines: Lookup<IpAddr, VecDeque<FlowKey>>,
+    /// An empty line, kept for its memory: a connection alone often waits and does not wait.
+    spare: VecDeque<FlowKey>,
     len: usize,
-}
-
-/// The connections of a host, the next one first.
-#[derive(Debug)]
-struct Line {
-    host: IpAddr,
-    connections: VecDeque<FlowKey>,
 }
 
 impl Turns {
@@ -36,60 +32,57 @@ impl Turns {
 
     /// By how many the hop's rate is divided for a connection of this host.
     pub fn sharers(&self, host: IpAddr) -> usize {
-        let of_host =
-            self.lines.iter().find(|line| line.host == host).map_or(0, |line| line.connections.len());
-        self.lines.len().max(1) * of_host.max(1)
+        let of_host = self.lines.get(&host).map_or(0, VecDeque::len);
+        self.hosts.len().max(1) * of_host.max(1)
     }
 
     /// Whose turn it is.
     pub fn next(&self) -> Option<FlowKey> {
-        self.lines.front()?.connections.front().copied()
+        self.lines.get(self.hosts.front()?)?.front().copied()
     }
 
     /// One more waits, behind the others of its host.
     pub fn wait(&mut self, connection: FlowKey) {
         self.len += 1;
         let host = connection.destination.0;
-        if let Some(line) = self.lines.iter_mut().find(|line| line.host == host) {
-            line.connections.push_back(connection);
-            return;
+        let line = self.lines.get_or_insert_with(host, || std::mem::take(&mut self.spare));
+        if line.is_empty() {
+            self.hosts.push_back(host);
         }
-        let mut connections = self.spare.pop().unwrap_or_default();
-        connections.push_back(connection);
-        self.lines.push_back(Line { host, connections });
+        line.push_back(connection);
     }
 
     /// Takes out the one whose turn it is. The next turn is another host's.
     pub fn take_next(&mut self) -> Option<FlowKey> {
-        let mut line = self.lines.pop_front()?;
-        let next = line.connections.pop_front();
+        let host = self.hosts.pop_front()?;
+        let line = self.lines.get_mut(&host)?;
+        let next = line.pop_front()?;
         self.len -= 1;
-        if line.connections.is_empty() {
-            self.spare.push(line.connections);
+        if line.is_empty() {
+            self.spare = self.lines.remove(&host).unwrap_or_default();
         } else {
-            self.lines.push_back(line);
+            self.hosts.push_back(host);
         }
-        next
+        Some(next)
     }
 
     /// Takes out a connection that does not wait any more.
     pub fn leave(&mut self, connection: FlowKey) {
         let host = connection.destination.0;
-        let Some(at) = self.lines.iter().position(|line| line.host == host) else { return };
-        let Some(line) = self.lines.get_mut(at) else { return };
-        let before = line.connections.len();
-        line.connections.retain(|waiting| *waiting != connection);
-        self.len -= before - line.connections.len();
-        if line.connections.is_empty()
-            && let Some(line) = self.lines.remove(at)
-        {
-            self.spare.push(line.connections);
+        let Some(line) = self.lines.get_mut(&host) else { return };
+        let before = line.len();
+        line.retain(|waiting| *waiting != connection);
+        self.len -= before - line.len();
+        if line.is_empty() {
+            self.spare = self.lines.remove(&host).unwrap_or_default();
+            self.hosts.retain(|waiting| *waiting != host);
         }
     }
 
     /// None waits any more.
     pub fn clear(&mut self) {
-        self.lines.clear();
+        self.hosts.clear();
+        self.lines = Lookup::new();
         self.len = 0;
     }
 }
@@ -143,5 +136,26 @@ mod tests {
         turns.leave(connection(1, 19));
         assert_eq!((turns.len(), turns.sharers([10, 0, 0, 1].into())), (1, 1));
         assert_eq!(ports(&mut turns), [12]);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "what is measured is the time that it takes")]
+    fn each_step_costs_the_same_however_many_hosts_wait() {
+        let time = |hosts: u32| {
+            let started = std::time::Instant::now();
+            let mut turns = Turns::default();
+            for host in 0..hosts {
+                turns.wait(FlowKey::tcp(([192, 0, 2, 1].into(), 80), (IpAddr::from(host.to_be_bytes()), 1)));
+            }
+            for _ in 0..hosts {
+                let next = turns.take_next().expect("all wait");
+                turns.wait(next);
+            }
+            assert_eq!(turns.len(), hosts as usize);
+            started.elapsed()
+        };
+        let least = |hosts| (0..5).map(|_| time(hosts)).min().unwrap_or_default();
+        let (few, many) = (least(2_000), least(40_000));
+        assert!(many < 150 * few, "20 times as many: {few:?}, {many:?}");
     }
 }

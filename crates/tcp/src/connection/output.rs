@@ -80,15 +80,22 @@ impl Connection {
             },
         };
         if segment.is_none() && self.receive.ack_now {
-            // The number is behind all that was sent, not SND.NXT: after a time-out that lies where
-            // the peer has been already, and the peer would answer the ACK instead of reading it.
-            return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY));
+            return Some(self.segment_and_ack(self.bare_number(), TcpFlags::ACK, Payload::EMPTY));
         }
         self.retransmission_goes_alone &= segment.is_some();
         if segment.is_none() {
             self.keep_timer(now);
         }
         segment
+    }
+
+    /// The number of what takes up none. It is behind all that was sent, not SND.NXT: after a time-out
+    /// that lies where the peer has been already, and the peer would answer the ACK instead of reading
+    /// it. So it would where its window is closed, and what was sent into that is not taken: then it is
+    /// the window's end (Linux `tcp_acceptable_seq`).
+    pub(super) const fn bare_number(&self) -> Seq {
+        let is_closed = self.flight.peer_window == 0 && !self.is_handshaking();
+        if is_closed { self.flight.una } else { self.flight.max }
     }
 
     /// As long as anything is outstanding, a timer runs for it, even if nothing of it may leave now or

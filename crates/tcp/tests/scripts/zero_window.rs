@@ -59,7 +59,7 @@ fn without_any_answer_the_connection_is_given_up() {
         +10ms < . ack 1001 win 0
         1.01s > 1001:1002(1)
         3.01s > 1001:1002(1)
-        7.01s > R. 1002:1002
+        7.01s > R. 1001:1001
         +0    state Closed
         ",
     );
@@ -88,6 +88,37 @@ fn a_fin_needs_no_window() {
         +0    > F. 1001:1001
         +10ms < . ack 1002 win 0
         +0    state FinWait2
+        ",
+    );
+}
+
+// A peer whose window is closed accepts no number behind it (RFC 9293, section 3.10.7.4), and does not
+// read the acknowledgment of what it does not accept; Linux neither (`tcp_sequence`).
+#[test]
+fn while_a_probe_is_not_taken_acks_have_the_number_that_the_peer_expects() {
+    Script::established(config()).run(
+        "
+        +0    write 3000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 win 0
+        1.01s > 1001:1002(1)
+        +1ms  < 1:1001(1000) ack 1001 win 0
+        +0    > . 1001:1001 ack 1001
+        ",
+    );
+}
+
+#[test]
+fn while_a_probe_is_not_taken_a_reset_has_the_number_that_the_peer_expects() {
+    Script::established(config()).run(
+        "
+        +0    write 3000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 win 0
+        1.01s > 1001:1002(1)
+        +1ms  < . ack 1001 win 0
+        +0    abort
+        +0    > R. 1001:1001
         ",
     );
 }

@@ -20,7 +20,7 @@ const LARGEST: u64 = 10_000_000_000;
 pub(in crate::file) struct SizeTable {
     /// How it is distributed; a size alone is always the same.
     distribution: Distribution,
-    /// With "lognormal": the mean of the natural logarithm of the octets, 0 to 25.
+    /// With "lognormal": the mean of the natural logarithm of the octets, above 0 and at most 25.
     mu: Option<f64>,
     /// With "lognormal": the standard deviation of that, above 0 and at most 10.
     sigma: Option<f64>,
