@@ -2,7 +2,7 @@
 # What becomes of split connections when their gateway is drained, reloaded, started again or stopped, in the middle of transfers between real
 # hosts: in each round 100 transfers of 400 kB, half of them uploads, over a hop of 100 Mbit/s that loses 2% both ways.
 #
-#   sudo benches/drain-splits.sh [ROUNDS] [SCHEME...]          default 3 of each, cicada and i-tcp
+#   sudo benches/drain-splits.sh [ROUNDS] [SCHEME...]          default 3 of each, cicada and i-tcp; EVENTS="drained stopped" for some of these:
 #
 # drained     `lasthop gateway drain`, SIGTERM once the gateway owes nothing
 # settings    a reload with another setting of the scheme, then the same stop
@@ -13,7 +13,7 @@
 #
 # Printed for each round: what was owed a moment before, after which time nothing was owed and the gateway ended, how many transfers were still open
 # then, and how many came whole, were cut off, or seemed whole and were not. Exit code 1 if one was wrong, or cut off other than by a stop alone, which
-# may cut off what was owed.
+# may cut off what the gateway said it owed at its end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-3}
@@ -79,7 +79,7 @@ for scheme in "${schemes[@]}"; do
                 "whole $whole, cut off $cut, wrong $wrong"
             sum_whole=$((sum_whole + whole)) sum_cut=$((sum_cut + cut)) sum_wrong=$((sum_wrong + wrong))
             allowed=0
-            [ $event != stopped ] || allowed=$owed
+            [ $event != stopped ] || allowed=$(sed -n 's/.* drained .*owed_connections=\([0-9]*\).*/\1/p' "$scratch/log")
             [ "$wrong" = 0 ] && [ "$cut" -le "$allowed" ] || { bad=1; tail -5 "$scratch/log" >&2; }
         done
         echo "$scheme, $event, in $((rounds * each)) transfers: whole $sum_whole, cut off $sum_cut, wrong $sum_wrong"

@@ -97,7 +97,7 @@ engine = json.load(sys.stdin)["report"]["engine"]
 print(engine["owed_connections"], engine["octets_at_risk"])'
 }
 
-# Starts that many transfers at once, which hear nothing for at most so many seconds; the process is `transfers`.
+# Starts that many transfers at once, each of which is cut off once it hears nothing for the number of seconds; the process is `transfers`.
 start_transfers() {
     ip netns exec $c python3 benches/checked-transfers.py fetch "$1" "$2" > "$scratch/result" &
     transfers=$!
