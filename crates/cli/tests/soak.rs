@@ -11,7 +11,6 @@ mod hosts;
 #[path = "soak/load.rs"]
 mod load;
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -19,12 +18,10 @@ use std::time::{Duration, Instant};
 
 use lasthop_needs::{namespaces, tests};
 
-use lasthop_live::emulator::{Device, Emulator, End, Options, running::Running};
 use lasthop_live::gateway::control::Command;
-use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
-use hosts::{Daemon, Kind, Site};
+use hosts::{Daemon, Site};
 use load::{Draw, Load};
 
 fn main() -> ExitCode {
@@ -41,33 +38,6 @@ const BROKEN: &str = "[[rule]]\nscheme = \"snop\"\n";
 
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().expect("a number"))
-}
-
-/// server -- core [gateway] radio == an emulated hop that loses packets == client
-fn lossy_site(seed: u64) -> (Site, Running) {
-    let site = Site::hosts();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/links/lossy-hop.toml");
-    let hop = ["links.air.rate=100 Mbit/s", "links.air.delay=3 ms", "links.air.queue=2000 packets"];
-    let overrides = Overrides { settings: hop.map(str::to_owned).into(), trace: None };
-    let settings = Settings::read(&file, &overrides).expect("it is right");
-    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("there is none");
-    let built = settings.scenario().build(&scheme, seed).expect("it can be built");
-    let node = |name: &str| {
-        let nodes = &settings.scenario().nodes;
-        built.nodes[nodes.iter().position(|node| node.name == name).expect("it is there")]
-    };
-    let (far, near) = (node("far"), node("near"));
-    let device = |host, name| Device::tap_in(host, name).expect("TAP devices are to be had");
-    let ends = vec![
-        End { node: near, peer: far, device: device(&site.client, "eth") },
-        End { node: far, peer: near, device: device(&site.gateway, "radio") },
-    ];
-    site.join("core", &site.server);
-    site.gateway.ip(&["link set radio up"]).expect("it is there");
-    site.client.ip(&["link set eth up"]).expect("it is there");
-    site.configure(Kind::Routed);
-    let running = Emulator::new(built.world, ends).spawn(Options::default()).expect("a thread");
-    (site, running)
 }
 
 /// What is not to grow.
@@ -136,7 +106,7 @@ fn connections_outlive_whatever_happens_to_the_daemon() {
     eprintln!(
         "LASTHOP_SOAK_SECONDS={seconds} LASTHOP_SOAK_CONNECTIONS={connections} LASTHOP_SOAK_SEED={seed}"
     );
-    let (site, hop) = lossy_site(seed);
+    let (site, hop) = Site::lossy(seed);
     let limit = getrlimit(Resource::Nofile);
     let wanted = 3 * connections + 1_000;
     if limit.current.is_some_and(|current| current < wanted) {

@@ -19,7 +19,8 @@
 //!    hosts a library that asks for it. Here both legs have the ends' addresses and ports: no host
 //!    is changed, and the router's kernel does not reset what comes back.
 //! 2. *Opening.* The leg onward opens first; the end that asked is answered, or refused, as the
-//!    other one has answered.
+//!    other one has answered. An end that knows the opener by its own number has had the SYN
+//!    before this agent was there: that connection is left alone.
 //! 3. *Closing.* Each leg closes by itself: a FIN is acknowledged at once, and goes on behind the
 //!    data. Here a sender may take for delivered what never arrives: the
 //!    violation of end-to-end semantics that CICADA's paper and the dissertation name.
@@ -30,14 +31,17 @@
 //! # What it costs when the agent goes away
 //!
 //! Every connection breaks: the ends do not know each other's numbers. Where it is killed, both
-//! ends time out, or are reset by the other's host at the next segment. A gateway that is told to
-//! stop waits for its connections to end, and a reload keeps them
-//! ([`Obligation::Terminates`](lasthop_agent::Obligation::Terminates)).
+//! ends time out, or are reset by the other's host at the next segment. A gateway that is drained or
+//! reloaded serves them to their end
+//! ([`Obligation::Terminates`](lasthop_agent::Obligation::Terminates)), and one that is told to end
+//! leaves them to its successor.
 
 mod agent;
 mod opening;
 mod scheme;
 pub mod settings;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
 pub use agent::Itcp;

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
-use lasthop_live::gateway::control::{AskError, Command, Drained, Reloaded, SetAside, ask, parse_flow};
+use lasthop_live::gateway::control::{AskError, Command, Reloaded, SetAside, ask, parse_flow};
 use lasthop_live::gateway::ports;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -178,10 +178,7 @@ fn put(question: &Question) -> Result<(), Failure> {
             }
             output::print("reloaded")
         }
-        Question::Drain(_) => {
-            let Drained { .. } = at.ask(&command)?;
-            output::print("drained: everything passes untouched until the next `lasthop gateway reload`")
-        }
+        Question::Drain(_) => output::print(&report::drained(at.ask(&command)?)),
         Question::Aside { flow, .. } => {
             let SetAside {} = at.ask(&command)?;
             output::print(&format!("{flow} is left alone from now on"))

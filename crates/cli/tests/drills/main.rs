@@ -13,6 +13,7 @@ mod frames;
 mod hosts;
 mod ports;
 mod reload;
+mod splits;
 mod starts;
 mod starved;
 
@@ -47,6 +48,8 @@ fn main() -> ExitCode {
             ports::when_a_radio_interface_vanishes_the_daemon_ends_and_says_so_and_may_come_back_with_it,
             ports::when_a_core_interface_vanishes_the_daemon_ends_and_says_so_or_goes_on,
             reload::under_load_a_reload_loses_and_corrupts_nothing,
+            splits::a_drained_stop_cuts_no_split_connection_off,
+            splits::a_reload_cuts_no_split_connection_off,
             starts::a_second_gateway_on_a_port_is_refused_with_the_holder_and_the_first_sees_on,
             starts::gateways_on_different_ports_of_one_machine_leave_each_other_alone,
             starts::a_start_that_fails_at_any_step_is_not_announced_and_leaves_nothing,

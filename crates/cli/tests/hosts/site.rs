@@ -1,8 +1,11 @@
 //! server -- core [gateway] radio -- client
 
+use std::path::Path;
 use std::process::Command;
 
+use lasthop_live::emulator::{Device, Emulator, End, Options, running::Running};
 use lasthop_live::namespace::Namespace;
+use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
 /// Where the server listens, in every kind of site.
 pub const SERVER: &str = "10.77.1.2:5000";
@@ -50,6 +53,34 @@ impl Site {
     pub fn hosts() -> Self {
         let host = |name| Namespace::new(name).expect("root may make namespaces");
         Self { server: host("server"), gateway: host("gateway"), client: host("client") }
+    }
+
+    /// Hosts with an emulated hop between the gateway and the client, which loses packets: routed. The
+    /// hop lasts as long as the second value.
+    pub fn lossy(seed: u64) -> (Self, Running) {
+        let site = Self::hosts();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/links/lossy-hop.toml");
+        let hop = ["links.air.rate=100 Mbit/s", "links.air.delay=3 ms", "links.air.queue=2000 packets"];
+        let overrides = Overrides { settings: hop.map(str::to_owned).into(), trace: None };
+        let settings = Settings::read(&file, &overrides).expect("it is right");
+        let scheme = SchemeChoice::new("none", toml::Table::new()).expect("there is none");
+        let built = settings.scenario().build(&scheme, seed).expect("it can be built");
+        let node = |name: &str| {
+            let nodes = &settings.scenario().nodes;
+            built.nodes[nodes.iter().position(|node| node.name == name).expect("it is there")]
+        };
+        let (far, near) = (node("far"), node("near"));
+        let device = |host, name| Device::tap_in(host, name).expect("TAP devices are to be had");
+        let ends = vec![
+            End { node: near, peer: far, device: device(&site.client, "eth") },
+            End { node: far, peer: near, device: device(&site.gateway, "radio") },
+        ];
+        site.join("core", &site.server);
+        site.gateway.ip(&["link set radio up"]).expect("it is there");
+        site.client.ip(&["link set eth up"]).expect("it is there");
+        site.configure(Kind::Routed);
+        let running = Emulator::new(built.world, ends).spawn(Options::default()).expect("a thread");
+        (site, running)
     }
 
     /// A veth pair between the gateway's interface of this name and a host's `eth`.

@@ -85,6 +85,10 @@ pub struct Reloaded {
 pub struct Drained {
     /// Packets that they hold even so.
     pub held: u64,
+    /// Connections that they still owe something of, and serve until they do not.
+    pub owed_connections: u64,
+    /// Octets of these at risk.
+    pub octets_at_risk: u64,
 }
 
 /// A connection was there, and is set aside.

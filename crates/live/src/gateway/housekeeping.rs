@@ -20,6 +20,7 @@ use tracing::{error, info, warn};
 use super::client::{Answers, Client, Cursor, Part};
 use super::config::{self, Backend, Config};
 use super::control::{self, Answer, Command, Drained, Reloaded, SetAside, Status, parse_flow};
+use super::engine::EngineReport;
 use super::listeners::{Listeners, empty};
 use super::packet_loop::Request;
 use super::requests::Requests;
@@ -180,7 +181,8 @@ impl Housekeeping {
     }
 
     fn drain(&self) -> Result<Drained, String> {
-        Ok(Drained { held: self.ask(Request::Drain)?.held })
+        let EngineReport { held, owed_connections, octets_at_risk, .. } = self.ask(Request::Drain)?;
+        Ok(Drained { held, owed_connections, octets_at_risk })
     }
 
     fn set_aside(&self, flow: &str) -> Result<SetAside, String> {

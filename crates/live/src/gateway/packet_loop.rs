@@ -152,6 +152,7 @@ impl<'a> PacketLoop<'a> {
             sent = report.sent,
             lost = report.lost,
             held = report.engine.held,
+            owed_connections = report.engine.owed_connections,
             octets_at_risk = report.engine.octets_at_risk,
             "drained"
         );

@@ -113,7 +113,7 @@ fn frames_go_round_and_questions_are_answered() {
     let refused = aside("nonsense").expect_err("it is none").to_string();
     assert!(refused.contains("two ends such as"), "{refused}");
 
-    assert_eq!(running.ask::<Drained>(&Command::Drain).expect("it runs"), Drained { held: 0 });
+    assert_eq!(running.ask::<Drained>(&Command::Drain).expect("it runs"), Drained::default());
     assert!(running.gateway.report().expect("it runs").engine.drained);
     let report = running.gateway.stop().expect("it ends well");
     assert_eq!((report.sent, report.engine.counters.counts.received), (1, 1));

@@ -49,6 +49,10 @@ impl Itcp {
     /// A packet of a connection that is being opened.
     fn on_opening(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(opening) = self.openings.touch(key, cx.now()) else { return Verdict::Forward };
+        if opening.is_of_the_ends(packet, from) {
+            self.openings.remove(key);
+            return Verdict::Forward;
+        }
         if from != opening.opener {
             opening.onward.on_segment(packet, cx.now());
         } else if !opening.is_repeated_by(packet) {

@@ -41,6 +41,21 @@ impl Opening {
         number(packet) == number(&self.syn)
     }
 
+    /// Whether a packet shows that the ends know each other by their own numbers: the SYN had come to
+    /// the other end before it came here, and passed.
+    pub(super) fn is_of_the_ends(&self, packet: &Packet, from: Side) -> bool {
+        let (Some(tcp), Some(syn)) = (packet.tcp(), self.syn.tcp()) else { return false };
+        if !tcp.flags.has(TcpFlags::ACK) || tcp.flags.has(TcpFlags::RST) {
+            return false;
+        }
+        if from == self.opener {
+            // Nothing has answered it from here.
+            !tcp.flags.has(TcpFlags::SYN)
+        } else {
+            tcp.ack == syn.seq + 1 && tcp.ack != self.onward.iss() + 1
+        }
+    }
+
     /// What has become of it. `iss` is our initial sequence number towards the end that asked. Not to
     /// be asked again once it has an outcome.
     pub(super) fn outcome(&mut self, config: Config, iss: Seq, now: Instant) -> Outcome {

@@ -342,7 +342,8 @@ impl Splits {
             from_hop,
             memory,
             hop: on_hop,
-            may_grow: cx.may_owe(),
+            // A pair in its own numbers is never free: a closed window would only stall it.
+            may_grow: cx.may_owe() || !pair.keeps_numbers(),
         };
         pair.pass_on(bounds, now);
         while let Some(packet) = pair.core.poll_transmit(now) {

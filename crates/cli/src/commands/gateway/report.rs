@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
-use lasthop_live::gateway::control::Status;
+use lasthop_live::gateway::control::{Drained, Status};
 use lasthop_live::gateway::counters::Passed;
 use lasthop_live::gateway::engine::{FlowReport, RuleReport};
 
@@ -15,7 +15,9 @@ pub fn status(status: &Status) -> String {
     let counts = &engine.counters.counts;
     let ports: Vec<String> = ports.iter().map(|port| format!("{} ({})", port.name, port.side)).collect();
     let mebibytes = |octets: usize| octets as f64 / f64::from(1 << 20);
-    let mode = if engine.drained {
+    let mode = if engine.drained && engine.owed_connections > 0 {
+        "draining: everything passes untouched, but for what is owed"
+    } else if engine.drained {
         "drained: everything passes untouched"
     } else if report.punctuality.is_out {
         "out, for want of processor time: everything passes untouched"
@@ -48,9 +50,26 @@ pub fn status(status: &Status) -> String {
             engine.held,
         ),
     ];
+    if engine.owed_connections > 0 {
+        lines.push(format!("owed        {}", owed(engine.owed_connections, engine.octets_at_risk)));
+    }
     lines.extend(report.notes.iter().map(|note| format!("note        {note}")));
     lines.push(format!("untouched   {}", untouched(&engine.counters.passed)));
     format!("{}\n{}", lines.join("\n"), rules(&engine.rules))
+}
+
+/// What a gateway that was told to drain does from now on.
+pub fn drained(Drained { owed_connections, octets_at_risk, .. }: Drained) -> String {
+    let passes = "everything passes untouched until the next `lasthop gateway reload`";
+    if owed_connections == 0 {
+        return format!("drained: {passes}");
+    }
+    let owed = owed(owed_connections, octets_at_risk);
+    format!("draining: {passes}, but for {owed}; `lasthop gateway status` says when nothing is owed any more")
+}
+
+fn owed(connections: u64, octets_at_risk: u64) -> String {
+    format!("{connections} connections, {octets_at_risk} octets at risk")
 }
 
 /// Why frames passed untouched, and how many, in the order of the reasons' names.
@@ -120,6 +139,13 @@ pub fn flows(mut flows: Vec<FlowReport>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_drained_says_whether_something_is_owed() {
+        assert!(drained(Drained::default()).starts_with("drained: everything passes untouched until"));
+        let said = drained(Drained { held: 0, owed_connections: 3, octets_at_risk: 1448 });
+        assert!(said.starts_with("draining: ") && said.contains("3 connections, 1448 octets"), "{said}");
+    }
 
     #[test]
     fn reasons_to_pass_frames_untouched_are_in_the_order_of_their_names() {

@@ -1,4 +1,4 @@
-"""Transfers whose octets are checked, for benches/kill-splits.sh.
+"""Transfers whose octets are checked, for the benches between the hosts of lossy-site.sh.
 
 serve            answers downloads and uploads on port 5000
 fetch N SECONDS  makes N transfers at once, half of them uploads, and prints one JSON object: how many came whole, how many were cut off with an

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# What becomes of split connections when their gateway is drained, reloaded, started again or stopped, in the middle of transfers between real
+# hosts: in each round 100 transfers of 400 kB, half of them uploads, over a hop of 100 Mbit/s that loses 2% both ways.
+#
+#   sudo benches/drain-splits.sh [ROUNDS] [SCHEME...]          default 3 of each, cicada and i-tcp; EVENTS="drained stopped" for some of these:
+#
+# drained     `lasthop gateway drain`, SIGTERM once the gateway owes nothing
+# settings    a reload with another setting of the scheme, then the same stop
+# other       a reload with another scheme, then the same stop
+# removed     a reload without a scheme, then the same stop
+# restarted   SIGTERM, and started again at once
+# stopped     SIGTERM alone: what is at risk is lost
+#
+# Printed for each round: what was owed a moment before, after which time nothing was owed and the gateway ended, how many transfers were still open
+# then, and how many came whole, were cut off, or seemed whole and were not. Exit code 1 if one was wrong, or cut off other than by a stop alone, which
+# may cut off what the gateway said it owed at its end.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rounds=${1:-3}
+shift || true
+schemes=("$@")
+[ $# -gt 0 ] || schemes=(cicada i-tcp)
+each=100
+. benches/lossy-site.sh
+
+hop 100mbit
+air "numgen random mod 100 < 2"
+ip netns exec $s python3 benches/checked-transfers.py serve &
+now() { date +%s%N; }
+# Stops the gateway once nothing is owed.
+stop_when_free() {
+    local owed
+    for _ in $(seq 400); do
+        read -r owed _ <<< "$(owed)"
+        [ "$owed" = 0 ] && break
+        sleep 0.1
+    done
+    [ "$owed" = 0 ] || echo "after 40 s it still owes something of $owed connections" >&2
+    end_gateway TERM
+}
+reload_to() {
+    write_gateway "$1"
+    ask_gateway reload > /dev/null
+}
+bad=0
+for scheme in "${schemes[@]}"; do
+    case $scheme in
+        cicada) other=i-tcp setting='vcache = "100 kB"' ;;
+        i-tcp) other=cicada setting='buffer = "100 kB"' ;;
+        *) echo "$scheme: expected cicada or i-tcp" >&2; exit 2 ;;
+    esac
+    for event in ${EVENTS:-drained settings other removed restarted stopped}; do
+        sum_whole=0 sum_cut=0 sum_wrong=0
+        for round in $(seq "$rounds"); do
+            write_gateway "scheme = \"$scheme\""
+            start_gateway
+            start_transfers $each 40
+            # Somewhere in the middle: 20 MB each way take about 2 s.
+            sleep "$(awk -v r=$round -v n="$rounds" 'BEGIN { printf "%.2f", 0.3 + 1.2 * (r - 1) / n }')"
+            read -r owed octets <<< "$(owed)"
+            began=$(now)
+            case $event in
+                drained) ask_gateway drain > /dev/null ;;
+                settings) reload_to "$(printf 'scheme = "%s"\nsettings = { %s }' "$scheme" "$setting")" ;;
+                other) reload_to "scheme = \"$other\"" ;;
+                removed) reload_to 'scheme = "none"' ;;
+            esac
+            case $event in
+                restarted) end_gateway TERM; start_gateway ;;
+                stopped) end_gateway TERM ;;
+                *) stop_when_free ;;
+            esac
+            ended=$(now)
+            open=$(ip netns exec $c ss -Htn state established | wc -l)
+            end_transfers
+            [ $event != restarted ] || stop_when_free
+            rm -f "$scratch/gateway.sock.state"
+            echo "$scheme, $event, round $round: owed $owed connections, $octets octets; ended after $(((ended - began) / 1000000)) ms, $open open;" \
+                "whole $whole, cut off $cut, wrong $wrong"
+            sum_whole=$((sum_whole + whole)) sum_cut=$((sum_cut + cut)) sum_wrong=$((sum_wrong + wrong))
+            allowed=0
+            [ $event != stopped ] || allowed=$(sed -n 's/.* drained .*owed_connections=\([0-9]*\).*/\1/p' "$scratch/log")
+            [ "$wrong" = 0 ] && [ "$cut" -le "$allowed" ] || { bad=1; tail -5 "$scratch/log" >&2; }
+        done
+        echo "$scheme, $event, in $((rounds * each)) transfers: whole $sum_whole, cut off $sum_cut, wrong $sum_wrong"
+    done
+done
+exit $bad

@@ -1,0 +1,125 @@
+//! How connections open, with packets by hand.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_agent::{Agent as _, Context, Outbox, Owed, Side, Verdict};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
+
+use super::{Itcp, Settings};
+
+const SERVER: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80);
+const PHONE: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 5000);
+/// The ends' own initial numbers.
+const SERVER_ISS: u32 = 1000;
+const PHONE_ISS: u32 = 5000;
+
+const SYN: TcpFlags = TcpFlags::SYN;
+const ACK: TcpFlags = TcpFlags::ACK;
+
+struct Bench {
+    agent: Itcp,
+    /// Its number towards the server.
+    onward: u32,
+    may_owe: bool,
+    rng: Rng,
+}
+
+impl Bench {
+    /// An agent to which a phone's SYN has come.
+    fn asked() -> Self {
+        let (agent, rng) = (Itcp::new(Settings::default()), Rng::named(1, "i-tcp"));
+        let mut bench = Self { agent, onward: 0, may_owe: true, rng };
+        let (verdict, sent) = bench.pass(&phone(SYN, PHONE_ISS, 0), Side::Radio);
+        assert_eq!(verdict, Verdict::Absorb);
+        let [(Side::Core, onward)] = &sent[..] else { panic!("{sent:?}") };
+        bench.onward = onward.tcp().expect("a SYN").seq.0;
+        assert_ne!(bench.onward, PHONE_ISS, "it has a number of its own");
+        bench
+    }
+
+    /// What becomes of a packet, and what the agent sends.
+    fn pass(&mut self, packet: &Packet, from: Side) -> (Verdict, Vec<(Side, Packet)>) {
+        let (mut packet, mut outbox) = (packet.clone(), Outbox::default());
+        let cx = Context::new(Instant::from_secs(1), &mut self.rng, &mut outbox);
+        let mut cx = cx.with_obligations(self.may_owe);
+        let verdict = self.agent.on_packet(&mut packet, from, &mut cx);
+        (verdict, outbox.packets)
+    }
+
+    fn assert_it_passes(&mut self, packet: &Packet, from: Side) {
+        assert_eq!(self.pass(packet, from), (Verdict::Forward, Vec::new()));
+        assert_eq!(self.agent.owed(), Owed::default());
+    }
+}
+
+fn segment(from: (IpAddr, u16), to: (IpAddr, u16), flags: TcpFlags, seq: u32, ack: u32) -> Packet {
+    let tcp = Tcp {
+        source_port: from.1,
+        destination_port: to.1,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        flags,
+        window: 65_535,
+        ..Tcp::default()
+    };
+    Packet::tcp_segment(Ip::new(from.0, to.0), tcp, Payload::EMPTY)
+}
+
+fn server(flags: TcpFlags, seq: u32, ack: u32) -> Packet {
+    segment(SERVER, PHONE, flags, seq, ack)
+}
+
+fn phone(flags: TcpFlags, seq: u32, ack: u32) -> Packet {
+    segment(PHONE, SERVER, flags, seq, ack)
+}
+
+// The phone's SYN came before, and passed: before the gateway was there, or while another scheme was.
+
+#[test]
+fn a_server_that_knows_the_phones_own_number_is_left_to_it() {
+    // RFC 9293, section 3.10.7.4: in SYN-RECEIVED a SYN with another number is answered with an ACK.
+    for flags in [ACK, SYN.with(ACK)] {
+        let mut bench = Bench::asked();
+        bench.assert_it_passes(&server(flags, SERVER_ISS, PHONE_ISS + 1), Side::Core);
+        bench.assert_it_passes(&phone(ACK, PHONE_ISS + 1, SERVER_ISS + 1), Side::Radio);
+    }
+}
+
+#[test]
+fn a_phone_that_was_answered_already_is_left_to_the_server() {
+    let mut bench = Bench::asked();
+    bench.assert_it_passes(&phone(ACK, PHONE_ISS + 1, SERVER_ISS + 1), Side::Radio);
+    bench.assert_it_passes(&server(ACK, SERVER_ISS + 1, PHONE_ISS + 1), Side::Core);
+}
+
+#[test]
+fn a_phone_that_opens_another_connection_ends_the_one_onward() {
+    let mut bench = Bench::asked();
+    let (verdict, _) = bench.pass(&phone(SYN, PHONE_ISS + 77, 0), Side::Radio);
+    assert_eq!(verdict, Verdict::Forward);
+    assert_eq!(bench.agent.owed(), Owed::default());
+}
+
+/// An agent that is drained, is late, or goes at a reload may not owe more. These connections cannot do
+/// without it: only their ends end that.
+#[test]
+fn a_connection_is_served_to_its_end_even_if_the_agent_may_not_owe_more() {
+    let mut bench = Bench::asked();
+    let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
+    let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
+    let answered = answer.expect("the phone is answered").seq.0;
+    let (verdict, _) = bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
+    assert_eq!(verdict, Verdict::Absorb);
+    bench.may_owe = false;
+    // More than what the phone was allowed before.
+    for segment in 0..100 {
+        let mut data = phone(ACK, PHONE_ISS + 1 + 1000 * segment, answered + 1);
+        data.set_payload(Payload::Stream { stream: 1, offset: u64::from(1000 * segment), len: 1000 });
+        let (_, sent) = bench.pass(&data, Side::Radio);
+        for (_, packet) in sent.iter().filter(|(to, _)| *to == Side::Radio) {
+            assert!(packet.tcp().is_some_and(|tcp| tcp.window > 30_000), "{segment}: {packet:?}");
+        }
+        let delivered = server(ACK, SERVER_ISS + 1, bench.onward + 1 + 1000 * (segment + 1));
+        assert_eq!(bench.pass(&delivered, Side::Core).0, Verdict::Absorb);
+    }
+}
