@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
-use lasthop_live::gateway::control::{AskError, Command, Reloaded, SetAside, ask, parse_flow};
+use lasthop_live::gateway::control::{AskError, Command, PortStatus, Reloaded, SetAside, ask, parse_flow};
 use lasthop_live::gateway::ports;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -131,8 +131,8 @@ fn run(config: Config, file: &Path) -> Result<(), Failure> {
     }
     let start = Start { config, file: Some(file.to_owned()), owns_process: true };
     let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;
-    let ports: Vec<&str> = gateway.ports().iter().map(|port| port.name.as_str()).collect();
-    tracing::info!(ports = ports.join(", "), "running");
+    let ports: Vec<PortStatus> = gateway.ports().iter().map(PortStatus::from).collect();
+    tracing::info!(ports = report::interfaces(&ports), "running");
     gateway.wait().map(drop).map_err(|error| Failure::Run(error.into()))
 }
 

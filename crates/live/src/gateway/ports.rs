@@ -108,6 +108,9 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
     choice.notes.extend(bridges.map(|name| {
         format!("{name} is a bridge: what passes from one of its members to another does not cross it; name the members that are radios")
     }));
+    if choice.backend == Backend::Tun && config.plan.takes_datagrams() {
+        choice.notes.push("with tun no datagrams come to the daemon: calls are not recognized".to_owned());
+    }
     Ok(choice)
 }
 

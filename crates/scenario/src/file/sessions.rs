@@ -48,7 +48,6 @@ pub(super) fn read(
     tcp_of_all: &TcpTable,
 ) -> Result<SessionModel, ScenarioError> {
     let reading = Reading { reader, name };
-    let [client, server] = ends(&reading, table)?;
     if let Some((key, kinds)) = KEYS.iter().find(|(key, kinds)| {
         !kinds.contains(&table.kind) && reader.document.get(&["sessions", name, key]).is_some()
     }) {
@@ -56,6 +55,7 @@ pub(super) fn read(
         return Err(reading
             .fail(&[key], format!("expected it only with kind = {}; leave it out", kinds.join(" or "))));
     }
+    let [client, server] = ends(&reading, table)?;
     let start = reader.start(&reading.key(&["start"]), table.start)?;
     let stop = table.stop.map(|Text(stop)| stop);
     if stop.is_some_and(|stop| stop <= start) {

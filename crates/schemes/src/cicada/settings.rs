@@ -18,7 +18,7 @@ use crate::split::table::SplitSettings;
 pub struct Settings {
     /// Octets of one direction of a connection that a `VCache` has room for: the most that may be at
     /// risk in it, and the largest window that is offered; default 3840 KiB, the largest window of a
-    /// Linux host. The world's budget for a connection bounds it, too. The paper leaves it open.
+    /// Linux host. In a gateway `octets-per-flow` bounds it, too. The paper leaves it open.
     #[serde(with = "Octets::<65_536, GIB>")]
     pub vcache: usize,
     /// The least time-out over the hop, above its round-trip time; default 20 ms.
@@ -33,7 +33,7 @@ pub struct Settings {
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
     /// Whether a mobile host that sends is told which of its losses were the hop's, so that it takes
-    /// a reduction of its window back, as [`crate::eln`] does it; default true. Ours.
+    /// a reduction of its window back, as the scheme `eln` does; default true. Ours.
     pub notification: bool,
     /// How often a call's streams are held against the quality that follows, `T_RTP` in the paper,
     /// which leaves it open; default 200 ms. No stream is silenced for longer.

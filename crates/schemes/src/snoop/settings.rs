@@ -24,7 +24,7 @@ pub struct Settings {
     pub cached_packets: usize,
     /// Cached octets of one connection, headers included; default 4 MiB, 30 times what a path of 20
     /// Mbit/s and 54 ms holds; published 1 MiB. At the bound packets pass uncached, and so they do
-    /// at the world's bound on memory. Ours.
+    /// at the bound on the memory of all agents. Ours.
     #[serde(with = "Octets::<0, GIB>")]
     pub cached_octets: usize,
     /// How a loss shows; default "sack"; published "duplicate-acks".

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
-use lasthop_live::gateway::control::{Drained, Status};
+use lasthop_live::gateway::control::{Drained, PortStatus, Status};
 use lasthop_live::gateway::counters::Passed;
 use lasthop_live::gateway::engine::{FlowReport, RuleReport};
 
@@ -13,7 +13,6 @@ pub fn status(status: &Status) -> String {
     let Status { version, file, backend, ports, report } = status;
     let engine = &report.engine;
     let counts = &engine.counters.counts;
-    let ports: Vec<String> = ports.iter().map(|port| format!("{} ({})", port.name, port.side)).collect();
     let mebibytes = |octets: usize| octets as f64 / f64::from(1 << 20);
     let mode = if engine.drained && engine.owed_connections > 0 {
         "draining: everything passes untouched, but for what is owed"
@@ -27,7 +26,7 @@ pub fn status(status: &Status) -> String {
     let mut lines = vec![
         format!("lasthop gateway {version}, {mode}"),
         format!("file        {}", file.as_deref().unwrap_or("-")),
-        format!("ports       {}, by {backend}", ports.join(", ")),
+        format!("ports       {}, by {backend}", interfaces(ports)),
         format!(
             "up          {:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
             report.uptime_s,
@@ -56,6 +55,20 @@ pub fn status(status: &Status) -> String {
     lines.extend(report.notes.iter().map(|note| format!("note        {note}")));
     lines.push(format!("untouched   {}", untouched(&engine.counters.passed)));
     format!("{}\n{}", lines.join("\n"), rules(&engine.rules))
+}
+
+/// The interfaces, each once: with tc-bpf a radio interface is a port of either side, and more.
+pub fn interfaces(ports: &[PortStatus]) -> String {
+    let mut sides: Vec<(&str, &str)> = Vec::new();
+    for PortStatus { name, side } in ports {
+        match sides.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) if side == "radio" => *known = side,
+            Some(_) => {}
+            None => sides.push((name, side)),
+        }
+    }
+    let named: Vec<String> = sides.iter().map(|(name, side)| format!("{name} ({side})")).collect();
+    named.join(", ")
 }
 
 /// What a gateway that was told to drain does from now on.
@@ -96,7 +109,12 @@ fn rules(rules: &[RuleReport]) -> Table {
         "panics",
         "",
     ]);
-    for RuleReport { name, given_up, held, counters, .. } in rules {
+    for RuleReport { name, given_up, retiring, held, counters, .. } in rules {
+        let state = match (given_up, retiring) {
+            (true, _) => "given up: traffic passes",
+            (false, true) => "retiring: serves what it owes",
+            (false, false) => "",
+        };
         table.add_row([
             name.clone(),
             counters.packets.seen.to_string(),
@@ -106,7 +124,7 @@ fn rules(rules: &[RuleReport]) -> Table {
             counters.packets.sent.to_string(),
             held.to_string(),
             counters.packets.panics.to_string(),
-            if *given_up { "given up: traffic passes" } else { "" }.to_owned(),
+            state.to_owned(),
         ]);
     }
     table
@@ -139,6 +157,14 @@ pub fn flows(mut flows: Vec<FlowReport>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_interface_is_named_once_with_the_side_that_it_is_on() {
+        let port = |name: &str, side: &str| PortStatus { name: name.to_owned(), side: side.to_owned() };
+        let by_bpf = [port("wlan0", "core"), port("wlan0", "radio"), port("wlan0", "core")];
+        assert_eq!(interfaces(&by_bpf), "wlan0 (radio)");
+        assert_eq!(interfaces(&[port("eth0", "core"), port("wlan0", "radio")]), "eth0 (core), wlan0 (radio)");
+    }
 
     #[test]
     fn what_is_drained_says_whether_something_is_owed() {

@@ -166,7 +166,7 @@ impl BoundsTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleTable {
-    /// After a SYN that nobody answers; default "30 s".
+    /// After a SYN that is not answered; default "30 s".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub opening: Duration,
     /// While data may flow; default "10 min".
@@ -266,12 +266,12 @@ pub struct LogTable {
 pub enum LogLevel {
     /// What ends the daemon or an agent.
     Error,
-    /// What somebody should look at.
+    /// What an operator should look at.
     Warn,
     /// Start, stop, reload.
     #[default]
     Info,
-    /// More than anybody wants.
+    /// More than an operator wants to read.
     Debug,
 }
 
