@@ -9,6 +9,7 @@
 # other       a reload with another scheme, then the same stop
 # removed     a reload without a scheme, then the same stop
 # restarted   SIGTERM, and started again at once
+# paused      SIGSTOP for 300 ms: everything goes past it meanwhile
 # stopped     SIGTERM alone: what is at risk is lost
 #
 # Printed for each round: what was owed a moment before, after which time nothing was owed and the gateway ended, how many transfers were still open
@@ -49,7 +50,7 @@ for scheme in "${schemes[@]}"; do
         i-tcp) other=cicada setting='buffer = "100 kB"' ;;
         *) echo "$scheme: expected cicada or i-tcp" >&2; exit 2 ;;
     esac
-    for event in ${EVENTS:-drained settings other removed restarted stopped}; do
+    for event in ${EVENTS:-drained settings other removed restarted paused stopped}; do
         sum_whole=0 sum_cut=0 sum_wrong=0
         for round in $(seq "$rounds"); do
             write_gateway "scheme = \"$scheme\""
@@ -67,13 +68,14 @@ for scheme in "${schemes[@]}"; do
             esac
             case $event in
                 restarted) end_gateway TERM; start_gateway ;;
+                paused) kill -STOP $gateway; sleep 0.3; kill -CONT $gateway ;;
                 stopped) end_gateway TERM ;;
                 *) stop_when_free ;;
             esac
             ended=$(now)
             open=$(ip netns exec $c ss -Htn state established | wc -l)
             end_transfers
-            [ $event != restarted ] || stop_when_free
+            case $event in restarted | paused) stop_when_free ;; esac
             rm -f "$scratch/gateway.sock.state"
             echo "$scheme, $event, round $round: owed $owed connections, $octets octets; ended after $(((ended - began) / 1000000)) ms, $open open;" \
                 "whole $whole, cut off $cut, wrong $wrong"

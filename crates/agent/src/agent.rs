@@ -116,6 +116,12 @@ pub trait Agent: Send {
         Err(ImportError::OtherScheme(state.scheme.to_string()))
     }
 
+    /// The world was away for a while, or another was in its place: packets may have passed that the
+    /// agent was not shown.
+    fn on_return(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+
     /// Sends on everything that it holds, in order, because it will not be called again or is to be
     /// taken out of the path.
     ///

@@ -12,6 +12,7 @@
 //! | `share` | what one connection has of that window |
 //! | [`table`] | all pairs, and their timers |
 //! | `turns` | who may send over which hop |
+//! | `passed_by` | packets that went past the agent |
 //! | `sleep` | what is kept of a pair that nothing happens on |
 //! | `transfer` | a pair as a value, for another agent |
 //! | `notifying` | what mobile hosts hear of their losses |
@@ -34,6 +35,7 @@ pub mod legs;
 mod notifying;
 pub mod opening;
 pub mod pair;
+mod passed_by;
 mod share;
 mod sleep;
 pub mod table;

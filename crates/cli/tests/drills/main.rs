@@ -48,6 +48,7 @@ fn main() -> ExitCode {
             ports::when_a_radio_interface_vanishes_the_daemon_ends_and_says_so_and_may_come_back_with_it,
             ports::when_a_core_interface_vanishes_the_daemon_ends_and_says_so_or_goes_on,
             reload::under_load_a_reload_loses_and_corrupts_nothing,
+            splits::a_daemon_that_hangs_for_a_while_cuts_no_split_connection_off,
             splits::a_drained_stop_cuts_no_split_connection_off,
             splits::a_reload_cuts_no_split_connection_off,
             starts::a_second_gateway_on_a_port_is_refused_with_the_holder_and_the_first_sees_on,

@@ -1,6 +1,7 @@
 //! Split connections, of which the gateway owes something, when it is taken out of their path.
 
 use std::thread;
+use std::time::Duration;
 
 use lasthop_live::gateway::control::Command;
 use rustix::process::Signal;
@@ -56,6 +57,15 @@ pub fn a_drained_stop_cuts_no_split_connection_off() {
             daemon.ask(&Command::Drain).expect("it runs");
         });
     }
+}
+
+pub fn a_daemon_that_hangs_for_a_while_cuts_no_split_connection_off() {
+    let _alone = alone();
+    in_the_middle(CICADA, |daemon| {
+        daemon.signal(Signal::STOP);
+        thread::sleep(Duration::from_millis(300));
+        daemon.signal(Signal::CONT);
+    });
 }
 
 pub fn a_reload_cuts_no_split_connection_off() {

@@ -184,6 +184,14 @@ impl Engine {
         }
     }
 
+    /// Frames went past for a while, or before this engine was there: tells the agents.
+    pub fn on_return(&mut self, now: Instant, out: &mut Outgoing) {
+        for index in 0..self.rules.len() {
+            let _ = self.call(index, now, |agent, cx| agent.on_return(cx));
+            self.send_outbox(None, now, out);
+        }
+    }
+
     fn drain_rule(&mut self, index: usize, now: Instant, out: &mut Outgoing) {
         let _ = self.call(index, now, |agent, cx| agent.drain(cx));
         self.send_outbox(None, now, out);

@@ -16,6 +16,7 @@ use super::engine::{Engine, EngineReport, FlowPage, Outgoing, SavedConnection};
 use super::link::{LinkInbox, LinkReport};
 use super::notify::Notifier;
 use super::plan::Plan;
+use super::presence::MISSED;
 use super::punctuality::{Punctuality, PunctualityReport};
 use crate::clock;
 use crate::io::{PacketIo, PortId, Sent, Wake};
@@ -81,6 +82,8 @@ pub(super) struct PacketLoop<'a> {
     started: Instant,
     longest_turn: Duration,
     punctuality: Punctuality,
+    /// Until when frames come here even without another heartbeat.
+    is_in_until: Instant,
     report: LoopReport,
 }
 
@@ -107,6 +110,7 @@ impl<'a> PacketLoop<'a> {
             started: now,
             longest_turn: Duration::ZERO,
             punctuality: Punctuality::new(now),
+            is_in_until: now + MISSED,
             report: LoopReport { notes, ..LoopReport::default() },
         }
     }
@@ -127,6 +131,7 @@ impl<'a> PacketLoop<'a> {
                 "not all connections of the gateway before this one were taken over"
             );
         }
+        self.engine.on_return(now, &mut self.out);
     }
 
     /// Runs until it is stopped. Whatever ends it, the agents send on what they hold. Returns the
@@ -168,8 +173,13 @@ impl<'a> PacketLoop<'a> {
         self.engine.refuse_obligations(is_late);
         let is_in = !is_late || self.engine.owed().connections > 0;
         if is_in {
+            if now >= self.is_in_until {
+                self.engine.on_return(now, &mut self.out);
+            }
             self.io.heartbeat(now);
+            self.is_in_until = now + MISSED;
         } else {
+            self.is_in_until = now;
             self.io.step_out();
         }
         self.notifier.alive(now);

@@ -11,7 +11,7 @@ use super::processor::ProcessorTime;
 use crate::io::LONGEST_WAIT;
 
 /// After an absence this long the heartbeat was stale and frames already bypassed the loop.
-const MISSED: Duration = LONGEST_WAIT.saturating_mul(3);
+pub(super) const MISSED: Duration = LONGEST_WAIT.saturating_mul(3);
 /// How often the processor time of the loop's thread is looked at.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Starved is a thread that waits for a processor for at least this share of a window,

@@ -162,6 +162,12 @@ impl Agent for Cicada {
         self.import_one(state, cx)
     }
 
+    fn on_return(&mut self, cx: &mut Context<'_>) {
+        // Handshakes under way may have been completed, and data sent behind them.
+        self.openings = FlowTable::new(Duration::ZERO);
+        self.splits.doubt_all(cx.now());
+    }
+
     fn drain(&mut self, cx: &mut Context<'_>) {
         self.splits.forget_free(cx);
     }

@@ -4,6 +4,7 @@ use lasthop_agent::{Deadline, Obligation, Side};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
 
+use super::passed_by::Knowledge;
 use super::share::Share;
 
 /// The two legs of a connection, and what lies between them.
@@ -14,6 +15,8 @@ pub struct Pair {
     pub(super) radio: Connection,
     /// Both legs have the ends' own numbers, so that the ends can go on without them.
     keeps_numbers: bool,
+    /// Whether the legs know what the ends have said to each other.
+    pub(super) knowledge: Knowledge,
     /// What it has of the hop, if the window there is set for all connections together.
     pub(super) share: Option<Share>,
     /// Octets at risk, as they were told last.
@@ -44,6 +47,7 @@ impl Pair {
             core,
             radio,
             keeps_numbers: false,
+            knowledge: Knowledge::Whole,
             share,
             owed,
             charged: 0,

@@ -12,6 +12,7 @@ use lasthop_tcp::{Config, Connection, Snapshot, Unusable};
 use serde::{Deserialize, Serialize};
 
 use super::pair::Pair;
+use super::passed_by::Knowledge;
 use crate::last_hop::HopEstimate;
 
 /// A pair without packets for this long goes to sleep.
@@ -29,6 +30,8 @@ pub(super) struct SavedPair {
     pub(super) core: Option<Snapshot>,
     pub(super) radio: Option<Snapshot>,
     pub(super) keeps_numbers: bool,
+    /// Whether the legs know what the ends have said to each other.
+    pub(super) is_certain: bool,
     pub(super) hop: Option<HopEstimate>,
 }
 
@@ -67,6 +70,7 @@ impl SavedPair {
             core: pair.core.snapshot(now),
             radio: pair.radio.snapshot(now),
             keeps_numbers: pair.keeps_numbers(),
+            is_certain: pair.knowledge == Knowledge::Whole,
             hop,
         }
     }
@@ -91,10 +95,14 @@ impl SavedPair {
         };
         let core = leg(core, self.core, connection)?;
         let radio = leg(radio, self.radio, connection.reversed())?;
-        Ok(if self.keeps_numbers {
+        let mut pair = if self.keeps_numbers {
             Pair::in_the_ends_numbers(core, radio)
         } else {
             Pair::in_own_numbers(core, radio)
-        })
+        };
+        if self.keeps_numbers && !self.is_certain {
+            pair.knowledge = Knowledge::in_doubt(now);
+        }
+        Ok(pair)
     }
 }

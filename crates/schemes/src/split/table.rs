@@ -164,6 +164,10 @@ impl Splits {
     ) -> Verdict {
         self.wake(key, cx);
         let Some(Entry::Awake(pair)) = self.pairs.touch(key, cx.now()) else { return Verdict::Forward };
+        pair.compare(packet, from, cx.now());
+        if pair.is_passed_by() {
+            return self.overhear(key, packet, from, cx);
+        }
         // The end that is asked is to answer, and not this agent in its place.
         if pair.is_keep_alive(packet, from) {
             pair.probed_from = Some(from);
@@ -315,7 +319,7 @@ impl Splits {
     }
 
     /// Moves on what has come of a change on either leg.
-    fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    pub(super) fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let aims = self.aims;
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
@@ -333,6 +337,17 @@ impl Splits {
                 demand =
                     hop.demand(key.destination.0, pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
             }
+        }
+        if pair.is_passed_by() {
+            pair.hand_over();
+            while let Some(packet) = pair.core.poll_transmit(now) {
+                if pair.may_say(&packet) {
+                    cx.send(Side::Core, packet);
+                }
+            }
+            self.transmit(key, cx);
+            self.settle(key, cx);
+            return;
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
         let memory = cx.budget().room(pair.octets(), self.octets - pair.charged + pair.octets());
@@ -362,7 +377,7 @@ impl Splits {
         let owed = pair.obligation();
         self.owed.change(pair.owed, owed);
         pair.owed = owed;
-        if pair.is_over() {
+        if pair.is_over() || (pair.is_passed_by() && pair.has_served()) {
             self.forget(key, cx);
             return;
         }

@@ -26,6 +26,7 @@ mod end;
 mod flood;
 mod forgeries;
 mod memory;
+mod passed_by;
 mod ranges;
 mod scripts;
 mod seat;

@@ -88,7 +88,9 @@ impl Pair {
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);
             }
-            cx.send(Side::Radio, packet);
+            if self.may_say(&packet) {
+                cx.send(Side::Radio, packet);
+            }
         }
         self.report_retransmits(retransmits, cx);
         let is_waiting = hop.room().min(left) < u64::from(self.radio.flight().mss) && self.radio.has_more();
@@ -103,7 +105,9 @@ impl Pair {
         let retransmits = self.radio.stats().retransmits;
         while let Some(mut packet) = self.radio.poll_transmit(cx.now()) {
             pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
-            cx.send(Side::Radio, packet);
+            if self.may_say(&packet) {
+                cx.send(Side::Radio, packet);
+            }
         }
         self.report_retransmits(retransmits, cx);
     }

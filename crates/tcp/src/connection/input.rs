@@ -23,6 +23,26 @@ impl Connection {
         }
     }
 
+    /// Takes in what a packet to another endpoint, which has gone on in this one's place, says of what
+    /// was sent here: what it acknowledges, reports and offers. An acknowledgment of more than was
+    /// sent counts for all that was. Nothing is owed for the packet.
+    pub fn overhear(&mut self, packet: &Packet, now: Instant) {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return };
+        let is_old =
+            tcp.options.timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value));
+        let has_ended = matches!(self.state, State::Closed | State::Listen | State::TimeWait);
+        if is_old
+            || has_ended
+            || self.is_handshaking()
+            || tcp.flags.has(TcpFlags::RST)
+            || tcp.flags.has(TcpFlags::SYN)
+        {
+            return;
+        }
+        let heard = Tcp { ack: tcp.ack.earlier(self.flight.max), ..tcp.clone() };
+        self.on_ack(&heard, packet.segment_len() == 0, now);
+    }
+
     fn on_segment_in_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         if tcp.flags.has(TcpFlags::RST) {
             self.on_reset(tcp, now);

@@ -72,6 +72,11 @@ impl Bench {
         bench
     }
 
+    /// The world was away.
+    pub fn return_to(&mut self) {
+        self.seat.call(self.now, |agent, cx| agent.on_return(cx)).expect("there is an agent");
+    }
+
     pub fn core(&mut self, packet: &Packet) -> Step {
         self.pass(packet, Side::Core)
     }

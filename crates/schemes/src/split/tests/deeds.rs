@@ -1,5 +1,7 @@
 //! What befalls an agent while it works, and what then must hold.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use lasthop_agent::{Agent, Budget, Side, Verdict};
 use lasthop_packet::rtp::Rtp;
@@ -15,6 +17,8 @@ use super::world::{KEY, World};
 pub enum Deed {
     /// It is gone: everything is forwarded from now on.
     Kill,
+    /// Its process is away, for so many milliseconds.
+    Leave(u64),
     /// Another one goes on from its state.
     Move,
     MayOwe(bool),
@@ -54,6 +58,10 @@ impl Deed {
         match self {
             Self::Kill => seat.agent = None,
             Self::Move => return seat.move_on(now),
+            // The watch does not see what goes past.
+            Self::Leave(millis) => {
+                (seat.away_until, seat.is_watched) = (Some(now + Duration::from_millis(millis)), false);
+            }
             Self::MayOwe(may_owe) => seat.may_owe = may_owe,
             Self::Budget(octets) => {
                 seat.is_within_budget = false;

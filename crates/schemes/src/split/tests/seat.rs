@@ -24,6 +24,8 @@ pub struct Seat {
     pub is_exact: bool,
     pub watch: Watch,
     pub packets: u32,
+    /// Until then everything goes past the agent.
+    pub away_until: Option<Instant>,
     pub rng: Rng,
 }
 
@@ -40,6 +42,7 @@ impl Seat {
             is_exact: true,
             watch: Watch::default(),
             packets: 0,
+            away_until: None,
             rng: Rng::named(1, "agent"),
         }
     }
@@ -66,6 +69,9 @@ impl Seat {
         now: Instant,
     ) -> Result<Vec<(Side, Packet)>, TestCaseError> {
         self.packets += 1;
+        if self.is_away(now) {
+            return Ok(vec![(from.opposite(), packet)]);
+        }
         if self.is_watched {
             self.watch.on_arrival(&packet, from);
         }
@@ -82,13 +88,26 @@ impl Seat {
 
     /// Has it do what is due.
     pub fn on_deadline(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+        if self.is_away(now) {
+            return Ok(Vec::new());
+        }
         let sent = self.call(now, Cicada::on_deadline).map_or(Vec::new(), |((), sent)| sent);
         self.check(&sent)?;
         Ok(sent)
     }
 
     pub fn deadline(&self) -> Option<Deadline> {
-        self.agent.as_ref()?.deadline()
+        let agent = self.agent.as_ref()?;
+        self.away_until.map(|at| Deadline { at, reason: "its return" }).or_else(|| agent.deadline())
+    }
+
+    /// Whether its process is away; tells the agent when it is no longer.
+    fn is_away(&mut self, now: Instant) -> bool {
+        if self.away_until.is_some_and(|until| until <= now) {
+            self.away_until = None;
+            self.call(now, |agent, cx| agent.on_return(cx));
+        }
+        self.away_until.is_some()
     }
 
     pub fn owed(&self) -> Owed {

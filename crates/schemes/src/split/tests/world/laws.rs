@@ -32,7 +32,7 @@ impl World {
 
     /// An agent that owes something has something to do: not before the longest time-out at most.
     pub(super) fn check_timers(&self) -> Result<(), TestCaseError> {
-        for seat in self.seats.iter().filter(|seat| seat.owed().octets > 0) {
+        for seat in self.seats.iter().filter(|seat| seat.owed().octets > 0 && seat.away_until.is_none()) {
             let is_soon = seat.deadline().is_some_and(|deadline| deadline.at <= self.now + LONGEST_TIMEOUT);
             prop_assert!(is_soon, "no timer runs, and {:?}", seat.owed());
         }
