@@ -12,7 +12,7 @@
 //! | `share` | what one connection has of that window |
 //! | [`table`] | all pairs, and their timers |
 //! | `turns` | who may send over which hop |
-//! | `passed_by` | packets that went past the agent |
+//! | `passed_by`, `knowledge` | packets that went past the agent, and what pairs know after that |
 //! | `sleep` | what is kept of a pair that nothing happens on |
 //! | `transfer` | a pair as a value, for another agent |
 //! | `notifying` | what mobile hosts hear of their losses |
@@ -31,6 +31,7 @@
 //! agent. A reset, or a leg that was given up, ends the other leg once that has delivered what it
 //! has.
 
+mod knowledge;
 pub mod legs;
 mod notifying;
 pub mod opening;

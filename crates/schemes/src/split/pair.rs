@@ -4,7 +4,7 @@ use lasthop_agent::{Deadline, Obligation, Side};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
 
-use super::passed_by::Knowledge;
+use super::knowledge::Knowledge;
 use super::share::Share;
 
 /// The two legs of a connection, and what lies between them.

@@ -17,6 +17,7 @@ use lasthop_agent::{Context, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 use lasthop_tcp::State;
 
+use super::knowledge::Knowledge;
 use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
@@ -26,25 +27,6 @@ const FURTHEST: u32 = 1 << 24;
 
 /// What was sent before a doubt has arrived, or is lost, after this time.
 const SETTLES_IN: Duration = Duration::from_secs(2);
-
-/// Whether the legs know what the ends have said to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Knowledge {
-    /// All of it came here.
-    Whole,
-    /// Something may have gone past before `since`. Which ends, on the core side and the radio side,
-    /// have shown since then that they stand where the legs do.
-    InDoubt { since: Instant, in_step: [bool; 2] },
-    /// Something has.
-    Lacking,
-}
-
-impl Knowledge {
-    /// A doubt that begins now.
-    pub(super) const fn in_doubt(now: Instant) -> Self {
-        Self::InDoubt { since: now, in_step: [false; 2] }
-    }
-}
 
 impl Splits {
     /// From now on no pair in the ends' numbers is certain to know all that they have said.

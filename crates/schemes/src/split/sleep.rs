@@ -11,8 +11,8 @@ use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection, Snapshot, Unusable};
 use serde::{Deserialize, Serialize};
 
+use super::knowledge::Knowledge;
 use super::pair::Pair;
-use super::passed_by::Knowledge;
 use crate::last_hop::HopEstimate;
 
 /// A pair without packets for this long goes to sleep.

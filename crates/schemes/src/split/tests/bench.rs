@@ -74,7 +74,7 @@ impl Bench {
 
     /// The world was away.
     pub fn return_to(&mut self) {
-        self.seat.call(self.now, |agent, cx| agent.on_return(cx)).expect("there is an agent");
+        self.seat.call(self.now, Agent::on_return).expect("there is an agent");
     }
 
     pub fn core(&mut self, packet: &Packet) -> Step {

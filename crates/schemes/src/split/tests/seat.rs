@@ -105,7 +105,7 @@ impl Seat {
     fn is_away(&mut self, now: Instant) -> bool {
         if self.away_until.is_some_and(|until| until <= now) {
             self.away_until = None;
-            self.call(now, |agent, cx| agent.on_return(cx));
+            self.call(now, Agent::on_return);
         }
         self.away_until.is_some()
     }
