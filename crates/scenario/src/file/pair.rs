@@ -30,7 +30,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Pair<T> {
     type Value = [T; 2];
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of two")
+        f.write_str("an array of length 2")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<[T; 2], A::Error> {
