@@ -81,6 +81,8 @@ pub struct Connection {
     duplicate_acks: u32,
     /// SND.WL1: the number of the segment that told the peer's window last.
     window_told_at: Seq,
+    /// MAX.SND.WND: the largest window that the peer has offered (RFC 5961, section 5.2).
+    largest_peer_window: u32,
     /// Time-outs and window probes since the peer was heard from last.
     unanswered: u32,
     congestion: Box<dyn CongestionControl>,
@@ -265,6 +267,13 @@ impl Connection {
     /// 2018, section 8).
     pub fn discard_behind_gap(&mut self) {
         self.receive.discard_behind_gap();
+    }
+
+    /// Another endpoint has gone on in this one's place and has acknowledged the peer's octets before
+    /// `ack`. What is sent from here has to say so too: the peer discards a segment whose ACK is too
+    /// old (RFC 5961, section 5.2).
+    pub fn acknowledged_elsewhere(&mut self, ack: Seq) {
+        self.receive.skip_to(ack);
     }
 
     /// Octets of memory that it has allocated for what it holds in either direction, at most: a payload

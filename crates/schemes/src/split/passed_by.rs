@@ -56,8 +56,9 @@ impl Splits {
             self.forget(key, cx);
             return Verdict::Forward;
         }
-        if pair.is_near(packet, from) {
+        if let Some(tcp) = packet.tcp().filter(|_| pair.is_near(packet, from)) {
             pair.leg_mut(from).overhear(packet, cx.now());
+            pair.leg_mut(from.opposite()).acknowledged_elsewhere(tcp.ack);
             pair.on_passed(packet, from);
         }
         self.work(key, cx);

@@ -73,8 +73,9 @@ impl Connection {
         }
     }
 
-    fn take_window(&mut self, window: u32, seq: Seq) {
+    pub(super) fn take_window(&mut self, window: u32, seq: Seq) {
         self.flight.peer_window = window;
+        self.largest_peer_window = self.largest_peer_window.max(window);
         self.window_told_at = seq;
     }
 

@@ -72,8 +72,7 @@ impl Connection {
             && self.is_syn_acknowledged_by(tcp.ack)
         {
             self.establish(tcp, now);
-            self.window_told_at = tcp.seq;
-            self.flight.peer_window = u32::from(tcp.window);
+            self.take_window(u32::from(tcp.window), tcp.seq);
             self.receive.ack_now = true;
         } else {
             self.flight.nxt = self.flight.una;
@@ -108,8 +107,7 @@ impl Connection {
         //= default send MSS of 536".
         let peer_mss = options.maximum_segment_size.map_or(536, u32::from).max(1);
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
-        self.flight.peer_window = u32::from(tcp.window);
-        self.window_told_at = tcp.seq;
+        self.take_window(u32::from(tcp.window), tcp.seq);
         self.begin_transfer(self.config.mss.min(peer_mss));
     }
 

@@ -78,11 +78,13 @@ impl Connection {
                 return;
             }
             self.establish(tcp, now);
-            self.flight.peer_window = u32::from(tcp.window) << self.negotiated.peer_shift;
-            self.window_told_at = tcp.seq;
+            self.take_window(u32::from(tcp.window) << self.negotiated.peer_shift, tcp.seq);
         }
-        if tcp.ack.after(self.flight.max) {
-            //= RFC 9293, section 3.10.7.4: "If the ACK acks something not yet sent [...], then send an ACK, drop the segment".
+        //= RFC 9293, section 3.10.7.4: "If the ACK acks something not yet sent [...], then send an ACK, drop the segment".
+        //= RFC 5961, section 5.2: and one that is further behind SND.UNA than the largest window that the peer has offered.
+        let is_acceptable = !tcp.ack.after(self.flight.max)
+            && (!tcp.ack.before(self.flight.una) || self.flight.una - tcp.ack <= self.largest_peer_window);
+        if !is_acceptable {
             self.challenge(now);
             return;
         }

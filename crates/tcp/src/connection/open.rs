@@ -65,11 +65,10 @@ impl Connection {
         connection.negotiated = negotiated;
         connection.ecn = is_ecn.then(Ecn::default);
         connection.receive.synchronize(irs, window);
-        connection.window_told_at = irs + 1;
         connection.flight.una = iss + 1;
         connection.flight.nxt = iss + 1;
         connection.flight.max = iss + 1;
-        connection.flight.peer_window = peer_window;
+        connection.take_window(peer_window, irs + 1);
         connection.begin_transfer(mss);
         connection.begin_model();
         connection
@@ -102,6 +101,7 @@ impl Connection {
             iss,
             duplicate_acks: 0,
             window_told_at: Seq(0),
+            largest_peer_window: 0,
             unanswered: 0,
             challenged_at: None,
             dscp: 0,

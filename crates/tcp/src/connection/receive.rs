@@ -145,6 +145,17 @@ impl ReceiveSide {
         self.next
     }
 
+    /// Takes what lies before `ack` for received: another endpoint has acknowledged it in this one's
+    /// place.
+    pub(super) fn skip_to(&mut self, ack: Seq) {
+        if ack.after(self.next) {
+            self.next = ack;
+            self.advertised = self.advertised.later(ack);
+            self.last_ack_sent = ack;
+            self.discard_behind_gap();
+        }
+    }
+
     pub(super) fn discard_behind_gap(&mut self) {
         self.reassembly = Reassembly::default();
     }

@@ -111,6 +111,8 @@ impl Connection {
         (flight.una, flight.nxt, flight.max) = (snapshot.una, snapshot.max, snapshot.max);
         (flight.cwnd, flight.ssthresh) = (snapshot.cwnd, snapshot.ssthresh);
         flight.peer_window = snapshot.peer_window;
+        // What it was is forgotten: the largest that the peer can offer.
+        connection.largest_peer_window = u32::from(u16::MAX) << negotiated.peer_shift;
         connection.window_told_at = snapshot.window_told_at;
         connection.buffer = snapshot.buffer;
         connection.close_requested = snapshot.close_requested;

@@ -78,6 +78,26 @@ fn of_many_segments_that_may_be_forged_one_in_half_a_second_is_challenged() {
     );
 }
 
+//= RFC 5961, section 5.2: an ACK further behind SND.UNA than the largest window offered is challenged, and its data discarded.
+#[test]
+fn a_segment_with_an_ack_that_is_too_old_is_challenged_and_not_taken() {
+    Script::established(config()).peer_window(1000).run(
+        "
+        +0    write 3000
+        +0    > 1:1001(1000)
+        +0    < . ack 1001 win 1000
+        +0    > 1001:2001(1000)
+        +0    < . ack 2001
+        +0    > 2001:3001(1000)
+        +0    < . ack 3001
+        +0    < 1:1001(1000) ack 2000
+        +0    > . 3001:3001 ack 1
+        +0    < 1:1001(1000) ack 2001          # was in flight when the last ACK left
+        +0    > . 3001:3001 ack 1001
+        ",
+    );
+}
+
 #[test]
 fn of_many_empty_segments_outside_the_window_one_in_half_a_second_is_answered() {
     Script::established(Config { window: 4000, ..config() }).run(

@@ -1,5 +1,6 @@
 //! Packets that went past the agent: the ends have gone on by themselves.
 
+use lasthop_agent::Side;
 use proptest::prelude::*;
 
 use super::bench::{Bench, fixed, mobile};
@@ -31,6 +32,18 @@ fn what_is_owed_is_served_while_the_ends_go_on() {
     assert!(again.sent.iter().any(|(_, packet)| packet.payload().len() == 500), "{:?}", again.sent);
     assert!(bench.radio(&mobile(5001, 0, 2501)).is_forwarded());
     assert!(bench.obligation().is_free());
+}
+
+#[test]
+fn what_is_owed_carries_the_latest_acknowledgment_that_passed() {
+    let mut bench = Bench::split();
+    bench.core(&fixed(1001, 500, 5001));
+    bench.return_to();
+    // The mobile host's 100,000 octets went past, and it discards what has an ACK from before them
+    // (RFC 5961, section 5.2).
+    assert!(bench.core(&fixed(1501, 0, 105_001)).is_forwarded());
+    let again = bench.wait(1000);
+    assert!(again.to(Side::Radio).contains(&"A 1001+500 ack 105001".to_owned()), "{:?}", again.sent);
 }
 
 #[test]
