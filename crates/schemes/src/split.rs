@@ -14,6 +14,7 @@
 //! | `turns` | who may send over which hop |
 //! | `passed_by`, `knowledge` | packets that went past the agent, and what pairs know after that |
 //! | `sleep` | what is kept of a pair that nothing happens on |
+//! | [`transparent`] | handshakes that pass, and the pairs that take their place |
 //! | `transfer` | a pair as a value, for another agent |
 //! | `notifying` | what mobile hosts hear of their losses |
 //! | [`legs`] | how the endpoint of each leg is set |
@@ -43,6 +44,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 mod transfer;
+pub mod transparent;
 mod turns;
 mod vcache;
 mod windows;

@@ -1,26 +1,19 @@
 //! The agent at the access point.
 
-use std::time::Duration;
-
-use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
-    Whose,
+    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, Packet, Protocol, TcpFlags};
+use lasthop_packet::{FlowKey, Packet, Protocol};
 
 use super::interfaces::{Policy, medium, policy};
 use super::settings::Settings;
 use super::streams::Streams;
 use crate::last_hop::Aims;
-use crate::split::opening::{Opening, Step};
-use crate::split::table::Splits;
+use crate::split::transparent::Transparent;
 
 /// The CICADA agent, for an access point. It needs nothing of the link layer.
 pub struct Cicada {
-    /// Handshakes that are under way.
-    openings: FlowTable<Box<Opening>>,
-    pub(super) splits: Splits,
+    pub(super) connections: Transparent,
     streams: Streams,
     /// What connections aim at while there are calls, if they leave room for these.
     beside_calls: Option<Aims>,
@@ -29,83 +22,12 @@ pub struct Cicada {
 impl Cicada {
     /// An agent that has seen nothing yet.
     pub fn new(settings: &Settings) -> Self {
-        // A flood makes room by the oldest at once: a handshake that is answered is short.
+        let is_split = |input, output| policy(medium(input), medium(output)) == Policy::Split;
         Self {
-            openings: FlowTable::new(Duration::ZERO),
-            splits: Splits::new(settings.splits()),
+            connections: Transparent::new(settings.splits(), is_split),
             streams: Streams::new(settings.quality(), settings.sampling_interval),
             beside_calls: settings.calls_first.then(|| settings.aims_beside_calls()),
         }
-    }
-
-    /// A packet of a connection that is not split.
-    fn on_opening(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let Some(opening) = self.openings.touch(key, cx.now()) else {
-            self.begin(key, packet, from, cx);
-            return Verdict::Forward;
-        };
-        if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST)) {
-            self.openings.remove(key);
-            return Verdict::Forward;
-        }
-        match opening.on_packet(packet, from, cx.now()) {
-            Step::Passes => Verdict::Forward,
-            Step::Completes => self.split(key, packet, from, cx),
-        }
-    }
-
-    /// A packet of a connection that is split, and of which nothing is owed: whether it belongs to
-    /// another one on the same ports. The end that is asked knows, and its answer passes (RFC 5961,
-    /// section 4.2).
-    fn is_of_another(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> bool {
-        let is_syn =
-            packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST));
-        if is_syn {
-            self.splits.have_answered(key, from, cx);
-            let _ = self.on_opening(key, packet, from, cx);
-            return true;
-        }
-        let opening = self.openings.peek_mut(key);
-        let completes =
-            opening.is_some_and(|opening| opening.on_packet(packet, from, cx.now()) == Step::Completes);
-        if completes {
-            // One of the two may be forged, and neither needs us.
-            self.openings.remove(key);
-            self.splits.forget(key, cx);
-        }
-        completes
-    }
-
-    /// The first packet of a connection: a SYN, or none of ours.
-    fn begin(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
-        let Some(opening) = Opening::begin(packet, from, cx.now()) else { return };
-        // A packet between two wireless stations crosses twice: in from the one, out to the other.
-        let first_crossing = self.openings.peek(key.reversed());
-        let first_crossing =
-            first_crossing.filter(|first| first.initial_number() == opening.initial_number());
-        let input = first_crossing.map_or(from, |first| first.opener());
-        if policy(medium(input), medium(from.opposite())) == Policy::Routed {
-            self.openings.remove(key.reversed());
-            return;
-        }
-        let most = cx.budget().flows;
-        if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
-            self.openings.remove(idlest);
-        }
-        if self.openings.insert(key, Box::new(opening), most, cx.now()).is_err() {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
-        }
-    }
-
-    /// Both ends have agreed: from here on each has a leg of its own.
-    fn split(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
-            return Verdict::Forward;
-        };
-        let (core, radio) = self.splits.legs();
-        let pair = opening.pair(key, core, radio);
-        let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));
-        if is_split { self.splits.on_packet(key, packet, from, cx) } else { Verdict::Forward }
     }
 }
 
@@ -117,18 +39,12 @@ impl Agent for Cicada {
             return self.streams.on_datagram(key, packet, from, cx);
         }
         let aims = self.beside_calls.filter(|_| self.streams.has_calls(cx.now()));
-        self.splits.hold_back(aims, cx);
-        if !self.splits.has(key) {
-            return self.on_opening(key, packet, from, cx);
-        }
-        if self.splits.obligation(key).is_free() && self.is_of_another(key, packet, from, cx) {
-            return Verdict::Forward;
-        }
-        self.splits.on_packet(key, packet, from, cx)
+        self.connections.splits.hold_back(aims, cx);
+        self.connections.on_segment(key, packet, from, cx)
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let of_legs = self.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" });
+        let of_legs = self.connections.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" });
         let idle = self.streams.next_timer().map(|at| Deadline { at, reason: "idle datagrams" });
         Deadline::earliest(of_legs, idle)
     }
@@ -139,19 +55,19 @@ impl Agent for Cicada {
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         self.streams.on_deadline(cx.now());
-        self.splits.on_deadline(cx);
+        self.connections.splits.on_deadline(cx);
     }
 
     fn octets(&self) -> usize {
-        self.splits.octets()
+        self.connections.splits.octets()
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
-        self.splits.obligation(connection)
+        self.connections.splits.obligation(connection)
     }
 
     fn owed(&self) -> Owed {
-        self.splits.owed()
+        self.connections.splits.owed()
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
@@ -163,22 +79,17 @@ impl Agent for Cicada {
     }
 
     fn on_return(&mut self, cx: &mut Context<'_>) {
-        // Handshakes under way may have been completed, and data sent behind them.
-        self.openings = FlowTable::new(Duration::ZERO);
-        self.splits.doubt_all(cx.now());
+        self.connections.on_return(cx);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        self.splits.forget_free(cx);
+        self.connections.splits.forget_free(cx);
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         match connection.protocol {
             Protocol::Udp => self.streams.forget(connection),
-            Protocol::Tcp => {
-                self.openings.remove(connection);
-                self.splits.forget(connection, cx);
-            }
+            Protocol::Tcp => self.connections.forget(connection, cx),
         }
     }
 }

@@ -7,10 +7,10 @@ use super::scheme::SCHEME;
 
 impl Cicada {
     pub(super) fn export_all(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.splits.export(SCHEME.name, whose, cx)
+        self.connections.splits.export(SCHEME.name, whose, cx)
     }
 
     pub(super) fn import_one(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        self.splits.import(SCHEME.name, state, cx)
+        self.connections.splits.import(SCHEME.name, state, cx)
     }
 }
