@@ -22,6 +22,8 @@ pub(super) struct LleFlow {
     pub(super) has_peer: bool,
     /// The latest TSval that went to the radio side.
     pub(super) latest_value: Option<u32>,
+    /// The highest acknowledgment number that went there, and the window beside it.
+    pub(super) latest_ack: Option<(Seq, u16)>,
     /// The host on the radio side.
     pub(super) receiver: Receiver,
     /// Data to the radio side.
@@ -77,6 +79,7 @@ impl LleFlow {
             radio_scale: Scale::Unknown,
             has_peer: false,
             latest_value: None,
+            latest_ack: None,
             receiver: Receiver::default(),
             confirming: Confirming::new(),
             receiving: Receiving::default(),
@@ -115,18 +118,27 @@ impl LleFlow {
 
     /// Takes note of a segment to the radio side.
     pub(super) fn on_leaving(&mut self, packet: &Packet) {
-        let Some(Timestamps { value, .. }) = packet.tcp().and_then(|tcp| tcp.options.timestamps) else {
-            return;
-        };
-        let is_later = self.latest_value.is_none_or(|latest| Seq(value).after(Seq(latest)));
-        self.latest_value = if is_later { Some(value) } else { self.latest_value };
+        let Some(tcp) = packet.tcp() else { return };
+        if let Some(Timestamps { value, .. }) = tcp.options.timestamps {
+            let is_later = self.latest_value.is_none_or(|latest| Seq(value).after(Seq(latest)));
+            self.latest_value = if is_later { Some(value) } else { self.latest_value };
+        }
+        // Not of what the host there has never sent: it would refuse the copy.
+        let is_plausible = tcp.flags.has(TcpFlags::ACK) && !tcp.ack.after(self.receiver.next);
+        if is_plausible && self.latest_ack.is_none_or(|(latest, _)| !tcp.ack.before(latest)) {
+            self.latest_ack = Some((tcp.ack, tcp.window));
+        }
     }
 
-    /// Has a copy carry the latest TSval, or PAWS may refuse it (RFC 7323, section 5.3).
+    /// Has a copy say what was said last: with an old TSval PAWS may refuse it (RFC 7323, section
+    /// 5.3), and with an old acknowledgment number the check of RFC 5961, section 5.2.
     pub(super) fn freshen(&self, copy: &mut Packet) {
-        let Some(latest) = self.latest_value else { return };
-        if let Some(timestamps) = copy.tcp_mut().and_then(|tcp| tcp.options.timestamps.as_mut()) {
+        let Some(tcp) = copy.tcp_mut() else { return };
+        if let Some((latest, timestamps)) = self.latest_value.zip(tcp.options.timestamps.as_mut()) {
             timestamps.value = latest;
+        }
+        if let Some((ack, window)) = self.latest_ack.filter(|(ack, _)| ack.after(tcp.ack)) {
+            (tcp.ack, tcp.window) = (ack, window);
         }
     }
 

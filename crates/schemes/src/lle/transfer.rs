@@ -17,7 +17,7 @@ use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// What is exported of a flow.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,6 +27,7 @@ struct SavedFlow {
     radio_scale: Scale,
     has_peer: bool,
     latest_value: Option<u32>,
+    latest_ack: Option<(Seq, u16)>,
     receiver: Receiver,
     confirming: SavedConfirming,
     receiving: SavedReceiving,
@@ -46,6 +47,7 @@ impl Lle {
             radio_scale: flow.radio_scale,
             has_peer: flow.has_peer,
             latest_value: flow.latest_value,
+            latest_ack: flow.latest_ack,
             receiver: flow.receiver,
             confirming: flow.confirming.save(cx.now()),
             receiving: flow.receiving.save(cx.now()),
@@ -99,6 +101,7 @@ impl SavedFlow {
             radio_scale: self.radio_scale.bounded(),
             has_peer: self.has_peer,
             latest_value: self.latest_value,
+            latest_ack: self.latest_ack,
             receiver: self.receiver,
             confirming,
             receiving,

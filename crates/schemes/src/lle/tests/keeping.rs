@@ -29,6 +29,23 @@ fn what_the_receiver_does_not_confirm_is_sent_again() {
     assert_eq!(bench.lle.unproven(), 0);
 }
 
+//= RFC 5961, section 5.2: a segment whose ACK is too old is discarded.
+#[test]
+fn what_is_sent_again_says_what_its_sender_has_acknowledged_since() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let sent = bench.sent(&data(FIRST, 100));
+    bench.delivered(&sent);
+    bench.radio(&accepting(up_data(UP, FIRST, 500)));
+    let answer = data(FIRST + 100, 0).but(|tcp| (tcp.ack, tcp.window) = (Seq(UP + 500), 8500));
+    bench.core(&answer);
+    // Nobody has sent that: a forged number changes nothing.
+    bench.core(&answer.but(|tcp| tcp.ack = Seq(UP + 501)));
+    let copies = bench.wait(400).timer().radio;
+    let said: Vec<_> =
+        copies.iter().filter_map(Packet::tcp).map(|tcp| (tcp.seq, tcp.ack, tcp.window)).collect();
+    assert_eq!(said, [(Seq(FIRST), Seq(UP + 500), 8500)]);
+}
+
 #[test]
 fn what_the_receiver_complains_of_is_sent_again_at_once() {
     let mut bench = Bench::at_access_point(Settings::default());
