@@ -68,6 +68,13 @@ pub trait Agent: Send {
         LinkSenses::empty()
     }
 
+    /// Whether the link layer of the watched interfaces is to withhold its acknowledgment of frames
+    /// that arrive from now on: to their sender they are lost. Read after every call. Only for agents
+    /// that need [`LinkSenses::REFUSAL`].
+    fn refuses_frames(&self) -> bool {
+        false
+    }
+
     /// Whether it has a use for datagrams. If not, a world where showing a packet is expensive shows
     /// it TCP only; if so, also UDP that may be RTP ([`lasthop_packet::rtp::may_begin_with`]).
     fn takes_datagrams(&self) -> bool {

@@ -105,6 +105,9 @@ bitflags! {
         const DEPARTURES = 1 << 2;
         /// How much waits in the interface's queue, at each change.
         const BACKLOG = 1 << 3;
+        /// A link layer that withholds its acknowledgment of a frame that has arrived, where an
+        /// agent wants that ([`crate::Agent::refuses_frames`]).
+        const REFUSAL = 1 << 4;
     }
 }
 
@@ -118,7 +121,7 @@ impl fmt::Display for LinkSenses {
 
 impl LinkSenses {
     /// Each of them, in words, and what to say where it is missing.
-    const ALL: [(Self, &'static str, &'static str); 4] = [
+    const ALL: [(Self, &'static str, &'static str); 5] = [
         (
             Self::FRAME_FATE,
             "the fate of each frame",
@@ -138,6 +141,11 @@ impl LinkSenses {
             Self::BACKLOG,
             "what waits in the interface's queue",
             "the link layer does not report what waits in its queue (it needs a simulated wireless link)",
+        ),
+        (
+            Self::REFUSAL,
+            "a link layer that can refuse frames",
+            "the link layer cannot withhold its acknowledgment of a frame (it needs a simulated 802.11 cell)",
         ),
     ];
 

@@ -209,6 +209,10 @@ impl Agent for Stack {
         self.agents.iter().map(|layer| layer.needs).collect()
     }
 
+    fn refuses_frames(&self) -> bool {
+        self.agents.iter().any(|layer| layer.agent.refuses_frames())
+    }
+
     fn takes_datagrams(&self) -> bool {
         self.agents.iter().any(|layer| layer.agent.takes_datagrams())
     }

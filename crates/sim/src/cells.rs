@@ -233,6 +233,11 @@ impl Technology for Cells {
         }
     }
 
+    fn refuse_frames(&mut self, port: usize, refuse: bool) {
+        let Port { cell, from, .. } = self.ports[port];
+        self.all[cell.index()].wlan.refuse_frames(from, refuse);
+    }
+
     fn observe(&mut self, interests: Interest) {
         let frames = interests.contains(Interest::FRAMES);
         for cell in &mut self.all {

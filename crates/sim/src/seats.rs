@@ -34,6 +34,8 @@ pub(crate) struct PlacedAgent {
     pub(crate) node: NodeId,
     rng: Rng,
     pub(crate) timer: LazyTimer,
+    /// Whether its node refuses frames, as it wanted last.
+    pub(crate) refuses_frames: bool,
     /// Where packets went that passed here, by destination and source, where these are not the
     /// model's: what the agent sends between them goes there, too.
     ends: BTreeMap<(IpAddr, IpAddr), NodeId>,
@@ -43,7 +45,7 @@ impl Seats {
     pub(crate) fn add(&mut self, node: NodeId, agent: Box<dyn Agent>, rng: Rng) {
         let (needs, timer, ends) = (agent.needs(), LazyTimer::default(), BTreeMap::new());
         self.hear_of_queues |= needs.contains(LinkSenses::BACKLOG);
-        self.agents.push(PlacedAgent { agent, needs, node, rng, timer, ends });
+        self.agents.push(PlacedAgent { agent, needs, node, rng, timer, refuses_frames: false, ends });
     }
 
     /// Calls an agent; `neighbour` is whom the packet or the link event in hand is from or for.

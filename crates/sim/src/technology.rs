@@ -82,6 +82,9 @@ pub(crate) trait Technology {
     /// From now on an agent watches the interface of a port, and needs these senses.
     fn watch(&mut self, _port: usize, _needs: LinkSenses) {}
 
+    /// Whether frames that come to the station of a port are refused from now on.
+    fn refuse_frames(&mut self, _port: usize, _refuse: bool) {}
+
     /// From now on observers have these interests.
     fn observe(&mut self, _interests: Interest) {}
 

@@ -30,7 +30,8 @@ pub struct WlanConfig {
 
 impl WlanConfig {
     /// What an agent can see of its station's links.
-    pub const SENSES: LinkSenses = crate::config::QUEUED.union(crate::config::CONFIRMED);
+    pub const SENSES: LinkSenses =
+        crate::config::QUEUED.union(crate::config::CONFIRMED).union(LinkSenses::REFUSAL);
 
     /// The defaults of a standard: everybody hears everybody, no errors.
     pub fn new(standard: Standard) -> Self {

@@ -188,6 +188,11 @@ impl Wlan {
                     self.events.push(timeout, initiator, Event::Timeout(initiator));
                 }
             }
+            (Kind::Data, Some(to)) if self.stations[initiator as usize].attempts.is_refused => {
+                self.counters.withheld += 1;
+                self.part(to);
+                self.events.push(timeout, initiator, Event::Timeout(initiator));
+            }
             (Kind::Data, Some(to)) => {
                 self.receive(to, initiator);
                 self.events.push(later, to, Event::SendAck(to, initiator));

@@ -73,4 +73,7 @@ pub struct WlanCounters {
     pub delivered: u64,
     /// RTS frames that were not answered because of a NAV.
     pub refused: u64,
+    /// Data frames that arrived intact, and were neither taken nor acknowledged because their
+    /// receiver [refuses](super::Wlan::refuse_frames) frames.
+    pub withheld: u64,
 }

@@ -43,8 +43,12 @@ impl Wlan {
         if self.committed > 0 {
             return None;
         }
-        let can_answer =
-            |to: u32| self.stations[to as usize].domain == domain && self.nav_of(to) <= now && to != index;
+        let can_answer = |to: u32| {
+            self.stations[to as usize].domain == domain
+                && !self.stations[to as usize].refuses
+                && self.nav_of(to) <= now
+                && to != index
+        };
         // A broadcast needs no answer.
         self.addressee(index).is_none_or(can_answer).then_some(index)
     }

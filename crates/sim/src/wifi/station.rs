@@ -75,6 +75,8 @@ pub(crate) struct Attempts {
     pub(crate) data_sent: bool,
     /// Whether that frame has arrived.
     pub(crate) arrived: bool,
+    /// Whether the receiver of the present one refused frames when it began.
+    pub(crate) is_refused: bool,
     /// The frame of the present one that errors will take, where that was drawn when it began.
     pub(crate) to_be_lost: Option<Kind>,
 }
@@ -100,6 +102,8 @@ pub(crate) struct Station {
     pub(crate) attempts: Attempts,
     /// The frames of the exchange that is under way, or of the last one.
     pub(crate) plan: Option<Plan>,
+    /// It neither takes nor acknowledges data frames.
+    pub(crate) refuses: bool,
     /// The sequence number last received from each station, as the duplicate filter has it; 12
     /// bits, or [`NOTHING_YET`].
     heard: Vec<u16>,
@@ -131,6 +135,7 @@ impl Station {
             sequence: 0,
             attempts: Attempts::default(),
             plan: None,
+            refuses: false,
             heard: Vec::new(),
             rng,
         }

@@ -8,6 +8,7 @@ mod errors;
 mod moving;
 mod own_frames;
 mod properties;
+mod refusing;
 mod support;
 mod topologies;
 mod traces;

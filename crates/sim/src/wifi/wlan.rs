@@ -133,6 +133,13 @@ impl Wlan {
         true
     }
 
+    /// Whether a station neither takes nor acknowledges data frames for it from now on. An exchange
+    /// that has begun ends as it would have ended. Broadcasts are not refused: nothing says that
+    /// they have arrived.
+    pub fn refuse_frames(&mut self, station: StationId, refuse: bool) {
+        self.stations[station.index()].refuses = refuse;
+    }
+
     /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
     pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
         self.stations[station.index()].withdraw(to)
@@ -278,6 +285,7 @@ impl Wlan {
     /// An exchange of a station's frame begins.
     pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
         let plan = self.plan(index)?;
+        let is_refused = self.addressee(index).is_some_and(|to| self.stations[to as usize].refuses);
         let station = &mut self.stations[index as usize];
         debug_assert!(
             matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart | BackOff::Committed),
@@ -292,6 +300,7 @@ impl Wlan {
         attempts.began = now;
         attempts.arrived = false;
         attempts.data_sent = false;
+        attempts.is_refused = is_refused;
         if attempts.transmissions == 1 {
             attempts.first = now;
         }

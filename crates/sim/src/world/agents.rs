@@ -1,7 +1,7 @@
 //! Agents at work: what the world shows them, and what becomes of what they send.
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, Side, Verdict, Whose};
+use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Side, Verdict, Whose};
 use lasthop_packet::Packet;
 
 use super::World;
@@ -132,6 +132,9 @@ impl World {
         let node = placed.node;
         let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.transit.now));
         placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.transit.schedule);
+        if placed.needs.contains(LinkSenses::REFUSAL) {
+            self.follow_refusal(id);
+        }
         // Asking costs nothing here.
         self.seats.outbox.bypasses.clear();
         self.seats.outbox.left_alone.clear();
@@ -171,6 +174,20 @@ impl World {
         }
         self.seats.depth -= 1;
         self.seats.outbox = outbox;
+    }
+
+    /// The link layers that an agent watches refuse frames, or take them, as it wants.
+    fn follow_refusal(&mut self, id: AgentId) {
+        let placed = &mut self.seats.agents[id.index()];
+        let refuse = placed.agent.refuses_frames();
+        if std::mem::replace(&mut placed.refuses_frames, refuse) == refuse {
+            return;
+        }
+        let watched = self.network.node(placed.node).interfaces.iter().filter(|at| at.agent == Some(id));
+        for interface in watched {
+            let (links, port) = self.links.of_mut(interface.egress);
+            links.refuse_frames(port, refuse);
+        }
     }
 
     /// What passes an agent tells it where packets between two real hosts' addresses go.
