@@ -12,7 +12,8 @@
 //! | [`packet_control`] | TCP packet control (2014): filters for hops on which segments overtake each other |
 //! | [`itcp`] | I-TCP (1995): two connections in place of one |
 //! | [`cicada`] | CICADA (2005): the same in the ends' own numbers, opened from either side |
-//! | [`split`] | what these two have in common: legs, and what goes from one to the other |
+//! | [`as_tcp`] | AS-TCP: a split whose hop has no TCP ACKs |
+//! | [`split`] | what these three have in common: legs, and what goes from one to the other |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
 //! | `lately` | the least of what was seen lately |
 //! | [`last_hop`] | how much may be on the hop to a mobile host: a window that keeps the queue there short |
@@ -25,6 +26,7 @@
 //! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from
 //! and what we chose.
 
+pub mod as_tcp;
 pub mod catalogue;
 pub mod cicada;
 pub mod control_message;

@@ -83,6 +83,7 @@ mod control;
 mod fates;
 mod flow;
 mod mark;
+mod place;
 mod ranges;
 mod receiver;
 mod receiving;
@@ -95,6 +96,7 @@ mod tests;
 mod transfer;
 
 pub use agent::Lle;
+pub use place::Place;
 pub use scheme::SCHEME;
 pub use settings::{PiggybackedAcks, Settings};
 

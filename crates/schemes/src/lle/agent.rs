@@ -16,6 +16,7 @@ use super::confirming::{Promise, loss};
 use super::control::{Control, LocalAck};
 use super::flow::{LleFlow, opening, opens};
 use super::mark::Mark;
+use super::place::Place;
 use super::receiving::Decision;
 use super::settings::Settings;
 use super::shares::{Account, Shares, on_wire_in_full};
@@ -29,7 +30,7 @@ const MOST_NEIGHBOURS: usize = 1024;
 #[derive(Debug)]
 pub struct Lle {
     pub(super) settings: Settings,
-    role: Role,
+    place: Place,
     /// By the direction from the core to the radio side, each with its timer.
     pub(super) flows: FlowTable<LleFlow>,
     /// On a mobile host: when each neighbour's agent was heard last.
@@ -45,12 +46,17 @@ pub struct Lle {
 }
 
 impl Lle {
-    /// An agent that has seen nothing yet.
+    /// An agent that has seen nothing yet, at a node in this role.
     pub fn new(settings: Settings, role: Role) -> Self {
+        Self::at(Place::Node(role), settings)
+    }
+
+    /// The same at any place.
+    pub fn at(place: Place, settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
         Self {
             settings,
-            role,
+            place,
             flows,
             heard: Lookup::new(),
             octets: 0,
@@ -79,15 +85,14 @@ impl Lle {
         self.flows.keys().filter_map(|key| self.flows.peek(key)).map(|flow| u64::from(flow.unproven())).sum()
     }
 
-    /// Whether data to a host is acknowledged here: one hop before it. Behind an access point every
-    /// host is one hop away, where the world does not know the neighbour.
+    /// Whether data to a host is acknowledged here.
     fn is_last_hop(&self, host: IpAddr, cx: &Context<'_>) -> bool {
-        cx.neighbour().map_or(self.role == Role::Edge, |neighbour| neighbour == host)
+        self.place.confirms_to(host, cx)
     }
 
-    /// Whether what comes from the core side is a host's own: then its ACKs are kept back.
-    fn receives(&self) -> bool {
-        self.role == Role::MobileHost
+    /// Whether ACKs are kept back here.
+    const fn receives(&self) -> bool {
+        self.place.receives()
     }
 
     /// Notes whether the neighbour of this call has an agent.
@@ -334,7 +339,7 @@ impl Agent for Lle {
     }
 
     fn needs(&self) -> LinkSenses {
-        LinkSenses::FRAME_FATE
+        self.place.needs()
     }
 
     fn held(&self) -> u64 {

@@ -56,6 +56,7 @@ impl Lle {
                 return None;
             }
             match flow.confirming.on_given_up(packet, now) {
+                Loss::Asked if !settings.loss_questions => None,
                 Loss::Ignored => None,
                 Loss::Repaired(copy) => Some(Err(copy)),
                 Loss::Asked => Some(Ok(acknowledgment(flow, key, settings, shares, now)?)),

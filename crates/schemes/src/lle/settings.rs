@@ -41,6 +41,9 @@ pub struct Settings {
     /// default 10.
     #[serde(with = "Count::<0, 1_000>")]
     pub repairs: u32,
+    /// Whether the sender of a segment that the link layer gave up is asked for it by three duplicate
+    /// ACKs (section 3.2.3); default true. If not, its retransmission timer acts.
+    pub loss_questions: bool,
     /// An ACK in data that says no more than was acknowledged already; default "raise", published
     /// "clear".
     pub piggybacked_acks: PiggybackedAcks,
@@ -110,6 +113,7 @@ impl Default for Settings {
             evidence_interval: Duration::from_millis(100),
             evidence_timeout: Duration::from_millis(400),
             repairs: 10,
+            loss_questions: true,
             piggybacked_acks: PiggybackedAcks::Raise,
             queue: 0,
             sender_buffer: 0,

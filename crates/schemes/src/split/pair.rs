@@ -23,6 +23,8 @@ pub struct Pair {
     pub(super) owed: Obligation,
     /// Octets of memory, as they were counted last.
     pub(super) charged: usize,
+    /// Octets off the hop that wait to be sent on, as they were counted last.
+    pub(super) backlog: u64,
     /// Segments of the largest super-packet that came.
     most_segments: u32,
     /// A probe of whether the other end is there went from this side to the other.
@@ -51,6 +53,7 @@ impl Pair {
             share,
             owed,
             charged: 0,
+            backlog: 0,
             most_segments: 1,
             probed_from: None,
         }
@@ -174,6 +177,12 @@ impl Pair {
     /// Octets of memory that the legs have taken for what they hold.
     pub(super) fn octets(&self) -> usize {
         self.core.memory() + self.radio.memory()
+    }
+
+    /// Octets that have come off the hop and wait to be sent on.
+    pub(super) fn waiting_for_wire(&self) -> u64 {
+        let unsent = self.core.unacknowledged().saturating_sub(u64::from(self.core.queue().in_network()));
+        unsent + u64::from(self.radio.unread())
     }
 
     /// Octets that one end takes for delivered, and the other has not acknowledged.

@@ -25,6 +25,7 @@ pub struct Splits {
     /// Tells mobile hosts which of their losses were the hop's.
     pub(super) notifier: Option<Eln>,
     octets: usize,
+    backlog: u64,
     owed: Owed,
 }
 
@@ -56,6 +57,7 @@ impl Splits {
             aims: settings.aims,
             settings,
             octets: 0,
+            backlog: 0,
             owed: Owed::default(),
         }
     }
@@ -101,6 +103,11 @@ impl Splits {
     /// Octets of memory that the pairs have taken for what they hold.
     pub const fn octets(&self) -> usize {
         self.octets
+    }
+
+    /// Octets that have come off the hop and wait to be sent on.
+    pub const fn backlog(&self) -> u64 {
+        self.backlog
     }
 
     /// What is owed of all of them.
@@ -313,6 +320,7 @@ impl Splits {
         self.owed.change(entry.obligation(), Obligation::Free);
         let Entry::Awake(pair) = &mut entry else { return Some(entry) };
         self.octets -= pair.charged;
+        self.backlog -= pair.backlog;
         self.windows.leave(key, pair);
         self.serve(self.windows.sharers(key), cx);
         Some(entry)
@@ -374,6 +382,9 @@ impl Splits {
         let octets = pair.octets();
         self.octets = self.octets - pair.charged + octets;
         pair.charged = octets;
+        let backlog = pair.waiting_for_wire();
+        self.backlog = self.backlog - pair.backlog + backlog;
+        pair.backlog = backlog;
         let owed = pair.obligation();
         self.owed.change(pair.owed, owed);
         pair.owed = owed;

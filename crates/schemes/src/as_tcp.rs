@@ -1,0 +1,58 @@
+//! AS-TCP, augmented split TCP: a split at the access point, and on its hop ACKs that are made from
+//! the link layer's acknowledgments.
+//!
+//! H. Jung, N. Choi, Y. Seok, T. Kwon, Y. Choi, "Augmented Split-TCP over Wireless LANs", Seoul
+//! National University ("the paper"). Place: the access point, and each mobile host.
+//!
+//! | rule | section | where |
+//! |---|---|---|
+//! | the access point splits each connection, and goes on with the sink by ordinary TCP | III.A, III.B | [`split`](crate::split), `split_end` |
+//! | opening and closing are those of TCP: numbers are learned from the handshake | III.B | [`crate::split::opening`]; both legs keep the ends' numbers |
+//! | TAS at the mobile host: a MAC ACK becomes a TCP ACK to the host's own TCP | III.B | [`crate::lle`], at either [end of the hop](crate::lle::Place::EndOfHop) |
+//! | TAS at the access point: the TCP ACKs that the terminating half makes stay off the air | III.B | the same |
+//! | where the MAC gives up there is no ACK, and the sender's timer acts | III.B | `loss-questions = false` in [`Settings`] |
+//! | the access point withholds MAC ACKs while its queue is long | III.C.2 | `refuse-above` in [`Settings`]; `split_end` |
+//! | the host alone: real ACKs cross the air and are dropped at the host | III.C.1 | `acks-on-air` in [`Settings`] |
+//! | the split is at the nearest router | III.C.1 | `split-at = "router"` in [`Settings`] |
+//!
+//! # What the paper leaves open, what we chose
+//!
+//! 1. *How both halves know of each other.* A host that waits for ACKs which the access point drops
+//!    would wait for ever. So ACKs stay off the air only where the other half has promised to make
+//!    them, segment by segment, as in LLE-TCP.
+//! 2. *The window in an ACK that is made.* It ends where the access point's own last word had it
+//!    end. That word passes before a quarter of the window is used up, and whenever the window is
+//!    nearly closed or opens again. So no octet is acknowledged for which the access point has no
+//!    room, with or without refusal.
+//! 3. *Delivery beyond a hole* is not acknowledged. Once the hole is filled all of it is, in one
+//!    ACK. By default the sender is asked for what the MAC gave up by three duplicate ACKs, as in
+//!    LLE-TCP; as published its timer acts.
+//! 4. *What the MAC has delivered and the split has not got* (between an access point and a router,
+//!    or because the split was started again) is kept at the host until the split's own ACK, and
+//!    sent again if that does not come within [`Settings::evidence_timeout`].
+//! 5. *Close.* A FIN is acknowledged end to end, behind all data. What the access point still has
+//!    to deliver then drains on its own, and the FIN of the host waits for it.
+//! 6. *The queue* that is too long is what the access point has taken off the hop and has not sent
+//!    on to the sinks yet, of all connections together.
+//! 7. *Downloads.* The same rules hold in the other direction: the access point's MAC ACKs become
+//!    ACKs for its leg, and the host's ACKs stay off the air.
+//!
+//! # Where it does harm, or little
+//!
+//! - What the access point has acknowledged and not delivered is lost if it fails: see
+//!   [`crate::cicada`], whose obligations these are.
+//! - Stations that wait for no ACKs contend more: with many of them collisions take what the ACKs
+//!   had.
+//! - `refuse-above` refuses every frame of every station, ACKs of downloads among them. One sink that
+//!   stands still can fill the queue alone.
+
+mod edge;
+mod scheme;
+mod settings;
+mod split_end;
+#[cfg(test)]
+mod tests;
+
+pub use edge::AsTcpEdge;
+pub use scheme::SCHEME;
+pub use settings::{Settings, SplitAt};

@@ -1,0 +1,34 @@
+//! AS-TCP to the worlds.
+
+use lasthop_agent::Agent;
+
+use super::edge::AsTcpEdge;
+use super::settings::{Settings, SplitAt};
+use crate::lle::{Lle, Place};
+use crate::scheme::{Placement, Role, Scheme, Seat, schema};
+use crate::settings::Presets as _;
+
+/// An agent where connections are split, and one at each mobile host.
+pub static SCHEME: Scheme = Scheme {
+    name: "as-tcp",
+    title: "A split whose hop has no TCP ACKs: they are made from MAC ACKs",
+    source: "Jung, Choi, Seok, Kwon, Choi, \"Augmented Split-TCP over Wireless LANs\"; by default with today's TCP on both legs",
+    advice: "Takes an agent at the access point and at the mobile host, or nothing happens. Helps uploads where ACKs compete with data for \
+             the air, where the access point's queue loses ACKs, and where power save delays them. With many uploading stations collisions \
+             take what is gained. Acknowledges what it has not yet delivered: what is at risk is bounded, counted, and lost if the access \
+             point fails.",
+    counters: &[],
+    read: |settings| Ok(Box::new(Settings::read(settings)?)),
+    schema: schema::<Settings>,
+};
+
+impl Placement for Settings {
+    fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
+        match (seat.role, self.split_at) {
+            (Role::Edge, SplitAt::AccessPoint) => Some(Box::new(AsTcpEdge::new(self, Place::EndOfHop))),
+            (Role::Router, SplitAt::Router) => Some(Box::new(AsTcpEdge::new(self, Place::SilentEnd))),
+            (Role::MobileHost, _) => Some(Box::new(Lle::at(Place::EndOfHop, self.at_host()))),
+            (Role::Edge | Role::Router | Role::Relay | Role::FixedHost, _) => None,
+        }
+    }
+}

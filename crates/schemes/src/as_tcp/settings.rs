@@ -1,0 +1,126 @@
+//! What can be set.
+
+use std::time::Duration;
+
+use lasthop_tcp::LINUX_WINDOW_MAX;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::last_hop::Aims;
+use crate::lle;
+use crate::settings::{GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
+use crate::split::legs;
+use crate::split::table::SplitSettings;
+
+/// The settings of AS-TCP. `preset = "published"` has those of the paper where it says something, and
+/// every key that is given beside it counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Where the other settings have their defaults from; default "today". "published":
+    /// refuse-above = "50 kB", loss-questions = false.
+    pub preset: Preset,
+    /// Where connections are split; default "access-point".
+    pub split_at: SplitAt,
+    /// Octets of one direction of a connection that the split has room for: the most that may be at
+    /// risk in it, and the largest window that is offered; default 3840 KiB, the largest window of a
+    /// Linux host.
+    #[serde(with = "Octets::<65_536, GIB>")]
+    pub buffer: usize,
+    /// While more octets than this have come off the hop and wait to be sent on, the access point
+    /// acknowledges no frame; "0 B", the default, for never: the window alone holds senders back.
+    /// Published "50 kB", 50 packets of the paper's size; the paper has no number.
+    #[serde(with = "Octets::<0, GIB>")]
+    pub refuse_above: usize,
+    /// Whether the split's own ACKs cross the air and are dropped at the mobile host, as where the
+    /// access point cannot be changed; default false.
+    pub acks_on_air: bool,
+    /// Whether a sender is asked for a segment that the MAC gave up, by three duplicate ACKs; default
+    /// true. Published false: its retransmission timer acts.
+    pub loss_questions: bool,
+    /// How long what was acknowledged from the link layer's word waits for the split's own before it
+    /// is sent again; default 2 s, longer than a few beacon intervals of a station that dozes.
+    #[serde(with = "Time::<MS, HOUR>")]
+    pub evidence_timeout: Duration,
+    /// A connection without packets for this long, of which nothing is owed, passes untouched from
+    /// then on, to the second; default 1 h.
+    #[serde(with = "Time::<SECOND, WEEK>")]
+    pub idle_timeout: Duration,
+    /// A connection that was used within this time does not make room for a new one, to the second;
+    /// default 10 s.
+    #[serde(with = "Time::<0, WEEK>")]
+    pub eviction_grace: Duration,
+}
+
+/// Where connections are split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitAt {
+    /// At the access point.
+    AccessPoint,
+    /// At the nearest router, which the scenario gives the role `router`. The access point is left as
+    /// it is, and refuses nothing.
+    Router,
+}
+
+impl Settings {
+    /// What follows for the split.
+    pub(super) fn splits(&self) -> SplitSettings {
+        let buffer = self.buffer as u32;
+        SplitSettings {
+            legs: (legs::core(buffer), legs::radio(buffer, LEAST_TIMEOUT)),
+            aims: Aims::default(),
+            bound: self.buffer,
+            idle_timeout: self.idle_timeout,
+            grace: self.eviction_grace,
+            notifies: false,
+        }
+    }
+
+    /// What follows for the ACKs at the split's end of the hop.
+    pub(super) fn at_split(&self) -> lle::Settings {
+        // Every ACK that says something new is a word of the split's own.
+        let evidence_segments = if self.acks_on_air { 1 } else { lle::Settings::default().evidence_segments };
+        lle::Settings { evidence_segments, ..self.at_host() }
+    }
+
+    /// The same at the mobile host.
+    pub(super) fn at_host(&self) -> lle::Settings {
+        lle::Settings {
+            loss_questions: self.loss_questions,
+            evidence_timeout: self.evidence_timeout,
+            idle_timeout: self.idle_timeout,
+            eviction_grace: self.eviction_grace,
+            ..lle::Settings::default()
+        }
+    }
+}
+
+/// The least time-out of the leg over the hop, above its round-trip time: CICADA's.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(20);
+
+impl Presets for Settings {
+    fn published() -> Self {
+        Self { preset: Preset::Published, refuse_above: 50_000, loss_questions: false, ..Self::default() }
+    }
+
+    fn preset(&self) -> Preset {
+        self.preset
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Today,
+            split_at: SplitAt::AccessPoint,
+            buffer: LINUX_WINDOW_MAX as usize,
+            refuse_above: 0,
+            acks_on_air: false,
+            loss_questions: true,
+            evidence_timeout: Duration::from_secs(2),
+            idle_timeout: Duration::from_secs(3600),
+            eviction_grace: Duration::from_secs(10),
+        }
+    }
+}
