@@ -38,15 +38,16 @@ impl Bitrate {
         self.0
     }
 
-    /// The time that `octets` octets take, rounded up to a nanosecond.
+    /// The time that `octets` octets take, rounded up to a nanosecond; 584 years at the most.
     pub fn transmission_time(self, octets: u64) -> Duration {
         // A rate below 9 Gbit/s and a packet below 2^30 octets, the usual case, stays within 64
         // bits.
-        let bits = octets * 8;
+        let bits = octets.saturating_mul(8);
         match bits.checked_mul(1_000_000_000) {
             Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
             None => {
-                Duration::from_nanos((u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.0)) as u64)
+                let nanos = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.0));
+                Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
             }
         }
     }
@@ -291,6 +292,9 @@ mod tests {
         assert_eq!(Bitrate::mbps(1).transmission_time(1024), Duration::from_micros(8192));
         assert_eq!(Bitrate::mbps(11).transmission_time(1), Duration::from_nanos(728));
         assert_eq!(Bitrate::mbps(10).transmission_time(1 << 40), Duration::from_nanos((1u64 << 43) * 100));
+        for octets in [2_305_843_010, u64::MAX] {
+            assert_eq!(Bitrate(1).transmission_time(octets), Duration::from_nanos(u64::MAX));
+        }
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl StreamFigures {
             from: from.to_owned(),
             to: to.to_owned(),
             packets: Packets::of([stream]),
-            mouth_to_ear_s: quality.map(|quality| quality.mouth_to_ear_s),
+            mouth_to_ear_s: quality.and_then(|quality| quality.mouth_to_ear_s),
             rating: quality.map(|quality| quality.rating),
             mos: quality.map(|quality| quality.mos),
         }

@@ -119,7 +119,8 @@ impl Config {
         let differing = [
             ("backend", self.backend != other.backend),
             ("ports", self.core != other.core || self.radio != other.radio),
-            ("traffic", self.plan.goes_beyond(&other.plan.selection())),
+            ("traffic", self.plan.traffic.goes_beyond(&other.plan.selection())),
+            ("rule", self.plan.takes_datagrams() && !other.plan.takes_datagrams()),
             ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
             ("process", self.realtime != other.realtime),

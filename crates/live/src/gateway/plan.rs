@@ -68,11 +68,6 @@ impl Plan {
         Selection { datagrams: self.takes_datagrams(), ..self.traffic.selection() }
     }
 
-    /// Whether it may pick what a kernel with this selection keeps to itself.
-    pub fn goes_beyond(&self, kernel: &Selection) -> bool {
-        self.traffic.goes_beyond(kernel) || (self.takes_datagrams() && !kernel.datagrams)
-    }
-
     /// Whether one of its agents has a use for datagrams.
     pub fn takes_datagrams(&self) -> bool {
         self.rules.iter().filter_map(|rule| rule.agent.as_ref()).any(|make| make().takes_datagrams())

@@ -168,8 +168,8 @@ impl ConnectionTable {
     /// The connection that is most easily spared where one more in this state does not fit: one
     /// that is closing, one that was not answered for a second, datagrams that have stopped for a
     /// second, or the one that has been idle longest, if that is past its grace. Only one of the
-    /// idlest of each state that `may_go`, by key and rule. Datagrams only take the place of
-    /// datagrams, where they have their share.
+    /// idlest of each state that `may_go`, by key and rule. Datagrams never take the place of a
+    /// connection in use, and, once they have their share, only that of other datagrams.
     pub fn spared(
         &self,
         state: State,
@@ -188,8 +188,13 @@ impl ConnectionTable {
             (State::HalfClosed, self.idle.grace),
             (State::Established, self.idle.grace),
         ];
+        let is_in_use = |spared| matches!(spared, State::HalfClosed | State::Established);
         let of_state = |(spared, _): &(State, Duration)| {
-            if lacks_share { *spared == State::Datagrams } else { is_full || *spared == state }
+            if lacks_share {
+                *spared == State::Datagrams
+            } else {
+                (is_full || *spared == state) && !(state == State::Datagrams && is_in_use(*spared))
+            }
         };
         spared.into_iter().filter(of_state).find_map(|(state, grace)| {
             let mut idlest = self.slab.in_order(state).take(LOOKED_AT);

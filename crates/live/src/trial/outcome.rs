@@ -117,6 +117,7 @@ impl RunOutcome {
             scheme: case.scheme.clone(),
             seed: case.seed,
             beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
+            controls: case.congestion().cloned().collect(),
             real: SessionFigures::of(scenario, &scenario.sessions[of_case.index], held),
             predicted: of_sessions.get(place).cloned(),
             intact: held.intact,

@@ -175,7 +175,7 @@ impl Case {
     }
 
     /// The congestion controls of all that runs over TCP.
-    fn congestion(&self) -> impl Iterator<Item = &String> {
+    pub fn congestion(&self) -> impl Iterator<Item = &String> {
         let of_flows = self.flows.iter().map(|flow| &flow.congestion);
         of_flows.chain(self.sessions.iter().filter_map(|session| session.congestion.as_ref()))
     }

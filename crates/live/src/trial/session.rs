@@ -24,6 +24,8 @@ pub struct SessionRun {
     pub seed: u64,
     /// The flows of the same run.
     pub beside: Vec<String>,
+    /// The congestion control of each flow and session of the run that goes over TCP.
+    pub controls: Vec<String>,
     /// Between real hosts.
     pub real: SessionFigures,
     /// In the simulator, with its own TCP, same seed and time; `None` for congestion controls that

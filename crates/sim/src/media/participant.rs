@@ -10,7 +10,7 @@ use super::stream::Stream;
 /// The shortest interval between reports. That of a call's bandwidth is shorter: 5% of 24 kbit/s
 /// carry two participants' reports in 1.5 s.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// `e - 3/2`: timers that are set again and again fire too early by this factor (section 6.3.1).
+/// `e - 3/2`: by this factor timer reconsideration makes intervals longer (section 6.3.1).
 const COMPENSATION: f64 = 1.218_28;
 
 /// One end of a call, as it reports.
@@ -46,8 +46,21 @@ impl Participant {
         }
     }
 
-    /// How long it is to its next report: half as long to the first (section 6.2).
+    /// How long it is to its next report: half as long to the first (section 6.2). When a timer
+    /// fires, the interval is drawn again, and the report waits if that is longer (section 6.3.6,
+    /// "timer reconsideration").
     pub(super) fn interval(&mut self) -> Duration {
+        let mut interval = self.draw();
+        loop {
+            let again = self.draw();
+            if again <= interval {
+                return interval;
+            }
+            interval = again;
+        }
+    }
+
+    fn draw(&mut self) -> Duration {
         let half = if self.reports_sent == 0 { 0.5 } else { 1.0 };
         INTERVAL.mul_f64(half * (0.5 + self.rng.uniform()) / COMPENSATION)
     }

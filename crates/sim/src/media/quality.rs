@@ -9,8 +9,8 @@ use crate::traffic::Voice;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallQuality {
     /// From mouth to ear, in seconds: packetization and coding, the network's shortest delay, and
-    /// the playout buffer.
-    pub mouth_to_ear_s: f64,
+    /// the playout buffer; `None` if all was lost.
+    pub mouth_to_ear_s: Option<f64>,
     /// The rating R of the E-model, 0 to 93.2.
     pub rating: f64,
     /// The mean opinion score, 1 to 4.5.
@@ -19,10 +19,11 @@ pub struct CallQuality {
 
 impl CallQuality {
     /// Of packets that have arrived or will not, `lost_percent` were not played; the fastest took
-    /// `network_s` seconds, and waited in the buffer.
-    pub(super) fn of(voice: &Voice, network_s: f64, buffer: Duration, lost_percent: f64) -> Self {
-        let mouth_to_ear_s = (voice.coding_delay() + buffer).as_secs_f64() + network_s;
-        let rating = rating(voice.codec.robustness(), mouth_to_ear_s, lost_percent);
+    /// `network_s` seconds, and waited in the buffer. Where none arrived, only the loss counts.
+    pub(super) fn of(voice: &Voice, network_s: Option<f64>, buffer: Duration, lost_percent: f64) -> Self {
+        let at_the_ends_s = (voice.coding_delay() + buffer).as_secs_f64();
+        let mouth_to_ear_s = network_s.map(|network_s| at_the_ends_s + network_s);
+        let rating = rating(voice.codec.robustness(), mouth_to_ear_s.unwrap_or(0.0), lost_percent);
         Self { mouth_to_ear_s, rating, mos: opinion(rating) }
     }
 }

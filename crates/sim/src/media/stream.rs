@@ -21,7 +21,7 @@ pub struct StreamOutcome {
     pub octets: u64,
     /// Of those that arrived, how many came too late to be played; 0 without a playout buffer.
     pub late: u64,
-    /// What it was worth as speech; `None` if it is none, or nothing arrived.
+    /// What it was worth as speech; `None` if it is none, or nothing is known of any packet.
     pub quality: Option<CallQuality>,
     /// All delays, for who puts several streams together.
     pub delays: Durations,
@@ -189,9 +189,11 @@ impl Stream {
         let packets = self.reception.outcome(self.sent, self.in_network());
         let late = self.buffer.as_ref().map_or(0, |buffer| buffer.late);
         let quality = || {
-            let (voice, buffer, delay) = (self.source.voice()?, self.buffer.as_ref()?, packets.delay?);
+            let (voice, buffer) = (self.source.voice()?, self.buffer.as_ref()?);
             let lost = packets.percent(packets.lost + late);
-            Some(CallQuality::of(voice, delay.min_s, buffer.length(), lost))
+            let network_s = packets.delay.map(|delay| delay.min_s);
+            let is_decided = packets.received + packets.lost > 0;
+            is_decided.then(|| CallQuality::of(voice, network_s, buffer.length(), lost))
         };
         StreamOutcome {
             quality: quality(),

@@ -64,6 +64,7 @@ struct SessionPrediction {
     scheme: String,
     seed: u64,
     beside: Vec<String>,
+    controls: Vec<String>,
     /// `None` for congestion controls that the simulator does not have.
     predicted: Option<SessionFigures>,
 }
@@ -106,6 +107,7 @@ impl RunPrediction {
             scheme: case.scheme.clone(),
             seed: case.seed,
             beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
+            controls: case.congestion().cloned().collect(),
             predicted: of_sessions.next(),
         });
         Self { flows: flows.collect(), sessions: sessions.collect() }
@@ -120,6 +122,7 @@ impl SessionPrediction {
             congestion: self.congestion.as_deref(),
             scheme: &self.scheme,
             beside: &self.beside,
+            controls: &self.controls,
             real: None,
             predicted: self.predicted.as_ref(),
             trusted: true,

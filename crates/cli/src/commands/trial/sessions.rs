@@ -18,6 +18,8 @@ pub(super) struct Entry<'a> {
     pub(super) congestion: Option<&'a str>,
     pub(super) scheme: &'a str,
     pub(super) beside: &'a [String],
+    /// The congestion controls of the run.
+    pub(super) controls: &'a [String],
     /// Between real hosts, if it ran there.
     pub(super) real: Option<&'a SessionFigures>,
     pub(super) predicted: Option<&'a SessionFigures>,
@@ -34,6 +36,8 @@ pub(super) struct SessionRow {
     scheme: String,
     /// The flows of the same runs.
     beside: Vec<String>,
+    /// The congestion control of each flow and session of the run that goes over TCP.
+    controls: Vec<String>,
     runs: usize,
     /// Of these runs, how many are not to be trusted.
     doubtful: usize,
@@ -83,6 +87,7 @@ impl<'a> Entry<'a> {
             congestion: run.congestion.as_deref(),
             scheme: &run.scheme,
             beside: &run.beside,
+            controls: &run.controls,
             real: Some(&run.real),
             predicted: run.predicted.as_ref(),
             trusted: run.trusted,
@@ -90,9 +95,9 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A row for each session, under each scheme, beside each flow.
+/// A row for each session, under each scheme, beside each flow with each congestion control.
 pub(super) fn rows(entries: &[Entry<'_>]) -> Vec<SessionRow> {
-    let rows = grouped(entries, |run| (run.session, run.congestion, run.scheme, run.beside));
+    let rows = grouped(entries, |run| (run.session, run.congestion, run.scheme, run.beside, run.controls));
     rows.iter().filter_map(|runs| SessionRow::new(runs)).collect()
 }
 
@@ -105,6 +110,7 @@ impl SessionRow {
             congestion: first.congestion.map(str::to_owned),
             scheme: first.scheme.to_owned(),
             beside: first.beside.to_vec(),
+            controls: first.controls.to_vec(),
             runs: runs.len(),
             doubtful: runs.iter().filter(|run| !run.trusted).count(),
             real: Medians::of(runs.iter().map(|run| run.real)),

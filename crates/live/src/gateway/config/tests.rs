@@ -165,3 +165,10 @@ fn the_schema_knows_every_key_of_the_packaged_file() {
         assert!(schema["properties"].get(key).is_some(), "{key}");
     }
 }
+
+#[test]
+fn another_scheme_is_not_said_to_be_other_traffic() {
+    let of = |scheme: &str| read(&format!("[[rule]]\nscheme = \"{scheme}\"")).expect("it is right");
+    // Neither file has [traffic].
+    assert!(!of("cicada").takes_restart(&of("snoop")).contains(&"traffic"));
+}

@@ -52,7 +52,10 @@ impl Engine {
         let connection = self.connections.at_mut(slot);
         if connection.aside == Some(Aside::NoUse) {
             connection.aside = None;
-            out.taken_back.push(self.connections.key(slot));
+            let key = self.connections.key(slot);
+            // What is taken back is done first, and would not undo this.
+            out.set_aside.retain(|aside| *aside != key);
+            out.taken_back.push(key);
         }
     }
 

@@ -25,13 +25,13 @@ pub struct Counters {
     pub diverted: u64,
     /// Put back.
     pub restored: u64,
-    /// TCP that passed because the packet loop was not alive.
+    /// TCP, and UDP that may be RTP, that passed because the packet loop was not alive.
     pub stale: u64,
-    /// TCP that passed because it is not selected.
+    /// TCP, and UDP that may be RTP, that passed because it is not selected.
     pub excluded: u64,
-    /// TCP that this machine itself sent. It passed.
+    /// TCP, and UDP that may be RTP, that this machine itself sent. It passed.
     pub own: u64,
-    /// TCP that passed because its flow is set aside.
+    /// TCP, and UDP that may be RTP, that passed because its flow is set aside.
     pub aside: u64,
     /// TCP that passed because its agent lets it; we got a copy.
     pub passed: u64,

@@ -77,13 +77,21 @@ fn table_of(
     lines: Vec<(&SessionRow, Vec<String>, Vec<String>)>,
 ) -> Option<String> {
     let (first, ..) = lines.first()?;
-    let says_beside = lines.iter().any(|(row, ..)| row.beside != first.beside);
+    // A dialogue has a column for it.
+    let controls_differ = what[0] != "TCP" && lines.iter().any(|(row, ..)| row.controls != first.controls);
+    let says_beside = controls_differ || lines.iter().any(|(row, ..)| row.beside != first.beside);
     let beside = says_beside.then_some("beside");
     let header: Vec<&str> =
         ["session"].into_iter().chain(beside).chain(what.iter().chain(shown).copied()).collect();
     let mut table = Table::of_numbers(&header).with_labels(header.len() - shown.len());
     for (row, what, shown) in lines {
-        let beside = says_beside.then(|| row.beside.join(", "));
+        let beside = says_beside.then(|| {
+            let mut controls = row.controls.clone();
+            controls.dedup();
+            let controls =
+                if controls_differ { format!(" ({})", controls.join(", ")) } else { String::new() };
+            format!("{}{controls}", row.beside.join(", "))
+        });
         table.add_row([row.session.clone()].into_iter().chain(beside).chain(what).chain(shown));
     }
     Some(table.to_string())
@@ -127,7 +135,7 @@ mod tests {
     fn a_session_has_a_line_for_what_ran_and_one_for_what_was_predicted() {
         let real = [pages(4, Some(0.5)), pages(6, Some(0.7)), pages(5, Some(0.9))];
         let predicted = [pages(7, Some(0.25)), pages(7, Some(0.25)), pages(0, None)];
-        let beside = ["download".to_owned()];
+        let (beside, congestion) = (["download".to_owned()], ["cubic".to_owned()]);
         let entries: Vec<Entry<'_>> = real
             .iter()
             .zip(&predicted)
@@ -137,6 +145,7 @@ mod tests {
                 congestion: Some("cubic"),
                 scheme: "none",
                 beside: &beside,
+                controls: &congestion,
                 real: Some(real),
                 predicted: Some(predicted),
                 trusted: real.transactions.is_some_and(|of| of.completed != 6),
@@ -153,5 +162,27 @@ mod tests {
         assert!(tables.len() == 1 && has(&["browsing", "!", "real", "5", "0.70"]), "{}", tables[0]);
         // One run has no page: no time is the median of all.
         assert!(has(&["predicted", "7", "-"]) && !tables[0].contains("beside"), "{}", tables[0]);
+    }
+
+    #[test]
+    fn runs_beside_another_congestion_control_are_another_row() {
+        let (cubic, bbr) = (pages(1, Some(0.2)), pages(1, Some(0.02)));
+        let (beside, controls) = (["download".to_owned()], [["cubic".to_owned()], ["bbr".to_owned()]]);
+        let entries: Vec<Entry<'_>> = [&cubic, &bbr]
+            .into_iter()
+            .zip(&controls)
+            .map(|(predicted, control)| Entry {
+                session: "call",
+                kind: "voice",
+                congestion: None,
+                scheme: "none",
+                beside: &beside,
+                controls: control,
+                real: None,
+                predicted: Some(predicted),
+                trusted: true,
+            })
+            .collect();
+        assert_eq!(rows(&entries).iter().map(|row| row.runs).collect::<Vec<_>>(), [1, 1]);
     }
 }

@@ -185,3 +185,34 @@ fn a_port_of_a_well_known_service_has_no_rtp() {
     bench.on_core(&datagram(53, RTP, 100));
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.not_tcp), (0, 1));
 }
+
+#[test]
+fn a_flood_of_datagrams_takes_no_idle_connections_place() {
+    let (mut bench, _) = listening(0);
+    for port in 1..=100 {
+        bench.shake_hands(port);
+    }
+    // Past the grace of established connections, far from their idle time.
+    bench.later(Duration::from_secs(11));
+    for port in 2001..=2100 {
+        bench.on_core(&datagram(port, RTP, 20));
+    }
+    let connections =
+        (1..=100).filter(|port| bench.engine.connections.find(super::support::key(*port)).is_some());
+    assert_eq!(connections.count(), 100);
+}
+
+#[test]
+fn what_is_taken_back_in_the_turn_that_set_it_aside_is_not_aside() {
+    let seen = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&seen);
+    let plan = plan(vec![rule("test", move || Listener { seen: Arc::clone(&count), enough: 50 })]);
+    let mut bench = Bench::new(&plan);
+    bench.on_core(&datagram(2001, RTP, 49));
+    bench.engine.reload(&plan, bench.now, &mut bench.out);
+    // As the loop has it done: what is taken back before what is set aside.
+    let mut aside: Vec<FlowKey> = Vec::new();
+    aside.retain(|flow| !bench.out.taken_back.contains(flow));
+    aside.extend(&bench.out.set_aside);
+    assert_eq!(aside, []);
+}
