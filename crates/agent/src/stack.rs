@@ -274,16 +274,16 @@ impl Agent for Stack {
         }
     }
 
-    /// What one agent lets go of passes through the others, which may take hold of it: so it goes
-    /// on until all are empty. Each round carries what is held past at least one agent, towards
-    /// either side; two rounds an agent are enough for agents that do not send a packet back to
-    /// where it came from.
     fn on_return(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.agents.len() {
             self.call(index, cx, |agent, cx| agent.on_return(cx));
         }
     }
 
+    /// What one agent lets go of passes through the others, which may take hold of it: so it goes
+    /// on until all are empty. Each round carries what is held past at least one agent, towards
+    /// either side; two rounds an agent are enough for agents that do not send a packet back to
+    /// where it came from.
     fn drain(&mut self, cx: &mut Context<'_>) {
         for _ in 0..2 * self.agents.len() {
             if self.held() == 0 {

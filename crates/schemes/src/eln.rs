@@ -24,8 +24,10 @@
 //! missing come off the hop, and come again. Once the receiver acknowledges it, the agent says so:
 //! every octet acknowledged has arrived, and only the reason of the loss is corrected.
 //!
-//! - `undo = "timestamp"`: an ACK that covers such a repair echoes the timestamp of the segment that
-//!   showed the hole: of data that the sender sent before it sent anything of the hole again. Where a
+//! - `undo = "timestamp"`: the ACK with which the sender has recovered (of all that had been sent when
+//!   the first repair came) echoes the timestamp of the segment that
+//!   showed the first hole: of data that the sender sent before it sent anything of the hole again. Told
+//!   before, it would stop to repair what is still missing. Where a
 //!   recovery passes into the next one, it echoes that of the first: as long as a retransmission
 //!   is outstanding, Linux compares with the first (`retrans_stamp`). ACKs go on echoing it until
 //!   data shows that the mobile host has one of them, for an ACK may be lost, too. The sender

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use lasthop_packet::{Payload, SackBlocks, Seq};
 
-use crate::send_buffer::memory_of;
+use crate::send_buffer::{cut, memory_of};
 
 /// Segments beyond RCV.NXT in sequence order, none overlapping another.
 #[derive(Debug, Default)]
@@ -13,6 +13,8 @@ pub struct Reassembly {
     /// The contiguous blocks that they make, the one with the latest arrival first (RFC 2018,
     /// section 4).
     blocks: VecDeque<(Seq, Seq)>,
+    /// Octets of the segments.
+    octets: usize,
 }
 
 impl Reassembly {
@@ -34,7 +36,7 @@ impl Reassembly {
             let end = *start + before.len() as u32;
             if end.after(seq) {
                 let overlap = (end - seq) as usize;
-                payload = payload.slice(overlap, payload.len());
+                payload = cut(&payload, overlap, payload.len());
                 seq = end;
             }
         }
@@ -46,14 +48,16 @@ impl Reassembly {
                 break;
             }
             if end.before(*start + next.len() as u32) {
-                payload = payload.slice(0, (*start - seq) as usize);
+                payload = cut(&payload, 0, (*start - seq) as usize);
                 break;
             }
+            self.octets -= next.len();
             self.segments.remove(at);
         }
         if payload.is_empty() {
             return;
         }
+        self.octets += payload.len();
         self.segments.insert(at, (seq, payload));
     }
 
@@ -61,11 +65,15 @@ impl Reassembly {
     pub fn take_next(&mut self, next: Seq) -> Option<Payload> {
         while let Some((start, payload)) = self.segments.front() {
             if start.after(next) {
-                self.blocks.retain(|(_, right)| right.after(next));
+                // What was delivered was a part of the latest one.
+                if self.blocks.front().is_some_and(|(_, right)| !right.after(next)) {
+                    self.blocks.retain(|(_, right)| right.after(next));
+                }
                 return None;
             }
             let known = (next - *start) as usize;
-            let rest = payload.slice(known, payload.len());
+            let rest = cut(payload, known, payload.len());
+            self.octets -= payload.len();
             self.segments.pop_front();
             if !rest.is_empty() {
                 return Some(rest);
@@ -94,9 +102,9 @@ impl Reassembly {
             + self.blocks.capacity() * size_of::<(Seq, Seq)>()
     }
 
-    /// How many octets are held, or a few more: what was delivered since may be counted.
-    pub fn octets(&self) -> usize {
-        self.blocks.iter().map(|(left, right)| (*right - *left) as usize).sum()
+    /// How many octets are held.
+    pub const fn octets(&self) -> usize {
+        self.octets
     }
 
     /// Behind the last octet held.
@@ -123,13 +131,15 @@ impl Reassembly {
     /// All that is held, in an order in which it can be inserted again with the same result.
     pub fn pieces(&self) -> impl Iterator<Item = &(Seq, Payload)> {
         self.blocks.iter().rev().flat_map(|(left, right)| {
-            self.segments.iter().filter(move |(seq, _)| !seq.before(*left) && seq.before(*right))
+            let first = self.segments.partition_point(|(seq, _)| seq.before(*left));
+            self.segments.range(first..).take_while(move |(seq, _)| seq.before(*right))
         })
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.segments.clear();
+        self.octets = 0;
         self.blocks.clear();
     }
 

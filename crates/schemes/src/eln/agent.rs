@@ -81,7 +81,11 @@ impl Eln {
                 cx.report(Report::of(&MARKED).at(ack));
                 packet.set_tcp_reserved_bits(packet.tcp_reserved_bits() | ELN);
             }
-            AckEffect::New(verdict) => {
+            AckEffect::New(part) => {
+                let verdict = match self.settings.undo {
+                    Undo::Timestamp => flow.recovery.conclude(part, ack, &flow.holes),
+                    Undo::Dsack | Undo::None => part,
+                };
                 let is_told = match (verdict, self.settings.undo) {
                     (Repairs::Needless(Some(echo)), Undo::Timestamp) => flow.tell(echo, tcp),
                     (Repairs::Needless(_), Undo::Dsack) => {
@@ -95,7 +99,8 @@ impl Eln {
                     flow.telling = None;
                 }
                 flow.holes.on_ack(ack);
-                if self.settings.undo != Undo::None && verdict != Repairs::None {
+                let is_settled = !matches!(verdict, Repairs::None | Repairs::Unfinished);
+                if self.settings.undo != Undo::None && is_settled {
                     cx.report(Report::of(if is_told { &TOLD } else { &LEFT }).at(ack));
                 }
             }

@@ -70,6 +70,9 @@ impl ElnFlow {
         let is_air = !is_marked && !self.delay.is_congested(now);
         let timestamp = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
         let arrival = self.holes.on_data(seq, end, Signs { timestamp, is_air });
+        if arrival == Arrival::Repair {
+            self.recovery.on_repair(self.holes.next());
+        }
         if arrival == Arrival::Again || is_marked {
             self.recovery.doubt(self.holes.next());
         }

@@ -22,6 +22,26 @@ pub(super) struct Recovery {
     /// the first retransmission (`retrans_stamp`) from one recovery to the next as long as any is
     /// outstanding.
     echoed: Option<(Seq, Instant)>,
+    /// What has to be acknowledged before the sender has recovered, and what was acknowledged of it.
+    unfinished: Option<Unfinished>,
+}
+
+/// A recovery that goes on.
+///
+/// A sender that takes its reduction back in the middle stops repairing: Linux no longer takes for lost
+/// what it has not sent again yet, and finds that out by its next time-out (`tcp_try_undo_partial`,
+/// `tcp_try_undo_loss`, `tcp_rack_advance`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Unfinished {
+    /// What had been sent when the first repair came: the sender has recovered when all of it is
+    /// acknowledged (`high_seq`; RFC 6675's RecoveryPoint).
+    until: Seq,
+    /// The oldest timestamp to echo, of the repairs that were acknowledged.
+    echo: Option<Seq>,
+    /// Whether any was.
+    covers_repairs: bool,
+    /// Whether all of them were needless to reduce a window for.
+    is_needless: bool,
 }
 
 /// What an acknowledgment covers of what was sent again.
@@ -34,12 +54,34 @@ pub(super) enum Repairs {
     Needless(Option<Seq>),
     /// Something else was lost too, or may have been.
     Doubtful,
+    /// It covers some, and the sender has not recovered yet.
+    Unfinished,
 }
 
 impl Recovery {
     /// Something up to this number was lost elsewhere, or by congestion.
     pub(super) fn doubt(&mut self, end: Seq) {
         self.doubt = Some(self.doubt.map_or(end, |doubt| doubt.later(end)));
+    }
+
+    /// Something came that was missing. `next` is the number behind all that has come.
+    pub(super) fn on_repair(&mut self, next: Seq) {
+        self.unfinished.get_or_insert(Unfinished::new(next));
+    }
+
+    /// What is to be told with an acknowledgment, of which [`Self::judge`] says this, where nothing is
+    /// to be told before the sender has recovered.
+    pub(super) fn conclude(&mut self, part: Repairs, ack: Seq, holes: &Holes) -> Repairs {
+        let Some(mut all) = self.unfinished else { return part };
+        all.add(part);
+        if ack.before(all.until) {
+            self.unfinished = Some(all);
+            return if part == Repairs::None { part } else { Repairs::Unfinished };
+        }
+        // What was sent again of what came later is another recovery's.
+        let goes_on = holes.as_slice().iter().any(|hole| hole.is_repaired && hole.end.after(ack));
+        self.unfinished = goes_on.then(|| Unfinished::new(holes.next()));
+        all.repairs()
     }
 
     /// What an acknowledgment covers; the holes below it are over.
@@ -67,21 +109,47 @@ impl Recovery {
     }
 }
 
+impl Unfinished {
+    const fn new(until: Seq) -> Self {
+        Self { until, echo: None, covers_repairs: false, is_needless: true }
+    }
+
+    fn add(&mut self, part: Repairs) {
+        self.covers_repairs |= part != Repairs::None;
+        match part {
+            Repairs::Needless(echo) => {
+                self.echo = self.echo.zip(echo).map(|(one, other)| one.earlier(other)).or(self.echo).or(echo);
+            }
+            Repairs::Doubtful => self.is_needless = false,
+            Repairs::None | Repairs::Unfinished => {}
+        }
+    }
+
+    const fn repairs(self) -> Repairs {
+        match self {
+            Self { covers_repairs: false, .. } => Repairs::None,
+            Self { is_needless: true, echo, .. } => Repairs::Needless(echo),
+            _ => Repairs::Doubtful,
+        }
+    }
+}
+
 /// What is exported of it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SavedRecovery {
     doubt: Option<Seq>,
     echoed: Option<(Seq, Away)>,
+    unfinished: Option<Unfinished>,
 }
 
 impl SavedRecovery {
     pub(super) fn of(recovery: Recovery, now: Instant) -> Self {
-        let Recovery { doubt, echoed } = recovery;
-        Self { doubt, echoed: echoed.map(|(echo, since)| (echo, Away::from(since, now))) }
+        let Recovery { doubt, echoed, unfinished } = recovery;
+        Self { doubt, echoed: echoed.map(|(echo, since)| (echo, Away::from(since, now))), unfinished }
     }
 
     pub(super) fn restored(self, now: Instant) -> Recovery {
-        let Self { doubt, echoed } = self;
-        Recovery { doubt, echoed: echoed.map(|(echo, since)| (echo, since.to(now).min(now))) }
+        let Self { doubt, echoed, unfinished } = self;
+        Recovery { doubt, echoed: echoed.map(|(echo, since)| (echo, since.to(now).min(now))), unfinished }
     }
 }

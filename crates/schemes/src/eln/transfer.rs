@@ -14,7 +14,7 @@ use crate::upload::holes::Holes;
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What is exported of a flow.
 #[derive(Debug, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! the answer.
 
 use lasthop_agent::Side;
-use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Config, Connection, State};
 
 use crate::split::pair::Pair;
@@ -27,11 +27,13 @@ pub(super) enum Outcome {
 
 impl Opening {
     /// An end wants a connection. `iss` is our initial sequence number towards the other one.
-    pub(super) fn new(key: FlowKey, syn: Packet, opener: Side, config: Config, iss: Seq) -> Self {
+    pub(super) fn new(key: FlowKey, mut syn: Packet, opener: Side, config: Config, iss: Seq) -> Self {
         let (local, remote) = match opener {
             Side::Radio => (key.destination, key.source),
             Side::Core => (key.source, key.destination),
         };
+        // Data would come again; it would keep a frame that is not counted.
+        syn.set_payload(Payload::EMPTY);
         Self { opener, onward: Connection::connect(config, local, remote, iss), syn }
     }
 

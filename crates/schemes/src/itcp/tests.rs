@@ -123,3 +123,91 @@ fn a_connection_is_served_to_its_end_even_if_the_agent_may_not_owe_more() {
         assert_eq!(bench.pass(&delivered, Side::Core).0, Verdict::Absorb);
     }
 }
+
+/// What a server that closed first has sent, and the phone has not read, is not lost with the agent's
+/// leg to the server, which has ended well.
+#[test]
+fn what_waits_behind_a_leg_that_has_ended_moves_too() {
+    for moves in [false, true] {
+        let mut bench = Bench::asked();
+        let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
+        let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
+        let answered = answer.expect("the phone is answered").seq.0;
+        bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
+        let (mut next, mut edge, mut acked) = (SERVER_ISS + 1, SERVER_ISS + 1 + 60_000, 0);
+        while next + 1000 <= edge && next < SERVER_ISS + 1 + 120_000 {
+            let mut data = server(ACK, next, bench.onward + 1);
+            data.set_payload(Payload::Stream {
+                stream: 2,
+                offset: u64::from(next - SERVER_ISS - 1),
+                len: 1000,
+            });
+            next += 1000;
+            for (_, packet) in bench.pass(&data, Side::Core).1.iter().filter(|(to, _)| *to == Side::Core) {
+                let tcp = packet.tcp().unwrap();
+                (acked, edge) = (tcp.ack.0, edge.max(tcp.ack.0 + u32::from(tcp.window)));
+            }
+        }
+        let all = next - SERVER_ISS - 1;
+        assert!(all > 80_000, "{all} {acked}");
+        bench.pass(&server(ACK.with(TcpFlags::FIN), next, bench.onward + 1), Side::Core);
+        bench.pass(&phone(ACK.with(TcpFlags::FIN), PHONE_ISS + 1, answered + 1), Side::Radio);
+        bench.pass(&server(ACK, next + 1, bench.onward + 2), Side::Core);
+        if moves {
+            let mut outbox = Outbox::default();
+            let mut rng = Rng::named(2, "i-tcp");
+            let mut cx = Context::new(Instant::from_secs(1), &mut rng, &mut outbox);
+            let states = bench.agent.export(lasthop_agent::Whose::All, &mut cx);
+            bench.agent = Itcp::new(Settings::default());
+            for state in &states {
+                bench.agent.import(state, &mut cx).expect("it fits");
+            }
+        }
+        let (mut got, mut flags) = (0, TcpFlags(0));
+        for _ in 0..2000 {
+            let ack = phone(ACK, PHONE_ISS + 2, answered + 1 + got + u32::from(flags.has(TcpFlags::FIN)));
+            for (_, packet) in bench.pass(&ack, Side::Radio).1.iter().filter(|(to, _)| *to == Side::Radio) {
+                let tcp = packet.tcp().unwrap();
+                flags = flags.with(tcp.flags);
+                got = got.max(tcp.seq.0 + packet.payload().len() as u32 - answered - 1);
+            }
+        }
+        assert_eq!((got, flags.has(TcpFlags::RST), flags.has(TcpFlags::FIN)), (all, false, true), "{moves}");
+    }
+}
+
+/// Both hosts have gone without a word.
+#[test]
+fn a_connection_whose_ends_have_gone_is_forgotten_some_day() {
+    let mut bench = Bench::asked();
+    let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
+    let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
+    let answered = answer.expect("the phone is answered").seq.0;
+    bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
+    let mut deadlines = 0;
+    while let Some(deadline) = bench.agent.deadline().filter(|at| at.at < Instant::from_secs(30 * 86_400)) {
+        let mut outbox = Outbox::default();
+        let mut cx = Context::new(deadline.at, &mut bench.rng, &mut outbox);
+        bench.agent.on_deadline(&mut cx);
+        deadlines += 1;
+    }
+    assert_eq!(bench.agent.owed(), Owed::default(), "after a month, and {deadlines} deadlines");
+}
+
+#[test]
+fn a_syn_that_is_not_answered_keeps_no_data() {
+    let allocated = |data: usize| {
+        let mut bench = Bench::asked();
+        let allocated = allocation_counter::measure(|| {
+            for port in 0..1000 {
+                let mut syn = segment((PHONE.0, 10_000 + port), SERVER, SYN, PHONE_ISS, 0);
+                syn.set_payload(Payload::Bytes(vec![7; data].into()));
+                assert_eq!(bench.pass(&syn, Side::Radio).0, Verdict::Absorb);
+            }
+        });
+        assert_eq!(bench.agent.octets(), 0, "nothing is charged");
+        allocated.bytes_current
+    };
+    let (without, with) = (allocated(0), allocated(1400));
+    assert!(with < without + 100_000, "{without}, {with}");
+}

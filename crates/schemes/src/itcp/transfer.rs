@@ -11,7 +11,7 @@ use super::scheme::SCHEME;
 use crate::transfer::{export, import, segment};
 
 /// The version of [`SavedOpening`], which also tells it from a pair.
-const VERSION: u8 = 101;
+const VERSION: u8 = 102;
 
 /// What is exported of a connection that is being opened.
 #[derive(Debug, Serialize, Deserialize)]

@@ -26,6 +26,8 @@ pub struct Opening {
 #[derive(Debug)]
 struct Seen {
     tcp: Tcp,
+    /// Its code point.
+    dscp: u8,
     /// When it came first.
     at: Instant,
     /// It came more than once: what answers it times nothing.
@@ -52,6 +54,7 @@ impl Seen {
     fn new(packet: &Packet, tcp: &Tcp, now: Instant) -> Self {
         Self {
             tcp: tcp.clone(),
+            dscp: packet.ip().dscp(),
             at: now,
             is_repeated: false,
             has_data: !packet.payload().is_empty(),
@@ -165,7 +168,9 @@ impl Opening {
                 Side::Radio => (key.source, key.destination),
             };
             let handshake = Handshake { ours: &ours.tcp, sent: ours.timed(), peers: &peers.tcp };
-            Connection::adopt(config, local, remote, handshake, answer.at).ok()
+            let mut leg = Connection::adopt(config, local, remote, handshake, answer.at).ok()?;
+            leg.set_dscp(ours.dscp);
+            Some(leg)
         };
         Some(Pair::in_the_ends_numbers(leg(Side::Core, core)?, leg(Side::Radio, radio)?))
     }

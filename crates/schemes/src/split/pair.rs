@@ -108,7 +108,22 @@ impl Pair {
     /// for it is not to be acknowledged.
     pub(super) fn is_orphaned(&self, from: Side) -> bool {
         let other = self.leg(from.opposite());
-        other.state() == State::Closed && !(other.is_fin_acknowledged() && other.peer_has_closed())
+        other.state() == State::Closed && !has_ended_well(other)
+    }
+
+    /// Moves on what waits at a leg that has ended, and the end behind it: nothing is kept of that leg.
+    pub(super) fn empty_closed_leg(&mut self) {
+        for from in [Side::Core, Side::Radio] {
+            if self.leg(from).state() != State::Closed {
+                continue;
+            }
+            while let Some(payload) = self.leg_mut(from).read() {
+                self.leg_mut(from.opposite()).write(payload);
+            }
+            if self.leg(from).peer_has_closed() {
+                self.leg_mut(from.opposite()).close();
+            }
+        }
     }
 
     /// Takes in what a packet says beside its data, for which there is no room.
@@ -239,4 +254,9 @@ impl Pair {
         let flight = self.leg(from).flight();
         self.is_free() && ack == flight.max && flight.una == flight.max
     }
+}
+
+/// Whether a leg has ended as both of its ends wanted.
+pub(super) fn has_ended_well(leg: &Connection) -> bool {
+    leg.state() == State::Closed && leg.is_fin_acknowledged() && leg.peer_has_closed()
 }

@@ -1,6 +1,6 @@
 //! What one connection has of the window over the hop that it shares with others.
 
-use lasthop_tcp::Connection;
+use lasthop_tcp::{Connection, State};
 
 use crate::last_hop::{LastHop, Progress};
 
@@ -32,9 +32,11 @@ impl Share {
 
     /// Brings the hop's account up to date.
     pub(super) fn count(&mut self, leg: &Connection, hop: &mut LastHop) {
-        // What goes to a host that has fallen silent takes no room of other hosts'.
+        // What goes to a host that has fallen silent takes no room of other hosts', and what was sent to
+        // an end that is gone takes none at all.
         let is_silent = hop.is_shared() && leg.is_unanswered();
-        let in_network = if is_silent { 0 } else { u64::from(leg.queue().in_network()) };
+        let in_network =
+            if is_silent || leg.state() == State::Closed { 0 } else { u64::from(leg.queue().in_network()) };
         hop.in_flight = hop.in_flight - self.in_network + in_network;
         self.in_network = in_network;
     }

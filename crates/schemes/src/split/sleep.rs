@@ -33,6 +33,8 @@ pub(super) struct SavedPair {
     /// Whether the legs know what the ends have said to each other.
     pub(super) is_certain: bool,
     pub(super) hop: Option<HopEstimate>,
+    /// The leg that is not there any more has ended as both ends wanted.
+    pub(super) has_ended_well: bool,
 }
 
 impl Entry {
@@ -65,8 +67,10 @@ impl Entry {
 
 impl SavedPair {
     /// A pair as a value.
-    pub(super) fn of(pair: &Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
+    pub(super) fn of(pair: &mut Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
+        pair.empty_closed_leg();
         Self {
+            has_ended_well: [&pair.core, &pair.radio].into_iter().any(super::pair::has_ended_well),
             core: pair.core.snapshot(now),
             radio: pair.radio.snapshot(now),
             keeps_numbers: pair.keeps_numbers(),
@@ -87,6 +91,7 @@ impl SavedPair {
         now: Instant,
     ) -> Result<Pair, Unusable> {
         let leg = |config: Config, snapshot: Option<Snapshot>, ends: FlowKey| match snapshot {
+            None if self.has_ended_well => Ok(Connection::ended(config, ends.destination, ends.source)),
             None => Ok(Connection::closed(config, ends.destination, ends.source)),
             Some(snapshot) if snapshot.local() == ends.destination && snapshot.remote() == ends.source => {
                 Connection::restore(config, snapshot, now)

@@ -306,7 +306,7 @@ impl Splits {
     pub(super) fn save(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<SavedPair> {
         let hop = self.windows.of(key).map(LastHop::estimate);
         match self.take(key, cx)? {
-            Entry::Awake(pair) => Some(SavedPair::of(&pair, hop, cx.now())),
+            Entry::Awake(mut pair) => Some(SavedPair::of(&mut pair, hop, cx.now())),
             Entry::Asleep(saved) => Some(*saved),
         }
     }

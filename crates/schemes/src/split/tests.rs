@@ -28,6 +28,7 @@ mod forgeries;
 mod memory;
 mod passed_by;
 mod ranges;
+mod review;
 mod scripts;
 mod seat;
 mod shared;

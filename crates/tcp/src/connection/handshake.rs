@@ -6,6 +6,10 @@ use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 use super::ecn::Ecn;
 use super::{Connection, Negotiated, Reset, State};
 
+/// A peer that asks for less gets this much: otherwise it could have its data, and what is known of each
+/// segment, multiplied (Linux `tcp_min_snd_mss`).
+const SMALLEST_MSS: u32 = 48;
+
 impl Connection {
     /// Answers a segment that belongs to no connection with a reset (RFC 9293, section 3.10.7.1).
     #[cold]
@@ -105,7 +109,7 @@ impl Connection {
         }
         //= RFC 9293, section 3.7.1: "If an MSS Option is not received at connection setup, TCP implementations MUST assume a
         //= default send MSS of 536".
-        let peer_mss = options.maximum_segment_size.map_or(536, u32::from).max(1);
+        let peer_mss = options.maximum_segment_size.map_or(536, u32::from).max(SMALLEST_MSS);
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         self.take_window(u32::from(tcp.window), tcp.seq);
         self.begin_transfer(self.config.mss.min(peer_mss));

@@ -61,9 +61,6 @@ impl Connection {
             self.on_segment_outside_window(packet, tcp, now);
             return;
         }
-        if let Some(timestamps) = timestamps {
-            self.receive.note_timestamp(timestamps.value, tcp.seq);
-        }
         if tcp.flags.has(TcpFlags::SYN) {
             //= RFC 5961, section 4.2: a SYN is challenged, wherever it lies.
             self.challenge(now);
@@ -87,6 +84,11 @@ impl Connection {
         if !is_acceptable {
             self.challenge(now);
             return;
+        }
+        // Not before the ACK is known to be acceptable: a forged timestamp would have all that comes
+        // after it dropped (Linux `tcp_ack`).
+        if let Some(timestamps) = timestamps {
+            self.receive.note_timestamp(timestamps.value, tcp.seq);
         }
         if self.sender_extension.is_some() || self.receiver_extension.is_some() {
             self.show_to_extensions(packet, now);
@@ -164,7 +166,7 @@ impl Connection {
         let is_heard = tcp.flags.has(TcpFlags::ACK) && packet.segment_len() > 0;
         if is_heard
             && self.state != State::SynReceived
-            && !self.receive.is_beyond(tcp.seq)
+            && self.receive.is_just_behind(tcp.seq)
             && !tcp.ack.after(self.flight.max)
         {
             self.call_sender_extension(now, |extension, sender| extension.on_ack(packet, sender));

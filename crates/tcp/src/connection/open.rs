@@ -37,6 +37,14 @@ impl Connection {
         Self::new(config, local, remote, Seq(0))
     }
 
+    /// A connection that has ended as both ends wanted: each has closed, and heard that the other knows.
+    pub fn ended(config: Config, local: Endpoint, remote: Endpoint) -> Self {
+        let mut connection = Self::closed(config, local, remote);
+        connection.is_fin_acknowledged = true;
+        connection.receive.note_end();
+        connection
+    }
+
     /// A connection that is established already, as the thesis starts it: no handshake, and both
     /// sides know each other's options and initial window. Windows above 65,535 octets are scaled
     /// in either direction.

@@ -49,10 +49,11 @@ impl Connection {
 
     /// Whether something waits to be sent, or sent again.
     pub fn has_more(&self) -> bool {
-        self.buffer.len() > u64::from(self.flight.in_flight())
-            || self.is_recovering
-            || self.is_fin_next()
-            || !self.retransmit.is_empty()
+        self.state != State::Closed
+            && (self.buffer.len() > u64::from(self.flight.in_flight())
+                || self.is_recovering
+                || self.is_fin_next()
+                || !self.retransmit.is_empty())
     }
 
     fn pacing(&self) -> Option<Pacing> {

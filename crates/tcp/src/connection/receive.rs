@@ -26,7 +26,7 @@ use lasthop_packet::{Instant, Payload, Seq};
 
 use crate::config::{AckPolicy, Config};
 use crate::reassembly::Reassembly;
-use crate::send_buffer::memory_of;
+use crate::send_buffer::{cut, memory_of};
 use compression::Compression;
 use linux::LinuxAcks;
 use round_trip::RoundTrip;
@@ -196,6 +196,13 @@ impl ReceiveSide {
         seq.after(self.advertised)
     }
 
+    /// Whether `seq` lies no further before RCV.NXT than a window, or not before it and not beyond the
+    /// window: an attacker who does not see the connection would guess half of all numbers otherwise.
+    pub(super) const fn is_just_behind(&self, seq: Seq) -> bool {
+        let most = if self.buffer > 65_535 { self.buffer } else { 65_535 };
+        !self.is_beyond(seq) && (!seq.before(self.next) || seq.offset_from(self.next).unsigned_abs() <= most)
+    }
+
     /// Whether any octet of a segment, or an empty one itself, lies in the window (RFC 9293,
     /// section 3.4).
     ///
@@ -264,8 +271,7 @@ impl ReceiveSide {
         self.note_duplicate(seq, fin_at);
         let is_urgent = self.would_hide_report(start, end);
         if end.after(start) {
-            self.reassembly
-                .insert(start, arrival.payload.slice((start - seq) as usize, (end - seq) as usize));
+            self.reassembly.insert(start, cut(arrival.payload, (start - seq) as usize, (end - seq) as usize));
         }
         while self.fin != Some(self.next)
             && let Some(piece) = self.reassembly.take_next(self.next)
@@ -294,6 +300,11 @@ impl ReceiveSide {
         self.fin_received = true;
         self.next += 1;
         self.advertised = self.advertised.later(self.next);
+    }
+
+    /// The peer's FIN was received before.
+    pub(super) const fn note_end(&mut self) {
+        self.fin_received = true;
     }
 
     pub(super) const fn hold_fin(&mut self) {

@@ -39,6 +39,7 @@ pub struct Snapshot {
     buffer: SendBuffer,
     close_requested: bool,
     identification: u16,
+    dscp: u8,
     /// The smoothed round-trip time, and its variation.
     rtt: Option<(Duration, Duration)>,
     ecn: Option<Ecn>,
@@ -74,6 +75,7 @@ impl Connection {
             buffer: self.buffer.clone(),
             close_requested: self.close_requested,
             identification: self.identification,
+            dscp: self.dscp,
             rtt: self.rtt.estimate(),
             ecn: self.ecn,
             receive: self.receive.save(),
@@ -118,6 +120,7 @@ impl Connection {
         connection.close_requested = snapshot.close_requested;
         connection.is_fin_acknowledged = matches!(state, State::FinWait2 | State::TimeWait);
         connection.identification = snapshot.identification;
+        connection.set_dscp(snapshot.dscp);
         connection.ecn = snapshot.ecn;
         if let Some((srtt, variation)) = snapshot.rtt {
             connection.rtt = RttEstimator::known(connection.config.rto, srtt, variation);

@@ -6,20 +6,15 @@ use super::*;
 fn a_doubtful_recovery_is_not_told_by_the_telling_of_the_one_before() {
     let mut bench = Bench::new(Settings::default());
     let before = bench.heard;
-    // 10 is lost on the air, 13 is lost, too.
-    bench.wait(5);
-    for segment in [11, 12, 14, 15] {
-        bench.data(segment);
-        bench.wait(1);
-    }
-    // Both are sent again before any ACK of a repair is heard.
-    bench.wait(50).data(10);
-    bench.wait(50).ack(1300);
+    bench.lose_and_repair();
+    bench.ack(1500);
     assert_eq!(bench.counted(&TOLD), 1);
+    // That ACK is lost, and so is segment 15.
     bench.heard = before + 1;
-    bench.wait(1).data(13);
+    bench.wait(5).data(16);
+    bench.wait(50).data(15);
     // The receiver says that there is congestion.
-    let echoing = bench.ack_packet(1600).but(|tcp| tcp.flags = TcpFlags::ACK.with(TcpFlags::ECE));
+    let echoing = bench.ack_packet(1700).but(|tcp| tcp.flags = TcpFlags::ACK.with(TcpFlags::ECE));
     let passed = bench.hear(&echoing).0;
     assert_eq!(bench.counted(&LEFT), 1, "it is counted as left to TCP");
     assert_eq!(echo(&passed), echo(&echoing), "and told all the same");

@@ -42,6 +42,65 @@ fn acks_go_on_echoing_it_until_the_mobile_host_has_one_of_them() {
     assert_eq!(bench.ack(1600), untouched);
 }
 
+/// Linux stops to repair what is still missing when it takes a reduction back (`tcp_try_undo_partial`).
+#[test]
+fn nothing_is_told_before_all_is_acknowledged_that_was_sent_before_the_first_repair() {
+    let mut bench = bench();
+    // 10 and 13 are lost.
+    let shown = bench.wait(5).millis as u32 - 2;
+    for segment in [11, 12, 14, 15] {
+        bench.data(segment);
+        bench.wait(1);
+    }
+    bench.wait(50).data(10);
+    bench.wait(50);
+    let untouched = bench.ack_packet(1300);
+    assert_eq!(bench.ack(1300), untouched);
+    bench.wait(1).data(13);
+    bench.wait(50);
+    let untouched = bench.ack_packet(1500);
+    assert_eq!(bench.ack(1500), untouched);
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (0, 0));
+    // All of it, and of both repairs the oldest timestamp.
+    assert_eq!(echo(&bench.ack(1600)), shown);
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (1, 0));
+}
+
+#[test]
+fn one_doubtful_repair_makes_a_whole_recovery_doubtful() {
+    let mut bench = bench();
+    bench.wait(5);
+    for segment in [11, 12, 14, 15] {
+        bench.data(segment);
+        bench.wait(1);
+    }
+    bench.wait(50).data(10);
+    // It was here before: a loss behind the hop.
+    bench.data(12);
+    bench.wait(50).ack(1300);
+    bench.wait(1).data(13);
+    bench.wait(50);
+    let untouched = bench.ack_packet(1600);
+    assert_eq!(bench.ack(1600), untouched);
+    assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (0, 1));
+}
+
+#[test]
+fn a_telling_ends_where_the_next_recovery_is_acknowledged_in_part() {
+    let mut bench = bench();
+    bench.lose_and_repair();
+    let before = bench.heard;
+    bench.ack(1500);
+    // That ACK is lost, and so are 15 and 17.
+    bench.heard = before;
+    bench.wait(5).data(16);
+    bench.data(18);
+    bench.wait(50).data(15);
+    bench.wait(50);
+    let untouched = bench.ack_packet(1700);
+    assert_eq!(bench.ack(1700), untouched);
+}
+
 #[test]
 fn duplicate_acks_and_acks_short_of_the_repair_are_not_touched() {
     let mut bench = bench();

@@ -56,6 +56,8 @@ struct World {
     on_hop: BinaryHeap<Reverse<(Instant, u64, usize, u32)>>,
     /// Hosts up to this one hear nothing any more.
     dead: usize,
+    /// Hosts up to this one send something, and then a reset, after 3 s.
+    resetting: usize,
     measured: [Measured; 2],
 }
 
@@ -97,6 +99,7 @@ impl World {
             free: Instant::ZERO,
             on_hop: BinaryHeap::new(),
             dead: 0,
+            resetting: 0,
             measured: Default::default(),
         };
         for key in world.connections.clone() {
@@ -118,6 +121,12 @@ impl World {
             if has_call && passed < Duration::from_secs(15) && passed >= Duration::from_secs(talked) {
                 self.talk(talked as u16 * 80);
                 talked += 1;
+            }
+            if passed >= Duration::from_secs(3) {
+                for key in self.connections[..std::mem::take(&mut self.resetting)].to_vec() {
+                    self.show(segment(key.reversed(), 5001, 1000, TcpFlags::ACK, 1001), Side::Radio);
+                    self.show(segment(key.reversed(), 6001, 0, TcpFlags::RST, 0), Side::Radio);
+                }
             }
             let due = self.seat.deadline().map(|deadline| deadline.at.max(self.now));
             let arrival = self.on_hop.peek().map(|Reverse((at, ..))| *at);
@@ -233,6 +242,22 @@ fn hosts_that_have_gone_take_no_room_of_others_in_a_shared_window() {
     world.dead = 8;
     let (share, _) = world.run(true)[0].of_five_seconds();
     assert!(share > 0.7, "what goes to the others is sent in vain: {share}");
+}
+
+#[test]
+fn hosts_that_have_reset_take_no_room_of_others_in_a_shared_window() {
+    let mut world = World::new(&[1; 10]);
+    (world.dead, world.resetting) = (8, 8);
+    let (share, _) = world.run(true)[0].of_five_seconds();
+    assert!(share > 0.7, "what was on the hop to the others is gone: {share}");
+}
+
+#[test]
+fn a_connection_that_was_reset_takes_no_room_of_its_hosts_others() {
+    let mut world = World::new(&[10]);
+    (world.dead, world.resetting) = (8, 8);
+    let (share, _) = world.run(false)[0].of_five_seconds();
+    assert!(share > 0.7, "what was on the hop of the others is gone: {share}");
 }
 
 #[test]
