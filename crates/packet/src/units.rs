@@ -43,13 +43,11 @@ impl Bitrate {
         // A rate below 9 Gbit/s and a packet below 2^30 octets, the usual case, stays within 64
         // bits.
         let bits = octets.saturating_mul(8);
-        match bits.checked_mul(1_000_000_000) {
-            Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
-            None => {
-                let nanos = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.0));
-                Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-            }
+        if let Some(scaled) = bits.checked_mul(1_000_000_000) {
+            return Duration::from_nanos(scaled.div_ceil(self.0));
         }
+        let nanos = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.0));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 

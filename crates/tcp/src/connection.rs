@@ -333,10 +333,10 @@ impl Connection {
 
     /// Takes note of the timestamp of a packet that is not shown to [`Self::on_segment`], because
     /// another endpoint answers it.
-    pub fn note_timestamp_of(&mut self, packet: &Packet) {
+    pub fn note_timestamp_of(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
-            self.receive.note_later_timestamp(timestamps.value);
+            self.receive.note_later_timestamp(timestamps.value, now);
         }
     }
 

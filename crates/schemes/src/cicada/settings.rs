@@ -49,9 +49,8 @@ pub struct Settings {
     pub call_variation: Duration,
     /// Whether TCP connections leave room for calls, as long as there are any: all mobile hosts share
     /// one window over the hop, which aims at a queue of four segments, of at least `local-delay` and
-    /// at most a quarter of `call-variation`; the ends that send towards them are offered what the
-    /// hop takes, and mobile hosts that send a window of the same size, or four segments; default
-    /// true.
+    /// at most a quarter of `call-variation`; senders towards them are offered as much as the hop can take, and mobile hosts that
+    /// send a window of the same size, four segments at least; default true.
     pub calls_first: bool,
     /// A connection without packets for this long, of which nothing is owed, passes untouched from
     /// then on, to the second; default 1 h.

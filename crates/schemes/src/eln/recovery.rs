@@ -34,7 +34,7 @@ pub(super) struct Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Unfinished {
     /// What had been sent when the first repair came: the sender has recovered when all of it is
-    /// acknowledged (`high_seq`; RFC 6675's RecoveryPoint).
+    /// acknowledged (`high_seq`; RFC 6675's `RecoveryPoint`).
     until: Seq,
     /// The oldest timestamp to echo, of the repairs that were acknowledged.
     echo: Option<Seq>,

@@ -133,7 +133,7 @@ fn what_waits_behind_a_leg_that_has_ended_moves_too() {
         let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
         let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
         let answered = answer.expect("the phone is answered").seq.0;
-        bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
+        let _ = bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
         let (mut next, mut edge, mut acked) = (SERVER_ISS + 1, SERVER_ISS + 1 + 60_000, 0);
         while next + 1000 <= edge && next < SERVER_ISS + 1 + 120_000 {
             let mut data = server(ACK, next, bench.onward + 1);
@@ -150,9 +150,9 @@ fn what_waits_behind_a_leg_that_has_ended_moves_too() {
         }
         let all = next - SERVER_ISS - 1;
         assert!(all > 80_000, "{all} {acked}");
-        bench.pass(&server(ACK.with(TcpFlags::FIN), next, bench.onward + 1), Side::Core);
-        bench.pass(&phone(ACK.with(TcpFlags::FIN), PHONE_ISS + 1, answered + 1), Side::Radio);
-        bench.pass(&server(ACK, next + 1, bench.onward + 2), Side::Core);
+        let _ = bench.pass(&server(ACK.with(TcpFlags::FIN), next, bench.onward + 1), Side::Core);
+        let _ = bench.pass(&phone(ACK.with(TcpFlags::FIN), PHONE_ISS + 1, answered + 1), Side::Radio);
+        let _ = bench.pass(&server(ACK, next + 1, bench.onward + 2), Side::Core);
         if moves {
             let mut outbox = Outbox::default();
             let mut rng = Rng::named(2, "i-tcp");
@@ -183,7 +183,7 @@ fn a_connection_whose_ends_have_gone_is_forgotten_some_day() {
     let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
     let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
     let answered = answer.expect("the phone is answered").seq.0;
-    bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
+    let _ = bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
     let mut deadlines = 0;
     while let Some(deadline) = bench.agent.deadline().filter(|at| at.at < Instant::from_secs(30 * 86_400)) {
         let mut outbox = Outbox::default();

@@ -29,6 +29,8 @@ pub struct Pair {
     most_segments: u32,
     /// A probe of whether the other end is there went from this side to the other.
     pub(super) probed_from: Option<Side>,
+    /// How often each end, on the core side and the radio side, was asked in vain whether it is there.
+    pub(super) unanswered: [u8; 2],
 }
 
 impl Pair {
@@ -56,6 +58,7 @@ impl Pair {
             backlog: 0,
             most_segments: 1,
             probed_from: None,
+            unanswered: [0; 2],
         }
     }
 
@@ -91,6 +94,7 @@ impl Pair {
             self.on_header(packet, from, now);
             return;
         }
+        self.unanswered[from as usize] = 0;
         packet.fit_buffer();
         // Each leg stands for the other one's peer, and marks what it sends as that does.
         self.leg_mut(from.opposite()).set_dscp(packet.ip().dscp());
@@ -99,8 +103,8 @@ impl Pair {
     }
 
     /// A packet goes on to the other end.
-    pub(super) fn on_passed(&mut self, packet: &Packet, from: Side) {
-        self.leg_mut(from).note_timestamp_of(packet);
+    pub(super) fn on_passed(&mut self, packet: &Packet, from: Side, now: Instant) {
+        self.leg_mut(from).note_timestamp_of(packet, now);
         self.tell_timestamps();
     }
 

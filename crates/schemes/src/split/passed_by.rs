@@ -59,7 +59,7 @@ impl Splits {
         if let Some(tcp) = packet.tcp().filter(|_| pair.is_near(packet, from)) {
             pair.leg_mut(from).overhear(packet, cx.now());
             pair.leg_mut(from.opposite()).acknowledged_elsewhere(tcp.ack);
-            pair.on_passed(packet, from);
+            pair.on_passed(packet, from, cx.now());
         }
         self.work(key, cx);
         Verdict::Forward

@@ -35,6 +35,7 @@ pub(super) struct SavedPair {
     pub(super) hop: Option<HopEstimate>,
     /// The leg that is not there any more has ended as both ends wanted.
     pub(super) has_ended_well: bool,
+    unanswered: [u8; 2],
 }
 
 impl Entry {
@@ -70,6 +71,7 @@ impl SavedPair {
     pub(super) fn of(pair: &mut Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
         pair.empty_closed_leg();
         Self {
+            unanswered: pair.unanswered,
             has_ended_well: [&pair.core, &pair.radio].into_iter().any(super::pair::has_ended_well),
             core: pair.core.snapshot(now),
             radio: pair.radio.snapshot(now),
@@ -108,6 +110,7 @@ impl SavedPair {
         if self.keeps_numbers && !self.is_certain {
             pair.knowledge = Knowledge::in_doubt(now);
         }
+        pair.unanswered = self.unanswered;
         Ok(pair)
     }
 }

@@ -47,6 +47,9 @@ pub struct SplitSettings {
     pub notifies: bool,
 }
 
+/// Questions in vain until an end is taken to be gone.
+const MOST_UNANSWERED: u8 = 3;
+
 impl Splits {
     /// No pairs yet.
     pub fn new(settings: SplitSettings) -> Self {
@@ -178,12 +181,12 @@ impl Splits {
         // The end that is asked is to answer, and not this agent in its place.
         if pair.is_keep_alive(packet, from) {
             pair.probed_from = Some(from);
-            pair.on_passed(packet, from);
+            pair.on_passed(packet, from, cx.now());
             return Verdict::Forward;
         }
         if pair.probed_from == Some(from.opposite()) && pair.is_bare_duplicate(packet, from) {
             pair.probed_from = None;
-            pair.on_passed(packet, from);
+            pair.on_passed(packet, from, cx.now());
             return Verdict::Forward;
         }
         if !cx.may_owe() && pair.is_free() {
@@ -240,8 +243,30 @@ impl Splits {
                 self.forget(key, cx);
             } else {
                 self.pairs.touch(key, cx.now());
+                self.ask_ends(key, cx);
             }
         }
+    }
+
+    /// The ends of a pair in its own numbers cannot do without it, so it stays for as long as they are
+    /// there. They are asked, and reset if one of them does not answer.
+    fn ask_ends(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        self.wake(key, cx);
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+        if pair.keeps_numbers() {
+            return;
+        }
+        if pair.unanswered.iter().any(|asked| *asked >= MOST_UNANSWERED) {
+            pair.core.abort();
+            pair.radio.abort();
+        }
+        for side in [Side::Core, Side::Radio] {
+            if let Some(question) = pair.leg_mut(side).keep_alive(cx.now()) {
+                pair.unanswered[side as usize] += 1;
+                cx.send(side, question);
+            }
+        }
+        self.work(key, cx);
     }
 
     fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {

@@ -66,7 +66,7 @@ impl Connection {
         if let Some(timestamps) = ours.options.timestamps {
             connection.timestamp_clock = TimestampClock::from(timestamps.value, sent.unwrap_or(now));
         }
-        connection.negotiate(peers, ours.options.window_scale.map(|shift| shift.min(14)));
+        connection.negotiate(peers, ours.options.window_scale.map(|shift| shift.min(14)), now);
         connection.receive.synchronize(peers.seq, u32::from(ours.window));
         if let Some(sent) = sent {
             connection.rtt.time_segment(ours.seq, sent);

@@ -25,7 +25,7 @@ impl Connection {
         });
     }
 
-    pub(super) fn on_segment_in_listen(&mut self, packet: &Packet, tcp: &Tcp) {
+    pub(super) fn on_segment_in_listen(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         if tcp.flags.has(TcpFlags::ACK) {
             self.refuse(packet, tcp);
             return;
@@ -35,7 +35,7 @@ impl Connection {
         }
         self.remote = (packet.ip().source, tcp.source_port);
         self.state = State::SynReceived;
-        self.negotiate(tcp, Some(self.shift()));
+        self.negotiate(tcp, Some(self.shift()), now);
     }
 
     pub(super) fn on_segment_in_syn_sent(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
@@ -50,19 +50,19 @@ impl Connection {
             return;
         }
         if acknowledges {
-            self.negotiate(tcp, self.offered_shift());
+            self.negotiate(tcp, self.offered_shift(), now);
             self.establish(tcp, now);
             self.receive.ack_now = true;
         } else {
-            self.open_simultaneously(tcp);
+            self.open_simultaneously(tcp, now);
         }
     }
 
     /// Both ends open (RFC 9293, section 3.5, figure 7): the peer's SYN crossed ours, which is
     /// answered by sending ours again with an acknowledgment.
     #[cold]
-    fn open_simultaneously(&mut self, tcp: &Tcp) {
-        self.negotiate(tcp, self.offered_shift());
+    fn open_simultaneously(&mut self, tcp: &Tcp, now: Instant) {
+        self.negotiate(tcp, self.offered_shift(), now);
         self.state = State::SynReceived;
         self.flight.nxt = self.flight.una;
     }
@@ -85,7 +85,7 @@ impl Connection {
 
     /// Takes the options of the peer's SYN. `offered` is the shift of our windows that our SYN has,
     /// if it has one.
-    pub(super) fn negotiate(&mut self, tcp: &Tcp, offered: Option<u8>) {
+    pub(super) fn negotiate(&mut self, tcp: &Tcp, offered: Option<u8>, now: Instant) {
         let window = u32::from(self.receive.window_in_syn());
         self.receive.synchronize(tcp.seq, window);
         let options = &tcp.options;
@@ -105,7 +105,7 @@ impl Connection {
         };
         self.ecn = self.agrees_on_ecn(tcp).then(Ecn::default);
         if let Some(timestamps) = options.timestamps {
-            self.receive.note_timestamp(timestamps.value, tcp.seq);
+            self.receive.note_timestamp(timestamps.value, tcp.seq, now);
         }
         //= RFC 9293, section 3.7.1: "If an MSS Option is not received at connection setup, TCP implementations MUST assume a
         //= default send MSS of 536".

@@ -17,7 +17,7 @@ impl Connection {
         let Some(tcp) = packet.tcp() else { return };
         match self.state {
             State::Closed => self.refuse(packet, tcp),
-            State::Listen => self.on_segment_in_listen(packet, tcp),
+            State::Listen => self.on_segment_in_listen(packet, tcp, now),
             State::SynSent => self.on_segment_in_syn_sent(packet, tcp, now),
             _ => self.on_segment_in_window(packet, tcp, now),
         }
@@ -28,8 +28,10 @@ impl Connection {
     /// sent counts for all that was. Nothing is owed for the packet.
     pub fn overhear(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return };
-        let is_old =
-            tcp.options.timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value));
+        let is_old = tcp
+            .options
+            .timestamps
+            .is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value, now));
         let has_ended = matches!(self.state, State::Closed | State::Listen | State::TimeWait);
         if is_old
             || has_ended
@@ -49,7 +51,7 @@ impl Connection {
             return;
         }
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
-        if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value)) {
+        if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value, now)) {
             self.answer_unacceptable(packet, now);
             if tcp.seq.before(self.receive.next()) {
                 self.on_data_outside_window(packet, tcp);
@@ -88,7 +90,7 @@ impl Connection {
         // Not before the ACK is known to be acceptable: a forged timestamp would have all that comes
         // after it dropped (Linux `tcp_ack`).
         if let Some(timestamps) = timestamps {
-            self.receive.note_timestamp(timestamps.value, tcp.seq);
+            self.receive.note_timestamp(timestamps.value, tcp.seq, now);
         }
         if self.sender_extension.is_some() || self.receiver_extension.is_some() {
             self.show_to_extensions(packet, now);

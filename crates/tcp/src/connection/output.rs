@@ -319,6 +319,18 @@ impl Connection {
         self.segment_and_ack(seq, flags, payload)
     }
 
+    /// A segment that asks whether the peer is still there: it lies before what the peer expects, so that
+    /// the peer answers (RFC 9293, section 3.8.4). `None` while the peer has something to acknowledge,
+    /// and where there is no connection.
+    pub fn keep_alive(&mut self, now: Instant) -> Option<Packet> {
+        let is_idle = self.flight.una == self.flight.max && !self.is_handshaking();
+        if !is_idle || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
+            return None;
+        }
+        let tcp = self.header(self.flight.max + u32::MAX, TcpFlags::ACK, now);
+        Some(self.packet(self.remote, Ecn::NotEct, tcp, Payload::EMPTY))
+    }
+
     /// A segment that acknowledges: nothing more is owed.
     #[inline]
     fn segment_and_ack(&mut self, seq: Seq, flags: TcpFlags, payload: Payload) -> Segment {

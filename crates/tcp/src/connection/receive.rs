@@ -64,6 +64,8 @@ pub(crate) struct ReceiveSide {
     holds_fin: bool,
     /// TS.Recent and the number up to which we have acknowledged (RFC 7323, section 4.3).
     ts_recent: Option<u32>,
+    /// When TS.Recent was seen; `None` where that is not known.
+    ts_recent_at: Option<Instant>,
     last_ack_sent: Seq,
     /// Blocks behind a gap are reported (RFC 2018).
     reports_gaps: bool,
@@ -105,6 +107,7 @@ impl ReceiveSide {
             fin_received: false,
             holds_fin: false,
             ts_recent: None,
+            ts_recent_at: None,
             last_ack_sent: Seq(0),
             reports_gaps: config.sack,
             reports_duplicates: config.dsack,

@@ -41,7 +41,7 @@ pub fn status(status: &Status) -> String {
             mebibytes(engine.most_agent_octets)
         ),
         format!(
-            "frames      {} in ({:.0}/s), {} out, {} lost, {} held",
+            "frames      {} in ({:.0}/s since the start), {} out, {} lost, {} held",
             counts.received,
             counts.received as f64 / report.uptime_s.max(1.0),
             report.sent,
@@ -82,7 +82,11 @@ pub fn drained(Drained { owed_connections, octets_at_risk, .. }: Drained) -> Str
 }
 
 fn owed(connections: u64, octets_at_risk: u64) -> String {
-    format!("{connections} connections, {octets_at_risk} octets at risk")
+    format!("{}, {octets_at_risk} octets at risk", of_connections(connections))
+}
+
+fn of_connections(count: u64) -> String {
+    if count == 1 { "1 connection".to_owned() } else { format!("{count} connections") }
 }
 
 /// Why frames passed untouched, and how many, in the order of the reasons' names.
@@ -151,7 +155,7 @@ pub fn flows(mut flows: Vec<FlowReport>) -> String {
             format!("{:.0} s", flow.idle_s),
         ]);
     }
-    format!("{table}\n{} connections", flows.len())
+    format!("{table}\n{}", of_connections(flows.len() as u64))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Forged packets among the honest ones: such as an attacker sends who does not see the connection,
 //! and that a plain connection does not fall for (RFC 5961).
 
-use lasthop_agent::Side;
+use lasthop_agent::{Obligation, Side};
 use lasthop_packet::{Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags};
 use lasthop_tcp::Connection;
 use proptest::prelude::*;
 
+use super::bench::{Bench, fixed, mobile};
 use super::drawn;
 use super::end::End;
 use super::world::{KEY, Scene, World};
@@ -102,4 +103,13 @@ proptest! {
     fn two_agents_in_a_row_do_not_fall_for_them(scene in drawn::scene(2), forging in 0.0..0.12f64) {
         run(scene, forging)?;
     }
+}
+
+#[test]
+fn data_that_is_far_from_the_window_acknowledges_nothing() {
+    let mut bench = Bench::split();
+    bench.core(&fixed(1001, 500, 5001));
+    assert_eq!(bench.obligation(), Obligation::Owes(500));
+    bench.radio(&mobile(5001u32.wrapping_sub(1 << 30), 1, 1501));
+    assert_eq!(bench.obligation(), Obligation::Owes(500));
 }

@@ -123,7 +123,8 @@ impl World {
                 talked += 1;
             }
             if passed >= Duration::from_secs(3) {
-                for key in self.connections[..std::mem::take(&mut self.resetting)].to_vec() {
+                let resetting = self.connections[..std::mem::take(&mut self.resetting)].to_vec();
+                for key in resetting {
                     self.show(segment(key.reversed(), 5001, 1000, TcpFlags::ACK, 1001), Side::Radio);
                     self.show(segment(key.reversed(), 6001, 0, TcpFlags::RST, 0), Side::Radio);
                 }

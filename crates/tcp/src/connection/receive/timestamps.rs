@@ -1,8 +1,14 @@
 //! The peer's timestamps (RFC 7323).
 
-use lasthop_packet::Seq;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
 
 use super::ReceiveSide;
+
+/// For how long a timestamp says which others are old. A clock of microseconds wraps its sign in 36
+/// minutes (Linux `TCP_PAWS_WRAP`); RFC 7323, section 5.5, has 24 days for the slowest.
+const LASTS: Duration = Duration::from_secs(2147);
 
 impl ReceiveSide {
     /// What to echo: 0 before the peer has sent a timestamp.
@@ -16,26 +22,25 @@ impl ReceiveSide {
     }
 
     /// Remembers a timestamp, wherever its segment lies, unless it is old.
-    pub(in crate::connection) const fn note_later_timestamp(&mut self, value: u32) {
-        if !self.is_old_timestamp(value) {
-            self.ts_recent = Some(value);
+    pub(in crate::connection) fn note_later_timestamp(&mut self, value: u32, now: Instant) {
+        if !self.is_old_timestamp(value, now) {
+            (self.ts_recent, self.ts_recent_at) = (Some(value), Some(now));
         }
     }
 
     /// Remembers the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
-    pub(in crate::connection) const fn note_timestamp(&mut self, value: u32, seq: Seq) {
+    pub(in crate::connection) fn note_timestamp(&mut self, value: u32, seq: Seq, now: Instant) {
         if !seq.after(self.last_ack_sent) {
-            self.note_later_timestamp(value);
+            self.note_later_timestamp(value, now);
         }
     }
 
     /// Whether the timestamp is older than what was seen (PAWS; RFC 7323, section 5.3).
-    pub(in crate::connection) const fn is_old_timestamp(&self, value: u32) -> bool {
-        match self.ts_recent {
-            Some(recent) => value.wrapping_sub(recent).cast_signed() < 0,
-            None => false,
-        }
+    //= RFC 7323, section 5.5: after a long idle time TS.Recent is invalid, and any segment passes.
+    pub(in crate::connection) fn is_old_timestamp(&self, value: u32, now: Instant) -> bool {
+        self.ts_recent.is_some_and(|recent| value.wrapping_sub(recent).cast_signed() < 0)
+            && self.ts_recent_at.is_some_and(|at| now.since(at) < LASTS)
     }
 }

@@ -1,0 +1,48 @@
+//! The ends' code points on both legs.
+
+use lasthop_agent::Side;
+use lasthop_packet::{Ip, Packet};
+
+use super::bench::{Bench, Step, fixed, mobile};
+
+#[test]
+fn code_points_outlast_a_sleep() {
+    const EF: u8 = 46;
+    const AF41: u8 = 34;
+    let marked = |packet: Packet, dscp: u8| {
+        let ip = Ip { traffic_class: dscp << 2, ..*packet.ip() };
+        Packet::new(ip, packet.transport().clone(), packet.payload().clone())
+    };
+    let code_points = |step: Step, to: Side| -> Vec<u8> {
+        step.sent.iter().filter(|(side, _)| *side == to).map(|(_, p)| p.ip().dscp()).collect()
+    };
+    let mut bench = Bench::split();
+    bench.core(&marked(fixed(1001, 500, 5001), EF));
+    bench.radio(&marked(mobile(5001, 500, 1501), AF41));
+    bench.core(&marked(fixed(1501, 0, 5501), EF));
+    bench.wait(15_000);
+    let mut step = bench.core(&marked(fixed(1501, 1460, 5501), EF));
+    step.sent.extend(bench.core(&marked(fixed(2961, 1460, 5501), EF)).sent);
+    step.sent.extend(bench.wait(100).sent);
+    let to_core = code_points(step, Side::Core);
+    assert!(!to_core.is_empty() && to_core.iter().all(|dscp| *dscp == AF41), "{to_core:?}");
+}
+
+#[test]
+fn code_points_are_known_from_the_handshake_on() {
+    const AF41: u8 = 34;
+    let mut bench = Bench::opened_with(|p| {
+        let ip = Ip { traffic_class: AF41 << 2, ..*p.ip() };
+        Packet::new(ip, p.transport().clone(), p.payload().clone())
+    });
+    let mark = |p: Packet| {
+        Packet::new(Ip { traffic_class: AF41 << 2, ..*p.ip() }, p.transport().clone(), p.payload().clone())
+    };
+    bench.core(&mark(fixed(1001, 0, 5001)));
+    let mut step = bench.core(&mark(fixed(1001, 1460, 5001)));
+    step.sent.extend(bench.core(&mark(fixed(2461, 1460, 5001))).sent);
+    step.sent.extend(bench.wait(100).sent);
+    let to_core: Vec<u8> =
+        step.sent.iter().filter(|(side, _)| *side == Side::Core).map(|(_, p)| p.ip().dscp()).collect();
+    assert!(!to_core.is_empty() && to_core.iter().all(|dscp| *dscp == AF41), "{to_core:?}");
+}
