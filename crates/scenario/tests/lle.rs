@@ -1,76 +1,16 @@
 //! LLE-TCP from end to end: what arrives, and what crosses the air for it.
 
-use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED, ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
-use std::collections::BTreeMap;
+mod on_air;
+
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use lasthop_agent::Tally;
-use lasthop_packet::Instant;
-use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
-use lasthop_sim::Counters;
-use lasthop_sim::observe::{Interest, Observer, TraceEvent};
-use lasthop_sim::{FlowOutcome, NodeId};
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED, ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
+use lasthop_scenario::{Overrides, Scenario, file};
 
-/// Counts the packets that each node puts on the air, once each.
-#[derive(Clone, Default)]
-struct Air(Arc<Mutex<BTreeMap<NodeId, u64>>>);
-
-impl Observer for Air {
-    fn interest(&self) -> Interest {
-        Interest::FRAMES
-    }
-
-    fn on_event(&mut self, _now: Instant, event: &TraceEvent<'_>) {
-        if let TraceEvent::Frame { from, transmission: 1, .. } = event {
-            *self.0.lock().expect("no panic while it was locked").entry(*from).or_default() += 1;
-        }
-    }
-}
-
-struct Run {
-    flows: Vec<FlowOutcome>,
-    /// Packets on the air, by node in the scenario's order.
-    air: Vec<u64>,
-    counters: Counters,
-    reported: Tally,
-}
-
-impl Run {
-    fn of(scenario: &Scenario, name: &str, settings: &str) -> Self {
-        let settings = toml::from_str(settings).expect("a table");
-        let scheme = SchemeChoice::new(name, settings).expect("a scheme of the catalogue");
-        let mut built = scenario.build(&scheme, 1).expect("what was read can be built");
-        let air = Air::default();
-        built.world.observe(Box::new(air.clone()));
-        built.world.run(Instant::ZERO + scenario.duration, true);
-        assert!(built.world.accounts().balance());
-        let counts = air.0.lock().expect("no panic while it was locked");
-        Self {
-            flows: built.flows.iter().map(|flow| built.world.outcome(*flow)).collect(),
-            air: built.nodes.iter().map(|node| counts.get(node).copied().unwrap_or(0)).collect(),
-            counters: built.world.counters(),
-            reported: built.world.reported().clone(),
-        }
-    }
-
-    fn assert_everything_arrived(&self) -> &Self {
-        for flow in &self.flows {
-            assert!(flow.intact && flow.completion.is_some(), "{flow:?} {:?}", self.counters);
-        }
-        self
-    }
-
-    fn seconds(&self) -> f64 {
-        self.flows[0].completion.expect("it arrived").as_secs_f64()
-    }
-}
+use on_air::Run;
 
 fn scenario(settings: &[&str]) -> Scenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lle-tcp.toml");
-    let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    file::read(&path, &Overrides { settings, ..Overrides::default() })
-        .unwrap_or_else(|error| panic!("{error}"))
+    on_air::scenario("lle-tcp.toml", settings)
 }
 
 const PHONE: usize = 2;

@@ -12,7 +12,7 @@
 //! | TAS at the access point: the TCP ACKs that the terminating half makes stay off the air | III.B | the same |
 //! | where the MAC gives up there is no ACK, and the sender's timer acts | III.B | `loss-questions = false` in [`Settings`] |
 //! | the access point withholds MAC ACKs while its queue is long | III.C.2 | `refuse-above` in [`Settings`]; `split_end` |
-//! | the host alone: real ACKs cross the air and are dropped at the host | III.C.1 | `acks-on-air` in [`Settings`] |
+//! | the host alone: real ACKs cross the air and are dropped at the host, but for the window that they tell | III.C.1 | `acks-on-air` in [`Settings`] |
 //! | the split is at the nearest router | III.C.1 | `split-at = "router"` in [`Settings`] |
 //!
 //! # What the paper leaves open, what we chose
@@ -50,8 +50,6 @@ mod edge;
 mod scheme;
 mod settings;
 mod split_end;
-#[cfg(test)]
-mod tests;
 
 pub use edge::AsTcpEdge;
 pub use scheme::SCHEME;

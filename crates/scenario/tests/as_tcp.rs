@@ -1,0 +1,116 @@
+//! AS-TCP from end to end: uploads through an access point, and what crosses the air for them.
+
+mod on_air;
+
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED, AT_BOUND};
+use lasthop_scenario::Scenario;
+use lasthop_schemes::Role;
+
+use on_air::Run;
+
+const ACCESS_POINT: usize = 2;
+const STATION: usize = 3;
+
+/// Three stations upload 1 MB each; `settings` in the form of `--set`.
+fn uploads(settings: &[&str]) -> Scenario {
+    let settings = [&["nodes.station.count=3", "flows.up.size=1 MB", "duration=120 s"], settings].concat();
+    on_air::scenario("uploads.toml", &settings)
+}
+
+fn run(scenario: &Scenario, settings: &str) -> Run {
+    let run = Run::of(scenario, "as-tcp", settings);
+    run.assert_everything_arrived();
+    assert_eq!(
+        (run.reported.of(&ACKNOWLEDGED_AND_LOST), run.reported.of(&AT_BOUND)),
+        (0, 0),
+        "{:?}",
+        run.reported
+    );
+    run
+}
+
+#[test]
+fn mac_acks_become_tcp_acks_and_the_access_point_hardly_sends_any() {
+    let scenario = uploads(&[]);
+    let plain = Run::of(&scenario, "none", "");
+    plain.assert_everything_arrived();
+    for settings in ["", "preset = \"published\""] {
+        let run = run(&scenario, settings);
+        assert!(run.air[ACCESS_POINT] * 8 < plain.air[ACCESS_POINT], "{:?} {:?}", run.air, plain.air);
+        assert!(run.seconds() < plain.seconds(), "{} {}", run.seconds(), plain.seconds());
+        assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
+    }
+}
+
+#[test]
+fn with_acks_on_the_air_a_host_still_makes_its_own() {
+    let scenario = uploads(&[]);
+    let plain = Run::of(&scenario, "none", "");
+    let run = run(&scenario, "acks-on-air = true");
+    // The split acknowledges every second segment, and nothing of that is kept back.
+    assert!(run.air[ACCESS_POINT] * 3 > plain.air[ACCESS_POINT], "{:?} {:?}", run.air, plain.air);
+    assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
+}
+
+#[test]
+fn a_split_at_the_router_repairs_what_is_lost_before_it() {
+    let scenario = uploads(&["links.near.loss=1%"]);
+    let run = run(&scenario, "split-at = \"router\"");
+    assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
+}
+
+#[test]
+fn without_a_half_at_the_station_it_is_a_split_and_without_one_at_the_access_point_plain_tcp() {
+    let mut scenario = uploads(&[]);
+    scenario.nodes[STATION..].iter_mut().for_each(|node| node.role = Some(Role::FixedHost));
+    let split = run(&scenario, "");
+    assert_eq!(split.reported.of(&ACKS_GENERATED), 0);
+    let mut scenario = uploads(&[]);
+    scenario.nodes[ACCESS_POINT].role = Some(Role::FixedHost);
+    let plain = run(&scenario, "");
+    assert_eq!(plain.reported.of(&ACKS_GENERATED), 0);
+}
+
+#[test]
+fn a_wire_that_is_slower_than_the_hop_holds_the_stations_back_by_windows_or_by_refusal() {
+    let slow = ["links.far.rate=1 Mbit/s", "links.far.queue=20 packets", "duration=300 s"];
+    let scenario = uploads(&slow);
+    for settings in ["buffer = \"64 KiB\"", "preset = \"published\"", "refuse-above = \"3 kB\""] {
+        let run = run(&scenario, settings);
+        let is_refusing = settings != "buffer = \"64 KiB\"";
+        assert_eq!(run.counters.frames_lost > 500, is_refusing, "{settings}: {:?}", run.counters);
+    }
+}
+
+#[test]
+fn frames_that_the_mac_gives_up_and_losses_on_the_wire_leave_the_streams_intact() {
+    let lossy = [
+        "wlans.cell.errors={ packet-error-rate = \"40%\", control-frames = true }",
+        "links.far.loss=1%",
+        "duration=600 s",
+    ];
+    let scenario = uploads(&lossy);
+    for settings in ["", "preset = \"published\"", "acks-on-air = true", "split-at = \"router\""] {
+        let run = run(&scenario, settings);
+        assert!(run.counters.frames_given_up > 0, "{:?}", run.counters);
+    }
+}
+
+#[test]
+fn data_in_both_directions_arrives() {
+    let mut scenario = uploads(&[]);
+    let downloads: Vec<_> = scenario
+        .flows
+        .iter()
+        .map(|upload| {
+            let mut download = upload.clone();
+            (download.name, download.from, download.to) =
+                (format!("{}-back", upload.name), upload.to, upload.from);
+            download
+        })
+        .collect();
+    scenario.flows.extend(downloads);
+    for settings in ["", "preset = \"published\"", "split-at = \"router\""] {
+        run(&scenario, settings);
+    }
+}
