@@ -43,8 +43,12 @@ impl Wlan {
         if self.committed > 0 {
             return None;
         }
-        let can_answer =
-            |to: u32| self.stations[to as usize].domain == domain && self.nav_of(to) <= now && to != index;
+        let can_answer = |to: u32| {
+            self.stations[to as usize].domain == domain
+                && self.nav_of(to) <= now
+                && to != index
+                && self.listens_since(to, now)
+        };
         // A broadcast needs no answer.
         self.addressee(index).is_none_or(can_answer).then_some(index)
     }
@@ -85,7 +89,7 @@ impl Wlan {
         let initiator = self.settled[domain as usize];
         let began = self.stations[initiator as usize].attempts.began;
         if let Some(to) = self.addressee(initiator) {
-            self.receive(to, initiator);
+            self.receive(to, initiator, now);
         } else {
             self.receivers.extend_from_slice(&self.domains[domain as usize].members);
             self.receive_broadcast(initiator, (began, now));
@@ -97,7 +101,12 @@ impl Wlan {
         self.domains[domain as usize].decoded_at = Some(now);
         self.begin_idle(domain, now);
         match self.addressee(initiator) {
-            Some(_) => self.succeed(initiator, now),
+            Some(to) => {
+                self.succeed(initiator, now);
+                if self.power_save.is_some() {
+                    self.ack_sent(to, now);
+                }
+            }
             None => self.broadcast_sent(initiator, now),
         }
         self.schedule_access(domain);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
-use super::frame::{Kind, MacFrame, Receiver};
+use super::frame::{Kind, MacFrame, OwnFrame, Receiver};
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
@@ -54,7 +54,7 @@ pub(crate) struct Queued {
     pub(crate) arrived: Instant,
 }
 
-/// What became of the frame at the head of the queue so far.
+/// What became of the frame in a station's hands so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
     /// Transmissions of the data frame or, if that failed, of its RTS.
@@ -89,6 +89,14 @@ pub(crate) struct Station {
     pub(crate) limit: QueueLimit,
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) queued_octets: u64,
+    /// Frames behind the head that went before others ([`Self::push_ahead`]).
+    ahead: usize,
+    /// A frame that it sends before that at the head of the queue, which it may have begun with.
+    pub(crate) own: Option<OwnFrame>,
+    /// The next one, while it transmits.
+    pub(crate) next_own: Option<OwnFrame>,
+    /// What became of the frame at the head of the queue, while there is one of its own.
+    set_aside: Attempts,
     pub(crate) back_off: BackOff,
     /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
     /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
@@ -124,6 +132,10 @@ impl Station {
             limit: config.queue,
             queue: VecDeque::new(),
             queued_octets: 0,
+            ahead: 0,
+            own: None,
+            next_own: None,
+            set_aside: Attempts::default(),
             back_off: BackOff::None,
             own_ifs: None,
             stamp: 0,
@@ -144,11 +156,75 @@ impl Station {
             return false;
         }
         if self.queue.is_empty() {
-            self.attempts = Attempts { head: now, ..Attempts::default() };
+            self.is_new_head(now);
         }
         self.queue.push_back(Queued { frame, arrived: now });
         self.queued_octets += u64::from(frame.octets);
         true
+    }
+
+    /// Puts frames before others that wait: behind the one at the head, which is in the hands of the
+    /// MAC, and behind those that went before others already, or before these, too.
+    pub(crate) fn push_ahead(
+        &mut self,
+        frames: impl ExactSizeIterator<Item = Queued>,
+        first: bool,
+        now: Instant,
+    ) {
+        let count = frames.len();
+        let had_head = !self.queue.is_empty();
+        let place = if first { 0 } else { self.ahead } + usize::from(had_head);
+        for (offset, queued) in frames.enumerate() {
+            self.queued_octets += u64::from(queued.frame.octets);
+            self.queue.insert(place + offset, queued);
+        }
+        self.ahead += count;
+        if !had_head && count > 0 {
+            self.ahead -= 1;
+            self.is_new_head(now);
+        }
+    }
+
+    /// A frame has come to the head of the queue.
+    fn is_new_head(&mut self, now: Instant) {
+        let attempts = if self.own.is_some() { &mut self.set_aside } else { &mut self.attempts };
+        *attempts = Attempts { head: now, ..Attempts::default() };
+    }
+
+    /// Puts a frame of its own before the queue, if there is none there.
+    pub(crate) fn set_own(&mut self, frame: OwnFrame, now: Instant) {
+        if self.own.is_none() {
+            self.own = Some(frame);
+            self.set_aside =
+                std::mem::replace(&mut self.attempts, Attempts { head: now, ..Attempts::default() });
+        }
+    }
+
+    /// Takes back a frame of its own that it is not transmitting.
+    pub(crate) fn withdraw_own(&mut self) {
+        if self.own.take().is_none() {
+            return;
+        }
+        self.attempts = self.set_aside;
+        if let BackOff::Counting(end) = self.back_off
+            && self.queue.is_empty()
+        {
+            self.stamp = self.stamp.wrapping_add(1);
+            self.back_off = BackOff::Post(end);
+        }
+    }
+
+    /// The packet in its hands.
+    pub(crate) fn packet(&self) -> Option<MacFrame> {
+        self.queue.front().filter(|_| self.own.is_none()).map(|head| head.frame)
+    }
+
+    /// Whom the frame in its hands is for.
+    pub(crate) fn receiver(&self) -> Option<Receiver> {
+        match self.own {
+            None => self.queue.front().map(|head| head.frame.to),
+            Some(own) => Some(own.receiver()),
+        }
     }
 
     /// Packets and octets that wait, the frame in the hands of the MAC not counted.
@@ -161,6 +237,8 @@ impl Station {
 
     /// Takes out the frames for a station, but for the one at the head.
     pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<MacFrame> {
+        let is_gone = |queued: &&Queued| queued.frame.to == Receiver::Station(to);
+        self.ahead -= self.queue.iter().skip(1).take(self.ahead).filter(is_gone).count();
         let head = self.queue.pop_front();
         let (gone, left) =
             self.queue.drain(..).partition::<Vec<_>, _>(|queued| queued.frame.to == Receiver::Station(to));
@@ -170,17 +248,26 @@ impl Station {
         gone
     }
 
-    /// The frame at the head is done with.
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
-        let done = self.queue.pop_front()?;
-        self.queued_octets -= u64::from(done.frame.octets);
-        self.attempts = Attempts { head: now, ..Attempts::default() };
-        self.sequence = (self.sequence + 1) & 0x0fff;
-        Some(done)
+    /// The frame in its hands is done with.
+    pub(crate) fn pop(&mut self, now: Instant) {
+        if self.own.take().is_some() {
+            // Its sequence number, if it has one, is of a counter of its own: nobody filters it.
+            self.attempts = self.set_aside;
+        } else if let Some(done) = self.queue.pop_front() {
+            self.queued_octets -= u64::from(done.frame.octets);
+            self.ahead = self.ahead.saturating_sub(1);
+            self.attempts = Attempts { head: now, ..Attempts::default() };
+            self.sequence = (self.sequence + 1) & 0x0fff;
+        }
     }
 
     pub(crate) fn has_frame(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() || self.own.is_some()
+    }
+
+    /// Whether an exchange of its own is under way, or sure to begin.
+    pub(crate) const fn is_transmitting(&self) -> bool {
+        matches!(self.back_off, BackOff::Committed | BackOff::Exchanging)
     }
 
     /// A back-off of 0 to CW slots (9.3.3).

@@ -11,3 +11,5 @@ mod properties;
 mod support;
 mod topologies;
 mod traces;
+
+pub(crate) use support::AIR;
