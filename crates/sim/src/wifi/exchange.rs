@@ -33,7 +33,7 @@ impl Wlan {
 
     fn begin_exchange(&mut self, index: u32, now: Instant) {
         let Some(plan) = self.begin_attempt(index, now) else { return };
-        let to = self.addressee(index);
+        let to = self.partner(index);
         let sifs = self.times.sifs;
         let rest = plan.ack.map_or(0, |ack| sifs + ack);
         match plan.guard {
@@ -52,7 +52,7 @@ impl Wlan {
         let Some(plan) = self.stations[index as usize].plan else { return };
         self.stations[index as usize].attempts.data_sent = true;
         let reserves = plan.ack.map_or(0, |ack| self.times.sifs + ack);
-        let to = self.addressee(index);
+        let to = self.partner(index);
         self.transmit(index, to, Kind::Data, index, now, (plan.data, reserves));
     }
 

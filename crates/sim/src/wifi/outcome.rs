@@ -57,6 +57,7 @@ impl Wlan {
     }
 
     /// When the NAV of a station ends, or has ended.
+    #[inline]
     pub(crate) fn nav_of(&self, index: u32) -> Instant {
         let domain = &self.domains[self.stations[index as usize].domain as usize];
         domain.nav.ends(Some(index), domain.idle_since, self.times.nav_reset)
@@ -92,6 +93,9 @@ impl Wlan {
         initiator: u32,
         (start, end): (Instant, Instant),
     ) -> bool {
+        if self.errors.is_none() {
+            return false;
+        }
         let Station { plan: Some(plan), attempts, own, .. } = &self.stations[initiator as usize] else {
             return false;
         };
@@ -192,7 +196,9 @@ impl Wlan {
         let after = station.failed(was_long, limits, (self.phy.cw_min, self.phy.cw_max));
         match after {
             AfterFailure::Retry => {
-                self.tell_attempt(index, false);
+                if self.tells_attempts {
+                    self.tell_attempt(index, false);
+                }
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
@@ -224,7 +230,9 @@ impl Wlan {
     /// The frame in a station's hands is done with.
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
         debug_assert_eq!(self.stations[index as usize].back_off, BackOff::Exchanging);
-        self.tell_attempt(index, fate == Fate::Delivered);
+        if self.tells_attempts {
+            self.tell_attempt(index, fate == Fate::Delivered);
+        }
         self.tell_fate(index, fate);
         if self.power_save.is_some() {
             self.power_save_ends(index);
@@ -236,16 +244,12 @@ impl Wlan {
 
     /// An exchange is over in which a frame of the station's own has become due.
     fn take_next_own(&mut self, index: u32, now: Instant) {
-        let station = &mut self.stations[index as usize];
-        if let Some(own) = station.next_own.take() {
-            station.set_own(own, now);
+        if self.stations[index as usize].next_own.is_some() {
+            self.stations[index as usize].take_next_own(now);
         }
     }
 
     fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
-        if !self.tells_attempts {
-            return;
-        }
         let station = &self.stations[index as usize];
         let Some(frame) = station.packet() else { return };
         self.outputs.push(Output::Attempt {
@@ -271,6 +275,14 @@ impl Wlan {
             access: attempts.first.as_nanos() - attempts.head.as_nanos(),
             air_time: attempts.air_time,
         });
+    }
+
+    /// The addressee of a station's exchange; `None` for a broadcast.
+    pub(crate) fn partner(&self, index: u32) -> Option<u32> {
+        match self.stations[index as usize].plan?.to {
+            Receiver::Station(to) => Some(to.0),
+            Receiver::Broadcast => None,
+        }
     }
 
     /// The addressee of the frame in a station's hands; `None` for a broadcast.

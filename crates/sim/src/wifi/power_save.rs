@@ -58,6 +58,9 @@ impl Wlan {
         for station in stations.iter().filter(|station| **station != access_point) {
             sleepers[station.index()] = Sleeper::dozing();
         }
+        for (index, sleeper) in sleepers.iter_mut().enumerate().filter(|(_, it)| it.saves_power) {
+            sleeper.ps_poll = Some(self.plan_ps_poll(index as u32, access_point));
+        }
         let buffers = sleepers.iter().map(|_| Buffer::default()).collect();
         self.power_save = Some(Box::new(PowerSave {
             config,
@@ -72,11 +75,12 @@ impl Wlan {
             group_left: 0,
             waiting: (0, 0),
         }));
-        self.events.push(Instant::from_nanos(first), access_point.0, Event::Tbtt);
+        self.events.push(Instant::from_nanos(first), access_point.0, Event::Tbtt(access_point.0));
     }
 
     /// Gives a station a frame of its own to send, before what is in its queue. `draws`: it keeps
     /// a back-off even if the medium is idle.
+    #[inline(never)]
     fn send_own(&mut self, now: Instant, index: u32, frame: OwnFrame, draws: bool) {
         let station = &mut self.stations[index as usize];
         if station.is_transmitting() {
@@ -98,26 +102,33 @@ impl Wlan {
     #[cold]
     pub(crate) fn power_save_begins(&mut self, index: u32) {
         let own = self.stations[index as usize].own;
-        let addressee = self.addressee(index);
+        match own {
+            None => {}
+            Some(OwnFrame::Beacon) => self.counters.beacons += 1,
+            Some(OwnFrame::PsPoll { .. }) => self.counters.ps_polls += 1,
+        }
+        self.counters.attempts -= u64::from(own.is_some());
+        let to = self.partner(index);
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
         if power_save.access_point != index {
             return;
         }
-        power_save.more_data = false;
-        match (own, addressee) {
-            (Some(_), _) => power_save.announce(),
-            (None, Some(to)) => power_save.more_data = !power_save.buffers[to as usize].is_empty(),
-            (None, None) => power_save.more_data = power_save.group_left > 1,
-        }
+        power_save.more_data = match (own, to) {
+            (Some(_), _) => {
+                power_save.announce();
+                false
+            }
+            (None, Some(to)) => !power_save.buffers[to as usize].is_empty(),
+            (None, None) => power_save.group_left > 1,
+        };
     }
 
     /// The last fate of the frame in a station's hands is known, and it is still there.
     #[cold]
     pub(crate) fn power_save_ends(&mut self, index: u32) {
-        let own = self.stations[index as usize].own;
-        let addressee = self.addressee(index);
+        let (own, to) = (self.stations[index as usize].own, self.partner(index));
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
-        match (own, addressee) {
+        match (own, to) {
             (Some(OwnFrame::Beacon), _) => {}
             // What comes of it is a matter of waiting, even if it was given up: its acknowledgment
             // may have been lost.

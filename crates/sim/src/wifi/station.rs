@@ -89,6 +89,8 @@ pub(crate) struct Station {
     pub(crate) limit: QueueLimit,
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) queued_octets: u64,
+    /// Whether there is a frame, in the queue or of its own.
+    has_frame: bool,
     /// Frames behind the head that went before others ([`Self::push_ahead`]).
     ahead: usize,
     /// A frame that it sends before that at the head of the queue, which it may have begun with.
@@ -132,6 +134,7 @@ impl Station {
             limit: config.queue,
             queue: VecDeque::new(),
             queued_octets: 0,
+            has_frame: false,
             ahead: 0,
             own: None,
             next_own: None,
@@ -159,6 +162,7 @@ impl Station {
             self.is_new_head(now);
         }
         self.queue.push_back(Queued { frame, arrived: now });
+        self.has_frame = true;
         self.queued_octets += u64::from(frame.octets);
         true
     }
@@ -179,6 +183,7 @@ impl Station {
             self.queue.insert(place + offset, queued);
         }
         self.ahead += count;
+        self.has_frame |= count > 0;
         if !had_head && count > 0 {
             self.ahead -= 1;
             self.is_new_head(now);
@@ -192,11 +197,21 @@ impl Station {
     }
 
     /// Puts a frame of its own before the queue, if there is none there.
+    #[cold]
     pub(crate) fn set_own(&mut self, frame: OwnFrame, now: Instant) {
         if self.own.is_none() {
             self.own = Some(frame);
+            self.has_frame = true;
             self.set_aside =
                 std::mem::replace(&mut self.attempts, Attempts { head: now, ..Attempts::default() });
+        }
+    }
+
+    /// The one that has become due while it transmitted is in its hands.
+    #[cold]
+    pub(crate) fn take_next_own(&mut self, now: Instant) {
+        if let Some(own) = self.next_own.take() {
+            self.set_own(own, now);
         }
     }
 
@@ -206,6 +221,7 @@ impl Station {
             return;
         }
         self.attempts = self.set_aside;
+        self.has_frame = !self.queue.is_empty();
         if let BackOff::Counting(end) = self.back_off
             && self.queue.is_empty()
         {
@@ -250,19 +266,27 @@ impl Station {
 
     /// The frame in its hands is done with.
     pub(crate) fn pop(&mut self, now: Instant) {
-        if self.own.take().is_some() {
-            // Its sequence number, if it has one, is of a counter of its own: nobody filters it.
-            self.attempts = self.set_aside;
+        if self.own.is_some() {
+            self.pop_own();
         } else if let Some(done) = self.queue.pop_front() {
             self.queued_octets -= u64::from(done.frame.octets);
             self.ahead = self.ahead.saturating_sub(1);
+            self.has_frame = !self.queue.is_empty();
             self.attempts = Attempts { head: now, ..Attempts::default() };
             self.sequence = (self.sequence + 1) & 0x0fff;
         }
     }
 
-    pub(crate) fn has_frame(&self) -> bool {
-        !self.queue.is_empty() || self.own.is_some()
+    /// It has no sequence number that anybody filters.
+    #[cold]
+    fn pop_own(&mut self) {
+        self.own = None;
+        self.has_frame = !self.queue.is_empty();
+        self.attempts = self.set_aside;
+    }
+
+    pub(crate) const fn has_frame(&self) -> bool {
+        self.has_frame
     }
 
     /// Whether an exchange of its own is under way, or sure to begin.

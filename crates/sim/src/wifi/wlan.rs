@@ -6,7 +6,7 @@ use super::config::{MacConfig, WlanConfig};
 use super::contention::Due;
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
-use super::frame::{CTS_OCTETS, MacFrame, OwnFrame, Receiver};
+use super::frame::{CTS_OCTETS, MacFrame, Receiver};
 use super::medium::{self, Domain, Transmission};
 use super::output::{Output, WlanCounters};
 use super::phy::PhyConfig;
@@ -183,7 +183,7 @@ impl Wlan {
     pub fn on_event(&mut self, now: Instant) {
         while let Some((at, event)) = self.events.pop_until(now) {
             match event {
-                Event::Tbtt => self.on_tbtt(at),
+                Event::Tbtt(access_point) => self.on_tbtt(access_point, at),
                 Event::Access(domain) => self.on_access(domain, at),
                 Event::Begin(station) => self.begin(station, at),
                 Event::FrameEnd(transmission) => self.on_frame_end(transmission, at),
@@ -249,6 +249,7 @@ impl Wlan {
     }
 
     /// A frame has come to a station that had none (9.3.4.2).
+    #[inline]
     pub(crate) fn contend(&mut self, now: Instant, index: u32) {
         let slot = self.times.slot;
         let station = &mut self.stations[index as usize];
@@ -272,6 +273,7 @@ impl Wlan {
     }
 
     /// The same for one that keeps a back-off even if the medium is idle.
+    #[inline(never)]
     pub(crate) fn contend_with_back_off(&mut self, now: Instant, index: u32) {
         let slot = self.times.slot;
         let station = &mut self.stations[index as usize];
@@ -329,11 +331,7 @@ impl Wlan {
         if attempts.transmissions == 1 {
             attempts.first = now;
         }
-        match station.own {
-            None => self.counters.attempts += 1,
-            Some(OwnFrame::Beacon) => self.counters.beacons += 1,
-            Some(OwnFrame::PsPoll { .. }) => self.counters.ps_polls += 1,
-        }
+        self.counters.attempts += 1;
         if self.power_save.is_some() {
             self.power_save_begins(index);
         }

@@ -13,14 +13,17 @@ use crate::wifi::wlan::Wlan;
 impl Wlan {
     /// A TBTT: stations wake, what has waited for too long is dropped, and a beacon is the access
     /// point's next frame. One that is not out yet says what holds when it is; there are never two.
-    pub(crate) fn on_tbtt(&mut self, now: Instant) {
+    pub(crate) fn on_tbtt(&mut self, access_point: u32, now: Instant) {
         if self.domains.is_empty() {
             self.divide();
         }
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
-        let access_point = power_save.access_point;
         power_save.tbtt(now);
-        self.events.push(now.after_nanos(power_save.beacon_interval), access_point, Event::Tbtt);
+        self.events.push(
+            now.after_nanos(power_save.beacon_interval),
+            access_point,
+            Event::Tbtt(access_point),
+        );
         self.drop_old_frames(now);
         self.send_own(now, access_point, OwnFrame::Beacon, false);
     }
@@ -42,7 +45,7 @@ impl Wlan {
                     ack: None,
                 })
             }
-            OwnFrame::PsPoll { to } => Some(self.plan_ps_poll(index, to)),
+            OwnFrame::PsPoll { .. } => self.power_save.as_deref()?.sleepers[index as usize].ps_poll,
         }
     }
 
@@ -50,8 +53,7 @@ impl Wlan {
     #[cold]
     pub(crate) fn receive_beacon(&mut self, from: u32, receivers: &[u32], (start, end): (Instant, Instant)) {
         for &index in receivers {
-            if index != from
-                && self.listens_since(index, start)
+            if self.heeds_beacon_since(index, start)
                 && !self.is_in_error(Kind::Data, (from, index), from, (start, end))
             {
                 self.hear_beacon(index, end);

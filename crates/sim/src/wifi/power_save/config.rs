@@ -20,7 +20,7 @@ pub struct PowerSaveConfig {
     /// How much may wait at the access point for each station, and how many group frames. Default
     /// 64 packets, as in Linux's mac80211 (`STA_MAX_TX_BUFFER`).
     pub buffer: QueueLimit,
-    /// The aging function (10.2.1.6): a frame that has waited for longer than this, and longer than
+    /// The aging function (10.2.1): a frame that has waited for longer than this, and longer than
     /// its receiver's listen interval, is dropped at the next TBTT. Default 10 s, as in Linux's
     /// mac80211 (`STA_TX_BUFFER_EXPIRE`).
     pub ageing: Duration,

@@ -33,11 +33,21 @@ impl Wlan {
     }
 
     /// Whether a station's receiver has been on from `start` to now.
+    #[inline]
     pub(crate) fn listens_since(&self, index: u32, start: Instant) -> bool {
         self.power_save.as_deref().is_none_or(|it| it.sleepers[index as usize].is_awake_since(start))
     }
 
+    /// Whether that is so, and the station is in power-save mode.
+    pub(super) fn heeds_beacon_since(&self, index: u32, start: Instant) -> bool {
+        self.power_save.as_deref().is_some_and(|it| {
+            let sleeper = &it.sleepers[index as usize];
+            sleeper.saves_power && sleeper.is_awake_since(start)
+        })
+    }
+
     /// A station has something to send.
+    #[inline]
     pub(crate) fn wake(&mut self, index: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut() {
             power_save.sleepers[index as usize].wake(now);
@@ -45,6 +55,7 @@ impl Wlan {
     }
 
     /// A station in power-save mode dozes, unless something keeps it awake.
+    #[inline(never)]
     pub(crate) fn doze(&mut self, index: u32, now: Instant) {
         let has_frame = self.stations[index as usize].has_frame();
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
@@ -58,9 +69,6 @@ impl Wlan {
     pub(super) fn hear_beacon(&mut self, index: u32, now: Instant) {
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
         let sleeper = &mut power_save.sleepers[index as usize];
-        if !sleeper.saves_power {
-            return;
-        }
         let (access_point, has_bit) =
             (power_save.access_point, power_save.buffers[index as usize].is_announced);
         sleeper.set(Reasons::BEACON, false);
@@ -68,10 +76,12 @@ impl Wlan {
         sleeper.set(Reasons::GROUP, power_save.announced.group);
         if has_bit {
             self.poll_for_frame(index, access_point, now);
-        } else {
+        } else if self.stations[index as usize].has_frame() {
             self.cancel_poll(index);
+            self.doze(index, now);
+        } else if !sleeper.has_reason() {
+            sleeper.doze(now);
         }
-        self.doze(index, now);
     }
 
     /// A station has received a frame from the access point that was for it alone, and will
@@ -99,8 +109,10 @@ impl Wlan {
     /// A station's ACK is out.
     #[cold]
     pub(crate) fn ack_sent(&mut self, index: u32, now: Instant) {
-        if let Some(power_save) = self.power_save.as_deref_mut() {
-            power_save.sleepers[index as usize].set(Reasons::ACK, false);
+        let Some(power_save) = self.power_save.as_deref_mut() else { return };
+        let sleeper = &mut power_save.sleepers[index as usize];
+        if sleeper.saves_power {
+            sleeper.set(Reasons::ACK, false);
             self.doze(index, now);
         }
     }

@@ -2,6 +2,8 @@
 
 use lasthop_packet::Instant;
 
+use crate::wifi::plan::Plan;
+
 /// What keeps a station awake, apart from frames to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasons(u8);
@@ -20,6 +22,8 @@ impl Reasons {
 pub(super) struct Sleeper {
     /// Whether it is in power-save mode.
     pub(super) saves_power: bool,
+    /// The frames of its PS-Poll's exchange.
+    pub(super) ps_poll: Option<Plan>,
     reasons: Reasons,
     /// `None` while it dozes.
     awake_since: Option<Instant>,
@@ -30,12 +34,18 @@ pub(super) struct Sleeper {
 impl Sleeper {
     /// A station that is always awake.
     pub(super) const fn awake() -> Self {
-        Self { saves_power: false, reasons: Reasons(0), awake_since: Some(Instant::ZERO), awake: 0 }
+        Self {
+            saves_power: false,
+            ps_poll: None,
+            reasons: Reasons(0),
+            awake_since: Some(Instant::ZERO),
+            awake: 0,
+        }
     }
 
     /// A station in power-save mode.
     pub(super) const fn dozing() -> Self {
-        Self { saves_power: true, reasons: Reasons(0), awake_since: None, awake: 0 }
+        Self { saves_power: true, ps_poll: None, reasons: Reasons(0), awake_since: None, awake: 0 }
     }
 
     pub(super) const fn awaits_response(&mut self) {

@@ -95,8 +95,8 @@ fn what_is_withdrawn_is_all_but_the_frame_in_the_hands_of_the_mac() {
 
 #[test]
 fn a_station_that_is_not_served_by_the_next_beacon_starts_over() {
-    // 10.2.1.8 d: its bit is set still, and it polls again. While its frame is on its way the access
-    // point acknowledges the PS-Poll and ignores it (10.2.1.6 f).
+    // 10.2.1.8: its bit is set still, and it polls again. While its frame is on its way the access
+    // point acknowledges the PS-Poll and ignores it (10.2.1.6).
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     let lost = ErrorConfig::packets(lasthop_packet::Probability::ONE, true);
     cell.send(ms(50), 0, 1, 1);

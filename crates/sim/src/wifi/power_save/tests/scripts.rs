@@ -11,7 +11,7 @@ fn check(cell: &Cell, script: &str) {
 
 #[test]
 fn a_buffered_frame_is_announced_polled_for_and_sent_after_the_acknowledgment() {
-    // 10.2.1.6 f, 10.2.1.8 c and d.
+    // 10.2.1.6 and 10.2.1.8.
     let mut cell = Cell::new(by_frame(), power_save(), (2, 0));
     cell.send(ms(150), 0, 2, 7);
     cell.run(ms(350));
@@ -40,7 +40,7 @@ fn a_buffered_frame_is_announced_polled_for_and_sent_after_the_acknowledgment() 
 
 #[test]
 fn more_data_leads_to_the_next_ps_poll() {
-    // 10.2.1.6 f: one frame for each PS-Poll.
+    // 10.2.1.6: one frame for each PS-Poll.
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     for key in 0..3 {
         cell.send(ms(10), 0, 1, key);
@@ -68,7 +68,7 @@ fn more_data_leads_to_the_next_ps_poll() {
 
 #[test]
 fn a_frame_that_comes_while_its_receiver_is_awake_waits_for_a_poll_too() {
-    // 10.2.1.6 a: by the station's mode, and not by whether it dozes at the moment.
+    // 10.2.1.6: by the station's mode, and not by whether it dozes at the moment.
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     cell.send(ms(10), 1, 0, 5);
     cell.send(ms(10), 0, 1, 6);
@@ -100,7 +100,7 @@ fn stations_that_are_awake_get_their_frames_at_once() {
 
 #[test]
 fn group_frames_follow_the_dtim_all_but_the_last_with_more_data() {
-    // 10.2.1.6 d; 8.2.4.1.8.
+    // 10.2.1.6; 8.2.4.1.8.
     let config = PowerSaveConfig { dtim_period: 3, ..power_save() };
     let mut cell = Cell::new(by_frame(), config, (2, 1));
     cell.run(ms(50));
@@ -131,7 +131,7 @@ fn group_frames_follow_the_dtim_all_but_the_last_with_more_data() {
 
 #[test]
 fn group_frames_go_before_what_stations_poll_for() {
-    // 10.2.1.6 d.
+    // 10.2.1.6.
     let mut cell = Cell::new(by_frame(), power_save(), (2, 0));
     for key in 0..6 {
         cell.send(ms(50), 0, 1 + key as usize % 2, key);
@@ -161,7 +161,7 @@ fn group_frames_wait_for_nobody_where_all_are_awake() {
 
 #[test]
 fn a_station_wakes_for_each_beacon_of_its_listen_interval_and_for_dtims_if_it_is_told_to() {
-    // 10.2.1.8 a and b.
+    // 10.2.1.8.
     let of = |listen_interval, receive_dtims| {
         let config = PowerSaveConfig { listen_interval, receive_dtims, dtim_period: 2, ..power_save() };
         let mut cell = Cell::new(by_frame(), config, (1, 0));
@@ -213,7 +213,7 @@ fn a_station_that_has_something_to_send_sends_at_once_and_dozes_again() {
 
 #[test]
 fn polls_of_several_stations_are_spread_by_their_back_offs() {
-    // 10.2.1.8 c: a random delay if more than one bit is set.
+    // 10.2.1.8: a random delay if more than one bit is set.
     let mut cell = Cell::new(by_frame(), power_save(), (4, 0));
     for station in 1..=4 {
         cell.send(ms(10), 0, station, station as u32);
