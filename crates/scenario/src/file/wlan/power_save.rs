@@ -28,7 +28,7 @@ pub(super) struct PowerSaveTable {
     dtim_period: Option<u32>,
     /// The stations in power-save mode; default all but the access point.
     stations: Option<Vec<String>>,
-    /// ListenInterval: they wake for each so many beacons one; 1 to 65,535, default 1.
+    /// `ListenInterval`: they wake for each so many beacons one; 1 to 65,535, default 1.
     listen_interval: Option<u32>,
     /// Whether they wake for all beacons that group frames may follow, too; default false.
     receive_dtims: Option<bool>,
