@@ -20,6 +20,7 @@
 //! | `settle` | exchanges at one go, where nobody can |
 //! | `outcome` | what follows from success and failure, common to both |
 //! | `moving` | stations that move |
+//! | `own_frames` | what goes before a station's queue |
 //! | `power_save` | beacons, stations that doze, what waits for them |
 //!
 //! What is modelled otherwise than on the air:
@@ -46,6 +47,7 @@ mod moving;
 mod nav;
 mod outcome;
 mod output;
+mod own_frames;
 pub mod phy;
 mod plan;
 mod planning;

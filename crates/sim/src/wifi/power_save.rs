@@ -29,8 +29,6 @@ mod state;
 mod tests;
 mod tim;
 
-use std::collections::VecDeque;
-
 use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
@@ -71,7 +69,7 @@ impl Wlan {
             more_data: false,
             sleepers,
             buffers,
-            group: VecDeque::new(),
+            group: Buffer::default(),
             group_left: 0,
             waiting: (0, 0),
         }));

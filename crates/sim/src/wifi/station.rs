@@ -90,15 +90,15 @@ pub(crate) struct Station {
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) queued_octets: u64,
     /// Whether there is a frame, in the queue or of its own.
-    has_frame: bool,
-    /// Frames behind the head that went before others ([`Self::push_ahead`]).
-    ahead: usize,
+    pub(crate) has_frame: bool,
+    /// Frames behind the head that went before others (`own_frames`).
+    pub(crate) ahead: usize,
     /// A frame that it sends before that at the head of the queue, which it may have begun with.
     pub(crate) own: Option<OwnFrame>,
     /// The next one, while it transmits.
     pub(crate) next_own: Option<OwnFrame>,
     /// What became of the frame at the head of the queue, while there is one of its own.
-    set_aside: Attempts,
+    pub(crate) set_aside: Attempts,
     pub(crate) back_off: BackOff,
     /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
     /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
@@ -167,67 +167,10 @@ impl Station {
         true
     }
 
-    /// Puts frames before others that wait: behind the one at the head, which is in the hands of the
-    /// MAC, and behind those that went before others already, or before these, too.
-    pub(crate) fn push_ahead(
-        &mut self,
-        frames: impl ExactSizeIterator<Item = Queued>,
-        first: bool,
-        now: Instant,
-    ) {
-        let count = frames.len();
-        let had_head = !self.queue.is_empty();
-        let place = if first { 0 } else { self.ahead } + usize::from(had_head);
-        for (offset, queued) in frames.enumerate() {
-            self.queued_octets += u64::from(queued.frame.octets);
-            self.queue.insert(place + offset, queued);
-        }
-        self.ahead += count;
-        self.has_frame |= count > 0;
-        if !had_head && count > 0 {
-            self.ahead -= 1;
-            self.is_new_head(now);
-        }
-    }
-
     /// A frame has come to the head of the queue.
-    fn is_new_head(&mut self, now: Instant) {
+    pub(crate) fn is_new_head(&mut self, now: Instant) {
         let attempts = if self.own.is_some() { &mut self.set_aside } else { &mut self.attempts };
         *attempts = Attempts { head: now, ..Attempts::default() };
-    }
-
-    /// Puts a frame of its own before the queue, if there is none there.
-    #[cold]
-    pub(crate) fn set_own(&mut self, frame: OwnFrame, now: Instant) {
-        if self.own.is_none() {
-            self.own = Some(frame);
-            self.has_frame = true;
-            self.set_aside =
-                std::mem::replace(&mut self.attempts, Attempts { head: now, ..Attempts::default() });
-        }
-    }
-
-    /// The one that has become due while it transmitted is in its hands.
-    #[cold]
-    pub(crate) fn take_next_own(&mut self, now: Instant) {
-        if let Some(own) = self.next_own.take() {
-            self.set_own(own, now);
-        }
-    }
-
-    /// Takes back a frame of its own that it is not transmitting.
-    pub(crate) fn withdraw_own(&mut self) {
-        if self.own.take().is_none() {
-            return;
-        }
-        self.attempts = self.set_aside;
-        self.has_frame = !self.queue.is_empty();
-        if let BackOff::Counting(end) = self.back_off
-            && self.queue.is_empty()
-        {
-            self.stamp = self.stamp.wrapping_add(1);
-            self.back_off = BackOff::Post(end);
-        }
     }
 
     /// The packet in its hands.
@@ -275,14 +218,6 @@ impl Station {
             self.attempts = Attempts { head: now, ..Attempts::default() };
             self.sequence = (self.sequence + 1) & 0x0fff;
         }
-    }
-
-    /// It has no sequence number that anybody filters.
-    #[cold]
-    fn pop_own(&mut self) {
-        self.own = None;
-        self.has_frame = !self.queue.is_empty();
-        self.attempts = self.set_aside;
     }
 
     pub(crate) const fn has_frame(&self) -> bool {

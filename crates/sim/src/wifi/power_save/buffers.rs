@@ -1,12 +1,8 @@
 //! What waits at the access point for stations that doze (10.2.1.6).
 
-use std::collections::VecDeque;
-
 use lasthop_packet::Instant;
 
-use super::buffer::Buffer;
 use super::state::PowerSave;
-use crate::queue::QueueLimit;
 use crate::wifi::StationId;
 use crate::wifi::frame::{MacFrame, Receiver};
 use crate::wifi::output::Output;
@@ -26,21 +22,12 @@ impl PowerSave {
 
     /// A frame waits for its receiver, if there is room.
     pub(crate) fn buffer(&mut self, frame: MacFrame, now: Instant) -> bool {
-        let limit: QueueLimit = self.config.buffer;
-        let (frames, octets) = match frame.to {
-            Receiver::Station(to) => {
-                let Buffer { frames, octets, .. } = &mut self.buffers[to.index()];
-                (frames, Some(octets))
-            }
-            Receiver::Broadcast => (&mut self.group, None),
+        let buffer = match frame.to {
+            Receiver::Station(to) => &mut self.buffers[to.index()],
+            Receiver::Broadcast => &mut self.group,
         };
-        let waiting = octets.as_deref().copied().unwrap_or_else(|| octets_of(frames));
-        if !limit.has_room(frames.len(), waiting, frame.octets as usize) {
+        if !buffer.push(Queued { frame, arrived: now }, self.config.buffer) {
             return false;
-        }
-        frames.push_back(Queued { frame, arrived: now });
-        if let Some(octets) = octets {
-            *octets += u64::from(frame.octets);
         }
         self.waiting.0 += 1;
         self.waiting.1 += u64::from(frame.octets);
@@ -74,10 +61,6 @@ impl PowerSave {
     }
 }
 
-fn octets_of(frames: &VecDeque<Queued>) -> u64 {
-    frames.iter().map(|queued| u64::from(queued.frame.octets)).sum()
-}
-
 impl Wlan {
     /// The access point has received a PS-Poll: the next frame for its sender follows, by
     /// contention. While one is on its way further PS-Polls are acknowledged and ignored.
@@ -103,7 +86,7 @@ impl Wlan {
         if !power_save.announced.is_dtim || power_save.group.is_empty() {
             return;
         }
-        let frames: Vec<Queued> = power_save.group.drain(..).collect();
+        let frames: Vec<Queued> = std::iter::from_fn(|| power_save.group.pop()).collect();
         power_save.group_left += frames.len() as u32;
         for queued in &frames {
             power_save.forget(queued.frame);
@@ -136,7 +119,7 @@ impl Wlan {
         let (most, from) = (power_save.config.most_age(), StationId(power_save.access_point));
         let is_old = |queued: &Queued| now.as_nanos() - queued.arrived.as_nanos() > most;
         for index in 0..power_save.buffers.len() {
-            while power_save.buffers[index].frames.front().is_some_and(is_old)
+            while power_save.buffers[index].front().is_some_and(is_old)
                 && let Some(Queued { frame, .. }) = power_save.buffers[index].pop()
             {
                 power_save.forget(frame);

@@ -1,11 +1,8 @@
 //! The state of a cell with power save.
 
-use std::collections::VecDeque;
-
 use super::buffer::Buffer;
 use super::config::PowerSaveConfig;
 use super::sleeper::Sleeper;
-use crate::wifi::station::Queued;
 
 /// A cell with power save.
 #[derive(Debug)]
@@ -25,7 +22,7 @@ pub(crate) struct PowerSave {
     /// Frames for each station, by station.
     pub(super) buffers: Vec<Buffer>,
     /// Group frames that wait for a DTIM.
-    pub(super) group: VecDeque<Queued>,
+    pub(super) group: Buffer,
     /// Group frames that have followed a DTIM into the access point's queue and are not sent.
     pub(super) group_left: u32,
     /// Packets and octets in all buffers.
