@@ -160,6 +160,11 @@ pub struct StationSummary {
     pub air_time_s: f64,
     /// The same as a part of the run, from 0 to 1.
     pub air_time_share: f64,
+    /// Seconds that it was awake; null for a station that is not in power-save mode, and always
+    /// awake.
+    pub awake_s: Option<f64>,
+    /// The same as a part of the run, from 0 to 1.
+    pub awake_share: Option<f64>,
     /// Mean of the time that a frame was at the head of the queue before its first transmission, in
     /// seconds; null without frames.
     pub access_mean_s: Option<f64>,
@@ -282,7 +287,9 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
     });
     stations
         .map(|(wlan, node, used)| {
+            let share = |spent: f64| if seconds > 0.0 { spent / seconds } else { 0.0 };
             let air_time_s = used.air_time.as_secs_f64();
+            let awake_s = used.awake.map(|awake| awake.as_secs_f64());
             StationSummary {
                 wlan,
                 name: scenario.nodes[node].name.clone(),
@@ -290,7 +297,9 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
                 transmissions: used.transmissions,
                 frames_given_up: used.given_up,
                 air_time_s,
-                air_time_share: if seconds > 0.0 { air_time_s / seconds } else { 0.0 },
+                air_time_share: share(air_time_s),
+                awake_s,
+                awake_share: awake_s.map(share),
                 access_mean_s: (used.frames > 0).then(|| used.access.as_secs_f64() / used.frames as f64),
             }
         })

@@ -161,7 +161,7 @@ fn tcp_flows(flows: &[&FlowSummary]) -> String {
 
 /// What each station of 802.11 cells had of the air.
 fn stations(run: &RunSummary) -> String {
-    let mut table = Table::of_numbers(&[
+    let mut header = vec![
         "station",
         "cell",
         "frames",
@@ -170,9 +170,14 @@ fn stations(run: &RunSummary) -> String {
         "air time s",
         "air time %",
         "mean access ms",
-    ]);
+    ];
+    let saves_power = run.stations.iter().any(|station| station.awake_s.is_some());
+    if saves_power {
+        header.extend(["awake s", "awake %"]);
+    }
+    let mut table = Table::of_numbers(&header);
     for station in &run.stations {
-        table.add_row([
+        let mut row = vec![
             station.name.clone(),
             station.wlan.clone(),
             station.frames.to_string(),
@@ -181,7 +186,12 @@ fn stations(run: &RunSummary) -> String {
             format!("{:.3}", station.air_time_s),
             format!("{:.2}", station.air_time_share * 100.0),
             station.access_mean_s.map_or_else(|| "-".to_owned(), |seconds| format!("{:.3}", seconds * 1e3)),
-        ]);
+        ];
+        if saves_power {
+            row.push(or_dash(station.awake_s.map(|seconds| format!("{seconds:.3}"))));
+            row.push(or_dash(station.awake_share.map(|share| format!("{:.2}", share * 100.0))));
+        }
+        table.add_row(row);
     }
     let share = run.aggregate.air_time_share.unwrap_or(0.0);
     format!("{table}\nair time used by data frames in all {:.1}%", share * 100.0)

@@ -22,7 +22,9 @@ pub(crate) use network::Network;
 pub(crate) use places::of_stations;
 use seats::{SeatedAgent, Seats};
 
-use crate::model::{FlowModel, Link, Mobility, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel};
+use crate::model::{
+    FlowModel, Link, Mobility, PowerSave, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel,
+};
 
 /// A world, and the ids of what the scenario names, in the scenario's order.
 pub struct Built {
@@ -166,7 +168,7 @@ impl Scenario {
         let wlans = self.wlans.iter().zip(nodes).zip(places);
         wlans
             .map(|((model, nodes), places)| {
-                let WlanModel { name, config, stations, errors, mobility, .. } = model;
+                let WlanModel { name, config, stations, errors, power_save, mobility, .. } = model;
                 let mut config = config.clone();
                 if without_loss {
                     config = WlanConfig { errors: ErrorConfig::none(), ..config };
@@ -181,6 +183,10 @@ impl Scenario {
                     .collect();
                 for (from, to, errors) in errors.iter().filter(|_| !without_loss) {
                     world.set_radio_errors(wlan, stations[*from], stations[*to], errors.clone());
+                }
+                if let Some(PowerSave { config, stations: dozing }) = power_save {
+                    let dozing: Vec<StationId> = dozing.iter().map(|station| stations[*station]).collect();
+                    world.save_power(wlan, stations[0], &dozing, config.clone());
                 }
                 if let Some(Mobility { model, walkers }) = mobility {
                     let walkers: Vec<StationId> = walkers.iter().map(|walker| stations[*walker]).collect();

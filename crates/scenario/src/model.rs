@@ -23,7 +23,7 @@ pub use node::NodeModel;
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
 pub use trial::Trial;
-pub use wlan::{Mobility, Placement, WlanModel, WlanStation};
+pub use wlan::{Mobility, Placement, PowerSave, WlanModel, WlanStation};
 
 /// A network, its traffic, and the schemes to run it under.
 #[derive(Clone, Debug)]

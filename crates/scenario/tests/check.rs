@@ -222,6 +222,7 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
         config: WlanConfig { propagation, ..WlanConfig::new(Standard::HrDsss) },
         stations: (0..count).map(station).collect(),
         errors: Vec::new(),
+        power_save: None,
         routing: (rng.below(4) > 0).then(AodvConfig::default),
         placement: (rng.below(2) == 0).then(|| Placement {
             area: Position::new(60.0, 60.0),

@@ -147,26 +147,47 @@ fn infrastructure() -> impl Strategy<Value = Network> {
         )),
     ];
     let capture = option::of((1..20_u32, any::<bool>()));
-    (vec(place, 1..7), propagation, capture).prop_map(|(places, propagation, capture)| {
-        let mut tables = vec![node("ap", "router", (0.0, 0.0)), node("server", "host", (0.0, 0.0))];
-        let stations: Vec<String> = (0..places.len()).map(|number| format!("station{number}")).collect();
-        tables.extend(stations.iter().zip(places).map(|(name, place)| node(name, "host", place)));
-        let wire = vec![
-            ("between", "[\"server\", \"ap\"]".to_owned()),
-            ("rate", quoted("20 Mbit/s")),
-            ("delay", quoted("3 ms")),
-        ];
-        tables.push(("links.wire".to_owned(), wire));
-        let mut cell = vec![
-            ("access-point", quoted("ap")),
-            ("stations", format!("{stations:?}")),
-            ("propagation", propagation.clone()),
-        ];
-        if let Some((threshold, later)) = capture.filter(|_| !propagation.contains("everywhere")) {
-            let capture = format!("{{ threshold = \"{threshold} dB\", later-frames = {later} }}");
-            cell.push(("capture", capture));
-        }
-        Network { tables, cell, hosts: [vec!["server".to_owned()], stations].concat() }
+    (vec(place, 1..7), propagation, capture, option::of(power_save())).prop_map(
+        |(places, propagation, capture, power_save)| {
+            let mut tables = vec![node("ap", "router", (0.0, 0.0)), node("server", "host", (0.0, 0.0))];
+            let stations: Vec<String> = (0..places.len()).map(|number| format!("station{number}")).collect();
+            tables.extend(stations.iter().zip(places).map(|(name, place)| node(name, "host", place)));
+            let wire = vec![
+                ("between", "[\"server\", \"ap\"]".to_owned()),
+                ("rate", quoted("20 Mbit/s")),
+                ("delay", quoted("3 ms")),
+            ];
+            tables.push(("links.wire".to_owned(), wire));
+            let mut cell = vec![
+                ("access-point", quoted("ap")),
+                ("stations", format!("{stations:?}")),
+                ("propagation", propagation.clone()),
+            ];
+            if let Some((threshold, later)) = capture.filter(|_| !propagation.contains("everywhere")) {
+                let capture = format!("{{ threshold = \"{threshold} dB\", later-frames = {later} }}");
+                cell.push(("capture", capture));
+            }
+            cell.extend(power_save.map(|table| ("power-save", table)));
+            Network { tables, cell, hosts: [vec!["server".to_owned()], stations].concat() }
+        },
+    )
+}
+
+/// All stations or the first one doze.
+fn power_save() -> impl Strategy<Value = String> {
+    let keys = vec![
+        maybe("beacon-interval", (5..300_u32).prop_map(|ms| quoted(format!("{ms} ms")))),
+        maybe("dtim-period", 1..=3_u32),
+        maybe("listen-interval", 1..=3_u32),
+        maybe("receive-dtims", any::<bool>()),
+        maybe("stations", Just("[\"station0\"]")),
+        maybe("buffer", select(vec!["1 packet", "7 packets", "9 kB", "unlimited"]).prop_map(quoted)),
+        maybe("ageing", (0..2_000_u32).prop_map(|ms| quoted(format!("{ms} ms")))),
+    ];
+    keys.prop_map(|keys| {
+        let keys: Vec<_> =
+            keys.into_iter().flatten().map(|(key, value)| format!("{key} = {value}")).collect();
+        format!("{{ {} }}", keys.join(", "))
     })
 }
 

@@ -38,14 +38,21 @@ fn wlan(c: &mut Criterion) {
     let end = Instant::from_secs(WLAN_SECONDS);
     let mut group = c.benchmark_group("802.11b");
     group.sample_size(20);
-    for stations in [1, 20] {
-        let (mut world, flows) = cases::wlan(stations);
+    type Case = fn(u32) -> (lasthop_sim::World, Vec<lasthop_sim::FlowId>);
+    let cases: [(&str, Case, u32); 4] = [
+        ("uploads", cases::wlan, 1),
+        ("uploads", cases::wlan, 20),
+        ("uploads", cases::wlan, 50),
+        ("uploads of stations that doze", cases::dozing_wlan, 50),
+    ];
+    for (name, case, stations) in cases {
+        let (mut world, flows) = case(stations);
         world.run(end, false);
         let octets: u64 = flows.iter().map(|flow| world.outcome(*flow).octets).sum();
         group.throughput(Throughput::Elements(octets / u64::from(cases::MSS)));
-        group.bench_function(format!("uploads: {stations}"), |bencher| {
+        group.bench_function(format!("{name}: {stations}"), |bencher| {
             let run = |(mut world, _): (lasthop_sim::World, _)| world.run(end, false);
-            bencher.iter_batched(|| cases::wlan(stations), run, BatchSize::PerIteration);
+            bencher.iter_batched(|| case(stations), run, BatchSize::PerIteration);
         });
     }
     group.finish();

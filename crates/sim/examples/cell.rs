@@ -1,5 +1,5 @@
-//! The 802.11 case of `benches/worlds`, as a program: `cell STATIONS SECONDS` prints the number of
-//! data packets delivered. For `benches/instructions.sh`.
+//! The 802.11 case of `benches/worlds`, as a program: `cell STATIONS [dozing] SECONDS` prints the
+//! number of data packets delivered; with "dozing" all stations save power. For `benches/instructions.sh`.
 
 #![expect(clippy::print_stdout, reason = "a program")]
 
@@ -9,9 +9,10 @@ mod worlds;
 use lasthop_packet::Instant;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map_while(|argument| argument.parse().ok());
+    let dozing = std::env::args().any(|argument| argument == "dozing");
+    let mut arguments = std::env::args().skip(1).filter_map(|argument| argument.parse().ok());
     let (stations, seconds) = (arguments.next().unwrap_or(20), arguments.next().unwrap_or(1000));
-    let (mut world, flows) = worlds::wlan(stations);
+    let (mut world, flows) = if dozing { worlds::dozing_wlan(stations) } else { worlds::wlan(stations) };
     world.run(Instant::from_secs(u64::from(seconds)), false);
     let octets: u64 = flows.iter().map(|flow| world.outcome(*flow).octets).sum();
     assert!(world.accounts().balance(), "a broken simulation");

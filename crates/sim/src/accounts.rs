@@ -15,6 +15,8 @@ pub enum DropCause {
     WiredLoss,
     /// A wireless link without a link layer lost it, or the link layer gave up.
     WirelessLoss,
+    /// It waited at an access point for a station that dozed, and was not fetched in time.
+    PowerSave,
     /// There is no way to its destination.
     NoRoute,
     /// A search for a route to its destination found none.
@@ -35,6 +37,7 @@ impl DropCause {
             Self::QueueManagement => "queue management",
             Self::WiredLoss => "wired loss",
             Self::WirelessLoss => "wireless loss",
+            Self::PowerSave => "not fetched in power save",
             Self::NoRoute => "no route",
             Self::RouteNotFound => "route not found",
             Self::RouteBufferFull => "too many waiting for routes",

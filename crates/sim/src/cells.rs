@@ -8,6 +8,8 @@ mod outputs;
 mod rest;
 mod station;
 
+use std::time::Duration;
+
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
 
@@ -20,7 +22,7 @@ use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
-use crate::wifi::{ErrorConfig, MacFrame, Position, Receiver, StationConfig, Wlan};
+use crate::wifi::{ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, StationConfig, Wlan};
 
 use rest::{Rest, SentFrame};
 use station::Radio;
@@ -104,8 +106,24 @@ impl Cells {
         self.ports[port.index()].cell
     }
 
-    pub(crate) fn radio_use(&self, id: WlanId, station: StationId) -> RadioUse {
-        self.all[id.index()].stations[station.index()].used()
+    pub(crate) fn radio_use(&self, id: WlanId, station: StationId, now: Instant) -> RadioUse {
+        let Cell { wlan, stations, .. } = &self.all[id.index()];
+        let awake = wlan.awake_time(station, now).map(Duration::from_nanos);
+        RadioUse { awake, ..stations[station.index()].used() }
+    }
+
+    /// Gives a cell power save, after its last station.
+    pub(crate) fn save_power(
+        &mut self,
+        id: WlanId,
+        access_point: StationId,
+        stations: &[StationId],
+        config: PowerSaveConfig,
+        transit: &mut Transit,
+    ) {
+        let cell = &mut self.all[id.index()];
+        cell.wlan.save_power(access_point, stations, config);
+        cell.follow(id, transit);
     }
 
     pub(crate) fn set_errors(&mut self, id: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
@@ -193,8 +211,8 @@ impl Technology for Cells {
     }
 
     fn would_wait(&self, port: usize, _now: Instant) -> bool {
-        let Port { cell, from, .. } = self.ports[port];
-        self.all[cell.index()].wlan.has_frame(from)
+        let Port { cell, from, to, .. } = self.ports[port];
+        self.all[cell.index()].wlan.would_wait(from, Receiver::Station(to))
     }
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {

@@ -162,6 +162,8 @@ pub(crate) enum Output {
     LinkBroken { at: At },
     /// A parcel is dropped from a queue in which it has waited.
     Dropped { node: NodeId, key: ParcelKey, cause: DropCause },
+    /// A parcel is dropped from a queue in which it has waited, and nothing else happens there.
+    TooOld { at: At, key: ParcelKey, cause: DropCause },
     /// A parcel is lost.
     Lost { node: NodeId, key: ParcelKey, cause: DropCause },
 }

@@ -20,6 +20,8 @@
 //! | `settle` | exchanges at one go, where nobody can |
 //! | `outcome` | what follows from success and failure, common to both |
 //! | `moving` | stations that move |
+//! | `own_frames` | what goes before a station's queue |
+//! | `power_save` | beacons, stations that doze, what waits for them |
 //!
 //! What is modelled otherwise than on the air:
 //! - Signals take no time to arrive.
@@ -31,7 +33,8 @@
 //! - `EIFS` follows frames that were overlapped or out of reception range. A station that
 //!   transmitted while another's longer frame began keeps it, too; its own frames it does not hear.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
-//! - Beacons, association, power saving, fragmentation and rate control are not modelled.
+//! - Without power save there are no beacons. Association, fragmentation and rate control are not
+//!   modelled.
 
 mod config;
 mod contention;
@@ -44,9 +47,11 @@ mod moving;
 mod nav;
 mod outcome;
 mod output;
+mod own_frames;
 pub mod phy;
 mod plan;
 mod planning;
+mod power_save;
 pub mod propagation;
 mod settle;
 pub mod station;
@@ -61,6 +66,7 @@ pub use errors::ErrorConfig;
 pub use frame::{DataOverhead, MacFrame, Receiver};
 pub use output::{Output, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
+pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, Position, Propagation, TwoRayGround};
 pub use station::StationConfig;
 pub use wlan::Wlan;

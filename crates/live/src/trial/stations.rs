@@ -19,6 +19,9 @@ pub struct StationUse {
     pub given_up: u64,
     /// The time that it transmitted for them, in seconds.
     pub air_time_s: f64,
+    /// Seconds that it was awake; null for a station that is not in power-save mode, and always
+    /// awake.
+    pub awake_s: Option<f64>,
 }
 
 /// A station's place in the model, and what it is called.
@@ -53,6 +56,7 @@ pub(super) fn look(world: &World, seats: Vec<Seat>) -> Vec<StationUse> {
                 transmissions: used.transmissions,
                 given_up: used.given_up,
                 air_time_s: used.air_time.as_secs_f64(),
+                awake_s: used.awake.map(|awake| awake.as_secs_f64()),
             }
         })
         .collect()

@@ -10,6 +10,7 @@ mod flavours;
 mod good;
 mod groups;
 mod overrides;
+mod power_save;
 mod queues;
 mod sessions;
 mod settings;

@@ -5,6 +5,7 @@ mod links;
 mod mac;
 mod mobility;
 mod phy;
+mod power_save;
 mod propagation;
 mod routing;
 mod stations;
@@ -68,6 +69,10 @@ pub(super) fn read(
     let mobility = mobility
         .map(|mobility| mobility::read(reader, name, mobility, &stations, keeps_links))
         .transpose()?;
+    let power_save = table.power_save.as_ref();
+    let power_save = power_save
+        .map(|table| power_save::read(reader, name, table, &stations, has_access_point))
+        .transpose()?;
     let name = name.to_owned();
-    Ok((WlanModel { name, config, stations, errors, routing, placement, mobility }, links))
+    Ok((WlanModel { name, config, stations, errors, power_save, routing, placement, mobility }, links))
 }

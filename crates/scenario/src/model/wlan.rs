@@ -2,7 +2,7 @@
 
 use lasthop_sim::aodv::AodvConfig;
 use lasthop_sim::mobility::RandomWaypoint;
-use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
+use lasthop_sim::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, WlanConfig};
 
 /// An IEEE 802.11 cell. Its links are among [`Scenario::links`](crate::Scenario::links).
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct WlanModel {
     pub stations: Vec<WlanStation>,
     /// Directions with errors of their own: indices in `stations` from, to.
     pub errors: Vec<(usize, usize, ErrorConfig)>,
+    /// Its stations that doze, and how; with an access point only.
+    pub power_save: Option<PowerSave>,
     /// How its stations look for routes; `None`: shortest paths, or an access point. With it any
     /// two stations have a link.
     pub routing: Option<AodvConfig>,
@@ -31,6 +33,15 @@ pub struct WlanStation {
     pub node: usize,
     /// Its parameters.
     pub config: StationConfig,
+}
+
+/// Power save around an access point.
+#[derive(Clone, Debug)]
+pub struct PowerSave {
+    /// Its parameters.
+    pub config: PowerSaveConfig,
+    /// Indices in [`WlanModel::stations`] of those in power-save mode.
+    pub stations: Vec<usize>,
 }
 
 /// Stations stand anywhere at first, by the seed.

@@ -49,6 +49,11 @@ impl Cells {
     fn pass_on(&mut self, id: WlanId, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
+            WlanOutput::Departs { from } => self.depart_next(id, from),
+            WlanOutput::TooOld { from, frame } => {
+                let at = self.port_of(id, from, frame)?.at;
+                Some(Output::TooOld { at, key: ParcelKey(frame.key), cause: DropCause::PowerSave })
+            }
             WlanOutput::Attempt { from, frame, began, transmission, lost, acknowledged } => {
                 self.trace_attempt(id, from, frame, transmission, (lost, acknowledged), transit);
                 let (at, key) = self.told(id, from, frame)?;

@@ -43,6 +43,9 @@ pub struct RadioUse {
     pub air_time: Duration,
     /// The time that they were at the head of its queue before their first transmission.
     pub access: Duration,
+    /// The time that it has been awake; `None` for a station that is not in power-save mode, and
+    /// always awake.
+    pub awake: Option<Duration>,
 }
 
 /// What has become of the packet at the head of a station's queue.
@@ -93,7 +96,7 @@ impl Radio {
     pub(super) const fn used(&self) -> RadioUse {
         let Used { frames, transmissions, given_up, air_time, access } = self.used;
         let (air_time, access) = (Duration::from_nanos(air_time), Duration::from_nanos(access));
-        RadioUse { frames, transmissions, given_up, air_time, access }
+        RadioUse { frames, transmissions, given_up, air_time, access, awake: None }
     }
 
     /// Whether the packet at the head of its queue is among the parcels twice.

@@ -23,6 +23,8 @@ pub(crate) enum Event {
     SendAck(u32, u32),
     /// A SIFS after its guard an initiator sends its data frame.
     SendData(u32),
+    /// An access point is to send a beacon.
+    Tbtt(u32),
     /// Somebody in a domain may transmit.
     Access(u32),
     /// A station transmits, whatever it has sensed since this was decided.
@@ -35,8 +37,9 @@ impl Event {
             Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) => 0,
             Self::Timeout(_) => 1,
             Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
-            Self::Access(_) => 3,
-            Self::Begin(_) => 4,
+            Self::Tbtt(_) => 3,
+            Self::Access(_) => 4,
+            Self::Begin(_) => 5,
         }
     }
 }

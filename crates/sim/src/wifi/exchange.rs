@@ -33,7 +33,7 @@ impl Wlan {
 
     fn begin_exchange(&mut self, index: u32, now: Instant) {
         let Some(plan) = self.begin_attempt(index, now) else { return };
-        let to = self.addressee(index);
+        let to = self.partner(index);
         let sifs = self.times.sifs;
         let rest = plan.ack.map_or(0, |ack| sifs + ack);
         match plan.guard {
@@ -52,7 +52,7 @@ impl Wlan {
         let Some(plan) = self.stations[index as usize].plan else { return };
         self.stations[index as usize].attempts.data_sent = true;
         let reserves = plan.ack.map_or(0, |ack| self.times.sifs + ack);
-        let to = self.addressee(index);
+        let to = self.partner(index);
         self.transmit(index, to, Kind::Data, index, now, (plan.data, reserves));
     }
 
@@ -86,6 +86,8 @@ impl Wlan {
         if from == initiator {
             self.stations[from as usize].attempts.air_time += duration;
         }
+        #[cfg(test)]
+        self.log_frame((from, to), kind, initiator, start, duration);
         let transmission = Transmission { from, to, kind, initiator, start, reserves };
         let key = if let Some(key) = self.vacant.pop() {
             self.transmissions[key as usize] = transmission;
@@ -156,6 +158,7 @@ impl Wlan {
             self.receivers.sort_unstable();
             self.receive_broadcast(initiator, (start, now));
         }
+        let reached = reached && to.is_some_and(|to| self.listens_since(to, start));
         let arrives = match to {
             Some(to) if kind != Kind::CtsToSelf => {
                 reached && !self.is_in_error(kind, (from, to), initiator, (start, now))
@@ -163,6 +166,9 @@ impl Wlan {
             _ => true,
         };
         self.continue_exchange(&transmission, reached, arrives, now);
+        if kind == Kind::Ack && self.power_save.is_some() {
+            self.ack_sent(from, now);
+        }
         for audience in 0..self.domains[home as usize].audience.len() {
             let index = self.domains[home as usize].audience[audience].domain;
             self.schedule_access(index);
@@ -194,7 +200,7 @@ impl Wlan {
                 self.events.push(timeout, initiator, Event::Timeout(initiator));
             }
             (Kind::Data, Some(to)) => {
-                self.receive(to, initiator);
+                self.receive(to, initiator, now);
                 self.events.push(later, to, Event::SendAck(to, initiator));
             }
             (Kind::Data, None) => self.broadcast_sent(initiator, now),
@@ -214,16 +220,25 @@ impl Wlan {
     /// A broadcast that nothing overlapped where its receivers are: each draws its own errors.
     pub(crate) fn receive_broadcast(&mut self, initiator: u32, (start, end): (Instant, Instant)) {
         let mut receivers = std::mem::take(&mut self.receivers);
-        let frame = self.stations[initiator as usize].queue.front().map(|head| head.frame);
+        if self.stations[initiator as usize].own.is_some() {
+            self.receive_beacon(initiator, &receivers, (start, end));
+            receivers.clear();
+        }
+        let frame = self.stations[initiator as usize].packet();
         for index in receivers.drain(..) {
             let Some(frame) = frame.filter(|_| index != initiator) else { continue };
-            if !self.is_in_error(Kind::Data, (initiator, index), initiator, (start, end)) {
+            if self.listens_since(index, start)
+                && !self.is_in_error(Kind::Data, (initiator, index), initiator, (start, end))
+            {
                 self.counters.delivered += 1;
                 self.outputs.push(Output::Delivered {
                     at: StationId(index),
                     from: StationId(initiator),
                     frame,
                 });
+                if self.power_save.is_some() {
+                    self.hear_group_frame(index, initiator, end);
+                }
             }
         }
         self.receivers = receivers;

@@ -8,6 +8,8 @@ pub const ACK_OCTETS: u32 = 14;
 pub const CTS_OCTETS: u32 = 14;
 /// Octets of an RTS frame, FCS included (8.3.1.2).
 pub const RTS_OCTETS: u32 = 20;
+/// Octets of a PS-Poll frame, FCS included (8.3.1.5).
+pub const PS_POLL_OCTETS: u32 = 20;
 
 /// Octets around a packet in a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +52,29 @@ pub struct MacFrame {
     pub octets: u32,
 }
 
+/// A frame that a station's MAC makes itself. It has no packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnFrame {
+    Beacon,
+    PsPoll { to: StationId },
+}
+
+impl OwnFrame {
+    pub(crate) const fn receiver(self) -> Receiver {
+        match self {
+            Self::Beacon => Receiver::Broadcast,
+            Self::PsPoll { to } => Receiver::Station(to),
+        }
+    }
+}
+
 /// What a frame in the air is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Rts,
     Cts,
     CtsToSelf,
+    /// The frame that the exchange is for: data, a beacon, a PS-Poll.
     Data,
     Ack,
 }

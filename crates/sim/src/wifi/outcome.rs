@@ -4,7 +4,7 @@
 use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
-use super::frame::{Kind, MacFrame, Receiver};
+use super::frame::{Kind, OwnFrame, Receiver};
 use super::output::Output;
 use super::plan::Guard;
 use super::station::{AfterFailure, BackOff, Station};
@@ -57,6 +57,7 @@ impl Wlan {
     }
 
     /// When the NAV of a station ends, or has ended.
+    #[inline]
     pub(crate) fn nav_of(&self, index: u32) -> Instant {
         let domain = &self.domains[self.stations[index as usize].domain as usize];
         domain.nav.ends(Some(index), domain.idle_since, self.times.nav_reset)
@@ -92,9 +93,13 @@ impl Wlan {
         initiator: u32,
         (start, end): (Instant, Instant),
     ) -> bool {
-        let Station { plan: Some(plan), attempts, .. } = &self.stations[initiator as usize] else {
+        if self.errors.is_none() {
+            return false;
+        }
+        let Station { plan: Some(plan), attempts, own, .. } = &self.stations[initiator as usize] else {
             return false;
         };
+        let is_control = kind.is_control() || matches!(own, Some(OwnFrame::PsPoll { .. }));
         if let Some(to_be_lost) = attempts.to_be_lost {
             return kind == to_be_lost;
         }
@@ -107,7 +112,7 @@ impl Wlan {
             }
         };
         let link = (StationId(from), StationId(to));
-        let lost = self.errors.loses(link, kind.is_control(), (rate, octets), (start, end));
+        let lost = self.errors.loses(link, is_control, (rate, octets), (start, end));
         self.counters.errors += u64::from(lost);
         lost
     }
@@ -119,10 +124,14 @@ impl Wlan {
         answers
     }
 
-    /// An addressee has received a data frame intact.
-    pub(crate) fn receive(&mut self, index: u32, initiator: u32) {
+    /// An addressee has received a data frame intact, or a PS-Poll.
+    pub(crate) fn receive(&mut self, index: u32, initiator: u32, now: Instant) {
         let sender = &mut self.stations[initiator as usize];
         sender.attempts.arrived = true;
+        if sender.own.is_some() {
+            self.receive_ps_poll(index, initiator, now);
+            return;
+        }
         let (sequence, is_retry) = (sender.sequence, sender.attempts.transmissions > 1);
         let Some(frame) = sender.queue.front().map(|head| head.frame) else { return };
         if self.stations[index as usize].is_new(StationId(initiator), sequence, is_retry) {
@@ -130,6 +139,9 @@ impl Wlan {
             self.outputs.push(Output::Delivered { at: StationId(index), from: StationId(initiator), frame });
         } else {
             self.counters.duplicates += 1;
+        }
+        if self.power_save.is_some() {
+            self.hear_response(index, initiator, now);
         }
     }
 
@@ -146,16 +158,26 @@ impl Wlan {
         station.cw = self.phy.cw_min;
         let slots = station.draw();
         self.back_off(index, slots, now, self.slots_from(index));
+        if self.power_save.is_some() {
+            self.doze(index, now);
+        }
     }
 
     /// A broadcast is sent, and nobody says whether it arrived.
     pub(crate) fn broadcast_sent(&mut self, index: u32, now: Instant) {
+        let is_beacon = self.stations[index as usize].own.is_some();
         self.stations[index as usize].attempts.arrived = true;
         self.finish(index, now, Fate::Delivered);
         let station = &mut self.stations[index as usize];
         station.cw = self.phy.cw_min;
         let slots = station.draw();
         self.back_off(index, slots, now, self.slots_from(index));
+        if is_beacon {
+            self.release_group(index, now);
+        }
+        if self.power_save.is_some() {
+            self.doze(index, now);
+        }
     }
 
     /// The exchange failed.
@@ -163,21 +185,27 @@ impl Wlan {
         let limits = (self.mac.short_retry_limit, self.mac.long_retry_limit);
         let station = &mut self.stations[index as usize];
         station.attempts.to_be_lost = None;
-        self.counters.failures += 1;
-        self.counters.acks_lost += u64::from(station.attempts.arrived);
+        let is_packet = station.own.is_none();
+        if is_packet {
+            self.counters.failures += 1;
+            self.counters.acks_lost += u64::from(station.attempts.arrived);
+        }
         // The data frame was out, or only its RTS.
         let was_long = station.attempts.data_sent
             && matches!(station.plan, Some(plan) if matches!(plan.guard, Guard::RtsCts { .. }));
         let after = station.failed(was_long, limits, (self.phy.cw_min, self.phy.cw_max));
         match after {
             AfterFailure::Retry => {
-                self.tell_attempt(index, false);
+                if self.tells_attempts {
+                    self.tell_attempt(index, false);
+                }
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
+                self.take_next_own(index, now);
             }
             AfterFailure::GiveUp => {
-                self.counters.given_up += 1;
+                self.counters.given_up += u64::from(is_packet);
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
@@ -194,23 +222,36 @@ impl Wlan {
             }
         };
         self.back_off(index, slots, now, from);
+        if self.power_save.is_some() {
+            self.doze(index, now);
+        }
     }
 
-    /// The frame at the head of a queue is done with.
+    /// The frame in a station's hands is done with.
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
         debug_assert_eq!(self.stations[index as usize].back_off, BackOff::Exchanging);
-        self.tell_attempt(index, fate == Fate::Delivered);
+        if self.tells_attempts {
+            self.tell_attempt(index, fate == Fate::Delivered);
+        }
         self.tell_fate(index, fate);
+        if self.power_save.is_some() {
+            self.power_save_ends(index);
+        }
         self.stations[index as usize].pop(now);
         self.stations[index as usize].back_off = BackOff::None;
+        self.take_next_own(index, now);
+    }
+
+    /// An exchange is over in which a frame of the station's own has become due.
+    fn take_next_own(&mut self, index: u32, now: Instant) {
+        if self.stations[index as usize].next_own.is_some() {
+            self.stations[index as usize].take_next_own(now);
+        }
     }
 
     fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
-        if !self.tells_attempts {
-            return;
-        }
         let station = &self.stations[index as usize];
-        let Some(frame) = station.queue.front().map(|head| head.frame) else { return };
+        let Some(frame) = station.packet() else { return };
         self.outputs.push(Output::Attempt {
             from: StationId(index),
             frame,
@@ -223,7 +264,7 @@ impl Wlan {
 
     fn tell_fate(&mut self, index: u32, fate: Fate) {
         let station = &self.stations[index as usize];
-        let Some(head) = station.queue.front() else { return };
+        let Some(head) = station.queue.front().filter(|_| station.own.is_none()) else { return };
         let attempts = &station.attempts;
         self.outputs.push(Output::Fate {
             from: StationId(index),
@@ -236,11 +277,19 @@ impl Wlan {
         });
     }
 
-    /// The addressee of the frame at the head of a station's queue; `None` for a broadcast.
+    /// The addressee of a station's exchange; `None` for a broadcast.
+    pub(crate) fn partner(&self, index: u32) -> Option<u32> {
+        match self.stations[index as usize].plan?.to {
+            Receiver::Station(to) => Some(to.0),
+            Receiver::Broadcast => None,
+        }
+    }
+
+    /// The addressee of the frame in a station's hands; `None` for a broadcast.
     pub(crate) fn addressee(&self, index: u32) -> Option<u32> {
-        match self.stations[index as usize].queue.front()?.frame {
-            MacFrame { to: Receiver::Station(to), .. } => Some(to.0),
-            MacFrame { to: Receiver::Broadcast, .. } => None,
+        match self.stations[index as usize].receiver()? {
+            Receiver::Station(to) => Some(to.0),
+            Receiver::Broadcast => None,
         }
     }
 }

@@ -18,6 +18,18 @@ pub enum Output {
         /// The frame. A broadcast arrives at several stations.
         frame: MacFrame,
     },
+    /// A frame that waited for its receiver to wake is at the head of a queue that was empty.
+    Departs {
+        /// The access point.
+        from: StationId,
+    },
+    /// A frame has waited for its receiver to wake for too long, and is dropped.
+    TooOld {
+        /// The access point.
+        from: StationId,
+        /// The frame.
+        frame: MacFrame,
+    },
     /// The sender has learned what became of a transmission.
     Attempt {
         /// The sender.
@@ -76,4 +88,10 @@ pub struct WlanCounters {
     /// Data frames that arrived intact, and were neither taken nor acknowledged because their
     /// receiver [refuses](super::Wlan::refuse_frames) frames.
     pub withheld: u64,
+    /// Beacons sent. They and PS-Polls are in no other count but that of errors.
+    pub beacons: u64,
+    /// PS-Polls sent, repeated ones among them.
+    pub ps_polls: u64,
+    /// Frames dropped because their receiver did not fetch them in time.
+    pub aged: u64,
 }

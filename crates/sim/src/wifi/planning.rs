@@ -1,14 +1,18 @@
 //! Planning an exchange when it begins.
 
-use super::frame::{ACK_OCTETS, CTS_OCTETS, RTS_OCTETS, Receiver};
+use super::frame::{ACK_OCTETS, CTS_OCTETS, PS_POLL_OCTETS, RTS_OCTETS, Receiver};
 use super::phy::Rate;
 use super::plan::{Guard, Plan};
 use super::wlan::Wlan;
+use crate::id::StationId;
 
 impl Wlan {
-    /// The frames of the exchange for the frame at the head of a station's queue.
+    /// The frames of the exchange for the frame in a station's hands.
     pub(crate) fn plan(&self, index: u32) -> Option<Plan> {
         let station = &self.stations[index as usize];
+        if let Some(own) = station.own {
+            return self.plan_own(index, own);
+        }
         let frame = station.queue.front()?.frame;
         let data_octets = frame.octets + self.mac.overhead.octets();
         // Frames come in rows to one station and of one length.
@@ -29,9 +33,7 @@ impl Wlan {
                 ack: None,
             });
         };
-        let data_rate = slower(station.rate, self.stations[to.index()].rate);
-        let protected = self.mac.cts_to_self && data_rate.is_ofdm();
-        let control_rate = self.phy.initial_control_rate(data_rate, protected);
+        let (data_rate, protected, control_rate) = self.rates(index, to);
         let guard = if data_octets > self.mac.rts_threshold {
             Guard::RtsCts {
                 rts: self.phy.air_nanos(control_rate, RTS_OCTETS),
@@ -45,6 +47,28 @@ impl Wlan {
         let ack = self.phy.air_nanos(self.phy.response_rate(data_rate), ACK_OCTETS);
         let data = self.phy.air_nanos(data_rate, data_octets);
         Some(Plan { to: frame.to, guard, data, data_octets, data_rate, ack: Some(ack) })
+    }
+
+    /// The frames of a PS-Poll's exchange. It is a control frame, and goes at the rate that an RTS
+    /// would have.
+    pub(crate) fn plan_ps_poll(&self, index: u32, to: StationId) -> Plan {
+        let (.., rate) = self.rates(index, to);
+        Plan {
+            to: Receiver::Station(to),
+            guard: Guard::Nothing,
+            data: self.phy.air_nanos(rate, PS_POLL_OCTETS),
+            data_octets: PS_POLL_OCTETS,
+            data_rate: rate,
+            ack: Some(self.phy.air_nanos(self.phy.response_rate(rate), ACK_OCTETS)),
+        }
+    }
+
+    /// From a station to another: the rate of data, whether that needs protection, the rate of
+    /// control frames.
+    fn rates(&self, from: u32, to: StationId) -> (Rate, bool, Rate) {
+        let data = slower(self.stations[from as usize].rate, self.stations[to.index()].rate);
+        let protected = self.mac.cts_to_self && data.is_ofdm();
+        (data, protected, self.phy.initial_control_rate(data, protected))
     }
 }
 

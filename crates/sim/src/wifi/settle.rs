@@ -34,7 +34,7 @@ impl Wlan {
         let data_end = now.after_nanos(before_data + plan.data);
         let end = data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack));
         self.events.push(data_end, index, Event::SettledData(domain));
-        self.events.push(end, self.addressee(index).unwrap_or(index), Event::SettledEnd(domain));
+        self.events.push(end, self.partner(index).unwrap_or(index), Event::SettledEnd(domain));
     }
 
     /// The only station that transmits, if nothing but errors can make it fail.
@@ -48,6 +48,7 @@ impl Wlan {
                 && !self.stations[to as usize].refuses
                 && self.nav_of(to) <= now
                 && to != index
+                && self.listens_since(to, now)
         };
         // A broadcast needs no answer.
         self.addressee(index).is_none_or(can_answer).then_some(index)
@@ -88,8 +89,8 @@ impl Wlan {
     pub(crate) fn on_settled_data(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
         let began = self.stations[initiator as usize].attempts.began;
-        if let Some(to) = self.addressee(initiator) {
-            self.receive(to, initiator);
+        if let Some(to) = self.partner(initiator) {
+            self.receive(to, initiator, now);
         } else {
             self.receivers.extend_from_slice(&self.domains[domain as usize].members);
             self.receive_broadcast(initiator, (began, now));
@@ -100,8 +101,13 @@ impl Wlan {
         let initiator = self.settled[domain as usize];
         self.domains[domain as usize].decoded_at = Some(now);
         self.begin_idle(domain, now);
-        match self.addressee(initiator) {
-            Some(_) => self.succeed(initiator, now),
+        match self.partner(initiator) {
+            Some(to) => {
+                self.succeed(initiator, now);
+                if self.power_save.is_some() {
+                    self.ack_sent(to, now);
+                }
+            }
             None => self.broadcast_sent(initiator, now),
         }
         self.schedule_access(domain);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
-use super::frame::{Kind, MacFrame, Receiver};
+use super::frame::{Kind, MacFrame, OwnFrame, Receiver};
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
@@ -54,7 +54,7 @@ pub(crate) struct Queued {
     pub(crate) arrived: Instant,
 }
 
-/// What became of the frame at the head of the queue so far.
+/// What became of the frame in a station's hands so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
     /// Transmissions of the data frame or, if that failed, of its RTS.
@@ -91,6 +91,16 @@ pub(crate) struct Station {
     pub(crate) limit: QueueLimit,
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) queued_octets: u64,
+    /// Whether there is a frame, in the queue or of its own.
+    pub(crate) has_frame: bool,
+    /// Frames behind the head that went before others (`own_frames`).
+    pub(crate) ahead: usize,
+    /// A frame that it sends before that at the head of the queue, which it may have begun with.
+    pub(crate) own: Option<OwnFrame>,
+    /// The next one, while it transmits.
+    pub(crate) next_own: Option<OwnFrame>,
+    /// What became of the frame at the head of the queue, while there is one of its own.
+    pub(crate) set_aside: Attempts,
     pub(crate) back_off: BackOff,
     /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
     /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
@@ -128,6 +138,11 @@ impl Station {
             limit: config.queue,
             queue: VecDeque::new(),
             queued_octets: 0,
+            has_frame: false,
+            ahead: 0,
+            own: None,
+            next_own: None,
+            set_aside: Attempts::default(),
             back_off: BackOff::None,
             own_ifs: None,
             stamp: 0,
@@ -149,11 +164,31 @@ impl Station {
             return false;
         }
         if self.queue.is_empty() {
-            self.attempts = Attempts { head: now, ..Attempts::default() };
+            self.is_new_head(now);
         }
         self.queue.push_back(Queued { frame, arrived: now });
+        self.has_frame = true;
         self.queued_octets += u64::from(frame.octets);
         true
+    }
+
+    /// A frame has come to the head of the queue.
+    pub(crate) fn is_new_head(&mut self, now: Instant) {
+        let attempts = if self.own.is_some() { &mut self.set_aside } else { &mut self.attempts };
+        *attempts = Attempts { head: now, ..Attempts::default() };
+    }
+
+    /// The packet in its hands.
+    pub(crate) fn packet(&self) -> Option<MacFrame> {
+        self.queue.front().filter(|_| self.own.is_none()).map(|head| head.frame)
+    }
+
+    /// Whom the frame in its hands is for.
+    pub(crate) fn receiver(&self) -> Option<Receiver> {
+        match self.own {
+            None => self.queue.front().map(|head| head.frame.to),
+            Some(own) => Some(own.receiver()),
+        }
     }
 
     /// Packets and octets that wait, the frame in the hands of the MAC not counted.
@@ -166,6 +201,8 @@ impl Station {
 
     /// Takes out the frames for a station, but for the one at the head.
     pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<MacFrame> {
+        let is_gone = |queued: &&Queued| queued.frame.to == Receiver::Station(to);
+        self.ahead -= self.queue.iter().skip(1).take(self.ahead).filter(is_gone).count();
         let head = self.queue.pop_front();
         let (gone, left) =
             self.queue.drain(..).partition::<Vec<_>, _>(|queued| queued.frame.to == Receiver::Station(to));
@@ -175,17 +212,26 @@ impl Station {
         gone
     }
 
-    /// The frame at the head is done with.
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
-        let done = self.queue.pop_front()?;
-        self.queued_octets -= u64::from(done.frame.octets);
-        self.attempts = Attempts { head: now, ..Attempts::default() };
-        self.sequence = (self.sequence + 1) & 0x0fff;
-        Some(done)
+    /// The frame in its hands is done with.
+    pub(crate) fn pop(&mut self, now: Instant) {
+        if self.own.is_some() {
+            self.pop_own();
+        } else if let Some(done) = self.queue.pop_front() {
+            self.queued_octets -= u64::from(done.frame.octets);
+            self.ahead = self.ahead.saturating_sub(1);
+            self.has_frame = !self.queue.is_empty();
+            self.attempts = Attempts { head: now, ..Attempts::default() };
+            self.sequence = (self.sequence + 1) & 0x0fff;
+        }
     }
 
-    pub(crate) fn has_frame(&self) -> bool {
-        !self.queue.is_empty()
+    pub(crate) const fn has_frame(&self) -> bool {
+        self.has_frame
+    }
+
+    /// Whether an exchange of its own is under way, or sure to begin.
+    pub(crate) const fn is_transmitting(&self) -> bool {
+        matches!(self.back_off, BackOff::Committed | BackOff::Exchanging)
     }
 
     /// A back-off of 0 to CW slots (9.3.3).

@@ -12,3 +12,5 @@ mod refusing;
 mod support;
 mod topologies;
 mod traces;
+
+pub(crate) use support::AIR;

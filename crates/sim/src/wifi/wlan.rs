@@ -6,11 +6,12 @@ use super::config::{MacConfig, WlanConfig};
 use super::contention::Due;
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
-use super::frame::{CTS_OCTETS, MacFrame};
+use super::frame::{CTS_OCTETS, MacFrame, Receiver};
 use super::medium::{self, Domain, Transmission};
 use super::output::{Output, WlanCounters};
 use super::phy::PhyConfig;
 use super::plan::Plan;
+use super::power_save::PowerSave;
 use super::propagation::{Capture, Propagation};
 use super::station::{BackOff, Station, StationConfig};
 use super::times::Times;
@@ -20,7 +21,7 @@ use crate::id::StationId;
 /// Stations on one channel. See [`crate::wifi`].
 #[derive(Debug)]
 pub struct Wlan {
-    seed: u64,
+    pub(crate) seed: u64,
     pub(crate) phy: PhyConfig,
     pub(crate) mac: MacConfig,
     pub(crate) propagation: Propagation,
@@ -50,6 +51,7 @@ pub struct Wlan {
     told: usize,
     pub(crate) tells_attempts: bool,
     pub(crate) counters: WlanCounters,
+    pub(crate) power_save: Option<Box<PowerSave>>,
 }
 
 impl Wlan {
@@ -93,6 +95,7 @@ impl Wlan {
             told: 0,
             tells_attempts: false,
             counters: WlanCounters::default(),
+            power_save: None,
         }
     }
 
@@ -123,12 +126,20 @@ impl Wlan {
         if self.domains.is_empty() {
             self.divide();
         }
+        if let Some(power_save) = self.power_save.as_deref_mut()
+            && power_save.buffers(station.0, frame.to)
+        {
+            return power_save.buffer(frame, now);
+        }
         let index = station.index();
         if !self.stations[index].push(frame, now) {
             return false;
         }
         if self.stations[index].queue.len() == 1 {
-            self.contend(now, station.0);
+            self.wake(station.0, now);
+            if self.stations[index].own.is_none() {
+                self.contend(now, station.0);
+            }
         }
         true
     }
@@ -142,12 +153,20 @@ impl Wlan {
 
     /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
     pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
-        self.stations[station.index()].withdraw(to)
+        let mut gone = self.stations[station.index()].withdraw(to);
+        if let Some(power_save) = self.power_save.as_deref_mut() {
+            gone.extend(power_save.withdraw(station.0, to, !gone.is_empty()));
+        }
+        gone
     }
 
     /// Packets and octets that wait at a station, the one that is being transmitted not counted.
     pub fn waiting(&self, station: StationId) -> (usize, u64) {
-        self.stations[station.index()].waiting()
+        let (packets, octets) = self.stations[station.index()].waiting();
+        match self.power_save.as_deref().map(|it| it.waiting(station.0)) {
+            None => (packets, octets),
+            Some((buffered, of_them)) => (packets + buffered, octets + of_them),
+        }
     }
 
     /// The frame in the hands of a station's MAC: no longer one that waits.
@@ -155,9 +174,11 @@ impl Wlan {
         self.stations[station.index()].queue.front().map(|queued| queued.frame)
     }
 
-    /// Whether a station has a frame to transmit, or is transmitting it.
-    pub fn has_frame(&self, station: StationId) -> bool {
+    /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver
+    /// to wake.
+    pub fn would_wait(&self, station: StationId, to: Receiver) -> bool {
         self.stations[station.index()].has_frame()
+            || self.power_save.as_deref().is_some_and(|it| it.buffers(station.0, to))
     }
 
     /// When [`Self::on_event`] is due next.
@@ -169,6 +190,7 @@ impl Wlan {
     pub fn on_event(&mut self, now: Instant) {
         while let Some((at, event)) = self.events.pop_until(now) {
             match event {
+                Event::Tbtt(access_point) => self.on_tbtt(access_point, at),
                 Event::Access(domain) => self.on_access(domain, at),
                 Event::Begin(station) => self.begin(station, at),
                 Event::FrameEnd(transmission) => self.on_frame_end(transmission, at),
@@ -210,7 +232,7 @@ impl Wlan {
         self.domains.len()
     }
 
-    fn divide(&mut self) {
+    pub(crate) fn divide(&mut self) {
         self.group();
         for domain in &mut self.domains {
             // Nobody has ever heard anything: what comes first need not wait.
@@ -233,8 +255,9 @@ impl Wlan {
         }
     }
 
-    /// A frame has come to an empty queue (9.3.4.2).
-    fn contend(&mut self, now: Instant, index: u32) {
+    /// A frame has come to a station that had none (9.3.4.2).
+    #[inline]
+    pub(crate) fn contend(&mut self, now: Instant, index: u32) {
         let slot = self.times.slot;
         let station = &mut self.stations[index as usize];
         let domain_index = station.domain;
@@ -254,6 +277,19 @@ impl Wlan {
             }
         }
         self.schedule_access(domain_index);
+    }
+
+    /// The same for one that keeps a back-off even if the medium is idle.
+    #[inline(never)]
+    pub(crate) fn contend_with_back_off(&mut self, now: Instant, index: u32) {
+        let slot = self.times.slot;
+        let station = &mut self.stations[index as usize];
+        let domain = station.domain;
+        if !self.domains[domain as usize].contention.continue_post_back_off(now, index, slot, station) {
+            let slots = station.draw();
+            self.back_off(index, slots, now, self.slots_from(index).map(|from| from.max(now)));
+        }
+        self.schedule_access(domain);
     }
 
     pub(crate) fn schedule_access(&mut self, index: u32) {
@@ -285,7 +321,9 @@ impl Wlan {
     /// An exchange of a station's frame begins.
     pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
         let plan = self.plan(index)?;
-        let is_refused = self.addressee(index).is_some_and(|to| self.stations[to as usize].refuses);
+        // A PS-Poll is answered all the same: it carries nothing.
+        let is_refused = self.stations[index as usize].own.is_none()
+            && self.addressee(index).is_some_and(|to| self.stations[to as usize].refuses);
         let station = &mut self.stations[index as usize];
         debug_assert!(
             matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart | BackOff::Committed),
@@ -305,6 +343,9 @@ impl Wlan {
             attempts.first = now;
         }
         self.counters.attempts += 1;
+        if self.power_save.is_some() {
+            self.power_save_begins(index);
+        }
         Some(plan)
     }
 }

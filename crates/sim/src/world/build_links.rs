@@ -8,7 +8,7 @@ use crate::config::{WiredConfig, WirelessConfig};
 use crate::id::{LinkId, MediumId, NodeId, StationId, WlanId};
 use crate::queue::Managed;
 use crate::technology::Egress;
-use crate::wifi::{ErrorConfig, Position, StationConfig, Wlan, WlanConfig};
+use crate::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, Wlan, WlanConfig};
 use crate::wired::{ManagedPipe, Pipe};
 use crate::wireless::{Channel, Hop};
 
@@ -86,6 +86,18 @@ impl World {
         self.links.cells.add_station(wlan, node, config)
     }
 
+    /// Gives a cell power save, after its last station and before its first frame: these stations are
+    /// in power-save mode.
+    pub fn save_power(
+        &mut self,
+        wlan: WlanId,
+        access_point: StationId,
+        stations: &[StationId],
+        config: PowerSaveConfig,
+    ) {
+        self.links.cells.save_power(wlan, access_point, stations, config, &mut self.transit);
+    }
+
     /// Joins two stations' nodes by a link over the air. In an infrastructure network there is one
     /// between the access point and each station, so that stations reach each other through it; in
     /// an ad hoc network one between each pair that may talk.
@@ -123,7 +135,7 @@ impl World {
 
     /// What a station has had of the air so far.
     pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
-        self.links.cells.radio_use(wlan, station)
+        self.links.cells.radio_use(wlan, station, self.transit.now)
     }
 
     /// A stream of a link that may have a seed of its own.

@@ -78,6 +78,10 @@ impl World {
             Output::NeighbourLost { node, neighbour, key } => self.on_neighbour_lost(node, neighbour, key),
             Output::LinkBroken { at } => self.on_link_broken(at),
             Output::Dropped { node, key, cause } => self.drop_from_queue(node, key, cause),
+            Output::TooOld { at, key, cause } => {
+                self.tell_backlog(at, key);
+                self.drop_from_queue(at.0, key, cause);
+            }
             Output::Lost { node, key, cause } => self.drop_parcel(node, key, cause),
         }
     }

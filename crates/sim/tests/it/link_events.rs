@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_packet::{Packet, Seq};
 use lasthop_sim::aodv::AodvConfig;
-use lasthop_sim::wifi::{ErrorConfig, Position, Propagation, Standard, StationConfig, WlanConfig};
+use lasthop_sim::wifi::{
+    ErrorConfig, Position, PowerSaveConfig, Propagation, Standard, StationConfig, WlanConfig,
+};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{LinkId, LinkLayer, NodeId, NodeKind, World};
 
@@ -267,6 +270,65 @@ fn a_backlog_told_while_a_fate_is_answered_is_what_has_not_departed() {
         world.inject(ap, packet(&world, ap, phone, number));
     }
     world.advance_to(ms(10_000));
+}
+
+/// An access point and a station that dozes.
+fn dozing_cell(power_save: PowerSaveConfig, errors: ErrorConfig) -> (World, [NodeId; 2], LinkId) {
+    let mut world = World::new(5);
+    let nodes = ["ap", "phone"].map(|name| node(&mut world, name, NodeKind::External));
+    let wlan = world.add_wlan("cell", WlanConfig { errors, ..WlanConfig::new(Standard::HrDsss) });
+    let stations = nodes.map(|node| world.add_station(wlan, node, &StationConfig::default()));
+    let air = world.add_radio_link("air", wlan, stations[0], stations[1]);
+    world.save_power(wlan, stations[0], &stations[1..], power_save);
+    (world, nodes, air)
+}
+
+#[test]
+fn what_waits_for_a_station_that_dozes_is_backlog_until_it_is_fetched() {
+    let (mut world, [ap, phone], air) = dozing_cell(PowerSaveConfig::default(), ErrorConfig::none());
+    let told: Arc<Mutex<Told>> = Arc::default();
+    let keeper = Storekeeper { told: Arc::clone(&told), ..Storekeeper::default() };
+    world.attach(ap, &[air], Box::new(keeper)).expect("all is told");
+    for number in 0..4 {
+        world.inject(ap, packet(&world, ap, phone, number));
+    }
+    assert_eq!(told.lock().expect("no panic elsewhere").departures, 0);
+    world.advance_to(ms(10_000));
+    let told = told.lock().expect("no panic elsewhere");
+    assert_eq!((told.departures, told.longest), (4, 4));
+    assert_eq!(world.collect(phone).len(), 4);
+}
+
+#[test]
+fn what_an_agent_sends_to_a_station_that_dozes_is_backlog_too() {
+    let (mut world, [ap, phone], air) = dozing_cell(PowerSaveConfig::default(), ErrorConfig::none());
+    world.attach(ap, &[air], Box::new(Auditor { more: 3, waiting: Vec::new() })).expect("all is told");
+    for number in 0..4 {
+        world.inject(ap, packet(&world, ap, phone, number));
+    }
+    world.advance_to(ms(10_000));
+    assert_eq!(world.collect(phone).len(), 7);
+}
+
+#[test]
+fn a_backlog_is_told_when_what_waits_for_a_station_that_dozes_is_too_old() {
+    let power_save = PowerSaveConfig {
+        listen_interval: 20,
+        first_beacon: Some(Duration::from_millis(1)),
+        ..PowerSaveConfig::default()
+    };
+    // It hears no beacon.
+    let errors = ErrorConfig::packets(percent(100.0), false);
+    let (mut world, [ap, phone], air) = dozing_cell(power_save, errors);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    world.attach(ap, &[air], Box::new(Watcher(Arc::clone(&told)))).expect("backlog is told");
+    for number in 0..3 {
+        world.inject(ap, packet(&world, ap, phone, number));
+    }
+    world.advance_to(ms(60_000));
+    // They are dropped at once, and told of one by one.
+    assert_eq!(*told.lock().expect("no panic elsewhere"), [1, 2, 3, 0, 0, 0]);
+    assert!(world.accounts().balance() && world.accounts().in_transit == 0);
 }
 
 #[test]

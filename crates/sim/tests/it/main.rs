@@ -13,6 +13,7 @@ mod link_events;
 mod links;
 mod memory;
 mod outside;
+mod power_save;
 mod queues;
 mod radio;
 mod random;

@@ -137,10 +137,12 @@ impl<'t> Document<'t> {
             {
                 write_out_list(stations, groups);
             }
-            if let Some(DeValue::Table(mobility)) = wlan.get_mut("mobility").map(Spanned::get_mut)
-                && let Some(DeValue::Array(fixed)) = mobility.get_mut("fixed").map(Spanned::get_mut)
-            {
-                write_out_list(fixed, groups);
+            for (table, list) in [("mobility", "fixed"), ("power-save", "stations")] {
+                if let Some(DeValue::Table(table)) = wlan.get_mut(table).map(Spanned::get_mut)
+                    && let Some(DeValue::Array(list)) = table.get_mut(list).map(Spanned::get_mut)
+                {
+                    write_out_list(list, groups);
+                }
             }
             if let Some(except) = wlan.get_mut("except")
                 && let DeValue::Table(except) = except.get_mut()

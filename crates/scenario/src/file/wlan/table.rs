@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::errors::{ErrorTable, LinkErrorTable};
 use super::mobility::{MobilityTable, PlacementTable};
+use super::power_save::PowerSaveTable;
 use super::propagation::{CaptureTable, PropagationTable};
 use super::routing::RoutingTable;
 use crate::file::named::NameOrTable;
@@ -82,6 +83,8 @@ pub(in crate::file) struct WlanTable {
     /// of your choice.
     #[serde(default)]
     pub(super) link_errors: BTreeMap<String, LinkErrorTable>,
+    /// Stations that doze, with an access point; default none, and no beacons.
+    pub(super) power_save: Option<PowerSaveTable>,
     /// How stations that do not hear each other are reached, in a cell without an access point:
     /// "shortest-path", computed once, the default; or "aodv", found when it is needed (RFC 3561).
     /// A table sets its parameters.

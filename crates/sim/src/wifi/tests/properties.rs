@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::support::Entry;
 use crate::QueueLimit;
 use crate::wifi::{
-    Capture, ErrorConfig, MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, Wlan,
-    WlanConfig,
+    Capture, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, Receiver, Standard,
+    StationConfig, Wlan, WlanConfig,
 };
 
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ struct Case {
     control: bool,
     /// Stations jump by up to 100 m now and then.
     moves: bool,
+    /// Which stations doze, by their bits; the first is the access point. None without power save.
+    dozing: u16,
     /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
     frames: Vec<(u64, usize, usize, u32)>,
     seed: u64,
@@ -51,11 +53,11 @@ fn case() -> impl Strategy<Value = Case> {
         scale,
         any::<bool>(),
         air,
-        any::<bool>(),
+        (any::<bool>(), prop_oneof![Just(0), any::<u16>()]),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(|(standard, positions, scale, rts, air, moves, frames, seed)| {
+        .prop_map(|(standard, positions, scale, rts, air, (moves, dozing), frames, seed)| {
             let (carrier_sense_delay, capture, loss, control) = air;
             let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
             Case {
@@ -67,10 +69,23 @@ fn case() -> impl Strategy<Value = Case> {
                 loss,
                 control,
                 moves,
+                dozing,
                 frames,
                 seed,
             }
         })
+}
+
+fn power_save(seed: u64) -> PowerSaveConfig {
+    PowerSaveConfig {
+        beacon_interval: Duration::from_millis(20),
+        dtim_period: 1 + seed as u32 % 3,
+        listen_interval: 1 + seed as u32 / 3 % 3,
+        receive_dtims: seed.is_multiple_of(5),
+        buffer: QueueLimit::Packets(5),
+        ageing: Duration::from_millis(200),
+        first_beacon: None,
+    }
 }
 
 /// What happened, and the frames that found room.
@@ -98,6 +113,11 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
             wlan.add_station(&StationConfig { position, queue, ..StationConfig::default() })
         })
         .collect();
+    if case.dozing > 0 {
+        let dozing: Vec<_> =
+            stations.iter().copied().filter(|station| case.dozing >> station.index() & 1 == 1).collect();
+        wlan.save_power(stations[0], &dozing, power_save(case.seed));
+    }
     let mut log = Vec::new();
     let mut accepted = Vec::new();
     let mut drive = |wlan: &mut Wlan, until: Instant| {
@@ -125,7 +145,8 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
             accepted.push(key as u32);
         }
     }
-    drive(&mut wlan, Instant::MAX);
+    // Beacons have no end; all else has ended by then.
+    drive(&mut wlan, if case.dozing > 0 { now + Duration::from_secs(10) } else { Instant::MAX });
     (log, accepted, wlan)
 }
 
@@ -153,6 +174,12 @@ proptest! {
                     *count += 1;
                     prop_assert_eq!(*count, *transmission);
                     prop_assert!(*transmission <= 10, "7 short and 4 long ones at most");
+                }
+                Output::Departs { .. } => prop_assert!(case.dozing > 0),
+                Output::TooOld { frame, .. } => {
+                    prop_assert!(case.dozing > 0);
+                    prop_assert!(last.insert(frame.key, (Fate::GivenUp, 0)).is_none());
+                    prop_assert!(!attempts.contains_key(&frame.key));
                 }
                 Output::Fate { frame, fate: Fate::FirstTransmissionFailed, transmissions, .. } => {
                     prop_assert!(*transmissions == 1 && !last.contains_key(&frame.key));

@@ -1,14 +1,59 @@
 //! A cell with a log.
 
+use std::cell::RefCell;
+
 use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
+use crate::wifi::frame::{Kind, OwnFrame};
 use crate::wifi::{
     MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 /// An output with its time in nanoseconds.
 pub(super) type Entry = (u64, Output);
+
+/// A frame in the air.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OnAir {
+    /// Nanoseconds.
+    pub(crate) start: u64,
+    /// Nanoseconds.
+    pub(crate) duration: u64,
+    pub(crate) from: u32,
+    pub(crate) to: Option<u32>,
+    pub(crate) what: String,
+}
+
+thread_local! {
+    /// The frames in the air of this thread's cells, where exchanges go frame by frame.
+    pub(crate) static AIR: RefCell<Vec<OnAir>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Wlan {
+    pub(crate) fn log_frame(
+        &mut self,
+        (from, to): (u32, Option<u32>),
+        kind: Kind,
+        initiator: u32,
+        start: Instant,
+        duration: u64,
+    ) {
+        let station = &self.stations[initiator as usize];
+        let what = match (kind, station.own) {
+            (Kind::Data, Some(OwnFrame::Beacon)) => format!("beacon{}", self.tim_in_words()),
+            (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
+            (Kind::Data, None) => {
+                let key = station.packet().map_or(0, |frame| frame.key);
+                format!("data {key}{}", if self.has_more_data(from) { " more" } else { "" })
+            }
+            (Kind::Ack, _) => "ACK".to_owned(),
+            (kind, _) => format!("{kind:?}"),
+        };
+        let frame = OnAir { start: start.as_nanos(), duration, from, to, what };
+        AIR.with_borrow_mut(|air| air.push(frame));
+    }
+}
 
 pub(super) struct Cell {
     pub(super) wlan: Wlan,

@@ -1,0 +1,101 @@
+//! Power save around an access point.
+
+use std::time::Duration;
+
+use lasthop_sim::QueueLimit;
+use lasthop_sim::wifi::PowerSaveConfig;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::file::error::ScenarioError;
+use crate::file::quantity::{StationQueue, Text};
+use crate::file::reader::Reader;
+use crate::model::{PowerSave, WlanStation};
+
+/// A beacon's 16 bits say at most 65,535 TU, which are 67 s.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
+/// The longest beacon, at 1 Mbit/s, takes under 3 ms.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Power save: the access point sends beacons, and keeps frames for stations that doze until they
+/// fetch them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct PowerSaveTable {
+    /// From beacon to beacon, "5 ms" to "1 min"; default "102.4 ms": 100 of the standard's TU.
+    beacon_interval: Option<Text<Duration>>,
+    /// dot11DTIMPeriod: group frames follow each so many beacons one; 1 to 255, default 1.
+    dtim_period: Option<u32>,
+    /// The stations in power-save mode; default all but the access point.
+    stations: Option<Vec<String>>,
+    /// `ListenInterval`: they wake for each so many beacons one; 1 to 65,535, default 1.
+    listen_interval: Option<u32>,
+    /// Whether they wake for all beacons that group frames may follow, too; default false.
+    receive_dtims: Option<bool>,
+    /// How many packets may wait at the access point for each of them; default "64 packets".
+    buffer: Option<Text<StationQueue>>,
+    /// A packet that its station has not fetched after this time, nor after a listen interval, is
+    /// dropped; at most "1 h", default "10 s".
+    ageing: Option<Text<Duration>>,
+}
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &PowerSaveTable,
+    stations: &[WlanStation],
+    has_access_point: bool,
+) -> Result<PowerSave, ScenarioError> {
+    let key = |key| ["wlans", name, "power-save", key];
+    if !has_access_point {
+        let problem = "nobody sends beacons and keeps frames; expected an `access-point` beside it";
+        return Err(reader.fail(&["wlans", name, "power-save"], problem));
+    }
+    let default = PowerSaveConfig::default();
+    let buffer = table.buffer.map_or(default.buffer, |Text(StationQueue(buffer))| buffer);
+    if !matches!(buffer, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(_)) {
+        return Err(reader.fail(&key("buffer"), "expected room for a packet or more"));
+    }
+    let (hour, interval) = (Duration::from_secs(3_600), default.beacon_interval);
+    let config = PowerSaveConfig {
+        beacon_interval: reader.duration_in(
+            &key("beacon-interval"),
+            table.beacon_interval,
+            interval,
+            SHORTEST_INTERVAL,
+            LONGEST_INTERVAL,
+        )?,
+        dtim_period: reader.count_in(
+            &key("dtim-period"),
+            table.dtim_period,
+            default.dtim_period,
+            (1, 255),
+        )?,
+        listen_interval: reader.count_in(
+            &key("listen-interval"),
+            table.listen_interval,
+            default.listen_interval,
+            (1, 65_535),
+        )?,
+        receive_dtims: table.receive_dtims.unwrap_or(default.receive_dtims),
+        buffer,
+        ageing: reader.duration_in(&key("ageing"), table.ageing, default.ageing, Duration::ZERO, hour)?,
+        first_beacon: None,
+    };
+    let Some(names) = &table.stations else {
+        return Ok(PowerSave { config, stations: (1..stations.len()).collect() });
+    };
+    let mut dozing = Vec::new();
+    for (index, node) in names.iter().enumerate() {
+        let index = index.to_string();
+        let key = ["wlans", name, "power-save", "stations", &index];
+        match reader.station(&key, node, stations)? {
+            0 => return Err(reader.fail(&key, "an access point never dozes; expected one of its stations")),
+            twice if dozing.contains(&twice) => {
+                return Err(reader.fail(&key, format!("{node:?} twice; expected each node once")));
+            }
+            station => dozing.push(station),
+        }
+    }
+    Ok(PowerSave { config, stations: dozing })
+}

@@ -1,0 +1,93 @@
+//! Beacons: when, what they say, who hears them (10.1.3.2, 10.2.1.3, 10.2.1.4).
+
+use lasthop_packet::Instant;
+
+use super::state::{Announced, PowerSave};
+use super::tim;
+use crate::wifi::events::Event;
+use crate::wifi::frame::{Kind, OwnFrame, Receiver};
+use crate::wifi::phy::Standard;
+use crate::wifi::plan::{Guard, Plan};
+use crate::wifi::wlan::Wlan;
+
+impl Wlan {
+    /// A TBTT: stations wake, what has waited for too long is dropped, and a beacon is the access
+    /// point's next frame. One that is not out yet says what holds when it is; there are never two.
+    pub(crate) fn on_tbtt(&mut self, access_point: u32, now: Instant) {
+        if self.domains.is_empty() {
+            self.divide();
+        }
+        let Some(power_save) = self.power_save.as_deref_mut() else { return };
+        power_save.tbtt(now);
+        self.events.push(
+            now.after_nanos(power_save.beacon_interval),
+            access_point,
+            Event::Tbtt(access_point),
+        );
+        self.drop_old_frames(now);
+        self.send_own(now, access_point, OwnFrame::Beacon, false);
+    }
+
+    /// The exchange of a station's own frame: a beacon goes as a broadcast, a PS-Poll at a rate for
+    /// control frames (9.7.6).
+    #[cold]
+    pub(crate) fn plan_own(&self, index: u32, frame: OwnFrame) -> Option<Plan> {
+        match frame {
+            OwnFrame::Beacon => {
+                let octets = self.power_save.as_deref()?.beacon_octets(self.phy.standard);
+                let rate = self.phy.broadcast_rate();
+                Some(Plan {
+                    to: Receiver::Broadcast,
+                    guard: Guard::Nothing,
+                    data: self.phy.air_nanos(rate, octets),
+                    data_octets: octets,
+                    data_rate: rate,
+                    ack: None,
+                })
+            }
+            OwnFrame::PsPoll { .. } => self.power_save.as_deref()?.sleepers[index as usize].ps_poll,
+        }
+    }
+
+    /// A beacon has ended, intact where these are.
+    #[cold]
+    pub(crate) fn receive_beacon(&mut self, from: u32, receivers: &[u32], (start, end): (Instant, Instant)) {
+        for &index in receivers {
+            if self.heeds_beacon_since(index, start)
+                && !self.is_in_error(Kind::Data, (from, index), from, (start, end))
+            {
+                self.hear_beacon(index, end);
+            }
+        }
+    }
+}
+
+impl PowerSave {
+    fn tbtt(&mut self, now: Instant) {
+        let number = self.beacons;
+        self.beacons += 1;
+        self.wake_for_beacon(now, number, self.is_dtim(number));
+    }
+
+    fn is_dtim(&self, number: u64) -> bool {
+        number.is_multiple_of(u64::from(self.config.dtim_period.max(1)))
+    }
+
+    /// A beacon begins, and its TIM is what it is now.
+    pub(super) fn announce(&mut self) {
+        let is_dtim = self.is_dtim(self.beacons.saturating_sub(1));
+        let group = is_dtim && (self.group_left > 0 || !self.group.is_empty());
+        self.announced = Announced { is_dtim, group };
+        for buffer in &mut self.buffers {
+            buffer.is_announced = buffer.has_traffic();
+        }
+    }
+
+    /// Association identifiers are those of stations here, from 1 on.
+    fn beacon_octets(&self, standard: Standard) -> u32 {
+        let own = self.access_point as usize;
+        let others = self.buffers.iter().enumerate().filter(|(index, _)| *index != own);
+        let set = others.zip(1..).filter(|((_, buffer), _)| buffer.has_traffic());
+        tim::beacon_octets(standard, set.map(|(_, identifier)| identifier))
+    }
+}

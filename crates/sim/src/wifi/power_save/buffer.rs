@@ -1,0 +1,49 @@
+//! What waits for one station, or for all.
+
+use std::collections::VecDeque;
+
+use crate::queue::QueueLimit;
+use crate::wifi::station::Queued;
+
+/// Frames that wait at the access point.
+#[derive(Debug, Default)]
+pub(super) struct Buffer {
+    frames: VecDeque<Queued>,
+    octets: u64,
+    /// The station has sent a PS-Poll, and the fate of the frame that answers it is not known.
+    pub(super) is_responding: bool,
+    /// Its bit in the latest beacon's TIM.
+    pub(super) is_announced: bool,
+}
+
+impl Buffer {
+    pub(super) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Whether its station's bit is set in a TIM.
+    pub(super) fn has_traffic(&self) -> bool {
+        self.is_responding || !self.frames.is_empty()
+    }
+
+    pub(super) fn front(&self) -> Option<&Queued> {
+        self.frames.front()
+    }
+
+    /// Puts a frame behind the others, if there is room.
+    pub(super) fn push(&mut self, queued: Queued, limit: QueueLimit) -> bool {
+        let octets = queued.frame.octets;
+        if !limit.has_room(self.frames.len(), self.octets, octets as usize) {
+            return false;
+        }
+        self.frames.push_back(queued);
+        self.octets += u64::from(octets);
+        true
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Queued> {
+        let queued = self.frames.pop_front()?;
+        self.octets -= u64::from(queued.frame.octets);
+        Some(queued)
+    }
+}

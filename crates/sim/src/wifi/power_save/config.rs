@@ -1,0 +1,54 @@
+//! What power save can be told.
+
+use std::time::Duration;
+
+use crate::queue::QueueLimit;
+
+/// Parameters of power save (IEEE 802.11-2012, 10.2.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerSaveConfig {
+    /// `dot11BeaconPeriod`, from TBTT to TBTT; the standard has whole TU of 1,024 us. Default 100
+    /// TU.
+    pub beacon_interval: Duration,
+    /// `dot11DTIMPeriod`: each so many beacons one has a DTIM. Default 1.
+    pub dtim_period: u32,
+    /// `ListenInterval`: stations in power-save mode wake for each so many beacons one. Default 1.
+    pub listen_interval: u32,
+    /// `ReceiveDTIMs`: whether they wake for all beacons with a DTIM, too, for the group frames
+    /// after them. Default false.
+    pub receive_dtims: bool,
+    /// How much may wait at the access point for each station, and how many group frames. Default
+    /// 64 packets, as in Linux's mac80211 (`STA_MAX_TX_BUFFER`).
+    pub buffer: QueueLimit,
+    /// The aging function (10.2.1): a frame that has waited for longer than this, and longer than
+    /// its receiver's listen interval, is dropped at the next TBTT. Default 10 s, as in Linux's
+    /// mac80211 (`STA_TX_BUFFER_EXPIRE`).
+    pub ageing: Duration,
+    /// When the first TBTT is; `None` for any time in the first beacon interval, by the seed.
+    pub first_beacon: Option<Duration>,
+}
+
+impl Default for PowerSaveConfig {
+    fn default() -> Self {
+        Self {
+            beacon_interval: 100 * Self::TIME_UNIT,
+            dtim_period: 1,
+            listen_interval: 1,
+            receive_dtims: false,
+            buffer: QueueLimit::Packets(64),
+            ageing: Duration::from_secs(10),
+            first_beacon: None,
+        }
+    }
+}
+
+impl PowerSaveConfig {
+    /// The standard's time unit (TU).
+    pub const TIME_UNIT: Duration = Duration::from_micros(1024);
+
+    /// Nanoseconds after which a frame is too old.
+    pub(super) fn most_age(&self) -> u64 {
+        let listen = self.beacon_interval.saturating_mul(self.listen_interval);
+        crate::capacity::nanos(self.ageing.max(listen))
+    }
+}

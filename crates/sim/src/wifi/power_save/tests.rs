@@ -1,0 +1,9 @@
+//! Rules of power save, by subject.
+
+mod air_times;
+mod delay;
+mod energy;
+mod keeping;
+mod scripts;
+mod settling;
+mod support;
