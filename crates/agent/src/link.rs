@@ -46,6 +46,15 @@ pub enum LinkEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
+    /// A data frame has arrived that is no copy of the one before it; told before the receiver sees
+    /// the packet. What the frame says of the time that it has taken is known when its
+    /// transmission begins. Needs [`LinkSenses::TRANSMISSIONS`].
+    Transmission {
+        /// The packet.
+        packet: &'a Packet,
+        /// When what happened.
+        times: FrameTimes,
+    },
     /// A packet has joined the interface's queue, has left it for the air, or was dropped from it to
     /// make room: what waits there now has changed. A packet that goes on the air at once joins none. Needs [`LinkSenses::BACKLOG`].
     Backlog {
@@ -66,6 +75,7 @@ impl<'a> LinkEvent<'a> {
             Self::Frame { packet, .. }
             | Self::Attempt { packet, .. }
             | Self::Departure { packet }
+            | Self::Transmission { packet, .. }
             | Self::Backlog { packet, .. } => packet,
         }
     }
@@ -76,9 +86,30 @@ impl<'a> LinkEvent<'a> {
             Self::Frame { .. } => LinkSenses::FRAME_FATE,
             Self::Attempt { .. } => LinkSenses::ATTEMPTS,
             Self::Departure { .. } => LinkSenses::DEPARTURES,
+            Self::Transmission { .. } => LinkSenses::TRANSMISSIONS,
             Self::Backlog { .. } => LinkSenses::BACKLOG,
         }
     }
+}
+
+/// The times of an 802.11 data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameTimes {
+    /// When the packet came to the interface's queue.
+    pub queued: Instant,
+    /// When it left the queue, and began to contend for the medium.
+    pub departed: Instant,
+    /// When the data frame began that has arrived. Back-offs, earlier transmissions and the RTS and
+    /// CTS lie before it.
+    pub began: Instant,
+    /// The air time of that frame.
+    pub data: Duration,
+    /// `SIFS`.
+    pub sifs: Duration,
+    /// The air time of the ACK that follows.
+    pub ack: Duration,
+    /// `DIFS`.
+    pub difs: Duration,
 }
 
 /// What became of a frame.
@@ -105,6 +136,10 @@ bitflags! {
         const DEPARTURES = 1 << 2;
         /// How much waits in the interface's queue, at each change.
         const BACKLOG = 1 << 3;
+        /// Each data frame that arrives, with its exact times.
+        const TRANSMISSIONS = 1 << 4;
+        /// Options in frames ([`Context::attach`](crate::Context::attach)).
+        const LINK_OPTIONS = 1 << 5;
     }
 }
 
@@ -118,7 +153,12 @@ impl fmt::Display for LinkSenses {
 
 impl LinkSenses {
     /// Each of them, in words, and what to say where it is missing.
-    const ALL: [(Self, &'static str, &'static str); 4] = [
+    const ALL: [(Self, &'static str, &'static str); 6] = [
+        (
+            Self::LINK_OPTIONS,
+            "options in frames",
+            "the link layer does not carry link options (they have no encoding on a real wire; it needs a simulated 802.11 cell)",
+        ),
         (
             Self::FRAME_FATE,
             "the fate of each frame",
@@ -138,6 +178,11 @@ impl LinkSenses {
             Self::BACKLOG,
             "what waits in the interface's queue",
             "the link layer does not report what waits in its queue (it needs a simulated wireless link)",
+        ),
+        (
+            Self::TRANSMISSIONS,
+            "the times of each data frame that arrives",
+            "the link layer does not report the times of data frames (it needs a simulated 802.11 cell)",
         ),
     ];
 

@@ -19,6 +19,7 @@
 //! | `exchange` | exchanges frame by frame, where others may interfere |
 //! | `settle` | exchanges at one go, where nobody can |
 //! | `outcome` | what follows from success and failure, common to both |
+//! | `options` | options in frames, and who knows them |
 //! | `moving` | stations that move |
 //!
 //! What is modelled otherwise than on the air:
@@ -42,6 +43,7 @@ pub mod frame;
 mod medium;
 mod moving;
 mod nav;
+mod options;
 mod outcome;
 mod output;
 pub mod phy;

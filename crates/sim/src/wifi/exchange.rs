@@ -188,8 +188,12 @@ impl Wlan {
                     self.events.push(timeout, initiator, Event::Timeout(initiator));
                 }
             }
+            (Kind::Data, Some(to)) if self.drops_type(initiator) => {
+                self.part(to);
+                self.events.push(timeout, initiator, Event::Timeout(initiator));
+            }
             (Kind::Data, Some(to)) => {
-                self.receive(to, initiator);
+                self.receive(to, initiator, now);
                 self.events.push(later, to, Event::SendAck(to, initiator));
             }
             (Kind::Data, None) => self.broadcast_sent(initiator, now),

@@ -1,7 +1,9 @@
 //! What follows from success and failure: one place for exchanges that are settled at once and
 //! those that go frame by frame.
 
-use lasthop_agent::Fate;
+use std::time::Duration;
+
+use lasthop_agent::{Fate, FrameTimes};
 use lasthop_packet::Instant;
 
 use super::frame::{Kind, MacFrame, Receiver};
@@ -120,13 +122,14 @@ impl Wlan {
     }
 
     /// An addressee has received a data frame intact.
-    pub(crate) fn receive(&mut self, index: u32, initiator: u32) {
+    pub(crate) fn receive(&mut self, index: u32, initiator: u32, now: Instant) {
         let sender = &mut self.stations[initiator as usize];
         sender.attempts.arrived = true;
         let (sequence, is_retry) = (sender.sequence, sender.attempts.transmissions > 1);
         let Some(frame) = sender.queue.front().map(|head| head.frame) else { return };
         if self.stations[index as usize].is_new(StationId(initiator), sequence, is_retry) {
             self.counters.delivered += 1;
+            self.tell_transmission(initiator, now);
             self.outputs.push(Output::Delivered { at: StationId(index), from: StationId(initiator), frame });
         } else {
             self.counters.duplicates += 1;
@@ -141,6 +144,7 @@ impl Wlan {
 
     /// The exchange succeeded: post-back-off from CWmin (9.3.4.3).
     pub(crate) fn succeed(&mut self, index: u32, now: Instant) {
+        self.note_options_acknowledged(index);
         self.finish(index, now, Fate::Delivered);
         let station = &mut self.stations[index as usize];
         station.cw = self.phy.cw_min;
@@ -165,6 +169,7 @@ impl Wlan {
         station.attempts.to_be_lost = None;
         self.counters.failures += 1;
         self.counters.acks_lost += u64::from(station.attempts.arrived);
+        let data_sent = station.attempts.data_sent;
         // The data frame was out, or only its RTS.
         let was_long = station.attempts.data_sent
             && matches!(station.plan, Some(plan) if matches!(plan.guard, Guard::RtsCts { .. }));
@@ -175,9 +180,11 @@ impl Wlan {
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
+                self.note_options_failed(index, now, data_sent);
             }
             AfterFailure::GiveUp => {
                 self.counters.given_up += 1;
+                self.note_options_given_up(index);
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
@@ -219,6 +226,29 @@ impl Wlan {
             lost: !station.attempts.arrived,
             acknowledged,
         });
+    }
+
+    /// The data frame of a station's exchange has just ended, and has arrived.
+    fn tell_transmission(&mut self, index: u32, now: Instant) {
+        if !self.tells_transmissions {
+            return;
+        }
+        let Station { queue, plan: Some(plan), attempts, .. } = &self.stations[index as usize] else {
+            return;
+        };
+        let Some(head) = queue.front() else { return };
+        let duration = Duration::from_nanos;
+        let times = FrameTimes {
+            queued: head.arrived,
+            departed: attempts.head,
+            began: Instant::from_nanos(now.as_nanos() - plan.data),
+            data: duration(plan.data),
+            sifs: duration(self.times.sifs),
+            ack: duration(plan.ack.unwrap_or(0)),
+            difs: duration(self.times.difs),
+        };
+        let (from, has_options) = (StationId(index), attempts.options > 0);
+        self.outputs.push(Output::Transmission { from, frame: head.frame, has_options, times });
     }
 
     fn tell_fate(&mut self, index: u32, fate: Fate) {

@@ -10,7 +10,7 @@ impl Wlan {
     pub(crate) fn plan(&self, index: u32) -> Option<Plan> {
         let station = &self.stations[index as usize];
         let frame = station.queue.front()?.frame;
-        let data_octets = frame.octets + self.mac.overhead.octets();
+        let data_octets = frame.octets + u32::from(station.attempts.options) + self.mac.overhead.octets();
         // Frames come in rows to one station and of one length.
         if let Some(last) = station.plan
             && (last.to, last.data_octets) == (frame.to, data_octets)

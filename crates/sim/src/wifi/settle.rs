@@ -45,6 +45,9 @@ impl Wlan {
         }
         let can_answer =
             |to: u32| self.stations[to as usize].domain == domain && self.nav_of(to) <= now && to != index;
+        if self.drops_type(index) {
+            return None;
+        }
         // A broadcast needs no answer.
         self.addressee(index).is_none_or(can_answer).then_some(index)
     }
@@ -85,7 +88,7 @@ impl Wlan {
         let initiator = self.settled[domain as usize];
         let began = self.stations[initiator as usize].attempts.began;
         if let Some(to) = self.addressee(initiator) {
-            self.receive(to, initiator);
+            self.receive(to, initiator, now);
         } else {
             self.receivers.extend_from_slice(&self.domains[domain as usize].members);
             self.receive_broadcast(initiator, (began, now));

@@ -49,6 +49,7 @@ pub struct Wlan {
     /// Of them, those that were told.
     told: usize,
     pub(crate) tells_attempts: bool,
+    pub(crate) tells_transmissions: bool,
     pub(crate) counters: WlanCounters,
 }
 
@@ -92,6 +93,7 @@ impl Wlan {
             outputs: Vec::new(),
             told: 0,
             tells_attempts: false,
+            tells_transmissions: false,
             counters: WlanCounters::default(),
         }
     }
