@@ -16,6 +16,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::packet_control::SCHEME,
     &crate::itcp::SCHEME,
     &crate::cicada::SCHEME,
+    &crate::c3tcp::SCHEME,
 ];
 
 /// The scheme of this name.
