@@ -193,7 +193,7 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
                         wlan.enqueue(now, from, frame);
                     }
                 }
-                Output::Attempt { .. } => {}
+                Output::Transmission { .. } | Output::Attempt { .. } => {}
             }
         }
     }
