@@ -20,10 +20,8 @@ const DATAGRAM: f64 = 1040.0 / 1000.0;
 pub(super) struct Period {
     /// Mbit/s of each flow.
     pub(super) throughput: Vec<f64>,
-    /// Packets that waited at the watched station: the most, and the mean over arrivals.
+    /// The most packets that waited at the watched station.
     pub(super) longest_queue: usize,
-    arrivals: u64,
-    waited: u64,
     /// Packets dropped there for want of room.
     pub(super) overflows: u64,
     /// What came to the receiver in options: octets per second, added up.
@@ -35,11 +33,6 @@ pub(super) struct Period {
 }
 
 impl Period {
-    /// Packets that waited at the watched station, in the mean.
-    pub(super) fn mean_queue(&self) -> f64 {
-        self.waited as f64 / self.arrivals as f64
-    }
-
     /// The mean bandwidth that a path had by the stations' measurements, in Mbit/s.
     pub(super) fn bandwidth(&self) -> f64 {
         self.bandwidths.0 / self.bandwidths.1 as f64 * 8.0 / 1e6
@@ -168,8 +161,6 @@ impl Observer for Watch {
         match event {
             TraceEvent::Queue { node, packets, .. } if *node == self.queue => {
                 seen.longest_queue = seen.longest_queue.max(*packets);
-                seen.arrivals += 1;
-                seen.waited += *packets as u64;
             }
             TraceEvent::Dropped { node, cause: DropCause::QueueFull, .. } if *node == self.queue => {
                 seen.overflows += 1;

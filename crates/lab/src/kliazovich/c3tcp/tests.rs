@@ -19,8 +19,6 @@ fn the_stations_measure_what_the_path_carries_and_queues_stay_short() {
         assert!(row.agrees, "{row:?}");
     }
     assert!(find(&rows, "longest queue of N2 with cross traffic", "c3tcp").agrees);
-    let queue = |scheme| find(&rows, "mean queue of N2 with cross traffic", scheme).measured.expect("it ran");
-    assert!(queue("c3tcp") < 0.3 * queue("tcp"), "{} {}", queue("c3tcp"), queue("tcp"));
 }
 
 #[test]
