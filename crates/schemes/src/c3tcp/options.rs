@@ -43,6 +43,7 @@ impl Forward {
     pub const NOTHING_YET: Self = Self { bandwidth: u32::MAX, delay: 0 };
 
     /// Together with another hop (4.6, 4.7).
+    #[must_use]
     pub fn over(self, hop: Self) -> Self {
         Self { bandwidth: self.bandwidth.min(hop.bandwidth), delay: self.delay.saturating_add(hop.delay) }
     }
@@ -62,6 +63,7 @@ impl Forward {
 
 impl Backward {
     /// Together with another hop.
+    #[must_use]
     pub fn over(self, delay: u32) -> Self {
         Self { delay: self.delay.saturating_add(delay), ..self }
     }

@@ -5,7 +5,7 @@ use lasthop_scenario::BuildError;
 use serde_json::{Value, json};
 
 use super::periods::{Period, Runs};
-use super::{head, throughput, within};
+use super::row::{head, throughput, within};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 
@@ -14,6 +14,9 @@ const CUTS: [u64; 3] = [30, 70, 100];
 const CROSS: usize = 1;
 const LONG: usize = 0;
 const SHORT: usize = 1;
+/// All periods, and those without datagrams.
+const ALL: &[usize] = &[0, 1, 2];
+const ALONE: &[usize] = &[0, 2];
 
 /// All rows, with further settings of the scenario.
 pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
@@ -25,8 +28,6 @@ pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError>
         let samples = runs.samples(scheme, |run| mean(run, flow, periods));
         throughput(head, published, &samples)
     };
-    const ALL: &[usize] = &[0, 1, 2];
-    const ALONE: &[usize] = &[0, 2];
     let vegas = head("figure 4.21", parameters("long", "with datagrams"), "vegas", "throughput", "Mbit/s");
     let about_nothing = Reference::Range(0.0, 0.05);
     let long_of_vegas = runs.samples("vegas", |run| mean(run, LONG, &[CROSS]));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::capacity;
 use super::periods::{Period, Runs};
-use super::{POINTS, head, improvement, within};
+use super::row::{POINTS, head, improvement, within};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 

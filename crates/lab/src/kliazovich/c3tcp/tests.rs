@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::progress::Silent;
+use crate::reproduce::Reference;
 
 fn find<'a>(rows: &'a [Row], metric: &str, scheme: &str) -> &'a Row {
     rows.iter().find(|row| row.metric == metric && row.scheme == scheme).expect("there is such a row")
