@@ -19,7 +19,7 @@
 //! | `exchange` | exchanges frame by frame, where others may interfere |
 //! | `settle` | exchanges at one go, where nobody can |
 //! | `outcome` | what follows from success and failure, common to both |
-//! | `options` | options in frames, and who knows them |
+//! | `options`, `knowledge` | options in frames, and who knows them |
 //! | `moving` | stations that move |
 //!
 //! What is modelled otherwise than on the air:
@@ -40,6 +40,7 @@ pub mod errors;
 mod events;
 mod exchange;
 pub mod frame;
+mod knowledge;
 mod medium;
 mod moving;
 mod nav;

@@ -11,21 +11,10 @@
 use lasthop_packet::Instant;
 
 use super::frame::Receiver;
+use super::knowledge::Knowledge;
 use super::wlan::Wlan;
 use crate::capacity::nanos;
 use crate::id::StationId;
-
-/// What a station knows of a neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) enum Knowledge {
-    /// Nothing: the next frame with options tries.
-    #[default]
-    Untried,
-    /// It has acknowledged a frame with options.
-    Knows,
-    /// It has not, and is not tried before this time.
-    FallBack(Instant),
-}
 
 impl Wlan {
     /// Whether a station knows options in frames; by default none does.

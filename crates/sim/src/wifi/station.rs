@@ -7,7 +7,7 @@ use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
 use super::frame::{Kind, MacFrame, Receiver};
-use super::options::Knowledge;
+use super::knowledge::Knowledge;
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
