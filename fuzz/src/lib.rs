@@ -7,7 +7,7 @@
 //! | [`frame`] | `frames` | `crates/live/tests/corpus.rs` |
 //! | [`endpoint`] | `tcp_endpoint` | `crates/tcp/tests/corpus.rs` |
 //! | [`gateway`] | `gateway_config` | `crates/live/tests/corpus.rs` |
-//! | [`packet`] | `packet_parse`, `quotation`, `rtp` | `crates/packet/tests/corpus.rs` |
+//! | [`packet`] | `packet_parse`, `quotation`, `rtp`, `link_options` | `crates/packet/tests/corpus.rs` |
 //! | [`requests`] | `gateway_question`, `link_changes`, `http_request` | `crates/live/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
 //! | [`datagrams`] | `datagrams` | `crates/schemes/tests/corpus.rs` |

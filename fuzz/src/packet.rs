@@ -1,6 +1,7 @@
 //! Targets of the crate `lasthop-packet`.
 
 use bytes::Bytes;
+use lasthop_packet::link_options::{LinkOptions, MOST_OCTETS};
 use lasthop_packet::quote::error_about;
 use lasthop_packet::rtp::{Compound, Control, RtpPacket};
 use lasthop_packet::wire::{checksums_are_right, emit, parse};
@@ -83,4 +84,21 @@ pub fn rtp(data: &[u8]) {
         })
         .sum();
     assert!(reported * 24 < data.len());
+}
+
+/// Options of a frame lie within their header length, are bounded, and are written as they were read.
+pub fn link_options(data: &[u8]) {
+    let Ok((options, length)) = LinkOptions::parse(data) else { return };
+    assert!(length <= data.len() && length <= 1 + MOST_OCTETS);
+    let octets: usize = options.iter().map(|option| 2 + option.data.len()).sum();
+    assert_eq!(octets + 1, length);
+    if options.is_empty() {
+        assert!(options.emit().is_empty());
+        return;
+    }
+    assert_eq!(options.emit(), &data[..length]);
+    for option in options.iter() {
+        let first = options.find(option.kind).expect("it is there");
+        assert!(first == option.data || options.iter().filter(|other| other.kind == option.kind).count() > 1);
+    }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use lasthop_packet::{FlowKey, Instant, Packet, Rng};
+use lasthop_packet::{FlowKey, Instant, LinkOptions, Packet, Rng};
 
 use crate::budget::Budget;
 use crate::bypass::Bypass;
@@ -26,6 +26,8 @@ pub struct Outbox {
     pub left_alone: Vec<FlowKey>,
     /// Messages to the agents in other seats, each with the address of their node.
     pub messages: Vec<(IpAddr, Bytes)>,
+    /// The options of the frame that the packet in hand will be in, or is in.
+    pub attached: Option<LinkOptions>,
 }
 
 /// The world as an agent sees it during one call.
@@ -102,6 +104,19 @@ impl<'a> Context<'a> {
     /// [`Agent::on_message`](crate::Agent::on_message).
     pub fn tell(&mut self, peer: IpAddr, message: Bytes) {
         self.outbox.messages.push((peer, message));
+    }
+
+    /// Attaches options to the packet in hand, in place of those that it has; only for an agent that
+    /// needs [`LinkSenses::LINK_OPTIONS`](crate::LinkSenses::LINK_OPTIONS).
+    ///
+    /// - In [`Agent::on_packet`](crate::Agent::on_packet) they stay with the packet at this node, and
+    ///   are shown with it at its departure.
+    /// - At a [`LinkEvent::Departure`](crate::LinkEvent::Departure) they go into the frame, which is so
+    ///   much longer. A frame has no other options. It goes without where its receiver knows none.
+    /// - At a [`LinkEvent::Transmission`](crate::LinkEvent::Transmission) they take the place of
+    ///   those in the frame, if they are as long.
+    pub const fn attach(&mut self, options: LinkOptions) {
+        self.outbox.attached = Some(options);
     }
 
     /// Reports what happened.

@@ -46,7 +46,7 @@ pub use bypass::{Bypass, Limits};
 pub use context::{Context, Outbox};
 pub use counter::{Counter, DropReason, Tally};
 pub use flow_table::FlowTable;
-pub use link::{Fate, LinkEvent, LinkSenses};
+pub use link::{Fate, FrameTimes, LinkEvent, LinkSenses};
 pub use lookup::Lookup;
 pub use obligation::{Obligation, Owed};
 pub use packet_queue::PacketQueue;

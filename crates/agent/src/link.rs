@@ -46,6 +46,15 @@ pub enum LinkEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
+    /// A data frame has arrived that is no copy of the one before it; told before the receiver sees
+    /// the packet. What the frame says of the time that it has taken is known when its
+    /// transmission begins. Needs [`LinkSenses::TRANSMISSIONS`].
+    Transmission {
+        /// The packet.
+        packet: &'a Packet,
+        /// When what happened.
+        times: FrameTimes,
+    },
     /// A packet has joined the interface's queue, has left it for the air, or was dropped from it to
     /// make room: what waits there now has changed. A packet that goes on the air at once joins none. Needs [`LinkSenses::BACKLOG`].
     Backlog {
@@ -66,6 +75,7 @@ impl<'a> LinkEvent<'a> {
             Self::Frame { packet, .. }
             | Self::Attempt { packet, .. }
             | Self::Departure { packet }
+            | Self::Transmission { packet, .. }
             | Self::Backlog { packet, .. } => packet,
         }
     }
@@ -76,9 +86,30 @@ impl<'a> LinkEvent<'a> {
             Self::Frame { .. } => LinkSenses::FRAME_FATE,
             Self::Attempt { .. } => LinkSenses::ATTEMPTS,
             Self::Departure { .. } => LinkSenses::DEPARTURES,
+            Self::Transmission { .. } => LinkSenses::TRANSMISSIONS,
             Self::Backlog { .. } => LinkSenses::BACKLOG,
         }
     }
+}
+
+/// The times of an 802.11 data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameTimes {
+    /// When the packet came to the interface's queue.
+    pub queued: Instant,
+    /// When it left the queue, and began to contend for the medium.
+    pub departed: Instant,
+    /// When the data frame began that has arrived. Back-offs, earlier transmissions and the RTS and
+    /// CTS lie before it.
+    pub began: Instant,
+    /// The air time of that frame.
+    pub data: Duration,
+    /// `SIFS`.
+    pub sifs: Duration,
+    /// The air time of the ACK that follows.
+    pub ack: Duration,
+    /// `DIFS`.
+    pub difs: Duration,
 }
 
 /// What became of a frame.
@@ -108,6 +139,10 @@ bitflags! {
         /// A link layer that withholds its acknowledgment of a frame that has arrived, where an
         /// agent wants that ([`crate::Agent::refuses_frames`]).
         const REFUSAL = 1 << 4;
+        /// Each data frame that arrives, with its exact times.
+        const TRANSMISSIONS = 1 << 5;
+        /// Options in frames ([`Context::attach`](crate::Context::attach)).
+        const LINK_OPTIONS = 1 << 6;
     }
 }
 
@@ -121,7 +156,12 @@ impl fmt::Display for LinkSenses {
 
 impl LinkSenses {
     /// Each of them, in words, and what to say where it is missing.
-    const ALL: [(Self, &'static str, &'static str); 5] = [
+    const ALL: [(Self, &'static str, &'static str); 7] = [
+        (
+            Self::LINK_OPTIONS,
+            "options in frames",
+            "the link layer does not carry link options (they have no encoding on a real wire; it needs a simulated 802.11 cell)",
+        ),
         (
             Self::FRAME_FATE,
             "the fate of each frame",
@@ -146,6 +186,11 @@ impl LinkSenses {
             Self::REFUSAL,
             "a link layer that can refuse frames",
             "the link layer cannot withhold its acknowledgment of a frame (it needs a simulated 802.11 cell)",
+        ),
+        (
+            Self::TRANSMISSIONS,
+            "the times of each data frame that arrives",
+            "the link layer does not report the times of data frames (it needs a simulated 802.11 cell)",
         ),
     ];
 

@@ -94,6 +94,9 @@ impl Stack {
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
         let result = self.ask(index, cx, f);
+        if let Some(options) = self.sent.attached.take() {
+            cx.attach(options);
+        }
         let mut allowed = ANSWERS + ANSWERS * self.under_way.len();
         while let Some(UnderWay { from, to, mut packet }) = self.under_way.pop() {
             let next = match to {
@@ -112,6 +115,9 @@ impl Stack {
             allowed -= 1;
             let behind = self.under_way.len();
             let verdict = self.ask(next, cx, |agent, cx| agent.on_packet(&mut packet, to.opposite(), cx));
+            if let Some(options) = self.sent.attached.take() {
+                packet.set_link_options(Some(options));
+            }
             match verdict {
                 // It leaves behind what the agent sent in answer to it.
                 Verdict::Forward => self.under_way.insert(behind, UnderWay { from: next, to, packet }),

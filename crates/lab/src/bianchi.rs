@@ -193,7 +193,10 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
                         wlan.enqueue(now, from, frame);
                     }
                 }
-                Output::Attempt { .. } | Output::Departs { .. } | Output::TooOld { .. } => {}
+                Output::Transmission { .. }
+                | Output::Attempt { .. }
+                | Output::Departs { .. }
+                | Output::TooOld { .. } => {}
             }
         }
     }

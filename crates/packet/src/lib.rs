@@ -10,6 +10,7 @@
 //! | [`header`] | IP, TCP, UDP and ICMP headers as plain structs |
 //! | [`buffer`] | what a packet's memory costs |
 //! | [`packet`] | [`Packet`]: headers, payload and, beside them, the octets as they came |
+//! | [`link_options`] | options in the MAC header of the frame that a packet is in |
 //! | [`wire`] | octets to [`Packet`] and back |
 //! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
 //! | [`rtp`] | RTP and RTCP headers in UDP payloads |
@@ -20,6 +21,7 @@
 
 pub mod buffer;
 pub mod header;
+pub mod link_options;
 mod mark;
 pub mod packet;
 pub mod payload;
@@ -34,6 +36,7 @@ pub mod units;
 pub mod wire;
 
 pub use header::{Ecn, Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
+pub use link_options::LinkOptions;
 pub use packet::{FlowKey, Packet, Protocol, Transport};
 pub use payload::Payload;
 pub use quote::Quotation;

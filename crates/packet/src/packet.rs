@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::buffer::buffer_of;
 use crate::header::{Ecn, Icmp, Ip, Tcp, Udp};
+use crate::link_options::LinkOptions;
 use crate::mark;
 use crate::payload::Payload;
 
@@ -48,6 +49,8 @@ pub struct Packet {
     /// Payload octets of each segment, for a super-packet of several.
     segment_size: Option<NonZeroU16>,
     buffer: Buffer,
+    /// The options of the frame that it is in, or came in; they are no part of the packet's octets.
+    link_options: Option<Box<LinkOptions>>,
 }
 
 /// Octets of the buffer that real octets lie in; 0 where they have an allocation of their own.
@@ -85,7 +88,16 @@ impl Packet {
     #[inline]
     pub const fn new(ip: Ip, transport: Transport, payload: Payload) -> Self {
         let carried = Carried { flow_label: 0, may_fragment: false, tcp_reserved: 0 };
-        Self { ip, transport, payload, carried, original: None, segment_size: None, buffer: Buffer(0) }
+        Self {
+            ip,
+            transport,
+            payload,
+            carried,
+            original: None,
+            segment_size: None,
+            buffer: Buffer(0),
+            link_options: None,
+        }
     }
 
     /// A TCP segment of our own making.
@@ -110,6 +122,7 @@ impl Packet {
             original: Some(original),
             segment_size: None,
             buffer: Buffer(0),
+            link_options: None,
         }
     }
 
@@ -209,6 +222,20 @@ impl Packet {
     /// The octets as they came, for a packet that was parsed and not edited.
     pub const fn original(&self) -> Option<&Bytes> {
         self.original.as_ref()
+    }
+
+    /// The options of the frame that it is in, or has just come in.
+    #[inline]
+    pub fn link_options(&self) -> Option<&LinkOptions> {
+        self.link_options.as_deref()
+    }
+
+    /// Gives the frame that it is in these options, or none.
+    pub fn set_link_options(&mut self, options: Option<LinkOptions>) {
+        match (&mut self.link_options, options) {
+            (Some(place), Some(options)) => **place = options,
+            (place, options) => *place = options.map(Box::new),
+        }
     }
 
     /// The payload octets of each TCP segment but the last, if this is a super-packet: what
@@ -396,6 +423,17 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
+
+    #[test]
+    fn options_of_its_frame_take_a_packet_no_more_than_a_pointer() {
+        let options = size_of::<Option<Box<LinkOptions>>>();
+        assert_eq!(options, size_of::<usize>());
+        let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let mut packet = Packet::tcp_segment(ip, Tcp::default(), Payload::EMPTY);
+        let len = packet.len();
+        packet.set_link_options(LinkOptions::NONE.with(1, &[2]).ok());
+        assert_eq!(packet.len(), len, "they are the frame's octets, not the packet's");
+    }
 
     #[test]
     fn a_piece_of_a_super_packet_that_is_kept_gets_memory_of_its_own() {

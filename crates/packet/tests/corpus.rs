@@ -50,6 +50,11 @@ fn no_file_of_the_corpus_breaks_a_rule_of_rtp() {
 }
 
 #[test]
+fn no_file_of_the_corpus_breaks_a_rule_of_link_options() {
+    replay("link_options", targets::link_options);
+}
+
+#[test]
 #[ignore = "writes the corpus; run it once after a change of the samples"]
 fn write_the_corpus() {
     for (target, name, octets) in samples() {

@@ -58,11 +58,11 @@ fn try_out(scenario: &Scenario) {
     }
     for scheme in &scenario.schemes {
         let mut built = scenario.build(scheme, 1).expect("it has been checked");
-        built.world.run(Instant::from_secs(3), true);
+        built.world.run(Instant::from_secs(4), true);
         let octets: u64 = built.flows.iter().map(|flow| built.world.outcome(*flow).octets).sum();
         let of_sessions = built.sessions.iter().map(|session| built.world.session_outcome(*session).octets);
         let octets = octets + of_sessions.sum::<u64>();
-        assert!(octets > 0, "{}: {scheme:?} moves nothing in three seconds", scenario.name);
+        assert!(octets > 0, "{}: {scheme:?} moves nothing in four seconds", scenario.name);
     }
 }
 

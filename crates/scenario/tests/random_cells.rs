@@ -90,6 +90,8 @@ fn access() -> impl Strategy<Value = Vec<Entry>> {
             maybe("nav-reset", any::<bool>()),
             maybe("carrier-sense-delay", (0..=9_u32).prop_map(|us| quoted(format!("{us} us")))),
             maybe("ack-timeout", (1..1_000_u32).prop_map(|us| quoted(format!("{us} us")))),
+            maybe("link-options", any::<bool>()),
+            maybe("options-probe-interval", (1..2_000_u32).prop_map(|ms| quoted(format!("{ms} ms")))),
             maybe("errors", errors()),
         ];
         if ["802.11b", "802.11g"].contains(&standard) {
@@ -250,7 +252,7 @@ fn document() -> impl Strategy<Value = Document> {
             ("duration", quoted("3 s")),
             ("seeds", "1".to_owned()),
             ("stop-when-done", stops.to_string()),
-            ("schemes", "[\"none\", \"lle-tcp\"]".to_owned()),
+            ("schemes", "[\"none\", \"lle-tcp\", \"c3tcp\"]".to_owned()),
         ];
         let mut all = vec![(String::new(), root)];
         all.extend(tables);
@@ -329,7 +331,7 @@ fn spoilt_networks(scenario: &Scenario, seed: u64) -> Result<(), TestCaseError> 
 }
 
 /// Tables, keys of theirs, and values that none can have.
-const WRONG: [(&str, &str, &str); 27] = [
+const WRONG: [(&str, &str, &str); 28] = [
     ("", "duration", "\"long\""),
     ("", "seeds", "0"),
     ("", "schemes", "[\"snooop\"]"),
@@ -348,6 +350,7 @@ const WRONG: [(&str, &str, &str); 27] = [
     ("wlans.cell", "cw-min", "0"),
     ("wlans.cell", "slot-time", "\"0 s\""),
     ("wlans.cell", "ack-timeout", "\"1 s\""),
+    ("wlans.cell", "options-probe-interval", "\"0 s\""),
     ("wlans.cell", "propagation", "\"nowhere\""),
     ("wlans.cell", "errors", "{ packet-error-rate = \"101%\" }"),
     ("flows.flow0", "to", "\"nobody\""),

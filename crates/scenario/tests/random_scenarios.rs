@@ -11,7 +11,7 @@ use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Owed, Side, Stack, Ve
 use lasthop_packet::{Instant, Packet, Rng};
 use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::catalogue::CATALOGUE;
-use lasthop_schemes::{Placement as _, Seat};
+use lasthop_schemes::{Placement as _, Scheme, Seat};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{LinkId, World};
 
@@ -26,10 +26,18 @@ fn every_scheme_keeps_the_laws() {
             let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
             match scenario.build(&choice, shape) {
                 Ok(built) => run_by_the_laws(built.world, &format!("{}, shape {shape}", scheme.name)),
-                Err(refusal) => assert!(!reports_fate && !scheme.needs().is_empty(), "{refusal}"),
+                Err(refusal) => {
+                    let is_right = needs_options(scheme) || (!reports_fate && !scheme.needs().is_empty());
+                    assert!(is_right, "{refusal}");
+                }
             }
         }
     }
+}
+
+/// Whether a scheme works in 802.11 cells alone, which have tests of their own (`random_cells.rs`).
+fn needs_options(scheme: &Scheme) -> bool {
+    scheme.needs().contains(LinkSenses::LINK_OPTIONS)
 }
 
 /// A node's agent is replaced by another of the same scheme and settings, with the state that it
@@ -38,7 +46,7 @@ fn every_scheme_keeps_the_laws() {
 fn state_moves_to_another_agent_at_any_moment_and_every_transfer_ends() {
     for shape in 0..400 {
         let scenario = scenario(shape, true);
-        for scheme in CATALOGUE {
+        for scheme in CATALOGUE.iter().filter(|scheme| !needs_options(scheme)) {
             let which = format!("{}, shape {shape}", scheme.name);
             let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
             let built = scenario.build(&choice, shape).expect("fates are reported");
@@ -86,7 +94,7 @@ impl Agent for Queued {
         match event {
             LinkEvent::Departure { .. } => self.departed += 1,
             LinkEvent::Backlog { packets, .. } => assert!(self.departed + packets <= self.passed),
-            LinkEvent::Frame { .. } | LinkEvent::Attempt { .. } => {}
+            LinkEvent::Frame { .. } | LinkEvent::Attempt { .. } | LinkEvent::Transmission { .. } => {}
         }
         assert!(self.departed <= self.passed);
     }
@@ -126,7 +134,9 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
                 Err(refusal) => assert!(matches!(refusal, AttachError::Missing(..)), "{refusal}"),
             }
         }
-        let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE;
+        // Links of the 1997 thesis have no frames with options: c3tcp is refused there.
+        let options = LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS;
+        let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE | options;
         assert_eq!(LinkSenses::all(), covered, "a new sense: cover it here");
         run_by_the_laws(world, &format!("stacks, shape {shape}"));
     }

@@ -17,6 +17,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::itcp::SCHEME,
     &crate::cicada::SCHEME,
     &crate::as_tcp::SCHEME,
+    &crate::c3tcp::SCHEME,
 ];
 
 /// The scheme of this name.

@@ -9,12 +9,14 @@
 //! | [`icmp`] | Simple and Refined ICMP (1997): the sender hears what the link layer sees |
 //! | [`lle`] | LLE-TCP (2006): ACKs made from the link layer's acknowledgments, and the real ones kept off the air |
 //! | [`eln`] | ELN (1998): a mobile host's sender learns that the hop lost what it misses; with senders as they are, too |
+//! | [`c3tcp`] | C3TCP (2006): the window is the bandwidth-delay product that the 802.11 stations on the way have measured |
 //! | [`packet_control`] | TCP packet control (2014): filters for hops on which segments overtake each other |
 //! | [`itcp`] | I-TCP (1995): two connections in place of one |
 //! | [`cicada`] | CICADA (2005): the same in the ends' own numbers, opened from either side |
 //! | [`as_tcp`] | AS-TCP: a split whose hop has no TCP ACKs |
 //! | [`split`] | what these three have in common: legs, and what goes from one to the other |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
+//! | `window_scale` | what the handshake says of windows |
 //! | `lately` | the least of what was seen lately |
 //! | [`last_hop`] | how much may be on the hop to a mobile host: a window that keeps the queue there short |
 //! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
@@ -27,6 +29,7 @@
 //! and what we chose.
 
 pub mod as_tcp;
+pub mod c3tcp;
 pub mod catalogue;
 pub mod cicada;
 pub mod control_message;
@@ -51,6 +54,7 @@ pub mod split;
 pub mod stack;
 mod transfer;
 pub mod upload;
+mod window_scale;
 pub mod words;
 pub mod wtcp;
 

@@ -242,8 +242,21 @@ impl Technology for Cells {
         frames.into_iter().map(|frame| ParcelKey(frame.key)).collect()
     }
 
+    fn attach_options(&mut self, port: usize, key: ParcelKey, octets: u16, now: Instant) -> bool {
+        let Port { cell, from, .. } = self.ports[port];
+        self.all[cell.index()].wlan.attach_options(from, key.0, octets, now)
+    }
+
     fn watch(&mut self, port: usize, needs: LinkSenses) {
         self.ports[port].is_watched = true;
+        let Port { cell, from, .. } = self.ports[port];
+        let wlan = &mut self.all[cell.index()].wlan;
+        if needs.contains(LinkSenses::LINK_OPTIONS) {
+            wlan.set_knows_options(from, true);
+        }
+        if needs.intersects(crate::config::OPTIONS) {
+            wlan.tell_transmissions(true);
+        }
         if needs.contains(LinkSenses::ATTEMPTS) {
             let cell = &mut self.all[self.ports[port].cell.index()];
             cell.has_attentive_agent = true;

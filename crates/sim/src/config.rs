@@ -102,6 +102,8 @@ impl WiredConfig {
 pub(crate) const QUEUED: LinkSenses = LinkSenses::DEPARTURES.union(LinkSenses::BACKLOG);
 /// What a link layer shows in addition if it confirms delivery.
 pub(crate) const CONFIRMED: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::ATTEMPTS);
+/// What agents see of a link whose frames have options.
+pub(crate) const OPTIONS: LinkSenses = LinkSenses::TRANSMISSIONS.union(LinkSenses::LINK_OPTIONS);
 
 /// A wireless link between two nodes.
 #[derive(Clone, Debug)]

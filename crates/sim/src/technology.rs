@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Fate, LinkEvent, LinkSenses};
+use lasthop_agent::{Fate, FrameTimes, LinkEvent, LinkSenses};
 use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::DropCause;
@@ -56,6 +56,12 @@ pub(crate) trait Technology {
     /// for; what agents send meanwhile is put into queues, which leads to no outputs.
     fn poll(&mut self, _transit: &mut Transit) -> Option<Output> {
         None
+    }
+
+    /// Puts options of so many octets into the frame of a parcel that has just left a port's queue.
+    /// `false` if it goes without.
+    fn attach_options(&mut self, _port: usize, _key: ParcelKey, _octets: u16, _now: Instant) -> bool {
+        false
     }
 
     /// Whether a packet that is sent now would have to wait for its transmission.
@@ -151,6 +157,8 @@ pub(crate) enum Output {
     /// A parcel has left the queue and goes on the air, for this time; zero where that is not known
     /// yet.
     Departs { at: At, to: Addressee, key: ParcelKey, time: Duration },
+    /// A data frame is about to reach the other end of a link: its times.
+    Transmission { at: At, key: ParcelKey, times: FrameTimes },
     /// The sender has learned what became of one transmission of a frame.
     Attempt { at: At, key: ParcelKey, transmission: u32, began: Instant, is_confirmed: bool },
     /// The sender has learned more of a frame's fate.

@@ -19,6 +19,7 @@
 //! | `exchange` | exchanges frame by frame, where others may interfere |
 //! | `settle` | exchanges at one go, where nobody can |
 //! | `outcome` | what follows from success and failure, common to both |
+//! | `options`, `knowledge` | options in frames, and who knows them |
 //! | `moving` | stations that move |
 //! | `own_frames` | what goes before a station's queue |
 //! | `power_save` | beacons, stations that doze, what waits for them |
@@ -42,9 +43,11 @@ pub mod errors;
 mod events;
 mod exchange;
 pub mod frame;
+mod knowledge;
 mod medium;
 mod moving;
 mod nav;
+mod options;
 mod outcome;
 mod output;
 mod own_frames;

@@ -28,6 +28,7 @@ mod hosts;
 mod links;
 mod messages;
 mod movement;
+mod options;
 mod reconfigure;
 mod run;
 mod sessions;

@@ -37,6 +37,8 @@ enum Paper {
     Bianchi,
     /// Kliazovich, dissertation, University of Trento 2006: LLE-TCP, figures 3.7 to 3.17
     LleTcp,
+    /// The same: C3TCP, figures 4.11 to 4.21
+    C3tcp,
     /// TCP packet control, as surveyed by Sonia and Malhotra, IJCSIT Research 2014: its three
     /// scenarios
     PacketControl,
@@ -69,6 +71,7 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
         Paper::Goel => goel::reproduce(seeds, bar),
         Paper::Bianchi => Ok(bianchi::reproduction::reproduce(seeds, bar)),
         Paper::LleTcp => kliazovich::reproduce(seeds, bar),
+        Paper::C3tcp => kliazovich::c3tcp::reproduce(seeds, bar),
         Paper::PacketControl => packet_control::reproduce(seeds, bar),
         Paper::Relatives => relatives::reproduce(seeds, bar),
         Paper::Cicada => cicada::reproduce(seeds, bar),
@@ -76,6 +79,7 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
             let mut rows = goel::reproduce(seeds, bar)?;
             rows.extend(bianchi::reproduction::reproduce(seeds, bar));
             rows.extend(kliazovich::reproduce(seeds, bar)?);
+            rows.extend(kliazovich::c3tcp::reproduce(seeds, bar)?);
             rows.extend(packet_control::reproduce(seeds, bar)?);
             rows.extend(relatives::reproduce(seeds, bar)?);
             rows.extend(cicada::reproduce(seeds, bar)?);

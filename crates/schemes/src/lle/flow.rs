@@ -2,13 +2,14 @@
 
 use lasthop_agent::Obligation;
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags, Timestamps};
-use serde::{Deserialize, Serialize};
 
 use super::confirming::Confirming;
 use super::control::Control;
 use super::receiver::Receiver;
 use super::receiving::Receiving;
 use super::settings::Settings;
+
+pub(super) use crate::window_scale::Scale;
 
 /// A connection, from its handshake on: without the handshake nobody knows how windows are scaled
 /// (RFC 7323, section 2).
@@ -32,43 +33,6 @@ pub(super) struct LleFlow {
     pub(super) receiving: Receiving,
     /// Where the data goes further than the hop, and LLE-TCP_CC is wanted.
     pub(super) control: Option<Box<Control>>,
-}
-
-/// What a side's SYN said of its windows.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) enum Scale {
-    /// There was none yet.
-    Unknown,
-    /// They are not to be scaled.
-    None,
-    Shift(u8),
-}
-
-impl Scale {
-    fn of(syn: &Packet) -> Self {
-        match syn.tcp().and_then(|tcp| tcp.options.window_scale) {
-            //= RFC 7323, section 2.3: more than 14 counts for 14
-            Some(shift) => Self::Shift(shift.min(14)),
-            None => Self::None,
-        }
-    }
-
-    /// The same where it comes from elsewhere.
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            Self::Shift(shift) => Self::Shift(shift.min(14)),
-            other => other,
-        }
-    }
-
-    /// By how much this side's windows are scaled: not at all unless both sides offer it.
-    const fn with(self, other: Self) -> Option<u8> {
-        match (self, other) {
-            (Self::Unknown, _) | (_, Self::Unknown) => None,
-            (Self::Shift(shift), Self::Shift(_)) => Some(shift),
-            _ => Some(0),
-        }
-    }
 }
 
 impl LleFlow {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use lasthop_agent::Fate;
 
-use super::Cells;
 use super::rest::{Rest, SentFrame};
 use super::station::Arrival;
+use super::{Cells, Port};
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -53,6 +53,14 @@ impl Cells {
             WlanOutput::TooOld { from, frame } => {
                 let at = self.port_of(id, from, frame)?.at;
                 Some(Output::TooOld { at, key: ParcelKey(frame.key), cause: DropCause::PowerSave })
+            }
+            WlanOutput::Transmission { from, frame, has_options, times } => {
+                let (at, key) = self.told(id, from, frame)?;
+                let parcel = &mut transit.parcels[key];
+                if !has_options && parcel.packet().link_options().is_some() {
+                    parcel.edit(|packet| packet.set_link_options(None));
+                }
+                Some(Output::Transmission { at, key, times })
             }
             WlanOutput::Attempt { from, frame, began, transmission, lost, acknowledged } => {
                 self.trace_attempt(id, from, frame, transmission, (lost, acknowledged), transit);
@@ -116,12 +124,17 @@ impl Cells {
             return Some(Output::Heard { node: self.node(id, at), link: back.map(|back| back.link), key });
         }
         let back = back?;
-        let (at, link, port) = (back.at, back.link, self.port(id, from, at)?);
+        let (back, port) = (*back, self.port(id, from, at)?);
+        let Port { at, link, .. } = back;
         let is_wanted = port.is_watched || transit.wants(Interest::FATES | Interest::FRAMES);
         let sender = &mut self.all[id.index()].stations[from.index()];
         sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
         if is_wanted && let Some(copy) = transit.parcels.copy(key) {
             key = copy;
+        }
+        // Nobody there knows what they say.
+        if !back.is_watched && transit.parcels[key].packet().link_options().is_some() {
+            transit.parcels[key].edit(|packet| packet.set_link_options(None));
         }
         Some(Output::Arrived { at, link, key })
     }

@@ -30,8 +30,10 @@ pub struct WlanConfig {
 
 impl WlanConfig {
     /// What an agent can see of its station's links.
-    pub const SENSES: LinkSenses =
-        crate::config::QUEUED.union(crate::config::CONFIRMED).union(LinkSenses::REFUSAL);
+    pub const SENSES: LinkSenses = crate::config::QUEUED
+        .union(crate::config::CONFIRMED)
+        .union(crate::config::OPTIONS)
+        .union(LinkSenses::REFUSAL);
 
     /// The defaults of a standard: everybody hears everybody, no errors.
     pub fn new(standard: Standard) -> Self {
@@ -120,6 +122,10 @@ pub struct MacConfig {
     /// Whether a station resets a NAV that an RTS has set if nothing follows (9.3.2.4: it may).
     /// Default on.
     pub nav_reset: bool,
+    /// How long a station sends standard frames to a neighbour that did not acknowledge its first
+    /// frame with options, before it tries another; default 1 s. A neighbour that knows none costs a
+    /// frame each time, and one whose ACK was lost is without options for so long.
+    pub options_probe_interval: Duration,
 }
 
 impl Default for MacConfig {
@@ -133,6 +139,7 @@ impl Default for MacConfig {
             eifs: true,
             response_timeout: None,
             nav_reset: true,
+            options_probe_interval: Duration::from_secs(1),
         }
     }
 }

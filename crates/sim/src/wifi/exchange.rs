@@ -194,6 +194,10 @@ impl Wlan {
                     self.events.push(timeout, initiator, Event::Timeout(initiator));
                 }
             }
+            (Kind::Data, Some(to)) if self.drops_type(initiator) => {
+                self.part(to);
+                self.events.push(timeout, initiator, Event::Timeout(initiator));
+            }
             (Kind::Data, Some(to)) if self.stations[initiator as usize].attempts.is_refused => {
                 self.counters.withheld += 1;
                 self.part(to);

@@ -1,7 +1,9 @@
 //! What follows from success and failure: one place for exchanges that are settled at once and
 //! those that go frame by frame.
 
-use lasthop_agent::Fate;
+use std::time::Duration;
+
+use lasthop_agent::{Fate, FrameTimes};
 use lasthop_packet::Instant;
 
 use super::frame::{Kind, OwnFrame, Receiver};
@@ -136,6 +138,7 @@ impl Wlan {
         let Some(frame) = sender.queue.front().map(|head| head.frame) else { return };
         if self.stations[index as usize].is_new(StationId(initiator), sequence, is_retry) {
             self.counters.delivered += 1;
+            self.tell_transmission(initiator, now);
             self.outputs.push(Output::Delivered { at: StationId(index), from: StationId(initiator), frame });
         } else {
             self.counters.duplicates += 1;
@@ -153,6 +156,7 @@ impl Wlan {
 
     /// The exchange succeeded: post-back-off from CWmin (9.3.4.3).
     pub(crate) fn succeed(&mut self, index: u32, now: Instant) {
+        self.note_options_acknowledged(index);
         self.finish(index, now, Fate::Delivered);
         let station = &mut self.stations[index as usize];
         station.cw = self.phy.cw_min;
@@ -190,6 +194,7 @@ impl Wlan {
             self.counters.failures += 1;
             self.counters.acks_lost += u64::from(station.attempts.arrived);
         }
+        let data_sent = station.attempts.data_sent;
         // The data frame was out, or only its RTS.
         let was_long = station.attempts.data_sent
             && matches!(station.plan, Some(plan) if matches!(plan.guard, Guard::RtsCts { .. }));
@@ -202,10 +207,12 @@ impl Wlan {
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
+                self.note_options_failed(index, now, data_sent);
                 self.take_next_own(index, now);
             }
             AfterFailure::GiveUp => {
                 self.counters.given_up += u64::from(is_packet);
+                self.note_options_given_up(index);
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
@@ -260,6 +267,29 @@ impl Wlan {
             lost: !station.attempts.arrived,
             acknowledged,
         });
+    }
+
+    /// The data frame of a station's exchange has just ended, and has arrived.
+    fn tell_transmission(&mut self, index: u32, now: Instant) {
+        if !self.tells_transmissions {
+            return;
+        }
+        let Station { queue, plan: Some(plan), attempts, .. } = &self.stations[index as usize] else {
+            return;
+        };
+        let Some(head) = queue.front() else { return };
+        let duration = Duration::from_nanos;
+        let times = FrameTimes {
+            queued: head.arrived,
+            departed: attempts.head,
+            began: Instant::from_nanos(now.as_nanos() - plan.data),
+            data: duration(plan.data),
+            sifs: duration(self.times.sifs),
+            ack: duration(plan.ack.unwrap_or(0)),
+            difs: duration(self.times.difs),
+        };
+        let (from, has_options) = (StationId(index), attempts.options > 0);
+        self.outputs.push(Output::Transmission { from, frame: head.frame, has_options, times });
     }
 
     fn tell_fate(&mut self, index: u32, fate: Fate) {

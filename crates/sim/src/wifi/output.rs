@@ -1,6 +1,6 @@
 //! What comes out of the state machine.
 
-use lasthop_agent::Fate;
+use lasthop_agent::{Fate, FrameTimes};
 use lasthop_packet::Instant;
 
 use super::StationId;
@@ -29,6 +29,17 @@ pub enum Output {
         from: StationId,
         /// The frame.
         frame: MacFrame,
+    },
+    /// A frame is about to be told as delivered, to one station: its times.
+    Transmission {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: MacFrame,
+        /// Whether options were in it.
+        has_options: bool,
+        /// When what happened.
+        times: FrameTimes,
     },
     /// The sender has learned what became of a transmission.
     Attempt {
@@ -94,4 +105,6 @@ pub struct WlanCounters {
     pub ps_polls: u64,
     /// Frames dropped because their receiver did not fetch them in time.
     pub aged: u64,
+    /// Frames with options that were sent again without.
+    pub options_refused: u64,
 }

@@ -14,7 +14,7 @@ impl Wlan {
             return self.plan_own(index, own);
         }
         let frame = station.queue.front()?.frame;
-        let data_octets = frame.octets + self.mac.overhead.octets();
+        let data_octets = frame.octets + u32::from(station.attempts.options) + self.mac.overhead.octets();
         // Frames come in rows to one station and of one length.
         if let Some(last) = station.plan
             && (last.to, last.data_octets) == (frame.to, data_octets)

@@ -50,6 +50,9 @@ impl Wlan {
                 && to != index
                 && self.listens_since(to, now)
         };
+        if self.drops_type(index) {
+            return None;
+        }
         // A broadcast needs no answer.
         self.addressee(index).is_none_or(can_answer).then_some(index)
     }

@@ -7,6 +7,7 @@ use lasthop_packet::{Instant, Rng};
 
 use super::StationId;
 use super::frame::{Kind, MacFrame, OwnFrame, Receiver};
+use super::knowledge::Knowledge;
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
@@ -23,11 +24,18 @@ pub struct StationConfig {
     /// How much may wait in its interface queue, the frame that is being transmitted not counted.
     /// ns-2's and Linux's customs are 50 and 1000 packets.
     pub queue: QueueLimit,
+    /// Whether it knows options in frames without an agent that does; default false.
+    pub knows_options: bool,
 }
 
 impl Default for StationConfig {
     fn default() -> Self {
-        Self { position: Position::default(), rate: None, queue: QueueLimit::Packets(50) }
+        Self {
+            position: Position::default(),
+            rate: None,
+            queue: QueueLimit::Packets(50),
+            knows_options: false,
+        }
     }
 }
 
@@ -77,6 +85,8 @@ pub(crate) struct Attempts {
     pub(crate) arrived: bool,
     /// Whether the receiver of the present one refused frames when it began.
     pub(crate) is_refused: bool,
+    /// Octets of options in the frame's MAC header; 0 for a standard frame.
+    pub(crate) options: u16,
     /// The frame of the present one that errors will take, where that was drawn when it began.
     pub(crate) to_be_lost: Option<Kind>,
 }
@@ -117,6 +127,10 @@ pub(crate) struct Station {
     /// The sequence number last received from each station, as the duplicate filter has it; 12
     /// bits, or [`NOTHING_YET`].
     heard: Vec<u16>,
+    /// Whether it knows options in frames.
+    pub(crate) knows_options: bool,
+    /// What it knows of each station that it has sent options to.
+    pub(crate) neighbours: Vec<Knowledge>,
     pub(crate) rng: Rng,
 }
 
@@ -152,6 +166,8 @@ impl Station {
             plan: None,
             refuses: false,
             heard: Vec::new(),
+            knows_options: config.knows_options,
+            neighbours: Vec::new(),
             rng,
         }
     }

@@ -6,6 +6,7 @@ mod capture;
 mod carrier_sense;
 mod errors;
 mod moving;
+mod options;
 mod own_frames;
 mod properties;
 mod refusing;

@@ -50,6 +50,7 @@ pub struct Wlan {
     /// Of them, those that were told.
     told: usize,
     pub(crate) tells_attempts: bool,
+    pub(crate) tells_transmissions: bool,
     pub(crate) counters: WlanCounters,
     pub(crate) power_save: Option<Box<PowerSave>>,
 }
@@ -94,6 +95,7 @@ impl Wlan {
             outputs: Vec::new(),
             told: 0,
             tells_attempts: false,
+            tells_transmissions: false,
             counters: WlanCounters::default(),
             power_save: None,
         }

@@ -2,7 +2,7 @@
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Side, Verdict, Whose};
-use lasthop_packet::Packet;
+use lasthop_packet::{LinkOptions, Packet};
 
 use super::World;
 use crate::accounts::DropCause;
@@ -28,7 +28,9 @@ impl World {
         let verdict = transit.parcels[key].edit(|packet| {
             seats.call(id, transit.now, Some(neighbour), |agent, cx| agent.on_packet(packet, from, cx))
         });
+        let attached = self.seats.outbox.attached.take();
         self.after_call(id);
+        self.keep_options((node, interface), key, from, attached);
         match verdict {
             Verdict::Forward => self.forward((node, interface), key, from),
             Verdict::Drop(reason) => self.drop_parcel(node, key, DropCause::Agent(reason)),
@@ -49,16 +51,15 @@ impl World {
     }
 
     /// The agent that watches an interface learns of something that its link layer saw, if it wants
-    /// to and there is one.
+    /// to and there is one. Returns the options that it attached.
     pub(super) fn tell_agent(
         &mut self,
         at: At,
         key: ParcelKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
-    ) {
-        if let Some(id) = self.network.interface(at).agent {
-            self.tell(id, at, key, event);
-        }
+    ) -> Option<LinkOptions> {
+        let id = self.network.interface(at).agent?;
+        self.tell(id, at, key, event)
     }
 
     /// An agent learns of something that the link layer of an interface saw, if it wants to.
@@ -68,18 +69,20 @@ impl World {
         at: At,
         key: ParcelKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
-    ) {
+    ) -> Option<LinkOptions> {
         let event = event(self.transit.parcels[key].packet());
         if !self.seats.agents[id.index()].needs.contains(event.sense()) {
-            return;
+            return None;
         }
         if self.seats.is_at_bound() {
             self.transit.telemetry.reported.count(&AT_BOUND, 1);
-            return;
+            return None;
         }
         let neighbour = self.network.neighbour(at);
         self.seats.call(id, self.transit.now, Some(neighbour), |agent, cx| agent.on_link(&event, cx));
+        let attached = self.seats.outbox.attached.take();
         self.after_call(id);
+        attached
     }
 
     /// Puts another agent in the place of the one that watches a node's interface to a link. It has
@@ -138,6 +141,7 @@ impl World {
         // Asking costs nothing here.
         self.seats.outbox.bypasses.clear();
         self.seats.outbox.left_alone.clear();
+        self.seats.outbox.attached = None;
         if self.seats.outbox.packets.is_empty()
             && self.seats.outbox.reports.is_empty()
             && self.seats.outbox.messages.is_empty()

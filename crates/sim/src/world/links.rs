@@ -59,6 +59,12 @@ impl World {
                 self.depart(at, to, key, time);
                 self.tell_backlog(at, key);
             }
+            Output::Transmission { at, key, times } => {
+                let replaced = self.tell_agent(at, key, |packet| LinkEvent::Transmission { packet, times });
+                if let Some(options) = replaced {
+                    self.replace_options(key, options);
+                }
+            }
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
                 self.tell_agent(at, key, |packet| LinkEvent::Attempt {
                     packet,
@@ -97,7 +103,8 @@ impl World {
     pub(super) fn depart(&mut self, at: At, to: Addressee, key: ParcelKey, time: Duration) {
         self.hosts.left_queue(at.0, key, time, &mut self.transit);
         if to == Addressee::Peer {
-            self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
+            let attached = self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
+            self.give_options(at, key, attached);
         }
     }
 

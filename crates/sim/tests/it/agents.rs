@@ -397,7 +397,9 @@ impl Agent for Auditor {
                 self.audited.lock().expect("no panic elsewhere").push(self.attempts.len());
                 self.attempts.clear();
             }
-            LinkEvent::Departure { .. } | LinkEvent::Backlog { .. } => unreachable!("it has no such sense"),
+            LinkEvent::Departure { .. } | LinkEvent::Transmission { .. } | LinkEvent::Backlog { .. } => {
+                unreachable!("it has no such sense")
+            }
         }
     }
 

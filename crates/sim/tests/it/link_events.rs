@@ -55,14 +55,16 @@ impl Agent for Storekeeper {
                 assert_eq!(octets, self.waiting.iter().map(|(_, len)| len).sum::<u64>());
                 told.longest = told.longest.max(packets);
             }
-            LinkEvent::Frame { packet, .. } | LinkEvent::Attempt { packet, .. } => {
+            LinkEvent::Frame { packet, .. }
+            | LinkEvent::Attempt { packet, .. }
+            | LinkEvent::Transmission { packet, .. } => {
                 assert_eq!(self.departed, Some(number(packet)), "what is on the air has departed");
             }
         }
     }
 
     fn needs(&self) -> LinkSenses {
-        LinkSenses::all()
+        LinkSenses::all() - LinkSenses::TRANSMISSIONS - LinkSenses::LINK_OPTIONS
     }
 }
 

@@ -12,6 +12,7 @@ mod formulas;
 mod link_events;
 mod links;
 mod memory;
+mod options;
 mod outside;
 mod power_save;
 mod queues;

@@ -20,6 +20,9 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(10));
     let key = ["wlans", name, "ack-timeout"];
     let response_timeout = reader.duration_if_given(&key, table.ack_timeout, least, most)?;
+    let (least, most) = (Duration::from_millis(1), Duration::from_secs(3600));
+    let key = ["wlans", name, "options-probe-interval"];
+    let probe_interval = reader.duration_if_given(&key, table.options_probe_interval, least, most)?;
     let threshold = table.rts_threshold.map_or(u64::from(default.rts_threshold), |Text(Octets(it))| it);
     let key = ["wlans", name, "llc-header"];
     let llc = table.llc_header.map(|Text(Octets(it))| u32::try_from(it).unwrap_or(u32::MAX));
@@ -33,5 +36,6 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
         eifs: table.eifs.unwrap_or(default.eifs),
         response_timeout,
         nav_reset: table.nav_reset.unwrap_or(default.nav_reset),
+        options_probe_interval: probe_interval.unwrap_or(default.options_probe_interval),
     })
 }

@@ -60,7 +60,8 @@ pub(super) fn read(
             .and_then(|own| own.rate)
             .map(|written| phy::rate(reader, &key, table, written))
             .transpose()?;
-        let config = StationConfig { position: nodes[found].position, rate, queue };
+        let knows_options = own.and_then(|own| own.link_options).or(table.link_options).unwrap_or(false);
+        let config = StationConfig { position: nodes[found].position, rate, queue, knows_options };
         stations.push(WlanStation { node: found, config });
     }
     Ok(stations)

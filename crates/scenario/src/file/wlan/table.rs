@@ -73,6 +73,12 @@ pub(in crate::file) struct WlanTable {
     pub(super) ack_timeout: Option<Text<Duration>>,
     /// Whether a station resets a NAV that an RTS has set if nothing follows; default true.
     pub(super) nav_reset: Option<bool>,
+    /// Whether the stations know options in frames, whatever schemes do; default false: those with an
+    /// agent that has a use for them do. The others do not acknowledge frames with options.
+    pub(super) link_options: Option<bool>,
+    /// How long frames without options go to a station that did not acknowledge the first one with
+    /// options, "1 ms" to "1 h"; default "1 s".
+    pub(super) options_probe_interval: Option<Text<Duration>>,
     /// Who hears whom; default "everywhere". All else needs the nodes' `position`.
     pub(super) propagation: Option<NameOrTable<PropagationTable>>,
     /// Whether a strong frame survives weak ones that overlap it; default no.
@@ -164,4 +170,6 @@ pub(super) struct StationTable {
     pub(super) rate: Option<Text<DataRate>>,
     /// How many packets may wait.
     pub(super) queue: Option<Text<StationQueue>>,
+    /// Whether it knows options in frames, whatever schemes do.
+    pub(super) link_options: Option<bool>,
 }

@@ -169,6 +169,7 @@ proptest! {
                     }
                     *arrivals.entry((frame.key, at.index())).or_default() += 1;
                 }
+                Output::Transmission { .. } => unreachable!("nobody asked"),
                 Output::Attempt { frame, transmission, .. } => {
                     let count = attempts.entry(frame.key).or_default();
                     *count += 1;

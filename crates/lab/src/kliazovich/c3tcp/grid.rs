@@ -1,0 +1,50 @@
+//! Figure 4.21: twenty stations in a grid, a flow over four hops and one over two, and datagrams beside the long
+//! one from 30 s to 70 s.
+
+use lasthop_scenario::BuildError;
+use serde_json::{Value, json};
+
+use super::periods::{Period, Runs};
+use super::row::{head, throughput, within};
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+
+const FILE: &str = include_str!("../../../../../scenarios/multi-hop-grid.toml");
+const CUTS: [u64; 3] = [30, 70, 100];
+const CROSS: usize = 1;
+const LONG: usize = 0;
+const SHORT: usize = 1;
+/// All periods, and those without datagrams.
+const ALL: &[usize] = &[0, 1, 2];
+const ALONE: &[usize] = &[0, 2];
+
+/// All rows, with further settings of the scenario.
+pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let runs = Runs::of(FILE, &[], &CUTS, "n11", seeds, progress)?;
+    let parameters = |flow: &str, periods: &str| -> Value { json!({ "flow": flow, "periods": periods }) };
+    let row = |scheme, flow, periods: &[usize], named: &str, published| {
+        let name = if flow == LONG { "long" } else { "short" };
+        let head = head("figure 4.21", parameters(name, named), scheme, "throughput", "Mbit/s");
+        let samples = runs.samples(scheme, |run| mean(run, flow, periods));
+        throughput(head, published, &samples)
+    };
+    let vegas = head("figure 4.21", parameters("long", "with datagrams"), "vegas", "throughput", "Mbit/s");
+    let about_nothing = Reference::Range(0.0, 0.05);
+    let long_of_vegas = runs.samples("vegas", |run| mean(run, LONG, &[CROSS]));
+    Ok(vec![
+        row("tcp", SHORT, ALL, "all", 0.40),
+        row("tcp", LONG, ALL, "all", 0.33),
+        row("westwood", SHORT, ALL, "all", 0.40),
+        row("westwood", LONG, ALL, "all", 0.40),
+        within(vegas, Reference::Number(0.0), about_nothing, &long_of_vegas),
+        row("c3tcp", SHORT, ALONE, "without datagrams", 0.45),
+        row("c3tcp", LONG, ALONE, "without datagrams", 0.45),
+    ])
+}
+
+/// Mbit/s over several periods.
+fn mean(run: &[Period], flow: usize, periods: &[usize]) -> f64 {
+    let seconds = |at: usize| (CUTS[at] - if at == 0 { 0 } else { CUTS[at - 1] }) as f64;
+    let carried: f64 = periods.iter().map(|at| run[*at].throughput[flow] * seconds(*at)).sum();
+    carried / periods.iter().map(|at| seconds(*at)).sum::<f64>()
+}

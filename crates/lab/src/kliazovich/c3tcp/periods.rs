@@ -1,0 +1,180 @@
+//! Runs cut into periods: what flows carried in each, what waited at a station, what the stations
+//! measured.
+
+use std::sync::{Arc, Mutex};
+
+use lasthop_packet::{Instant, Packet};
+use lasthop_scenario::{BuildError, Overrides, Scenario, SchemeChoice, file};
+use lasthop_schemes::c3tcp::options::{Backward, Forward};
+use lasthop_sim::{DropCause, Interest, NodeId, Observer, TraceEvent};
+use rayon::prelude::*;
+
+use crate::progress::Progress;
+
+/// Datagram octets for each octet of payload: the text's throughput counts packets, as ns-2's sink
+/// does.
+const DATAGRAM: f64 = 1040.0 / 1000.0;
+
+/// What came of a run in one period.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Period {
+    /// Mbit/s of each flow.
+    pub(super) throughput: Vec<f64>,
+    /// The most packets that waited at the watched station.
+    pub(super) longest_queue: usize,
+    /// Packets dropped there for want of room.
+    pub(super) overflows: u64,
+    /// What came to the receiver in options: octets per second, added up.
+    bandwidths: (f64, u64),
+    /// Round trips that came to the sender in options, in seconds, added up.
+    link_round_trips: (f64, u64),
+    /// Round trips that the sender's TCP has measured, in seconds, added up over ACKs.
+    round_trips: (f64, u64),
+}
+
+impl Period {
+    /// The mean bandwidth that a path had by the stations' measurements, in Mbit/s.
+    pub(super) fn bandwidth(&self) -> f64 {
+        self.bandwidths.0 / self.bandwidths.1 as f64 * 8.0 / 1e6
+    }
+
+    /// The mean round trip by the stations' measurements, in seconds.
+    pub(super) fn link_round_trip(&self) -> f64 {
+        self.link_round_trips.0 / self.link_round_trips.1 as f64
+    }
+
+    /// The mean round trip by TCP's, in seconds.
+    pub(super) fn round_trip(&self) -> f64 {
+        self.round_trips.0 / self.round_trips.1 as f64
+    }
+}
+
+/// The runs of a scenario, scheme by scheme.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    schemes: Vec<(String, Vec<Vec<Period>>)>,
+}
+
+impl Runs {
+    /// Runs a scenario of ours with these settings, cut at these seconds; `watched` is the station whose
+    /// queue is looked at.
+    pub(super) fn of(
+        text: &str,
+        settings: &[&str],
+        cuts: &[u64],
+        watched: &str,
+        seeds: u64,
+        progress: &dyn Progress,
+    ) -> Result<Self, BuildError> {
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let overrides = Overrides { settings, ..Overrides::default() };
+        let scenario = file::parse(text, "scenario.toml", std::path::Path::new("."), &overrides);
+        let scenario = scenario.expect("the file is ours, and a test reads it");
+        scenario.check_all()?;
+        progress.expect(scenario.schemes.len() as u64 * seeds);
+        let of_scheme = |choice: &SchemeChoice| {
+            let seeds = (1..=seeds).into_par_iter();
+            let runs = seeds.map(|seed| {
+                let periods = run(&scenario, choice, seed, cuts, watched);
+                progress.advance();
+                periods
+            });
+            Ok((choice.label.clone(), runs.collect::<Result<_, BuildError>>()?))
+        };
+        Ok(Self { schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, BuildError>>()? })
+    }
+
+    /// Something of each run under a scheme.
+    pub(super) fn samples(&self, label: &str, of: impl Fn(&[Period]) -> f64) -> Vec<f64> {
+        let found = self.schemes.iter().find(|(known, _)| known == label);
+        found.map_or(Vec::new(), |(_, runs)| runs.iter().map(|periods| of(periods)).collect())
+    }
+}
+
+fn run(
+    scenario: &Scenario,
+    choice: &SchemeChoice,
+    seed: u64,
+    cuts: &[u64],
+    watched: &str,
+) -> Result<Vec<Period>, BuildError> {
+    let mut built = scenario.build(choice, seed)?;
+    let node = |name: &str| {
+        let index = scenario.nodes.iter().position(|node| node.name == name);
+        built.nodes[index.expect("a node of the file")]
+    };
+    let bulk = &scenario.flows[0];
+    let seen = Arc::new(Mutex::new(Period::default()));
+    let watch = Watch {
+        seen: Arc::clone(&seen),
+        queue: node(watched),
+        ends: [built.nodes[bulk.from], built.nodes[bulk.to]],
+        flow: built.flows[0],
+    };
+    built.world.observe(Box::new(watch));
+    let (mut from, mut octets) = (0, vec![0; built.flows.len()]);
+    let mut periods = Vec::new();
+    for to in cuts {
+        built.world.run(Instant::from_secs(*to), false);
+        let now: Vec<u64> = built.flows.iter().map(|flow| built.world.outcome(*flow).octets).collect();
+        let mbps =
+            |(now, before): (&u64, &u64)| (now - before) as f64 * 8.0 * DATAGRAM / (to - from) as f64 / 1e6;
+        let mut period = std::mem::take(&mut *seen.lock().expect("an observer does not panic"));
+        period.throughput = now.iter().zip(&octets).map(mbps).collect();
+        periods.push(period);
+        (from, octets) = (*to, now);
+    }
+    Ok(periods)
+}
+
+/// Looks at one station's queue, and at both ends of the first flow.
+struct Watch {
+    seen: Arc<Mutex<Period>>,
+    queue: NodeId,
+    ends: [NodeId; 2],
+    flow: lasthop_sim::FlowId,
+}
+
+impl Watch {
+    fn note_options(seen: &mut Period, is_sender: bool, packet: &Packet) {
+        let Some(options) = packet.link_options() else { return };
+        if is_sender {
+            if let Ok(Some(told)) = Backward::of(options) {
+                let micros = f64::from(told.echo.delay) + f64::from(told.delay);
+                seen.link_round_trips.0 += micros / 1e6;
+                seen.link_round_trips.1 += 1;
+            }
+        } else if let Ok(Some(found)) = Forward::of(options) {
+            seen.bandwidths.0 += f64::from(found.bandwidth);
+            seen.bandwidths.1 += 1;
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn interest(&self) -> Interest {
+        Interest::QUEUES | Interest::DROPS | Interest::INTERFACES | Interest::WINDOW
+    }
+
+    fn on_event(&mut self, _now: Instant, event: &TraceEvent<'_>) {
+        let mut seen = self.seen.lock().expect("nothing panics with it");
+        match event {
+            TraceEvent::Queue { node, packets, .. } if *node == self.queue => {
+                seen.longest_queue = seen.longest_queue.max(*packets);
+            }
+            TraceEvent::Dropped { node, cause: DropCause::QueueFull, .. } if *node == self.queue => {
+                seen.overflows += 1;
+            }
+            TraceEvent::InterfaceIn { node, packet, .. } if self.ends.contains(node) => {
+                Self::note_options(&mut seen, *node == self.ends[0], packet);
+            }
+            TraceEvent::Window { flow, sender } if *flow == self.flow => {
+                if let Some(latest) = sender.rtt().latest() {
+                    seen.round_trips.0 += latest.as_secs_f64();
+                    seen.round_trips.1 += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}

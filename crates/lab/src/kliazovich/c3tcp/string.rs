@@ -1,0 +1,129 @@
+//! Figures 4.11 to 4.19: a string of four stations, and datagrams beside its middle from 15 s to
+//! 30 s.
+
+use lasthop_scenario::BuildError;
+use serde_json::{Value, json};
+
+use super::capacity;
+use super::periods::{Period, Runs};
+use super::row::{POINTS, head, improvement, within};
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+
+pub(super) const FILE: &str = include_str!("../../../../../scenarios/multi-hop.toml");
+/// Where a run is cut. The first slow start and what the datagrams leave behind count to neither side.
+const CUTS: [u64; 5] = [5, 15, 30, 31, 45];
+/// The periods between: alone, with cross traffic, and alone again.
+const BEFORE: usize = 1;
+const CROSS: usize = 2;
+const AFTER: usize = 4;
+const C3TCP: &str = "c3tcp";
+/// Whom the text compares it with, where, and by how many per cent it has more.
+const OTHERS: [(&str, &str, f64); 3] =
+    [("figure 4.13", "tcp", 27.0), ("figure 4.17", "westwood", 18.0), ("figure 4.16", "vegas", 7.0)];
+
+/// All rows.
+pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let runs = Runs::of(FILE, &[], &CUTS, "n2", seeds, progress)?;
+    let mut rows = improvements(&runs, "", &[]);
+    rows.extend(queues(&runs));
+    rows.extend(measurements(&runs));
+    Ok(rows)
+}
+
+/// The improvements once more with something else in the scenario, which `what` says.
+pub(super) fn experiment(
+    what: &str,
+    settings: &[&str],
+    seeds: u64,
+    progress: &dyn Progress,
+) -> Result<Vec<Row>, BuildError> {
+    let runs = Runs::of(FILE, settings, &CUTS, "n2", seeds, progress)?;
+    Ok(improvements(&runs, &format!(", {what}"), settings))
+}
+
+/// Mbit/s without cross traffic.
+fn alone(periods: &[Period]) -> f64 {
+    let [first, last] = [BEFORE, AFTER].map(|at| (CUTS[at] - CUTS[at - 1]) as f64);
+    (periods[BEFORE].throughput[0] * first + periods[AFTER].throughput[0] * last) / (first + last)
+}
+
+fn cross(periods: &[Period]) -> f64 {
+    periods[CROSS].throughput[0]
+}
+
+/// Figures 4.13, 4.16 and 4.17: what C3TCP has more than others.
+fn improvements(runs: &Runs, what: &str, settings: &[&str]) -> Vec<Row> {
+    let row = |(item, than, percent): (&str, &str, f64), with_cross: bool| {
+        let item = format!("{item}{what}");
+        let mut parameters = json!({ "than": than });
+        if !settings.is_empty() {
+            parameters["set"] = json!(settings);
+        }
+        let about_none = Reference::Range(-2.0, 2.0);
+        let (of, metric, published, tolerance) = if with_cross {
+            let tolerance = Reference::Range(percent - POINTS, percent + POINTS);
+            (
+                cross as fn(&[Period]) -> f64,
+                "more throughput with cross traffic",
+                Reference::Number(percent),
+                tolerance,
+            )
+        } else {
+            (alone as fn(&[Period]) -> f64, "more throughput without cross traffic", about_none, about_none)
+        };
+        let head = head(&item, parameters, C3TCP, metric, "percent");
+        improvement(head, published, tolerance, &runs.samples(C3TCP, of), &runs.samples(than, of))
+    };
+    let with = OTHERS.iter().map(|other| row(*other, true));
+    with.chain(OTHERS.iter().map(|other| row(*other, false))).collect()
+}
+
+/// Figures 4.14 and 4.15: the buffer of N2.
+fn queues(runs: &Runs) -> Vec<Row> {
+    let row = |item, scheme, metric, published, of: &dyn Fn(&[Period]) -> f64| {
+        let head = head(item, json!({}), scheme, metric, "packets");
+        within(head, published, published, &runs.samples(scheme, of))
+    };
+    let longest = |at: &'static [usize]| {
+        move |periods: &[Period]| at.iter().map(|at| periods[*at].longest_queue).max().unwrap_or(0) as f64
+    };
+    let (with, without) = (longest(&[CROSS]), longest(&[BEFORE, AFTER]));
+    let full = Reference::Range(19.5, 20.5);
+    let (ten, three) = (Reference::Range(0.0, 10.0), Reference::Range(0.0, 3.0));
+    vec![
+        row("figure 4.14", "tcp", "longest queue of N2 with cross traffic", full, &with),
+        row(
+            "figure 4.14",
+            "tcp",
+            "overflows of N2 with cross traffic",
+            Reference::Range(1.0, 10_000.0),
+            &|run| run[CROSS].overflows as f64,
+        ),
+        row("figure 4.15", C3TCP, "longest queue of N2 with cross traffic", ten, &with),
+        row("figure 4.15", C3TCP, "longest queue of N2 without cross traffic", three, &without),
+    ]
+}
+
+/// Figures 4.11 and 4.12: what the stations measure.
+fn measurements(runs: &Runs) -> Vec<Row> {
+    let row = |item, metric, range, of: &dyn Fn(&Period) -> f64, at: usize| {
+        let parameters: Value = json!({ "cross_traffic": at == CROSS });
+        let head = head(item, parameters, C3TCP, metric, "-");
+        within(head, range, range, &runs.samples(C3TCP, |run| of(&run[at])))
+    };
+    let (close, less) = (Reference::Range(0.9, 1.1), Reference::Range(0.0, 1.0));
+    let (alone, shared) = (capacity::of_string(0.0), capacity::of_string(200_000.0));
+    let round_trips = |period: &Period| period.link_round_trip() / period.round_trip();
+    let grows = |run: &[Period]| run[BEFORE].link_round_trip() / run[CROSS].link_round_trip();
+    let grown =
+        head("figure 4.12", json!({}), C3TCP, "link's round trip alone, in that with cross traffic", "-");
+    let bandwidth = "measured bandwidth, in the calculated one";
+    vec![
+        row("figure 4.11", bandwidth, close, &|period| period.bandwidth() / alone, BEFORE),
+        row("figure 4.11", bandwidth, close, &|period| period.bandwidth() / shared, CROSS),
+        row("figure 4.12", "link's round trip, in TCP's", less, &round_trips, BEFORE),
+        row("figure 4.12", "link's round trip, in TCP's", less, &round_trips, CROSS),
+        within(grown, less, less, &runs.samples(C3TCP, grows)),
+    ]
+}

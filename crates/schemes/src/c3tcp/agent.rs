@@ -1,0 +1,180 @@
+//! A station: it measures its hops, and where a connection has an end it is that end's congestion
+//! control module.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::{Agent, Context, FlowTable, FrameTimes, LinkEvent, LinkSenses, Report, Side, Verdict};
+use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, TcpFlags};
+
+use super::flow::{Flow, opens};
+use super::measurement::{backward_delay, forward};
+use super::options::{Backward, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
+use super::settings::Settings;
+use super::window::window_field;
+
+/// A connection that was used within this time does not make room for another.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// C3TCP at a station.
+#[derive(Debug)]
+pub struct C3tcp {
+    settings: Settings,
+    /// The address of the host that it stands beside; `None` at an edge, where all paths end.
+    host: Option<IpAddr>,
+    /// By the direction from the core to the radio side.
+    flows: FlowTable<Flow>,
+}
+
+impl C3tcp {
+    /// An agent that has seen nothing yet, beside the host with this address or at an edge.
+    pub fn new(settings: Settings, host: Option<IpAddr>) -> Self {
+        Self { settings, host, flows: FlowTable::new(GRACE) }
+    }
+
+    /// Makes the state of a connection that begins, in place of what is known of an earlier one.
+    fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+            self.flows.remove(idlest);
+        }
+        if self.flows.insert(key, Flow::default(), most, cx.now()).is_err() {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+    }
+
+    /// A packet sets out from here: it gets the options that its frames will have.
+    fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+        // One that came over the radio has options, if only none.
+        let Some(tcp) = packet.tcp().filter(|_| packet.link_options().is_none()) else { return };
+        let flags = tcp.flags;
+        if opens(packet) {
+            self.begin(key, cx);
+        }
+        let flow = self.flows.touch(key, cx.now());
+        let mut options = LinkOptions::NONE;
+        if flags.has(TcpFlags::SYN) {
+            if let Some(flow) = flow {
+                flow.note_syn_from_core(packet);
+            }
+        } else if flags.has(TcpFlags::RST) {
+            self.flows.remove(key);
+        } else {
+            let octets = packet.payload().len() as u32;
+            if octets > 0 {
+                options = Forward::NOTHING_YET.add_to(options).unwrap_or(options);
+            }
+            if let Some(flow) = flow {
+                flow.segment = flow.segment.max(packet.segment_payload());
+                let echo = flow.echo.of_ack(tcp.ack).filter(|_| flags.has(TcpFlags::ACK));
+                let told = echo.and_then(|echo| Backward { echo, delay: 0 }.add_to(options));
+                options = told.unwrap_or(options);
+            }
+        }
+        if !options.is_empty() {
+            cx.attach(options);
+        }
+    }
+
+    /// A packet has come over the radio.
+    fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) {
+        let options = packet.link_options().copied();
+        if options.is_none() {
+            // It has come without: it goes on without.
+            cx.attach(LinkOptions::NONE);
+        }
+        let is_here = self.host.is_none_or(|host| host == packet.ip().destination);
+        let Some(flags) = packet.tcp().map(|tcp| tcp.flags).filter(|_| is_here) else { return };
+        if opens(packet) {
+            self.begin(key, cx);
+        }
+        if flags.has(TcpFlags::RST) {
+            self.flows.remove(key);
+        }
+        let Some(flow) = self.flows.touch(key, cx.now()) else { return };
+        if flags.has(TcpFlags::SYN) {
+            flow.note_syn_from_radio(packet);
+            return;
+        }
+        let options = options.unwrap_or(LinkOptions::NONE);
+        if let Some(found) = understood(Forward::of(&options), cx)
+            && let Some(tcp) = packet.tcp()
+        {
+            flow.echo.note_data(tcp.seq + packet.segment_len(), found);
+        }
+        if let Some(told) = understood(Backward::of(&options), cx) {
+            flow.path.note(told, self.settings.smoothing, cx.now());
+        }
+        set_window(packet, flow, &self.settings, cx);
+    }
+
+    /// A frame has arrived at the other end of a hop: what it has measured.
+    fn on_transmission(packet: &Packet, times: &FrameTimes, cx: &mut Context<'_>) {
+        let Some(options) = packet.link_options() else { return };
+        let hop = forward(packet.payload().len() as u32, times);
+        match after_hop(options, hop, backward_delay(times)) {
+            Ok(updated) => cx.attach(updated),
+            Err(Malformed) => cx.report(Report::of(&MALFORMED_OPTIONS)),
+        }
+    }
+}
+
+/// Sets the window of an ACK to what the path holds, if that is less.
+fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Context<'_>) {
+    let Some(field) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)).map(|tcp| tcp.window) else {
+        return;
+    };
+    let Some(shift) = flow.radio_shift() else { return };
+    let Some(octets) = flow.path.octets(settings.lifetime, cx.now()) else { return };
+    if flow.segment == 0 {
+        return;
+    }
+    let window = window_field(octets.max(u64::from(flow.segment)), shift, field);
+    if window < field
+        && let Some(tcp) = packet.tcp_mut()
+    {
+        tcp.window = window;
+    }
+}
+
+/// An option that is understood; any other is counted.
+fn understood<T>(read: Result<Option<T>, Malformed>, cx: &mut Context<'_>) -> Option<T> {
+    read.unwrap_or_else(|Malformed| {
+        cx.report(Report::of(&MALFORMED_OPTIONS));
+        None
+    })
+}
+
+impl Agent for C3tcp {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let key = packet.flow_key().filter(|key| key.protocol == Protocol::Tcp);
+        if let Some(key) = key.map(|key| from.connection(key)) {
+            match from {
+                Side::Core => self.on_core(packet, key, cx),
+                Side::Radio => self.on_radio(packet, key, cx),
+            }
+        }
+        Verdict::Forward
+    }
+
+    fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
+        match event {
+            LinkEvent::Departure { packet } => {
+                if let Some(options) = packet.link_options() {
+                    cx.attach(*options);
+                }
+            }
+            LinkEvent::Transmission { packet, times } => Self::on_transmission(packet, times, cx),
+            LinkEvent::Frame { .. } | LinkEvent::Attempt { .. } | LinkEvent::Backlog { .. } => {}
+        }
+    }
+
+    fn needs(&self) -> LinkSenses {
+        LinkSenses::DEPARTURES | LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS
+    }
+
+    fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {
+        self.flows.remove(connection);
+    }
+}

@@ -1,0 +1,40 @@
+//! What is kept of a connection: of constant size.
+
+use lasthop_packet::{Packet, TcpFlags};
+
+use super::receiver::Echo;
+use super::window::PathWindow;
+use crate::window_scale::Scale;
+
+/// A connection that has an end here, from its handshake on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flow {
+    core_scale: Scale,
+    radio_scale: Scale,
+    /// Octets of the longest segment that came from the core side; 0 before the first.
+    pub(super) segment: u32,
+    /// Of data from the radio side.
+    pub(super) echo: Echo,
+    /// Of data to the radio side.
+    pub(super) path: PathWindow,
+}
+
+impl Flow {
+    pub(super) fn note_syn_from_core(&mut self, syn: &Packet) {
+        self.core_scale = Scale::of(syn);
+    }
+
+    pub(super) fn note_syn_from_radio(&mut self, syn: &Packet) {
+        self.radio_scale = Scale::of(syn);
+    }
+
+    /// How the windows of the host on the radio side are scaled, once both SYNs were seen.
+    pub(super) const fn radio_shift(&self) -> Option<u8> {
+        self.radio_scale.with(self.core_scale)
+    }
+}
+
+/// Whether a segment opens a connection: a SYN without ACK.
+pub(super) fn opens(packet: &Packet) -> bool {
+    packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK))
+}

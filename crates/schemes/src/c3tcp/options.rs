@@ -1,0 +1,119 @@
+//! What frames carry: two options, each with a version.
+
+use lasthop_agent::Counter;
+use lasthop_packet::LinkOptions;
+
+/// An option that is malformed, or of another version.
+pub static MALFORMED_OPTIONS: Counter = Counter::new(
+    "malformed_link_options",
+    "Options in frames that were ignored: malformed, or of another version.",
+);
+
+/// The type of [`Forward`], from those that nobody else uses here.
+const FORWARD: u8 = 1;
+/// The type of [`Backward`].
+const BACKWARD: u8 = 2;
+/// Of the data of both.
+const VERSION: u8 = 1;
+
+/// What a packet has found on its way so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// The least bandwidth of a hop, in octets per second.
+    pub bandwidth: u32,
+    /// The sum of the hops' forward delays, in microseconds.
+    pub delay: u32,
+}
+
+/// What an acknowledgment tells the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backward {
+    /// What the data that it acknowledges has found.
+    pub echo: Forward,
+    /// The sum of the hops' backward delays so far, in microseconds.
+    pub delay: u32,
+}
+
+/// An option has another version, or another length than the version has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+impl Forward {
+    /// Before the first hop.
+    pub const NOTHING_YET: Self = Self { bandwidth: u32::MAX, delay: 0 };
+
+    /// Together with another hop (4.6, 4.7).
+    #[must_use]
+    pub fn over(self, hop: Self) -> Self {
+        Self { bandwidth: self.bandwidth.min(hop.bandwidth), delay: self.delay.saturating_add(hop.delay) }
+    }
+
+    /// What the options of a frame say; `None` if they do not say it.
+    pub fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
+        let Some(data) = options.find(FORWARD) else { return Ok(None) };
+        let [bandwidth, delay] = words(data)?;
+        if bandwidth == 0 { Err(Malformed) } else { Ok(Some(Self { bandwidth, delay })) }
+    }
+
+    /// These options and this one.
+    pub fn add_to(self, options: LinkOptions) -> Option<LinkOptions> {
+        add(options, FORWARD, [self.bandwidth, self.delay])
+    }
+}
+
+impl Backward {
+    /// Together with another hop.
+    #[must_use]
+    pub fn over(self, delay: u32) -> Self {
+        Self { delay: self.delay.saturating_add(delay), ..self }
+    }
+
+    /// What the options of a frame say; `None` if they do not say it.
+    pub fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
+        let Some(data) = options.find(BACKWARD) else { return Ok(None) };
+        let [bandwidth, there, delay] = words(data)?;
+        let echo = Forward { bandwidth, delay: there };
+        if bandwidth == 0 { Err(Malformed) } else { Ok(Some(Self { echo, delay })) }
+    }
+
+    /// These options and this one.
+    pub fn add_to(self, options: LinkOptions) -> Option<LinkOptions> {
+        add(options, BACKWARD, [self.echo.bandwidth, self.echo.delay, self.delay])
+    }
+}
+
+/// The words behind a version, if it is ours and they are as many.
+fn words<const N: usize>(data: &[u8]) -> Result<[u32; N], Malformed> {
+    let (&version, rest) = data.split_first().ok_or(Malformed)?;
+    let (found, over) = rest.as_chunks::<4>();
+    let found: [[u8; 4]; N] = found.try_into().map_err(|_| Malformed)?;
+    if version != VERSION || !over.is_empty() {
+        return Err(Malformed);
+    }
+    Ok(found.map(u32::from_be_bytes))
+}
+
+/// `None` if there is no room.
+fn add<const N: usize>(options: LinkOptions, kind: u8, words: [u32; N]) -> Option<LinkOptions> {
+    let mut data = [0; 13];
+    data[0] = VERSION;
+    for (place, word) in data[1..].as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *place = word.to_be_bytes();
+    }
+    options.with(kind, &data[..=4 * N]).ok()
+}
+
+/// The same options, with the values of another hop where they are understood.
+pub fn after_hop(options: &LinkOptions, forward: Forward, backward: u32) -> Result<LinkOptions, Malformed> {
+    let (there, back) = (Forward::of(options)?, Backward::of(options)?);
+    let mut updated = LinkOptions::NONE;
+    for option in options.iter() {
+        let with = match (option.kind, there, back) {
+            (FORWARD, Some(there), _) => there.over(forward).add_to(updated),
+            (BACKWARD, _, Some(back)) => back.over(backward).add_to(updated),
+            _ => updated.with(option.kind, option.data).ok(),
+        };
+        updated = with.ok_or(Malformed)?;
+    }
+    Ok(updated)
+}

@@ -1,0 +1,32 @@
+//! The congestion control module beside a receiver: what its ACKs echo (section 4.4.4).
+
+use lasthop_packet::Seq;
+
+use super::options::Forward;
+
+/// Of one connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Echo {
+    /// What came with the latest data, which ends here.
+    latest: Option<(Seq, Forward)>,
+    /// What came with the last data that was acknowledged.
+    acknowledged: Option<Forward>,
+}
+
+impl Echo {
+    /// Data has come, up to `end`.
+    pub(super) fn note_data(&mut self, end: Seq, found: Forward) {
+        if found.bandwidth < u32::MAX {
+            self.latest = Some((end, found));
+        }
+    }
+
+    /// What an ACK with this number echoes.
+    pub(super) fn of_ack(&mut self, ack: Seq) -> Option<Forward> {
+        if let Some((_, found)) = self.latest.filter(|(end, _)| !end.after(ack)) {
+            self.acknowledged = Some(found);
+            self.latest = None;
+        }
+        self.acknowledged
+    }
+}

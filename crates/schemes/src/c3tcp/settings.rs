@@ -1,0 +1,28 @@
+//! What can be set.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{Count, HOUR, MS, Time};
+
+/// The settings of [`C3tcp`](super::C3tcp).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// A new measurement of the path counts for one part in so many; default 8, as in TCP's round trip
+    /// (RFC 6298). 1 for no smoothing. Ours.
+    #[serde(with = "Count::<1, 1_024>")]
+    pub smoothing: u32,
+    /// How long a measurement counts where ACKs bring no other; default 3 s, three times the
+    /// interval at which the link layer tries frames with options again. Ours.
+    #[serde(with = "Time::<MS, HOUR>")]
+    pub lifetime: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { smoothing: 8, lifetime: Duration::from_secs(3) }
+    }
+}

@@ -1,0 +1,55 @@
+//! The congestion control module beside a sender: the window that its ACKs have (section 4.4.4).
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use super::options::Backward;
+
+/// What is known of the path of one connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PathWindow {
+    measured: Option<Measured>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    /// Octets per second.
+    bandwidth: u64,
+    /// There and back, in microseconds.
+    delay: u64,
+    at: Instant,
+}
+
+impl PathWindow {
+    /// An ACK has told what its data and it have found. `weight`: a new measurement counts for one
+    /// part in so many.
+    pub(super) fn note(&mut self, told: Backward, weight: u32, now: Instant) {
+        let bandwidth = u64::from(told.echo.bandwidth);
+        let delay = u64::from(told.echo.delay) + u64::from(told.delay);
+        let weight = u64::from(weight.max(1));
+        let mean = |known: u64, new: u64| ((weight - 1) * known + new) / weight;
+        self.measured = Some(match self.measured {
+            Some(known) => Measured {
+                bandwidth: mean(known.bandwidth, bandwidth),
+                delay: mean(known.delay, delay),
+                at: now,
+            },
+            None => Measured { bandwidth, delay, at: now },
+        });
+    }
+
+    /// Bandwidth times delay, in octets, if it was measured within `lifetime`.
+    pub(super) fn octets(&self, lifetime: Duration, now: Instant) -> Option<u64> {
+        let measured = self.measured.filter(|measured| now.since(measured.at) <= lifetime)?;
+        let product = u128::from(measured.bandwidth) * u128::from(measured.delay) / 1_000_000;
+        Some(u64::try_from(product).unwrap_or(u64::MAX))
+    }
+}
+
+/// The window field of an ACK: that many octets, and not more than there were. A window that a
+/// scale has to round is rounded up, as it has to hold a segment.
+pub(super) fn window_field(octets: u64, shift: u8, field: u16) -> u16 {
+    let scaled = octets.div_ceil(1 << shift);
+    u16::try_from(scaled).unwrap_or(u16::MAX).min(field)
+}

@@ -1,0 +1,80 @@
+//! Options in frames: from the agent that attaches them to the frame, and out of it again. They stay
+//! with a packet for as long as it goes from radio to radio.
+
+use lasthop_agent::Side;
+use lasthop_packet::LinkOptions;
+
+use super::World;
+use crate::parcel::ParcelKey;
+use crate::technology::{At, Egress};
+
+impl World {
+    /// A packet was shown to an agent: it keeps its options, or has new ones, unless it leaves the
+    /// radio network.
+    #[inline]
+    pub(super) fn keep_options(&mut self, at: At, key: ParcelKey, from: Side, attached: Option<LinkOptions>) {
+        if attached.is_some() || self.transit.parcels[key].packet().link_options().is_some() {
+            self.keep_options_on_radio(at, key, from, attached);
+        }
+    }
+
+    #[cold]
+    fn keep_options_on_radio(
+        &mut self,
+        (node, interface): At,
+        key: ParcelKey,
+        from: Side,
+        attached: Option<LinkOptions>,
+    ) {
+        let destination = self.transit.parcels[key].destination;
+        let stays = match from {
+            Side::Core => self.is_radio((node, interface)),
+            Side::Radio if destination == node => false,
+            // Where no table has a way, it is looked for among the stations of a cell.
+            Side::Radio => {
+                let next = self.network.interface_towards(node, destination);
+                next.is_none_or(|next| self.is_radio((node, next)))
+            }
+        };
+        self.transit.parcels[key].edit(|packet| {
+            if !stays {
+                packet.set_link_options(None);
+            } else if attached.is_some() {
+                packet.set_link_options(attached);
+            }
+        });
+    }
+
+    /// A packet has left the queue of an interface: its frame has the options that the agent there
+    /// has attached, and no others.
+    #[inline]
+    pub(super) fn give_options(&mut self, at: At, key: ParcelKey, attached: Option<LinkOptions>) {
+        if attached.is_some() || self.transit.parcels[key].packet().link_options().is_some() {
+            self.give_options_to_frame(at, key, attached);
+        }
+    }
+
+    #[cold]
+    fn give_options_to_frame(&mut self, at: At, key: ParcelKey, attached: Option<LinkOptions>) {
+        let now = self.transit.now;
+        let (links, port) = self.links.of_mut(self.network.interface(at).egress);
+        let options = attached.filter(|options| {
+            !options.is_empty() && links.attach_options(port, key, options.air_octets() as u16, now)
+        });
+        self.transit.parcels[key].edit(|packet| packet.set_link_options(options));
+    }
+
+    /// The options of a frame that is about to arrive have other values. Their length was on the
+    /// air: it stays.
+    pub(super) fn replace_options(&mut self, key: ParcelKey, options: LinkOptions) {
+        self.transit.parcels[key].edit(|packet| {
+            if packet.link_options().is_some_and(|sent| sent.air_octets() == options.air_octets()) {
+                packet.set_link_options(Some(options));
+            }
+        });
+    }
+
+    fn is_radio(&self, at: At) -> bool {
+        matches!(self.network.interface(at).egress, Egress::Radio(_))
+    }
+}
