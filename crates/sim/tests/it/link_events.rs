@@ -64,7 +64,7 @@ impl Agent for Storekeeper {
     }
 
     fn needs(&self) -> LinkSenses {
-        LinkSenses::all() - LinkSenses::TRANSMISSIONS - LinkSenses::LINK_OPTIONS
+        LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | LinkSenses::DEPARTURES | LinkSenses::BACKLOG
     }
 }
 
