@@ -35,10 +35,10 @@ fn wireless(c: &mut Criterion) {
 }
 
 fn wlan(c: &mut Criterion) {
+    type Case = fn(u32) -> (lasthop_sim::World, Vec<lasthop_sim::FlowId>);
     let end = Instant::from_secs(WLAN_SECONDS);
     let mut group = c.benchmark_group("802.11b");
     group.sample_size(20);
-    type Case = fn(u32) -> (lasthop_sim::World, Vec<lasthop_sim::FlowId>);
     let cases: [(&str, Case, u32); 4] = [
         ("uploads", cases::wlan, 1),
         ("uploads", cases::wlan, 20),

@@ -79,6 +79,7 @@ impl Cell {
     }
 
     /// Of the latest cell: who sent what, in order: the sender, the frame, and its receiver unless it is all.
+    #[expect(clippy::unused_self, reason = "the log is its thread's")]
     pub(super) fn frames(&self) -> Vec<String> {
         let frames = AIR.with_borrow(Clone::clone).into_iter().map(|frame| {
             let mut line = format!("{} {}", frame.from, frame.what);
@@ -91,6 +92,7 @@ impl Cell {
     }
 
     /// Of the latest cell: when frames whose name begins so were sent: from and to, in nanoseconds.
+    #[expect(clippy::unused_self, reason = "the log is its thread's")]
     pub(super) fn times(&self, what: &str) -> Vec<(u64, u64)> {
         let frames = AIR.with_borrow(Clone::clone).into_iter().filter(|frame| frame.what.starts_with(what));
         frames.map(|frame| (frame.start, frame.start + frame.duration)).collect()
