@@ -12,6 +12,7 @@
 //! | [`kliazovich`] | LLE-TCP's dissertation |
 //! | [`bianchi`] | saturation throughput of 802.11 on paper, and in the simulator |
 //! | [`packet_control`] | TCP packet control: its three scenarios |
+//! | [`as_tcp`] | AS-TCP: what its paper claims of uploads |
 //! | [`relatives`] | Snoop's relatives, each in a scenario of its kind: do their claims hold? |
 //! | [`cicada`] | CICADA beside I-TCP: its three tables |
 //! | [`claim`] | a scenario's schemes side by side, and a claim about two of them |
@@ -23,6 +24,7 @@
 //! Start with [`compare::compare`]. Parallel over runs, never inside one.
 
 pub mod agents;
+pub mod as_tcp;
 pub mod bianchi;
 pub mod capture;
 pub mod cicada;

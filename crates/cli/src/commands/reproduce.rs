@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_lab::reproduce::Row;
-use lasthop_lab::{bianchi, cicada, goel, kliazovich, packet_control, relatives, table};
+use lasthop_lab::{as_tcp, bianchi, cicada, goel, kliazovich, packet_control, relatives, table};
 use lasthop_scenario::BuildError;
 
 use crate::failure::Failure;
@@ -47,6 +47,8 @@ enum Paper {
     Relatives,
     /// Ghaboosi and Khalaj, PIMRC 2005: CICADA beside I-TCP, tables 1 to 3
     Cicada,
+    /// Jung et al., "Augmented Split-TCP over Wireless LANs": AS-TCP, figures 3 to 6
+    AsTcp,
     /// Every paper there is
     All,
 }
@@ -75,6 +77,7 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
         Paper::PacketControl => packet_control::reproduce(seeds, bar),
         Paper::Relatives => relatives::reproduce(seeds, bar),
         Paper::Cicada => cicada::reproduce(seeds, bar),
+        Paper::AsTcp => as_tcp::reproduce(seeds, bar),
         Paper::All => {
             let mut rows = goel::reproduce(seeds, bar)?;
             rows.extend(bianchi::reproduction::reproduce(seeds, bar));
@@ -83,6 +86,7 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
             rows.extend(packet_control::reproduce(seeds, bar)?);
             rows.extend(relatives::reproduce(seeds, bar)?);
             rows.extend(cicada::reproduce(seeds, bar)?);
+            rows.extend(as_tcp::reproduce(seeds, bar)?);
             Ok(rows)
         }
     }

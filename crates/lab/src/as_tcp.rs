@@ -1,0 +1,242 @@
+//! AS-TCP: what its paper claims of uploads over one access point, each claim a row.
+//!
+//! Jung, Choi, Seok, Kwon, Choi, "Augmented Split-TCP over Wireless LANs". The figures are lost; the
+//! claims are those of the text (sections IV.A to IV.E). What the paper does not say is chosen in
+//! `scenarios/uploads.toml`.
+
+use lasthop_scenario::BuildError;
+use rayon::prelude::*;
+use serde_json::{Map, json};
+
+use crate::claim::{Claim, Effort, Runs, Setting};
+use crate::progress::Progress;
+use crate::reproduce::{Reference, Row};
+use crate::run::RunSummary;
+use crate::stats::Estimate;
+
+const SCENARIO: &str = include_str!("../../../scenarios/uploads.toml");
+
+const SCHEMES: [&str; 3] = [TCP, I_TCP, AS_TCP];
+const TCP: &str = "none";
+const I_TCP: &str = "i-tcp";
+const AS_TCP: &str = "as-tcp as published";
+
+/// Hosts that upload: few, a moderate number, and the most.
+const HOSTS: [u32; 4] = [5, 20, 40, 80];
+
+/// Packets that fit into the access point's queue.
+const QUEUES: [u32; 3] = [1000, 500, 100];
+
+/// Runs everything, with `seeds` runs behind each number; at least 2.
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let effort = Effort { seeds: seeds.max(2), duration: None };
+    let parts: [fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>; 3] = [queues, errors, power_save];
+    let rows: Vec<Vec<Row>> =
+        parts.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+/// Figures 3 and 4: throughput and fairness over the number of hosts and the queue.
+fn queues(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    const ABOVE: &str = "figure 3: more throughput where there are few or a moderate number of hosts";
+    let mut rows = Vec::new();
+    for queue in QUEUES {
+        let of_hosts = |hosts: &u32| runs(*hosts, queue, &[], effort, progress);
+        let by_hosts: Vec<Runs> = HOSTS.par_iter().map(of_hosts).collect::<Result<_, _>>()?;
+        for runs in &by_hosts[..3] {
+            rows.extend([TCP, I_TCP].map(|other| runs.row(&Claim::more_goodput(ABOVE, (AS_TCP, other)))));
+        }
+        let (few, many) = (&by_hosts[0], &by_hosts[HOSTS.len() - 1]);
+        rows.push(change("figure 3: falls as hosts are added", AS_TCP, (few, many), Trend::Falls));
+        for scheme in [TCP, I_TCP] {
+            rows.push(change(
+                "figure 3: grows a little as hosts are added",
+                scheme,
+                (few, many),
+                Trend::Grows,
+            ));
+        }
+        for (runs, hosts) in by_hosts.iter().zip(HOSTS) {
+            rows.push(similar(runs, "section IV.E: I-TCP is like TCP", goodput));
+            if queue == 100 && hosts == HOSTS[HOSTS.len() - 1] {
+                let fairer = "figure 4: fairer with a small queue and many hosts";
+                rows.extend([TCP, I_TCP].map(|other| {
+                    runs.row(&Claim::more(fairer, (AS_TCP, other), "higher fairness index", fairness))
+                }));
+            } else if queue > 100 {
+                rows.extend(SCHEMES.map(|scheme| fair(runs, scheme)));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Figure 5: frames that errors take.
+fn errors(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    const ABOVE: &str = "figure 5: more throughput at each error rate";
+    let mut rows = Vec::new();
+    let rates = [("10%", 5), ("20%", 5), ("40%", 5), ("10%", 20), ("20%", 20), ("40%", 20)];
+    for (rate, hosts) in rates {
+        let setting = format!("wlans.cell.errors={{ packet-error-rate = \"{rate}\" }}");
+        let runs = runs(hosts, 1000, &[setting], effort, progress)?;
+        rows.extend([TCP, I_TCP].map(|other| runs.row(&Claim::more_goodput(ABOVE, (AS_TCP, other)).by(5.0))));
+    }
+    Ok(rows)
+}
+
+/// Figure 6: files that stations in power save upload.
+fn power_save(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+    let mut rows = Vec::new();
+    for size in ["10 kB", "50 kB", "100 kB"] {
+        let of = |power_save: &str| {
+            let mut settings = vec![format!("flows.up.size={size}"), "stop-when-done=true".to_owned()];
+            if !power_save.is_empty() {
+                settings.push(format!("wlans.cell.power-save={{ beacon-interval = \"{power_save}\" }}"));
+            }
+            runs(5, 1000, &settings, effort, progress)
+        };
+        let [without, short, long] = [of("")?, of("50 ms")?, of("200 ms")?];
+        for scheme in [TCP, I_TCP] {
+            let longer = "figure 6: takes longer the longer the beacon interval is";
+            rows.push(slower(longer, scheme, (&without, &short), Trend::Grows));
+            rows.push(slower(longer, scheme, (&short, &long), Trend::Grows));
+        }
+        rows.push(slower(
+            "figure 6: takes as long whatever power save is",
+            AS_TCP,
+            (&without, &long),
+            Trend::Stays,
+        ));
+    }
+    Ok(rows)
+}
+
+fn runs(
+    hosts: u32,
+    queue: u32,
+    settings: &[String],
+    effort: Effort,
+    progress: &dyn Progress,
+) -> Result<Runs, BuildError> {
+    let common = [format!("nodes.station.count={hosts}"), format!("wlans.cell.queue=\"{queue} packets\"")];
+    let mut parameters =
+        Map::from_iter([("hosts".to_owned(), json!(hosts)), ("queue".to_owned(), json!(queue))]);
+    if !settings.is_empty() {
+        parameters.insert("set".to_owned(), json!(settings.join(", ")));
+    }
+    let settings = common.into_iter().chain(settings.iter().cloned()).collect();
+    Runs::under("as-tcp", SCENARIO, Setting { settings, parameters, schemes: &SCHEMES }, effort, progress)
+}
+
+/// What becomes of something from one experiment to another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trend {
+    Falls,
+    Grows,
+    /// By less than a tenth.
+    Stays,
+}
+
+impl Trend {
+    /// Whether a change in per cent is this.
+    fn agrees(self, change: &Estimate) -> bool {
+        let margin = change.ci95.unwrap_or(f64::INFINITY);
+        match self {
+            Self::Falls => change.mean + margin < 0.0,
+            Self::Grows => change.mean - margin > 0.0,
+            Self::Stays => change.mean.abs() < 10.0,
+        }
+    }
+}
+
+fn change(item: &str, scheme: &str, (from, to): (&Runs, &Runs), trend: Trend) -> Row {
+    of_change(item, scheme, (from, to), "change of throughput", goodput, trend)
+}
+
+fn slower(item: &str, scheme: &str, (from, to): (&Runs, &Runs), trend: Trend) -> Row {
+    of_change(item, scheme, (from, to), "change of the time that a file takes", completion, trend)
+}
+
+fn of_change(
+    item: &str,
+    scheme: &str,
+    (from, to): (&Runs, &Runs),
+    metric: &str,
+    of: fn(&RunSummary) -> f64,
+    trend: Trend,
+) -> Row {
+    let measured = Estimate::percent_above(&to.samples(scheme, of), &from.samples(scheme, of));
+    let mut parameters = to.parameters().clone();
+    // What differs: the hosts, or the settings.
+    let differs = from.parameters().iter().filter(|(key, value)| parameters.get(*key) != Some(value));
+    let differs: Vec<_> = differs.map(|(key, value)| (format!("{key}_before"), value.clone())).collect();
+    parameters.extend(differs);
+    Row {
+        paper: "as-tcp",
+        item: item.to_owned(),
+        parameters,
+        scheme: scheme.to_owned(),
+        metric: metric.to_owned(),
+        unit: "percent",
+        published: Reference::None,
+        measured: measured.map(|estimate| estimate.mean),
+        ci95: measured.and_then(|estimate| estimate.ci95),
+        runs: to.samples(scheme, of).len(),
+        tolerance: if trend == Trend::Stays { Reference::Range(-10.0, 10.0) } else { Reference::None },
+        agrees: measured.is_some_and(|change| trend.agrees(&change)),
+    }
+}
+
+/// That I-TCP has about what TCP has, a tenth more or less.
+fn similar(runs: &Runs, item: &str, of: fn(&RunSummary) -> f64) -> Row {
+    let measured = Estimate::percent_above(&runs.samples(I_TCP, of), &runs.samples(TCP, of));
+    let tolerance = Reference::Range(-10.0, 10.0);
+    Row {
+        paper: "as-tcp",
+        item: item.to_owned(),
+        parameters: runs.parameters().clone(),
+        scheme: I_TCP.to_owned(),
+        metric: "more goodput than TCP".to_owned(),
+        unit: "percent",
+        published: Reference::Number(0.0),
+        measured: measured.map(|estimate| estimate.mean),
+        ci95: measured.and_then(|estimate| estimate.ci95),
+        runs: runs.samples(I_TCP, of).len(),
+        tolerance,
+        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+    }
+}
+
+/// That a scheme is almost fair.
+fn fair(runs: &Runs, scheme: &str) -> Row {
+    let measured = Estimate::of(&runs.samples(scheme, fairness));
+    let tolerance = Reference::Range(0.95, 1.0);
+    Row {
+        paper: "as-tcp",
+        item: "figure 4: almost fair with a large queue".to_owned(),
+        parameters: runs.parameters().clone(),
+        scheme: scheme.to_owned(),
+        metric: "fairness index".to_owned(),
+        unit: "",
+        published: Reference::None,
+        measured: measured.map(|estimate| estimate.mean),
+        ci95: measured.and_then(|estimate| estimate.ci95),
+        runs: runs.samples(scheme, fairness).len(),
+        tolerance,
+        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+    }
+}
+
+fn goodput(run: &RunSummary) -> f64 {
+    run.aggregate.goodput_bps
+}
+
+fn fairness(run: &RunSummary) -> f64 {
+    run.aggregate.jain_fairness
+}
+
+/// The mean over the hosts; a file that is not done counts with the whole run.
+fn completion(run: &RunSummary) -> f64 {
+    let times = run.flows.iter().map(|flow| flow.completion_s.unwrap_or(run.duration_s));
+    times.sum::<f64>() / run.flows.len() as f64
+}
