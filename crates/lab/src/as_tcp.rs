@@ -27,12 +27,16 @@ const HOSTS: [u32; 4] = [5, 20, 40, 80];
 /// Packets that fit into the access point's queue.
 const QUEUES: [u32; 3] = [1000, 500, 100];
 
+/// Runs the experiments of some figures.
+type Part = fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
+
+const PARTS: [Part; 3] = [queues, errors, power_save];
+
 /// Runs everything, with `seeds` runs behind each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
-    let parts: [fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>; 3] = [queues, errors, power_save];
     let rows: Vec<Vec<Row>> =
-        parts.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
+        PARTS.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
     Ok(rows.into_iter().flatten().collect())
 }
 
