@@ -11,7 +11,7 @@ fn transmission_time(times: &FrameTimes) -> Duration {
     times.data + times.sifs + times.ack + times.difs
 }
 
-/// The bandwidth that data of so many octets had, and its forward delay: from the moment when it
+/// The bandwidth that data of this many octets had, and its forward delay: from the moment when it
 /// left the queue (4.1, 4.2).
 pub(super) fn forward(octets: u32, times: &FrameTimes) -> Forward {
     let delay = times.began.since(times.departed) + transmission_time(times);

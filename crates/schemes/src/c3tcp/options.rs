@@ -9,7 +9,7 @@ pub static MALFORMED_OPTIONS: Counter = Counter::new(
     "Options in frames that were ignored: malformed, or of another version.",
 );
 
-/// The type of [`Forward`], from those that nobody else uses here.
+/// The type of [`Forward`], from those that are free here.
 const FORWARD: u8 = 1;
 /// The type of [`Backward`].
 const BACKWARD: u8 = 2;

@@ -11,7 +11,7 @@ use crate::settings::{Count, HOUR, MS, Time};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// A new measurement of the path counts for one part in so many; default 8, as in TCP's round trip
+    /// The weight of a new measurement of the path is one divided by this; default 8, as in TCP's round trip
     /// (RFC 6298). 1 for no smoothing. Ours.
     #[serde(with = "Count::<1, 1_024>")]
     pub smoothing: u32,

@@ -22,8 +22,8 @@ struct Measured {
 }
 
 impl PathWindow {
-    /// An ACK has told what its data and it have found. `weight`: a new measurement counts for one
-    /// part in so many.
+    /// An ACK has told what its data and it have found. A new measurement has a weight of one
+    /// divided by `weight`.
     pub(super) fn note(&mut self, told: Backward, weight: u32, now: Instant) {
         let bandwidth = u64::from(told.echo.bandwidth);
         let delay = u64::from(told.echo.delay) + u64::from(told.delay);

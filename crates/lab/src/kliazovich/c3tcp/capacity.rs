@@ -23,7 +23,7 @@ fn exchange(phy: &PhyConfig, octets: u32) -> Duration {
 }
 
 /// Mbit/s of payload over the string, where only one of its hops is busy at a time, beside datagrams of
-/// 1000 octets at so many bit/s.
+/// What 1000 octets take at this rate in bit/s.
 pub(super) fn of_string(datagrams_bps: f64) -> f64 {
     let mut phy = PhyConfig::new(Standard::HrDsss);
     phy.basic_rates = vec![Rate::Dsss1];

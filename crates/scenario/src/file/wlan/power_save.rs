@@ -24,11 +24,11 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(5);
 pub(super) struct PowerSaveTable {
     /// From beacon to beacon, "5 ms" to "1 min"; default "102.4 ms": 100 of the standard's TU.
     beacon_interval: Option<Text<Duration>>,
-    /// dot11DTIMPeriod: group frames follow each so many beacons one; 1 to 255, default 1.
+    /// `dot11DTIMPeriod`: group frames follow every n-th beacon; 1 to 255, default 1.
     dtim_period: Option<u32>,
     /// The stations in power-save mode; default all but the access point.
     stations: Option<Vec<String>>,
-    /// `ListenInterval`: they wake for each so many beacons one; 1 to 65,535, default 1.
+    /// `ListenInterval`: stations wake for every n-th beacon; 1 to 65,535, default 1.
     listen_interval: Option<u32>,
     /// Whether they wake for all beacons that group frames may follow, too; default false.
     receive_dtims: Option<bool>,
@@ -48,7 +48,8 @@ pub(super) fn read(
 ) -> Result<PowerSave, ScenarioError> {
     let key = |key| ["wlans", name, "power-save", key];
     if !has_access_point {
-        let problem = "nobody sends beacons and keeps frames; expected an `access-point` beside it";
+        let problem =
+            "only an access point sends beacons and keeps frames; expected `access-point` in the same table";
         return Err(reader.fail(&["wlans", name, "power-save"], problem));
     }
     let default = PowerSaveConfig::default();

@@ -10,9 +10,9 @@ pub struct PowerSaveConfig {
     /// `dot11BeaconPeriod`, from TBTT to TBTT; the standard has whole TU of 1,024 us. Default 100
     /// TU.
     pub beacon_interval: Duration,
-    /// `dot11DTIMPeriod`: each so many beacons one has a DTIM. Default 1.
+    /// `dot11DTIMPeriod`: every how many beacons one has a DTIM. Default 1.
     pub dtim_period: u32,
-    /// `ListenInterval`: stations in power-save mode wake for each so many beacons one. Default 1.
+    /// `ListenInterval`: every how many beacons a station in power-save mode wakes. Default 1.
     pub listen_interval: u32,
     /// `ReceiveDTIMs`: whether they wake for all beacons with a DTIM, too, for the group frames
     /// after them. Default false.
