@@ -49,7 +49,7 @@ pub(super) fn read(
     let key = |key| ["wlans", name, "power-save", key];
     if !has_access_point {
         let problem =
-            "only an access point sends beacons and keeps frames; expected `access-point` in the same table";
+            "only an access point sends beacons and keeps frames; expected an `access-point` beside it";
         return Err(reader.fail(&["wlans", name, "power-save"], problem));
     }
     let default = PowerSaveConfig::default();
