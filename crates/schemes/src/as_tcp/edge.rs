@@ -8,8 +8,7 @@ use lasthop_agent::{
 use lasthop_packet::{FlowKey, Packet};
 use serde::{Deserialize, Serialize};
 
-use super::scheme::SCHEME;
-use super::settings::Settings;
+use super::settings::{NAME, Settings};
 use super::split_end::SplitEnd;
 use crate::lle::{Lle, Place};
 use crate::transfer::{export, import};
@@ -28,7 +27,7 @@ struct SavedLayer {
 }
 
 /// The schemes that the two layers' states are of, the one nearest to the core side first.
-const SCHEMES: [&str; 2] = [SCHEME.name, crate::lle::SCHEME.name];
+const SCHEMES: [&str; 2] = [NAME, crate::lle::SCHEME.name];
 
 impl AsTcpEdge {
     /// An agent that has seen nothing yet, with its end of the hop at a place.
@@ -88,13 +87,13 @@ impl Agent for AsTcpEdge {
         let of_layers = self.0.export(whose, cx);
         let wrapped = of_layers.into_iter().filter_map(|state| {
             let saved = SavedLayer { layer: state.layer, octets: state.octets };
-            export(SCHEME.name, VERSION, state.connection, &saved)
+            export(NAME, VERSION, state.connection, &saved)
         });
         wrapped.collect()
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let SavedLayer { layer, octets } = import(state, SCHEME.name, VERSION)?;
+        let SavedLayer { layer, octets } = import(state, NAME, VERSION)?;
         let scheme =
             SCHEMES.get(usize::from(layer)).ok_or(ImportError::Malformed("there is no such layer"))?;
         let of_layer = FlowState { layer, scheme: (*scheme).into(), connection: state.connection, octets };

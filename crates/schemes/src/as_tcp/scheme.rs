@@ -3,14 +3,14 @@
 use lasthop_agent::Agent;
 
 use super::edge::AsTcpEdge;
-use super::settings::{Settings, SplitAt};
+use super::settings::{NAME, Settings, SplitAt};
 use crate::lle::{Lle, Place};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
 use crate::settings::Presets as _;
 
 /// An agent where connections are split, and one at each mobile host.
 pub static SCHEME: Scheme = Scheme {
-    name: "as-tcp",
+    name: NAME,
     title: "A split whose hop has no TCP ACKs: they are made from MAC ACKs",
     source: "Jung, Choi, Seok, Kwon, Choi, \"Augmented Split-TCP over Wireless LANs\"; by default with today's TCP on both legs",
     advice: "Takes an agent at the access point and at the mobile host, or nothing happens. Helps uploads where ACKs compete with data for \

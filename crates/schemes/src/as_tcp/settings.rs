@@ -12,6 +12,9 @@ use crate::settings::{GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK
 use crate::split::legs;
 use crate::split::table::SplitSettings;
 
+/// The scheme's name, also of states that move.
+pub(super) const NAME: &str = "as-tcp";
+
 /// The settings of AS-TCP. `preset = "published"` has those of the paper where it says something, and
 /// every key that is given beside it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,8 +5,7 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Packet, Protocol};
 
-use super::scheme::SCHEME;
-use super::settings::Settings;
+use super::settings::{NAME, Settings};
 use crate::split::transparent::Transparent;
 
 /// An agent that splits connections, and refuses frames while too much waits to be sent on.
@@ -65,11 +64,11 @@ impl Agent for SplitEnd {
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.connections.splits.export(SCHEME.name, whose, cx)
+        self.connections.splits.export(NAME, whose, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        self.connections.splits.import(SCHEME.name, state, cx)
+        self.connections.splits.import(NAME, state, cx)
     }
 
     fn on_return(&mut self, cx: &mut Context<'_>) {
