@@ -134,9 +134,9 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
                 Err(refusal) => assert!(matches!(refusal, AttachError::Missing(..)), "{refusal}"),
             }
         }
-        // Links of the 1997 thesis have no frames with options: c3tcp is refused there.
-        let options = LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS;
-        let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE | options;
+        // Links of the 1997 thesis have no frames with options, and refuse none: c3tcp is refused there.
+        let of_cells = LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS | LinkSenses::REFUSAL;
+        let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE | of_cells;
         assert_eq!(LinkSenses::all(), covered, "a new sense: cover it here");
         run_by_the_laws(world, &format!("stacks, shape {shape}"));
     }

@@ -76,9 +76,14 @@ fn every_scheme_works_at_both_ends_of_every_range() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
         file::read(&path, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
     };
-    let (hop, cell) = (read("first-look.toml"), read("multi-hop.toml"));
+    let (hop, field, cell) = (read("first-look.toml"), read("multi-hop.toml"), read("uploads.toml"));
     for scheme in CATALOGUE {
-        let scenario = if scheme.needs().contains(LinkSenses::LINK_OPTIONS) { &cell } else { &hop };
+        // Where the link layer has what it needs, whatever is set.
+        let scenario = match scheme.name {
+            "as-tcp" => &cell,
+            _ if scheme.needs().contains(LinkSenses::LINK_OPTIONS) => &field,
+            _ => &hop,
+        };
         let ranged = ranged(scheme);
         for Ranged { key, least, most } in &ranged {
             for end in [least, most] {

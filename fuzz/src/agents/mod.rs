@@ -27,7 +27,7 @@ const ON_THE_AIR: usize = 16;
 
 /// Schemes whose agents are ends of connections: what they absorb they answer for, as TCP does, and
 /// what becomes of it is a property of its own (`lasthop_schemes::split`).
-const SPLITS: [&str; 2] = ["i-tcp", "cicada"];
+const SPLITS: [&str; 3] = ["i-tcp", "cicada", "as-tcp"];
 
 /// No packets, events, times and calls make a stack of agents panic, lose, invent or alter data,
 /// run hot or send without bound.
