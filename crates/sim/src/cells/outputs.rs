@@ -194,6 +194,7 @@ impl Cells {
         Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
+    #[inline]
     fn end(&mut self, id: WlanId, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, .. } = sent;
         let radio = &mut self.all[id.index()].stations[from.index()];
@@ -216,6 +217,7 @@ impl Cells {
 
     /// The next frame leaves the queue, unless it did on its arrival there: a packet that an agent
     /// sent on hearing of the last one's fate.
+    #[inline]
     fn depart_next(&mut self, id: WlanId, from: StationId) -> Option<Output> {
         let Self { all, ports, .. } = self;
         let cell = &mut all[id.index()];

@@ -61,6 +61,7 @@ impl Wlan {
     }
 
     /// The addressee of a frame with options has acknowledged it.
+    #[cold]
     pub(crate) fn note_options_acknowledged(&mut self, index: u32) {
         self.note(index, |knowledge| *knowledge = Knowledge::Knows);
     }

@@ -46,6 +46,7 @@ impl Wlan {
     /// From when a station's slots count in this idle period, if the medium is idle: its own frames
     /// and those that were for it set it no NAV, and after a frame of its own it knows of nothing
     /// that was not decoded.
+    #[inline]
     pub(crate) fn slots_from(&self, index: u32) -> Option<Instant> {
         let station = &self.stations[index as usize];
         let domain = &self.domains[station.domain as usize];
@@ -155,8 +156,11 @@ impl Wlan {
     }
 
     /// The exchange succeeded: post-back-off from CWmin (9.3.4.3).
+    #[inline]
     pub(crate) fn succeed(&mut self, index: u32, now: Instant) {
-        self.note_options_acknowledged(index);
+        if self.stations[index as usize].attempts.options > 0 {
+            self.note_options_acknowledged(index);
+        }
         self.finish(index, now, Fate::Delivered);
         let station = &mut self.stations[index as usize];
         station.cw = self.phy.cw_min;
@@ -235,6 +239,7 @@ impl Wlan {
     }
 
     /// The frame in a station's hands is done with.
+    #[inline]
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
         debug_assert_eq!(self.stations[index as usize].back_off, BackOff::Exchanging);
         if self.tells_attempts {
@@ -292,6 +297,7 @@ impl Wlan {
         self.outputs.push(Output::Transmission { from, frame: head.frame, has_options, times });
     }
 
+    #[inline]
     fn tell_fate(&mut self, index: u32, fate: Fate) {
         let station = &self.stations[index as usize];
         let Some(head) = station.queue.front().filter(|_| station.own.is_none()) else { return };

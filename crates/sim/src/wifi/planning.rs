@@ -8,6 +8,7 @@ use crate::id::StationId;
 
 impl Wlan {
     /// The frames of the exchange for the frame in a station's hands.
+    #[inline]
     pub(crate) fn plan(&self, index: u32) -> Option<Plan> {
         let station = &self.stations[index as usize];
         if let Some(own) = station.own {

@@ -324,8 +324,8 @@ impl Wlan {
     pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
         let plan = self.plan(index)?;
         // A PS-Poll is answered all the same: it carries nothing.
-        let is_refused = self.stations[index as usize].own.is_none()
-            && self.addressee(index).is_some_and(|to| self.stations[to as usize].refuses);
+        let is_refused = matches!(plan.to, Receiver::Station(to) if self.stations[to.index()].refuses)
+            && self.stations[index as usize].own.is_none();
         let station = &mut self.stations[index as usize];
         debug_assert!(
             matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart | BackOff::Committed),
