@@ -43,7 +43,7 @@ guard 5800 10 40 wired bbr3
 guard 9906 2 6 cell 1
 guard 8093 2 6 cell 20
 guard 25251 2 6 cell 50 dozing
-guard 8403 100 400 queues wireless drop-tail
+guard 9295 100 400 queues wireless drop-tail
 guard 5193 10 40 queues wired red
 guard 5140 10 40 queues wired codel
 guard 5626 10 40 queues wired fq-codel
