@@ -22,6 +22,8 @@ const ON_THE_WIRE: usize = 64;
 const LONGEST: Duration = Duration::from_secs(60);
 /// What each end writes at most.
 const MOST_OCTETS: u64 = 60_000;
+/// Behind it are the ports of connections that are not the two ends'.
+const FIRST_OTHER_PORT: u16 = 1024;
 /// Further than any window reaches.
 const FAR: u32 = 1 << 28;
 /// Steps after which everything has arrived over good wires.
@@ -157,7 +159,7 @@ impl Bench {
                 TcpFlags::SYN.with(TcpFlags::ACK),
                 TcpFlags::ACK,
             ]);
-            let port = u16::from(octets.octet());
+            let port = FIRST_OTHER_PORT + u16::from(octets.octet());
             let mut packet = Self::segment_from(from, flags, Seq(u32::from(port)), Seq(1));
             if let Some(tcp) = packet.tcp_mut() {
                 tcp.source_port = port;
