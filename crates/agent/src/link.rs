@@ -99,17 +99,11 @@ pub struct FrameTimes {
     pub queued: Instant,
     /// When it left the queue, and began to contend for the medium.
     pub departed: Instant,
-    /// When the data frame began that has arrived. Back-offs, earlier transmissions and the RTS and
-    /// CTS lie before it.
+    /// When the data frame began that has arrived, and ends now. Back-offs, earlier transmissions
+    /// and the RTS and CTS lie before it.
     pub began: Instant,
-    /// The air time of that frame.
-    pub data: Duration,
-    /// `SIFS`.
-    pub sifs: Duration,
-    /// The air time of the ACK that follows.
-    pub ack: Duration,
-    /// `DIFS`.
-    pub difs: Duration,
+    /// When a DIFS after its ACK will have passed.
+    pub over: Instant,
 }
 
 /// What became of a frame.

@@ -8,7 +8,7 @@ use super::options::Forward;
 
 /// `T_tr`: the data frame, its ACK, and the spaces behind them (4.3).
 fn transmission_time(times: &FrameTimes) -> Duration {
-    times.data + times.sifs + times.ack + times.difs
+    times.over.since(times.began)
 }
 
 /// The bandwidth that data of this many octets had, and its forward delay: from the moment when it

@@ -25,10 +25,7 @@ const TIMES: FrameTimes = FrameTimes {
     queued: Instant::from_millis(1),
     departed: Instant::from_millis(4),
     began: Instant::from_millis(6),
-    data: Duration::from_micros(700),
-    sifs: Duration::from_micros(10),
-    ack: Duration::from_micros(240),
-    difs: Duration::from_micros(50),
+    over: Instant::from_millis(7),
 };
 
 /// A station with its agent.

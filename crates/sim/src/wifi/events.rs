@@ -1,8 +1,5 @@
 //! The state machine's own event queue.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use lasthop_packet::Instant;
 
 /// What can happen. Of events at one moment, what ends comes first and what begins by contention
@@ -44,28 +41,34 @@ impl Event {
     }
 }
 
+/// Few wait at a time, and most of what comes is due before them: a sorted list is faster than a
+/// heap.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    heap: BinaryHeap<Reverse<(Instant, u64, Event)>>,
+    /// The next one is the last.
+    waiting: Vec<(Instant, u64, Event)>,
 }
 
 impl Events {
     /// `of` is the station whose doing it is. What comes first at one moment depends on no more
     /// than the event itself, so that stations that share a domain act in the same order as
     /// stations that do not.
+    #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
-        self.heap.push(Reverse((at, event.class() << 32 | u64::from(of), event)));
+        let new = (at, event.class() << 32 | u64::from(of), event);
+        let mut place = self.waiting.len();
+        while place > 0 && self.waiting[place - 1] < new {
+            place -= 1;
+        }
+        self.waiting.insert(place, new);
     }
 
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
+        self.waiting.last().map(|(at, ..)| *at)
     }
 
+    #[inline]
     pub(crate) fn pop_until(&mut self, now: Instant) -> Option<(Instant, Event)> {
-        let Reverse((at, ..)) = self.heap.peek()?;
-        if *at > now {
-            return None;
-        }
-        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+        self.waiting.pop_if(|(at, ..)| *at <= now).map(|(at, _, event)| (at, event))
     }
 }

@@ -1,8 +1,6 @@
 //! What follows from success and failure: one place for exchanges that are settled at once and
 //! those that go frame by frame.
 
-use std::time::Duration;
-
 use lasthop_agent::{Fate, FrameTimes};
 use lasthop_packet::Instant;
 
@@ -283,15 +281,11 @@ impl Wlan {
             return;
         };
         let Some(head) = queue.front() else { return };
-        let duration = Duration::from_nanos;
         let times = FrameTimes {
             queued: head.arrived,
             departed: attempts.head,
             began: Instant::from_nanos(now.as_nanos() - plan.data),
-            data: duration(plan.data),
-            sifs: duration(self.times.sifs),
-            ack: duration(plan.ack.unwrap_or(0)),
-            difs: duration(self.times.difs),
+            over: now.after_nanos(self.times.sifs + plan.ack.unwrap_or(0) + self.times.difs),
         };
         let (from, has_options) = (StationId(index), attempts.options > 0);
         self.outputs.push(Output::Transmission { from, frame: head.frame, has_options, times });

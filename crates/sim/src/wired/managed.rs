@@ -116,6 +116,7 @@ impl ManagedPipe {
     /// The first packet reaches the end of the link, if it does so by now; and when the next one
     /// does. It may have arrived before, and its event come too late: another overtook the packet
     /// that the event was for.
+    #[inline]
     pub(super) fn arrive(&mut self, now: Instant) -> Option<(InFlight, Option<Instant>)> {
         self.in_flight.pop_due(now)
     }

@@ -100,6 +100,7 @@ impl World {
     }
 
     /// A packet leaves the queue of an interface, and goes on the air.
+    #[inline]
     pub(super) fn depart(&mut self, at: At, to: Addressee, key: ParcelKey, time: Duration) {
         self.hosts.left_queue(at.0, key, time, &mut self.transit);
         if to == Addressee::Peer {
