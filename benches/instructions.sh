@@ -40,13 +40,13 @@ guard 3900 10 40 wired
 guard 4760 10 40 wired linux
 guard 5650 10 40 wired bbr
 guard 5800 10 40 wired bbr3
-guard 9906 2 6 cell 1
+guard 9001 2 6 cell 1
 guard 8093 2 6 cell 20
 guard 25251 2 6 cell 50 dozing
-guard 9295 100 400 queues wireless drop-tail
-guard 5779 10 40 queues wired red
-guard 5688 10 40 queues wired codel
-guard 6196 10 40 queues wired fq-codel
+guard 8403 100 400 queues wireless drop-tail
+guard 5193 10 40 queues wired red
+guard 5140 10 40 queues wired codel
+guard 5626 10 40 queues wired fq-codel
 guard 9061 100 400 queues wireless red
 guard 9032 100 400 queues wireless codel
 guard 9502 100 400 queues wireless fq-codel

@@ -24,6 +24,8 @@ pub(crate) struct Seats {
     answers: u32,
     /// Whether an agent hears what waits in queues.
     pub(crate) hear_of_queues: bool,
+    /// Whether an agent attaches options to frames.
+    pub(crate) attach_options: bool,
     /// Whom to tell of a queue; empty between calls.
     pub(crate) told: Vec<AgentId>,
 }
@@ -45,6 +47,7 @@ impl Seats {
     pub(crate) fn add(&mut self, node: NodeId, agent: Box<dyn Agent>, rng: Rng) {
         let (needs, timer, ends) = (agent.needs(), LazyTimer::default(), BTreeMap::new());
         self.hear_of_queues |= needs.contains(LinkSenses::BACKLOG);
+        self.attach_options |= needs.contains(LinkSenses::LINK_OPTIONS);
         self.agents.push(PlacedAgent { agent, needs, node, rng, timer, refuses_frames: false, ends });
     }
 

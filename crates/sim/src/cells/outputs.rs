@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use lasthop_agent::Fate;
 
+use super::Cells;
 use super::rest::{Rest, SentFrame};
 use super::station::Arrival;
-use super::{Cells, Port};
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -124,16 +124,15 @@ impl Cells {
             return Some(Output::Heard { node: self.node(id, at), link: back.map(|back| back.link), key });
         }
         let back = back?;
-        let (back, port) = (*back, self.port(id, from, at)?);
-        let Port { at, link, .. } = back;
+        let (is_understood, port) = (back.is_watched, self.port(id, from, at)?);
+        let (at, link) = (back.at, back.link);
         let is_wanted = port.is_watched || transit.wants(Interest::FATES | Interest::FRAMES);
         let sender = &mut self.all[id.index()].stations[from.index()];
         sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
         if is_wanted && let Some(copy) = transit.parcels.copy(key) {
             key = copy;
         }
-        // Nobody there knows what they say.
-        if !back.is_watched && transit.parcels[key].packet().link_options().is_some() {
+        if !is_understood && self.all[id.index()].wlan.tells_transmissions() {
             transit.parcels[key].edit(|packet| packet.set_link_options(None));
         }
         Some(Output::Arrived { at, link, key })

@@ -33,6 +33,11 @@ impl Wlan {
         self.tells_transmissions = tell;
     }
 
+    /// Whether they are.
+    pub fn tells_transmissions(&self) -> bool {
+        self.tells_transmissions
+    }
+
     /// Gives the frame in the hands of a station's MAC so many octets of options; before its first
     /// transmission. `false` if it goes without: its receiver is everybody, or does not know
     /// options.

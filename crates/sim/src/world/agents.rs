@@ -30,7 +30,9 @@ impl World {
         });
         let attached = self.seats.outbox.attached.take();
         self.after_call(id);
-        self.keep_options((node, interface), key, from, attached);
+        if self.seats.attach_options {
+            self.keep_options((node, interface), key, from, attached);
+        }
         match verdict {
             Verdict::Forward => self.forward((node, interface), key, from),
             Verdict::Drop(reason) => self.drop_parcel(node, key, DropCause::Agent(reason)),
@@ -51,18 +53,20 @@ impl World {
     }
 
     /// The agent that watches an interface learns of something that its link layer saw, if it wants
-    /// to and there is one. Returns the options that it attached.
+    /// to and there is one.
     pub(super) fn tell_agent(
         &mut self,
         at: At,
         key: ParcelKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
-    ) -> Option<LinkOptions> {
-        let id = self.network.interface(at).agent?;
-        self.tell(id, at, key, event)
+    ) {
+        if let Some(id) = self.network.interface(at).agent {
+            self.tell(id, at, key, event);
+        }
     }
 
-    /// An agent learns of something that the link layer of an interface saw, if it wants to.
+    /// An agent learns of something that the link layer of an interface saw, if it wants to. Returns
+    /// the options that it attached.
     pub(super) fn tell(
         &mut self,
         id: AgentId,

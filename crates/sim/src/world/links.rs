@@ -59,12 +59,7 @@ impl World {
                 self.depart(at, to, key, time);
                 self.tell_backlog(at, key);
             }
-            Output::Transmission { at, key, times } => {
-                let replaced = self.tell_agent(at, key, |packet| LinkEvent::Transmission { packet, times });
-                if let Some(options) = replaced {
-                    self.replace_options(key, options);
-                }
-            }
+            Output::Transmission { at, key, times } => self.replace_options(at, key, times),
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
                 self.tell_agent(at, key, |packet| LinkEvent::Attempt {
                     packet,
@@ -103,9 +98,13 @@ impl World {
     #[inline]
     pub(super) fn depart(&mut self, at: At, to: Addressee, key: ParcelKey, time: Duration) {
         self.hosts.left_queue(at.0, key, time, &mut self.transit);
-        if to == Addressee::Peer {
-            let attached = self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
-            self.give_options(at, key, attached);
+        if to != Addressee::Peer {
+            return;
+        }
+        if self.seats.attach_options {
+            self.give_options(at, key);
+        } else {
+            self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
         }
     }
 

@@ -1,7 +1,7 @@
 //! Options in frames: from the agent that attaches them to the frame, and out of it again. They stay
 //! with a packet for as long as it goes from radio to radio.
 
-use lasthop_agent::Side;
+use lasthop_agent::{FrameTimes, LinkEvent, Side};
 use lasthop_packet::LinkOptions;
 
 use super::World;
@@ -11,21 +11,17 @@ use crate::technology::{At, Egress};
 impl World {
     /// A packet was shown to an agent: it keeps its options, or has new ones, unless it leaves the
     /// radio network.
-    #[inline]
-    pub(super) fn keep_options(&mut self, at: At, key: ParcelKey, from: Side, attached: Option<LinkOptions>) {
-        if attached.is_some() || self.transit.parcels[key].packet().link_options().is_some() {
-            self.keep_options_on_radio(at, key, from, attached);
-        }
-    }
-
     #[cold]
-    fn keep_options_on_radio(
+    pub(super) fn keep_options(
         &mut self,
         (node, interface): At,
         key: ParcelKey,
         from: Side,
         attached: Option<LinkOptions>,
     ) {
+        if attached.is_none() && self.transit.parcels[key].packet().link_options().is_none() {
+            return;
+        }
         let destination = self.transit.parcels[key].destination;
         let stays = match from {
             Side::Core => self.is_radio((node, interface)),
@@ -46,16 +42,14 @@ impl World {
     }
 
     /// A packet has left the queue of an interface: its frame has the options that the agent there
-    /// has attached, and no others.
-    #[inline]
-    pub(super) fn give_options(&mut self, at: At, key: ParcelKey, attached: Option<LinkOptions>) {
-        if attached.is_some() || self.transit.parcels[key].packet().link_options().is_some() {
-            self.give_options_to_frame(at, key, attached);
-        }
-    }
-
+    /// attaches on hearing of it, and no others.
     #[cold]
-    fn give_options_to_frame(&mut self, at: At, key: ParcelKey, attached: Option<LinkOptions>) {
+    pub(super) fn give_options(&mut self, at: At, key: ParcelKey) {
+        let agent = self.network.interface(at).agent;
+        let attached = agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Departure { packet }));
+        if attached.is_none() && self.transit.parcels[key].packet().link_options().is_none() {
+            return;
+        }
         let now = self.transit.now;
         let (links, port) = self.links.of_mut(self.network.interface(at).egress);
         let options = attached.filter(|options| {
@@ -64,9 +58,14 @@ impl World {
         self.transit.parcels[key].edit(|packet| packet.set_link_options(options));
     }
 
-    /// The options of a frame that is about to arrive have other values. Their length was on the
-    /// air: it stays.
-    pub(super) fn replace_options(&mut self, key: ParcelKey, options: LinkOptions) {
+    /// A data frame is about to arrive, and the agent that sent it may give its options other
+    /// values. Their length was on the air: it stays.
+    #[cold]
+    pub(super) fn replace_options(&mut self, at: At, key: ParcelKey, times: FrameTimes) {
+        let agent = self.network.interface(at).agent;
+        let replaced =
+            agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Transmission { packet, times }));
+        let Some(options) = replaced else { return };
         self.transit.parcels[key].edit(|packet| {
             if packet.link_options().is_some_and(|sent| sent.air_octets() == options.air_octets()) {
                 packet.set_link_options(Some(options));

@@ -73,7 +73,7 @@ fn a_frame_that_arrives_is_told_with_its_exact_times() {
         for ((at, key, _, times), queued) in told.iter().zip([us(1000), us(1100)]) {
             assert_eq!(times.queued, queued, "{key}");
             assert_eq!(times.began.as_nanos() + phy.air_nanos(phy.rate, 1536), *at);
-            let end = times.over.as_nanos() - phy.difs();
+            let end = times.over.as_nanos() - phy.difs().as_nanos() as u64;
             assert!(ends.contains(&(end, Fate::Delivered, 1)), "{end} {ends:?}");
         }
         assert_eq!(told[0].3.departed, us(1000), "it found an empty queue");
