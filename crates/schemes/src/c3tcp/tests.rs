@@ -1,10 +1,8 @@
 //! The rules, one by one.
 
-use std::net::IpAddr;
-use std::time::Duration;
-
 use lasthop_agent::{Agent, Context, FrameTimes, LinkEvent, LinkSenses, Outbox, Report, Side, Verdict};
 use lasthop_packet::{Instant, Ip, LinkOptions, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
+use std::net::IpAddr;
 
 use super::measurement::{backward_delay, forward};
 use super::options::{Backward, Forward, Malformed, after_hop};
