@@ -6,7 +6,7 @@ use lasthop_packet::{Instant, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::transfer::Away;
-use crate::upload::holes::Holes;
+use crate::upload::holes::{Hole, Holes};
 
 /// Recoveries that pass into each other echo no timestamp from before this: the sender measures a
 /// round-trip time by it.
@@ -34,7 +34,7 @@ pub(super) struct Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Unfinished {
     /// What had been sent when the first repair came: the sender has recovered when all of it is
-    /// acknowledged (`high_seq`; RFC 6675's `RecoveryPoint`).
+    /// acknowledged (`high_seq`; RFC 6675's `RecoveryPoint`), or nothing of it is missing.
     until: Seq,
     /// The oldest timestamp to echo, of the repairs that were acknowledged.
     echo: Option<Seq>,
@@ -74,7 +74,8 @@ impl Recovery {
     pub(super) fn conclude(&mut self, part: Repairs, ack: Seq, holes: &Holes) -> Repairs {
         let Some(mut all) = self.unfinished else { return part };
         all.add(part);
-        if ack.before(all.until) {
+        let is_outstanding = |hole: &Hole| hole.end.after(ack);
+        if ack.before(all.until) && holes.as_slice().iter().any(is_outstanding) {
             self.unfinished = Some(all);
             return if part == Repairs::None { part } else { Repairs::Unfinished };
         }

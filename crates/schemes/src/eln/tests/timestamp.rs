@@ -44,7 +44,7 @@ fn acks_go_on_echoing_it_until_the_mobile_host_has_one_of_them() {
 
 /// Linux stops to repair what is still missing when it takes a reduction back (`tcp_try_undo_partial`).
 #[test]
-fn nothing_is_told_before_all_is_acknowledged_that_was_sent_before_the_first_repair() {
+fn nothing_is_told_while_something_is_missing() {
     let mut bench = bench();
     // 10 and 13 are lost.
     let shown = bench.wait(5).millis as u32 - 2;
@@ -57,12 +57,10 @@ fn nothing_is_told_before_all_is_acknowledged_that_was_sent_before_the_first_rep
     let untouched = bench.ack_packet(1300);
     assert_eq!(bench.ack(1300), untouched);
     bench.wait(1).data(13);
-    bench.wait(50);
-    let untouched = bench.ack_packet(1500);
-    assert_eq!(bench.ack(1500), untouched);
     assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (0, 0));
-    // All of it, and of both repairs the oldest timestamp.
-    assert_eq!(echo(&bench.ack(1600)), shown);
+    // Of both repairs the oldest timestamp. 15 may still be acknowledged later: it is not missing.
+    bench.wait(50);
+    assert_eq!(echo(&bench.ack(1500)), shown);
     assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (1, 0));
 }
 
