@@ -1,5 +1,8 @@
 //! The state machine's own event queue.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use lasthop_packet::Instant;
 
 /// What can happen. Of events at one moment, what ends comes first and what begins by contention
@@ -41,34 +44,93 @@ impl Event {
     }
 }
 
-/// Few wait at a time, and most of what comes is due before them: a sorted list is faster than a
-/// heap.
+/// Where stations hear each other few events wait at a time, and most of what comes is due before
+/// them: a short sorted list is faster than a heap. Where many wait, those that are due later are in
+/// a heap.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    /// The next one is the last.
-    waiting: Vec<(Instant, u64, Event)>,
+    /// Sorted, the next one last; empty only if nothing waits at all.
+    soon: Vec<Waiting>,
+    /// None is due before the first of `soon`.
+    later: BinaryHeap<Reverse<Waiting>>,
 }
+
+/// When, the order within that moment, and what.
+type Waiting = (Instant, u64, Event);
+
+/// More are not in the sorted list.
+const MOST_SOON: usize = 16;
 
 impl Events {
     /// `of` is the station whose doing it is. What comes first at one moment depends on no more
     /// than the event itself, so that stations that share a domain act in the same order as
     /// stations that do not.
-    #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
         let new = (at, event.class() << 32 | u64::from(of), event);
-        let mut place = self.waiting.len();
-        while place > 0 && self.waiting[place - 1] < new {
+        let mut place = self.soon.len();
+        while place > 0 && self.soon[place - 1] < new {
             place -= 1;
         }
-        self.waiting.insert(place, new);
+        if place == 0 && !self.later.is_empty() {
+            self.later.push(Reverse(new));
+            return;
+        }
+        self.soon.insert(place, new);
+        if self.soon.len() > MOST_SOON {
+            self.defer();
+        }
     }
 
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.waiting.last().map(|(at, ..)| *at)
+        self.soon.last().map(|(at, ..)| *at)
     }
 
     #[inline]
     pub(crate) fn pop_until(&mut self, now: Instant) -> Option<(Instant, Event)> {
-        self.waiting.pop_if(|(at, ..)| *at <= now).map(|(at, _, event)| (at, event))
+        let (at, _, event) = self.soon.pop_if(|(at, ..)| *at <= now)?;
+        if self.soon.is_empty() && !self.later.is_empty() {
+            self.fetch_later();
+        }
+        Some((at, event))
+    }
+
+    #[cold]
+    fn defer(&mut self) {
+        self.later.extend(self.soon.drain(..MOST_SOON / 2).map(Reverse));
+    }
+
+    #[cold]
+    fn fetch_later(&mut self) {
+        let next = std::iter::from_fn(|| self.later.pop()).take(MOST_SOON / 2);
+        self.soon.extend(next.map(|Reverse(waiting)| waiting));
+        self.soon.reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn events_come_in_their_order_however_many_wait(
+            steps in proptest::collection::vec((0u64..1000, 0u32..4, proptest::bool::weighted(0.6)), 1..400)
+        ) {
+            let (mut events, mut waiting, mut now) = (Events::default(), Vec::new(), 0);
+            for (delay, of, is_new) in steps {
+                if is_new {
+                    let event = if of % 2 == 0 { Event::FrameEnd(of) } else { Event::Access(of) };
+                    events.push(Instant::from_nanos(now + delay), of, event);
+                    waiting.push((Instant::from_nanos(now + delay), event.class(), of, event));
+                    continue;
+                }
+                waiting.sort();
+                let expected = (!waiting.is_empty()).then(|| waiting.remove(0));
+                assert_eq!(events.next_at(), expected.map(|(at, ..)| at));
+                let next = events.pop_until(Instant::from_secs(1));
+                assert_eq!(next, expected.map(|(at, .., event)| (at, event)));
+                now = next.map_or(now, |(at, _)| at.as_nanos());
+            }
+        }
     }
 }
