@@ -47,9 +47,11 @@
 //!   stands still can fill the queue alone.
 
 mod edge;
+mod saved;
 mod scheme;
 mod settings;
-mod split_end;
+#[cfg(test)]
+mod tests;
 
 pub use edge::AsTcpEdge;
 pub use scheme::SCHEME;

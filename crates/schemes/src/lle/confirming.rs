@@ -43,6 +43,8 @@ pub(super) struct Confirming {
     silent_since: Instant,
     /// Local retransmissions since.
     pub(super) repairs: u32,
+    /// What the link layer had delivered before the latest of these was sent.
+    repaired_to: Option<Seq>,
     /// Where a loss that nobody repairs begins, and since when the receiver complains of it; `None`
     /// once it was reported.
     complaint: Option<(Seq, Option<Instant>)>,
@@ -87,6 +89,7 @@ impl Confirming {
             advanced_at: Instant::ZERO,
             silent_since: Instant::ZERO,
             repairs: 0,
+            repaired_to: None,
             complaint: None,
         }
     }
@@ -277,10 +280,17 @@ impl Confirming {
         if self.repairs >= settings.repairs {
             return None;
         }
-        let kept = self.kept.first_mut()?;
-        kept.notes.repaired = Some(now);
+        let copy = self.send_first_again(now)?;
         self.repairs += 1;
         self.silent_since = now;
+        Some(copy)
+    }
+
+    /// The first segment that is kept, once more.
+    fn send_first_again(&mut self, now: Instant) -> Option<Packet> {
+        let kept = self.kept.first_mut()?;
+        kept.notes.repaired = Some(now);
+        self.repaired_to = self.told.map(|told| told.confirmed);
         Some(copy(&kept.packet, ASKS))
     }
 }

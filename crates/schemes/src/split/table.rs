@@ -98,6 +98,12 @@ impl Splits {
         self.pairs.peek(key).is_some()
     }
 
+    /// Whether what an end of this connection sends is acknowledged here: there is a pair of it, and
+    /// not one that only serves what it owes.
+    pub fn speaks_for(&self, key: FlowKey) -> bool {
+        self.pairs.peek(key).is_some_and(|entry| entry.awake().is_none_or(|pair| !pair.is_passed_by()))
+    }
+
     /// The endpoints of the legs, towards the core side and the radio side.
     pub fn legs(&self) -> (Config, Config) {
         self.settings.legs.clone()
