@@ -112,13 +112,17 @@ fn leave(to: Side, packet: Packet, verdict: Verdict, cx: &mut Context<'_>) {
 
 impl Agent for AsTcpEdge {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let connection = packet.flow_key().map(|key| from.connection(key));
         if from == Side::Radio {
             let verdict = self.show_acks(packet, from, cx);
             if verdict != Verdict::Forward {
+                let known = connection.into_iter();
+                known.for_each(|key| {
+                    self.ask_split(cx, |split, cx| split.splits.hear_of(key, packet, from, cx))
+                });
                 return verdict;
             }
         }
-        let connection = packet.flow_key().map(|key| from.connection(key));
         let verdict = self.show_split(packet, from, cx);
         connection.into_iter().for_each(|connection| self.leave_alone(connection, cx));
         if from == Side::Radio || verdict != Verdict::Forward {

@@ -222,6 +222,14 @@ impl Splits {
         Verdict::Absorb
     }
 
+    /// A packet of an end's has come that says nothing new but the time.
+    pub fn hear_of(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        self.wake(key, cx);
+        if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
+            pair.on_passed(packet, from, cx.now());
+        }
+    }
+
     /// The next packet from the other side that says nothing is the answer to one that came from this
     /// side, and passed.
     pub fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {

@@ -263,7 +263,12 @@ impl Bench {
 
     /// Lines of what has left towards the server since the last call.
     pub fn sent_on(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.to_server).iter().map(line).collect()
+        self.sent_on_packets().iter().map(line).collect()
+    }
+
+    /// The same as packets.
+    pub fn sent_on_packets(&mut self) -> Vec<Packet> {
+        std::mem::take(&mut self.to_server)
     }
 
     /// Lines of the frames that the access point has for the phone.
