@@ -20,8 +20,8 @@
 //!
 //! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a
 //! `[[bin]]` in `Cargo.toml`, and a few small files in `corpus/<target>/`. The crate under test
-//! replays them in its ordinary tests, with this module included by its path. Only files that
-//! somebody named are committed; what a run of the fuzzer finds has a hash for a name and is
+//! replays them in its ordinary tests, with this module included by its path. Only files with
+//! a name of their own are committed; what a run of the fuzzer finds has a hash for a name and is
 //! ignored.
 
 pub mod agents;

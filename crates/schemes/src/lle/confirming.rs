@@ -45,12 +45,12 @@ pub(super) struct Confirming {
     pub(super) repairs: u32,
     /// What the link layer had delivered before the latest of these was sent.
     repaired_to: Option<Seq>,
-    /// Where a loss that nobody repairs begins, and since when the receiver complains of it; `None`
+    /// Where a loss begins that no copy can repair, and since when the receiver complains of it; `None`
     /// once it was reported.
     complaint: Option<(Seq, Option<Instant>)>,
 }
 
-/// How far everybody is.
+/// How far the sender, the link layer and the receiver are.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Told {
     /// The sender knows that everything before has arrived.
@@ -234,7 +234,7 @@ impl Confirming {
             receiver.window
         };
         if settings.queue > 0 {
-            // Never less than a segment: nobody would tell the sender when the queue is empty
+            // Never less than a segment: nothing would tell the sender when the queue is empty
             // again.
             let beyond = if settings.keep_until_proven { queued } else { 0 };
             window = window.min((free.saturating_add(beyond)).max(self.segment));
