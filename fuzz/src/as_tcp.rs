@@ -133,8 +133,9 @@ impl Bench {
             20 => drop(self.wire[way].pop_front()),
             21 => {
                 // Early, and once more in its turn.
-                let early = self.wire[way].get(octets.below(16)).cloned();
-                early.into_iter().for_each(|packet| self.arrive(way, packet));
+                if let Some(packet) = self.wire[way].get(octets.below(16)).cloned() {
+                    self.arrive(way, packet);
+                }
             }
             22 => self.wait(octets.time().min(Duration::from_secs(5))),
             23..=24 => self.wait_for_a_timer(),

@@ -112,19 +112,18 @@ fn leave(to: Side, packet: Packet, verdict: Verdict, cx: &mut Context<'_>) {
 
 impl Agent for AsTcpEdge {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let connection = packet.flow_key().map(|key| from.connection(key));
+        let Some(connection) = packet.flow_key().map(|key| from.connection(key)) else {
+            return Verdict::Forward;
+        };
         if from == Side::Radio {
             let verdict = self.show_acks(packet, from, cx);
             if verdict != Verdict::Forward {
-                let known = connection.into_iter();
-                known.for_each(|key| {
-                    self.ask_split(cx, |split, cx| split.splits.hear_of(key, packet, from, cx))
-                });
+                self.ask_split(cx, |split, cx| split.splits.hear_of(connection, packet, from, cx));
                 return verdict;
             }
         }
         let verdict = self.show_split(packet, from, cx);
-        connection.into_iter().for_each(|connection| self.leave_alone(connection, cx));
+        self.leave_alone(connection, cx);
         if from == Side::Radio || verdict != Verdict::Forward {
             return verdict;
         }
@@ -144,8 +143,8 @@ impl Agent for AsTcpEdge {
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, |split, cx| split.on_deadline(cx));
-        self.ask_acks(cx, |acks, cx| acks.on_deadline(cx));
+        self.ask_split(cx, Agent::on_deadline);
+        self.ask_acks(cx, Agent::on_deadline);
     }
 
     fn needs(&self) -> LinkSenses {
@@ -189,12 +188,12 @@ impl Agent for AsTcpEdge {
     }
 
     fn on_return(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, |split, cx| split.on_return(cx));
+        self.ask_split(cx, Agent::on_return);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, |split, cx| split.drain(cx));
-        self.ask_acks(cx, |acks, cx| acks.drain(cx));
+        self.ask_split(cx, Agent::drain);
+        self.ask_acks(cx, Agent::drain);
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
