@@ -167,7 +167,7 @@ fn an_ack_that_echoes_congestion_crosses_the_air() {
 fn a_hosts_own_data_is_not_acknowledged_from_the_macs_word_where_it_is_not_split() {
     type Case = (&'static str, fn(&mut Bench));
     let cases: [Case; 4] = [
-        ("an answer with options that a split does not know", |bench| bench.open(|it| it.unknown_option())),
+        ("an answer with options that a split does not know", |bench| bench.open(Packet::unknown_option)),
         ("no room for another connection", |bench| {
             bench.budget.flows = 0;
             bench.open(|it| it);
