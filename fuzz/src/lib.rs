@@ -11,22 +11,26 @@
 //! | [`requests`] | `gateway_question`, `link_changes`, `http_request` | `crates/live/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
 //! | [`datagrams`] | `datagrams` | `crates/schemes/tests/corpus.rs` |
+//! | [`as_tcp`] | `as_tcp` | `crates/schemes/tests/corpus.rs` |
 //! | [`splits`] | `splits` | `crates/schemes/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
 //!
-//! [`octets`] reads choices from an input, for the targets that are not text.
+//! [`octets`] reads choices from an input, for the targets that are not text; [`ends`] are the two
+//! hosts of those whose agents split connections.
 //!
 //! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a
 //! `[[bin]]` in `Cargo.toml`, and a few small files in `corpus/<target>/`. The crate under test
-//! replays them in its ordinary tests, with this module included by its path. Only files that
-//! somebody named are committed; what a run of the fuzzer finds has a hash for a name and is
+//! replays them in its ordinary tests, with this module included by its path. Only files with
+//! a name of their own are committed; what a run of the fuzzer finds has a hash for a name and is
 //! ignored.
 
 pub mod agents;
+pub mod as_tcp;
 pub mod capacity;
 pub mod datafile;
 pub mod datagrams;
 pub mod endpoint;
+pub mod ends;
 pub mod frame;
 pub mod gateway;
 pub mod octets;

@@ -7,10 +7,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Transport, Udp};
+use lasthop_schemes::as_tcp::{self, AsTcpEdge};
 use lasthop_schemes::cicada::{self, Cicada};
 use lasthop_schemes::itcp::{self, Itcp};
-use lasthop_tcp::{Config, Connection, State};
+use lasthop_schemes::lle::Place;
 
+use crate::ends::{End, ends, is_closed, is_opening};
 use crate::octets::Octets;
 
 const SERVER: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80);
@@ -20,8 +22,6 @@ const BUDGET: Budget = Budget { flows: 16, octets_per_flow: 200_000, octets_in_a
 const ON_THE_WIRE: usize = 64;
 /// What passes in all before the wires are good: no end and no leg has given up by then.
 const LONGEST: Duration = Duration::from_secs(60);
-/// What each end writes at most.
-const MOST_OCTETS: u64 = 60_000;
 /// Behind it are the ports of connections that are not the two ends'.
 const FIRST_OTHER_PORT: u16 = 1024;
 /// Further than any window reaches.
@@ -44,20 +44,12 @@ struct Bench {
     agent: Box<dyn Agent>,
     /// The server and the phone.
     ends: [End; 2],
+    /// On their way to the ends.
+    leaving: [VecDeque<Packet>; 2],
     /// On their way to the agent, from the server and the phone.
     arriving: [VecDeque<Packet>; 2],
     now: Instant,
     rng: Rng,
-}
-
-struct End {
-    connection: Connection,
-    /// On their way to it.
-    arriving: VecDeque<Packet>,
-    /// The number of its stream.
-    stream: u32,
-    written: u64,
-    read: u64,
 }
 
 const fn index(side: Side) -> usize {
@@ -69,36 +61,18 @@ const fn index(side: Side) -> usize {
 
 impl Bench {
     fn new(octets: &mut Octets<'_>) -> Self {
-        let keeps_numbers = octets.flag();
-        let agent: Box<dyn Agent> = if keeps_numbers {
-            Box::new(Cicada::new(&cicada::Settings::default()))
-        } else {
-            Box::new(Itcp::new(itcp::settings::Settings::default()))
+        let choice = octets.octet();
+        let agent: Box<dyn Agent> = match (choice & 1, choice) {
+            (0, _) => Box::new(Itcp::new(itcp::settings::Settings::default())),
+            (_, 0..192) => Box::new(Cicada::new(&cicada::Settings::default())),
+            // The phone has no half of it.
+            _ => Box::new(AsTcpEdge::new(&as_tcp::Settings::default(), Place::EndOfHop)),
         };
-        let isses =
-            octets.pick(&[[7_000_000, 1000], [u32::MAX - 3000, (1 << 31) - 3000], [0, u32::MAX]]).map(Seq);
-        let config = |octets: &mut Octets<'_>| Config {
-            mss: octets.pick(&[1460, 1460, 100, 9000]),
-            window: octets.pick(&[65_535, 20_000, 3000]),
-            ..octets.pick(&[0, 1]).eq(&0).then(Config::linux).unwrap_or_default()
-        };
-        let (server, phone) = (config(octets), config(octets));
-        let connections = if octets.flag() {
-            [Connection::connect(server, SERVER, PHONE, isses[0]), Connection::listen(phone, PHONE, isses[1])]
-        } else {
-            [
-                Connection::listen(server, SERVER, isses[0]),
-                Connection::connect(phone, PHONE, SERVER, isses[1]),
-            ]
-        };
-        let mut stream = 0;
-        let ends = connections.map(|connection| {
-            stream += 1;
-            End { connection, arriving: VecDeque::new(), stream, written: 0, read: 0 }
-        });
+        let ends = ends(octets, SERVER, PHONE);
+        let leaving = [VecDeque::new(), VecDeque::new()];
         let arriving = [VecDeque::new(), VecDeque::new()];
         let (now, rng) = (Instant::from_secs(1), Rng::named(1, "splits"));
-        let mut bench = Self { agent, ends, arriving, now, rng };
+        let mut bench = Self { agent, ends, leaving, arriving, now, rng };
         bench.transmit();
         if octets.below(4) > 0 {
             bench.go_on_until(|end| !is_opening(end));
@@ -129,7 +103,7 @@ impl Bench {
                 }
             }
             17 => drop(self.arriving[index(from)].pop_front()),
-            18 => drop(self.ends[index(from)].arriving.pop_front()),
+            18 => drop(self.leaving[index(from)].pop_front()),
             19 => {
                 // Early, and once more in its turn.
                 if let Some(packet) = self.arriving[index(from)].get(octets.below(16)).cloned() {
@@ -240,9 +214,8 @@ impl Bench {
 
     /// The next packet to an end comes there.
     fn deliver(&mut self, to: Side) {
-        let end = &mut self.ends[index(to)];
-        if let Some(packet) = end.arriving.pop_front() {
-            end.connection.on_segment(&packet, self.now);
+        if let Some(packet) = self.leaving[index(to)].pop_front() {
+            self.ends[index(to)].connection.on_segment(&packet, self.now);
         }
         self.transmit();
     }
@@ -275,11 +248,11 @@ impl Bench {
         {
             return;
         }
-        let end = &mut self.ends[index(to)];
-        if end.arriving.len() == ON_THE_WIRE {
-            end.arriving.pop_front();
+        let leaving = &mut self.leaving[index(to)];
+        if leaving.len() == ON_THE_WIRE {
+            leaving.pop_front();
         }
-        end.arriving.push_back(packet);
+        leaving.push_back(packet);
     }
 
     /// Takes what the ends send, and reads what has come.
@@ -333,7 +306,7 @@ impl Bench {
             for _ in 0..self.arriving[index(side)].len() {
                 self.carry(side);
             }
-            for _ in 0..self.ends[index(side)].arriving.len() {
+            for _ in 0..self.leaving[index(side)].len() {
                 self.deliver(side);
             }
         }
@@ -341,17 +314,14 @@ impl Bench {
 
     /// Over good wires everything arrives, and both ends close.
     fn finish(&mut self) {
-        // An end that closes before there is a connection has none.
         self.go_on_until(|end| !is_opening(end));
-        for end in &mut self.ends {
-            end.connection.close();
-        }
+        self.ends.iter_mut().for_each(End::close);
         self.transmit();
         self.go_on_until(is_closed);
         let [server, phone] = &self.ends;
         for (from, to) in [(server, phone), (phone, server)] {
             assert!(is_closed(from), "it does not end: {:?}", from.connection.state());
-            assert_eq!(to.read, from.written, "octets are missing of stream {}", from.stream);
+            from.assert_arrived_at(to);
         }
     }
 
@@ -360,37 +330,11 @@ impl Bench {
             if self.ends.iter().all(is_reached) {
                 return;
             }
-            let mut wires = self.arriving.iter().chain(self.ends.iter().map(|end| &end.arriving));
+            let mut wires = self.arriving.iter().chain(&self.leaving);
             if wires.all(VecDeque::is_empty) {
                 self.wait_for_a_timer();
             }
             self.everything_arrives();
-        }
-    }
-}
-
-fn is_opening(end: &End) -> bool {
-    matches!(end.connection.state(), State::Listen | State::SynSent | State::SynReceived)
-}
-
-fn is_closed(end: &End) -> bool {
-    matches!(end.connection.state(), State::Closed | State::TimeWait)
-}
-
-impl End {
-    fn write(&mut self, octets: u64) {
-        let octets = octets.min(MOST_OCTETS - self.written);
-        self.connection.write_stream(self.stream, self.written, octets);
-        self.written += octets;
-    }
-
-    fn read(&mut self) {
-        while let Some(piece) = self.connection.read() {
-            let Payload::Stream { stream, offset, len } = piece else {
-                panic!("these are no octets of a host's: {piece:?}")
-            };
-            assert_eq!((stream, offset), (3 - self.stream, self.read), "a wrong octet");
-            self.read += u64::from(len);
         }
     }
 }

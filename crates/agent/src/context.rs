@@ -148,9 +148,9 @@ impl<'a> Context<'a> {
         self.outbox.left_alone.push(connection);
     }
 
-    /// The same call, with another outbox and a budget beside others: how a stack calls one of its
-    /// agents.
-    pub(crate) fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
+    /// The same call, with another outbox and a budget beside others, who have taken that many octets
+    /// of it: how an agent calls agents that it is made of.
+    pub fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
         let budget = self.budget.beside(taken);
         let Self { now, neighbour, may_owe, .. } = *self;
         Context { now, rng: self.rng, outbox, budget, neighbour, may_owe }

@@ -6,12 +6,12 @@
 //!
 //! | rule | section | where |
 //! |---|---|---|
-//! | the access point splits each connection, and goes on with the sink by ordinary TCP | III.A, III.B | [`split`](crate::split), `split_end` |
-//! | opening and closing are those of TCP: numbers are learned from the handshake | III.B | [`crate::split::opening`]; both legs keep the ends' numbers |
+//! | the access point splits each connection, and goes on with the sink by ordinary TCP | III.A, III.B | [`crate::split::transparent`], `edge` |
+//! | opening and closing are those of TCP: numbers are learned from the handshake, and the MAC ACK of a SYN or a FIN says nothing to TCP | III.B | [`crate::split::opening`]; [`crate::lle::Place`] |
 //! | TAS at the mobile host: a MAC ACK becomes a TCP ACK to the host's own TCP | III.B | [`crate::lle`], at either [end of the hop](crate::lle::Place::EndOfHop) |
 //! | TAS at the access point: the TCP ACKs that the terminating half makes stay off the air | III.B | the same |
 //! | where the MAC gives up there is no ACK, and the sender's timer acts | III.B | `loss-questions = false` in [`Settings`] |
-//! | the access point withholds MAC ACKs while its queue is long | III.C.2 | `refuse-above` in [`Settings`]; `split_end` |
+//! | the access point withholds MAC ACKs while its queue is long | III.C.2 | `refuse-above` in [`Settings`]; `edge` |
 //! | the host alone: real ACKs cross the air and are dropped at the host, but for the window that they tell | III.C.1 | `acks-on-air` in [`Settings`] |
 //! | the split is at the nearest router | III.C.1 | `split-at = "router"` in [`Settings`] |
 //!
@@ -22,19 +22,24 @@
 //!    them, segment by segment, as in LLE-TCP.
 //! 2. *The window in an ACK that is made.* It ends where the access point's own last word had it
 //!    end. That word passes before a quarter of the window is used up, and whenever the window is
-//!    nearly closed or opens again. So no octet is acknowledged for which the access point has no
-//!    room, with or without refusal.
+//!    nearly closed or opens again. So no octet is acknowledged for which the connection has no room
+//!    at the access point (`buffer`, and half the memory that a connection may take). Memory that all
+//!    connections share may run out all the same: windows that were told before cannot be taken
+//!    back. What finds no room then is kept at the host, as in 4, and counted.
 //! 3. *Delivery beyond a hole* is not acknowledged. Once the hole is filled all of it is, in one
 //!    ACK. By default the sender is asked for what the MAC gave up by three duplicate ACKs, as in
 //!    LLE-TCP; as published its timer acts.
 //! 4. *What the MAC has delivered and the split has not got* (between an access point and a router,
-//!    or because the split was started again) is kept at the host until the split's own ACK, and
-//!    sent again if that does not come within [`Settings::evidence_timeout`].
-//! 5. *Close.* A FIN is acknowledged end to end, behind all data. What the access point still has
+//!    because its memory was full, or because it was started again) is kept at the host until the
+//!    split's own ACK, and sent again if that does not come within [`Settings::evidence_timeout`]. Of
+//!    a run of segments one waits for that; the others follow as after a partial ACK (RFC 6582).
+//! 5. *Close.* A FIN is acknowledged end to end, behind all data: its MAC ACK becomes no TCP ACK. What the access point still has
 //!    to deliver then drains on its own, and the FIN of the host waits for it.
 //! 6. *The queue* that is too long is what the access point has taken off the hop and has not sent
 //!    on to the sinks yet, of all connections together.
-//! 7. *Downloads.* The same rules hold in the other direction: the access point's MAC ACKs become
+//! 7. *Connections that are not split* (see [`crate::cicada`] for which) have no ACKs made for them:
+//!    the MAC's word is about the hop alone, and their data has further to go.
+//! 8. *Downloads.* The same rules hold in the other direction: the access point's MAC ACKs become
 //!    ACKs for its leg, and the host's ACKs stay off the air.
 //!
 //! # Where it does harm, or little
@@ -47,9 +52,11 @@
 //!   stands still can fill the queue alone.
 
 mod edge;
+mod saved;
 mod scheme;
 mod settings;
-mod split_end;
+#[cfg(test)]
+mod tests;
 
 pub use edge::AsTcpEdge;
 pub use scheme::SCHEME;

@@ -89,7 +89,6 @@ mod quality;
 mod scheme;
 mod settings;
 mod streams;
-mod transfer;
 
 pub use agent::Cicada;
 pub use scheme::SCHEME;

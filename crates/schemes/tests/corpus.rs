@@ -2,8 +2,12 @@
 
 #[path = "../../../fuzz/src/agents/mod.rs"]
 mod agents;
+#[path = "../../../fuzz/src/as_tcp.rs"]
+mod as_tcp;
 #[path = "../../../fuzz/src/datagrams.rs"]
 mod datagrams;
+#[path = "../../../fuzz/src/ends.rs"]
+mod ends;
 #[path = "../../../fuzz/src/octets.rs"]
 mod octets;
 #[path = "../../../fuzz/src/splits.rs"]
@@ -25,6 +29,11 @@ fn no_file_of_the_corpus_breaks_a_rule_of_calls() {
 #[test]
 fn no_file_of_the_corpus_breaks_a_split() {
     replay("splits", splits::splits);
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_stream_of_as_tcp() {
+    replay("as_tcp", as_tcp::as_tcp);
 }
 
 #[allow(clippy::print_stdout, reason = "shown only where the test fails")]

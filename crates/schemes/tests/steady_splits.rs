@@ -137,7 +137,7 @@ impl World {
 
 #[test]
 fn a_split_at_work_allocates_nothing() {
-    for scheme in ["cicada", "i-tcp"] {
+    for scheme in ["cicada", "i-tcp", "as-tcp"] {
         for is_upload in [false, true] {
             let mut world = World::new(scheme);
             let sender = if is_upload { &mut world.client } else { &mut world.server };

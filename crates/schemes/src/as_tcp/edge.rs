@@ -2,113 +2,202 @@
 //! and keeps back ACKs.
 
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, ImportError, LinkEvent, LinkSenses, Obligation, Owed, Side, Stack,
+    Agent, Context, Deadline, FlowState, ImportError, LinkEvent, LinkSenses, Obligation, Outbox, Owed, Side,
     Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet};
-use serde::{Deserialize, Serialize};
 
+use super::saved::{Layer, unwrap, wrap};
 use super::settings::{NAME, Settings};
-use super::split_end::SplitEnd;
 use crate::lle::{Lle, Place};
-use crate::transfer::{export, import};
+use crate::split::transparent::Transparent;
 
 /// The AS-TCP agent of an access point, or of the router before it.
-pub struct AsTcpEdge(Stack);
-
-/// The version of [`SavedLayer`].
-const VERSION: u8 = 1;
-
-/// What one of the two layers exports of a connection.
-#[derive(Debug, Serialize, Deserialize)]
-struct SavedLayer {
-    layer: u8,
-    octets: Vec<u8>,
+///
+/// ACKs are made and kept back for connections alone that are split. The others' data has further to
+/// go than the hop, whose MAC ACKs say nothing of that.
+pub struct AsTcpEdge {
+    split: Transparent,
+    acks: Lle,
+    /// While more octets than this wait to be sent on, frames are refused; `None`: none are.
+    refuse_above: Option<u64>,
+    /// What the split has sent, and what the other layer has, in the call under way.
+    sent: [Outbox; 2],
 }
 
-/// The schemes that the two layers' states are of, the one nearest to the core side first.
-const SCHEMES: [&str; 2] = [NAME, crate::lle::SCHEME.name];
-
 impl AsTcpEdge {
-    /// An agent that has seen nothing yet, with its end of the hop at a place.
+    /// An agent that has seen nothing yet, with its end of the hop at a place. Only an access point can
+    /// refuse frames.
     pub fn new(settings: &Settings, place: Place) -> Self {
-        let split = SplitEnd::new(settings, place == Place::EndOfHop);
-        let acks = Lle::at(place, settings.at_split());
-        Self(Stack::new(vec![Box::new(split), Box::new(acks)]))
+        let can_refuse = place == Place::EndOfHop && settings.refuse_above > 0;
+        Self {
+            split: Transparent::new(NAME, settings.splits(), |input, output| input != output),
+            acks: Lle::at(place, settings.at_split()),
+            refuse_above: can_refuse.then_some(settings.refuse_above as u64),
+            sent: Default::default(),
+        }
+    }
+
+    /// Calls the split; what it sends over the hop passes through the other layer.
+    fn ask_split<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        ask: impl FnOnce(&mut Transparent, &mut Context<'_>) -> R,
+    ) -> R {
+        let [sent, _] = &mut self.sent;
+        let result = ask(&mut self.split, &mut cx.with_outbox(sent, self.acks.octets()));
+        self.send_of_split(cx);
+        result
+    }
+
+    fn send_of_split(&mut self, cx: &mut Context<'_>) {
+        let mut sent = std::mem::take(&mut self.sent[0]);
+        sent.reports.drain(..).for_each(|report| cx.report(report));
+        for (to, mut packet) in sent.packets.drain(..) {
+            let verdict = match to {
+                Side::Core => Verdict::Forward,
+                Side::Radio => self.show_acks(&mut packet, Side::Core, cx),
+            };
+            leave(to, packet, verdict, cx);
+        }
+        self.sent[0] = sent;
+    }
+
+    /// Calls the layer that makes ACKs; these are for the split.
+    fn ask_acks<R>(&mut self, cx: &mut Context<'_>, ask: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> R {
+        let [_, sent] = &mut self.sent;
+        let result = ask(&mut self.acks, &mut cx.with_outbox(sent, self.split.octets()));
+        self.send_of_acks(cx);
+        result
+    }
+
+    fn send_of_acks(&mut self, cx: &mut Context<'_>) {
+        let mut sent = std::mem::take(&mut self.sent[1]);
+        sent.reports.drain(..).for_each(|report| cx.report(report));
+        for (to, mut packet) in sent.packets.drain(..) {
+            let verdict = match to {
+                Side::Core => self.show_split(&mut packet, Side::Radio, cx),
+                Side::Radio => Verdict::Forward,
+            };
+            leave(to, packet, verdict, cx);
+        }
+        self.sent[1] = sent;
+    }
+
+    fn show_split(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        self.ask_split(cx, |split, cx| split.on_packet(packet, from, cx))
+    }
+
+    fn show_acks(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        self.ask_acks(cx, |acks, cx| acks.on_packet(packet, from, cx))
+    }
+
+    /// Forgets of a connection that is not split what the other layer has, unless that owes something.
+    fn leave_alone(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        if !self.split.attends_to(connection) && self.acks.obligation(connection).is_free() {
+            self.ask_acks(cx, |acks, cx| acks.release(connection, cx));
+        }
+    }
+}
+
+/// A packet of one layer's leaves as the other one has it.
+fn leave(to: Side, packet: Packet, verdict: Verdict, cx: &mut Context<'_>) {
+    match verdict {
+        Verdict::Forward => cx.send(to, packet),
+        // The world does not see this verdict.
+        Verdict::Drop(reason) => cx.report_dropped(&packet, packet.payload().len(), reason),
+        Verdict::Absorb => {}
     }
 }
 
 impl Agent for AsTcpEdge {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        self.0.on_packet(packet, from, cx)
+        let Some(connection) = packet.flow_key().map(|key| from.connection(key)) else {
+            return Verdict::Forward;
+        };
+        if from == Side::Radio {
+            let verdict = self.show_acks(packet, from, cx);
+            if verdict != Verdict::Forward {
+                self.ask_split(cx, |split, cx| split.splits.hear_of(connection, packet, from, cx));
+                return verdict;
+            }
+        }
+        let verdict = self.show_split(packet, from, cx);
+        self.leave_alone(connection, cx);
+        if from == Side::Radio || verdict != Verdict::Forward {
+            return verdict;
+        }
+        self.show_acks(packet, from, cx)
     }
 
     fn prefetch(&self, connections: &[FlowKey]) {
-        self.0.prefetch(connections);
+        self.acks.prefetch(connections);
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
-        self.0.on_link(event, cx);
+        self.ask_acks(cx, |acks, cx| acks.on_link(event, cx));
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.0.deadline()
+        Deadline::earliest(self.split.deadline(), self.acks.deadline())
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        self.0.on_deadline(cx);
+        self.ask_split(cx, Agent::on_deadline);
+        self.ask_acks(cx, Agent::on_deadline);
     }
 
     fn needs(&self) -> LinkSenses {
-        self.0.needs()
+        let refusal = if self.refuse_above.is_some() { LinkSenses::REFUSAL } else { LinkSenses::empty() };
+        self.acks.needs() | refusal
     }
 
     fn refuses_frames(&self) -> bool {
-        self.0.refuses_frames()
+        self.refuse_above.is_some_and(|most| self.split.splits.backlog() > most)
     }
 
     fn held(&self) -> u64 {
-        self.0.held()
+        self.acks.held()
     }
 
     fn octets(&self) -> usize {
-        self.0.octets()
+        self.split.octets() + self.acks.octets()
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
-        self.0.obligation(connection)
+        self.split.obligation(connection).with(self.acks.obligation(connection))
     }
 
     fn owed(&self) -> Owed {
-        self.0.owed()
+        self.split.owed().plus(self.acks.owed())
     }
 
+    /// What the layer next to the hop has comes first: the split may send when it goes on.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let of_layers = self.0.export(whose, cx);
-        let wrapped = of_layers.into_iter().filter_map(|state| {
-            let saved = SavedLayer { layer: state.layer, octets: state.octets };
-            export(NAME, VERSION, state.connection, &saved)
-        });
-        wrapped.collect()
+        let of_acks = self.ask_acks(cx, |acks, cx| acks.export(whose, cx));
+        let of_split = self.ask_split(cx, |split, cx| split.export(whose, cx));
+        let of_acks = of_acks.into_iter().filter_map(|state| wrap(Layer::Acks, state));
+        of_acks.chain(of_split.into_iter().filter_map(|state| wrap(Layer::Split, state))).collect()
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let SavedLayer { layer, octets } = import(state, NAME, VERSION)?;
-        let scheme =
-            SCHEMES.get(usize::from(layer)).ok_or(ImportError::Malformed("there is no such layer"))?;
-        let of_layer = FlowState { layer, scheme: (*scheme).into(), connection: state.connection, octets };
-        self.0.import(&of_layer, cx)
+        match unwrap(state)? {
+            (Layer::Split, state) => self.ask_split(cx, |split, cx| split.import(&state, cx)),
+            (Layer::Acks, state) => self.ask_acks(cx, |acks, cx| acks.import(&state, cx)),
+        }
     }
 
     fn on_return(&mut self, cx: &mut Context<'_>) {
-        self.0.on_return(cx);
+        self.ask_split(cx, Agent::on_return);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        self.0.drain(cx);
+        self.ask_split(cx, Agent::drain);
+        self.ask_acks(cx, Agent::drain);
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
-        self.0.release(connection, cx);
+        self.ask_split(cx, |split, cx| split.release(connection, cx));
+        self.ask_acks(cx, |acks, cx| acks.release(connection, cx));
     }
 }

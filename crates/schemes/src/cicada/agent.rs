@@ -6,14 +6,14 @@ use lasthop_agent::{
 use lasthop_packet::{FlowKey, Packet, Protocol};
 
 use super::interfaces::{Policy, medium, policy};
-use super::settings::Settings;
+use super::settings::{NAME, Settings};
 use super::streams::Streams;
 use crate::last_hop::Aims;
 use crate::split::transparent::Transparent;
 
 /// The CICADA agent, for an access point. It needs nothing of the link layer.
 pub struct Cicada {
-    pub(super) connections: Transparent,
+    connections: Transparent,
     streams: Streams,
     /// What connections aim at while there are calls, if they leave room for these.
     beside_calls: Option<Aims>,
@@ -24,7 +24,7 @@ impl Cicada {
     pub fn new(settings: &Settings) -> Self {
         let is_split = |input, output| policy(medium(input), medium(output)) == Policy::Split;
         Self {
-            connections: Transparent::new(settings.splits(), is_split),
+            connections: Transparent::new(NAME, settings.splits(), is_split),
             streams: Streams::new(settings.quality(), settings.sampling_interval),
             beside_calls: settings.calls_first.then(|| settings.aims_beside_calls()),
         }
@@ -40,13 +40,12 @@ impl Agent for Cicada {
         }
         let aims = self.beside_calls.filter(|_| self.streams.has_calls(cx.now()));
         self.connections.splits.hold_back(aims, cx);
-        self.connections.on_segment(key, packet, from, cx)
+        self.connections.on_packet(packet, from, cx)
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let of_legs = self.connections.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" });
         let idle = self.streams.next_timer().map(|at| Deadline { at, reason: "idle datagrams" });
-        Deadline::earliest(of_legs, idle)
+        Deadline::earliest(self.connections.deadline(), idle)
     }
 
     fn takes_datagrams(&self) -> bool {
@@ -55,27 +54,27 @@ impl Agent for Cicada {
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         self.streams.on_deadline(cx.now());
-        self.connections.splits.on_deadline(cx);
+        self.connections.on_deadline(cx);
     }
 
     fn octets(&self) -> usize {
-        self.connections.splits.octets()
+        self.connections.octets()
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
-        self.connections.splits.obligation(connection)
+        self.connections.obligation(connection)
     }
 
     fn owed(&self) -> Owed {
-        self.connections.splits.owed()
+        self.connections.owed()
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_all(whose, cx)
+        self.connections.export(whose, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        self.import_one(state, cx)
+        self.connections.import(state, cx)
     }
 
     fn on_return(&mut self, cx: &mut Context<'_>) {
@@ -83,13 +82,13 @@ impl Agent for Cicada {
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        self.connections.splits.forget_free(cx);
+        self.connections.drain(cx);
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         match connection.protocol {
             Protocol::Udp => self.streams.forget(connection),
-            Protocol::Tcp => self.connections.forget(connection, cx),
+            Protocol::Tcp => self.connections.release(connection, cx),
         }
     }
 }

@@ -3,13 +3,13 @@
 use lasthop_agent::Agent;
 
 use super::agent::Cicada;
-use super::settings::Settings;
+use super::settings::{NAME, Settings};
 use super::streams::{LATE, MISSED, SAMPLES};
 use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
-    name: "cicada",
+    name: NAME,
     title: "Each connection split in two at the access point, in the ends' own numbers",
     source: "Ghaboosi, Khalaj, PIMRC 2005; with today's TCP on both legs",
     advice: "Helps wherever the hop loses packets, uploads and downloads alike, whatever the senders' congestion control. \

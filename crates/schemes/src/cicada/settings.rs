@@ -12,6 +12,9 @@ use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 use crate::split::legs;
 use crate::split::table::SplitSettings;
 
+/// The scheme's name, also of states that move.
+pub(super) const NAME: &str = "cicada";
+
 /// The settings of [`Cicada`](super::Cicada).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

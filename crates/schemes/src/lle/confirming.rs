@@ -43,12 +43,14 @@ pub(super) struct Confirming {
     silent_since: Instant,
     /// Local retransmissions since.
     pub(super) repairs: u32,
-    /// Where a loss that nobody repairs begins, and since when the receiver complains of it; `None`
+    /// What the link layer had delivered before the latest of these was sent.
+    repaired_to: Option<Seq>,
+    /// Where a loss begins that no copy can repair, and since when the receiver complains of it; `None`
     /// once it was reported.
     complaint: Option<(Seq, Option<Instant>)>,
 }
 
-/// How far everybody is.
+/// How far the sender, the link layer and the receiver are.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Told {
     /// The sender knows that everything before has arrived.
@@ -87,6 +89,7 @@ impl Confirming {
             advanced_at: Instant::ZERO,
             silent_since: Instant::ZERO,
             repairs: 0,
+            repaired_to: None,
             complaint: None,
         }
     }
@@ -231,7 +234,7 @@ impl Confirming {
             receiver.window
         };
         if settings.queue > 0 {
-            // Never less than a segment: nobody would tell the sender when the queue is empty
+            // Never less than a segment: nothing would tell the sender when the queue is empty
             // again.
             let beyond = if settings.keep_until_proven { queued } else { 0 };
             window = window.min((free.saturating_add(beyond)).max(self.segment));
@@ -277,10 +280,17 @@ impl Confirming {
         if self.repairs >= settings.repairs {
             return None;
         }
-        let kept = self.kept.first_mut()?;
-        kept.notes.repaired = Some(now);
+        let copy = self.send_first_again(now)?;
         self.repairs += 1;
         self.silent_since = now;
+        Some(copy)
+    }
+
+    /// The first segment that is kept, once more.
+    fn send_first_again(&mut self, now: Instant) -> Option<Packet> {
+        let kept = self.kept.first_mut()?;
+        kept.notes.repaired = Some(now);
+        self.repaired_to = self.told.map(|told| told.confirmed);
         Some(copy(&kept.packet, ASKS))
     }
 }

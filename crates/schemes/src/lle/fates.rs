@@ -52,11 +52,10 @@ impl Lle {
         let now = cx.now();
         self.with(key, cx.budget(), |flow, _, _| flow.confirming.on_fate(packet));
         let done = self.with(key, cx.budget(), |flow, settings, shares| {
-            if !is_promised || flow.control.is_some() {
+            if !is_promised || !settings.loss_questions || flow.control.is_some() {
                 return None;
             }
             match flow.confirming.on_given_up(packet, now) {
-                Loss::Asked if !settings.loss_questions => None,
                 Loss::Ignored => None,
                 Loss::Repaired(copy) => Some(Err(copy)),
                 Loss::Asked => Some(Ok(acknowledgment(flow, key, settings, shares, now)?)),

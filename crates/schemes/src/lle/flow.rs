@@ -11,7 +11,7 @@ use super::settings::Settings;
 
 pub(super) use crate::window_scale::Scale;
 
-/// A connection, from its handshake on: without the handshake nobody knows how windows are scaled
+/// A connection, from its handshake on: without the handshake it is not known how windows are scaled
 /// (RFC 7323, section 2).
 #[derive(Debug)]
 pub(super) struct LleFlow {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use lasthop_agent::{Context, LinkSenses};
+use lasthop_packet::{Packet, TcpFlags};
 
 use crate::scheme::Role;
 
@@ -32,6 +33,14 @@ impl Place {
     /// Whether what comes from the core side is an end's own: then its ACKs are kept back.
     pub(super) const fn receives(self) -> bool {
         matches!(self, Self::EndOfHop | Self::SilentEnd | Self::Node(Role::MobileHost))
+    }
+
+    /// Whether a delivery of this segment may be acknowledged here. Where connections are split, their
+    /// ends open and close them with each other: the other end of the hop cannot answer a SYN or a FIN.
+    pub(super) fn confirms(self, packet: &Packet) -> bool {
+        let opens_or_closes =
+            packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::FIN));
+        matches!(self, Self::Node(_)) || !opens_or_closes
     }
 
     pub(super) const fn needs(self) -> LinkSenses {

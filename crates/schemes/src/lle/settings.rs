@@ -42,7 +42,8 @@ pub struct Settings {
     #[serde(with = "Count::<0, 1_000>")]
     pub repairs: u32,
     /// Whether the sender of a segment that the link layer gave up is asked for it by three duplicate
-    /// ACKs (section 3.2.3); default true. If not, its retransmission timer acts.
+    /// ACKs (section 3.2.3), or the agent sends it once more where no other follows; default true. If
+    /// not, the sender's retransmission timer acts.
     pub loss_questions: bool,
     /// An ACK in data that says no more than was acknowledged already; default "raise", published
     /// "clear".

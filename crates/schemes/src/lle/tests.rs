@@ -224,7 +224,7 @@ fn syn_ack() -> Packet {
     up(tcp, 0)
 }
 
-/// What is reported if so many octets from the server's first on were acknowledged and are lost.
+/// What is reported if this number of octets from the server's first on were acknowledged and are lost.
 fn lost(octets: u64) -> Report {
     Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST)) }
 }

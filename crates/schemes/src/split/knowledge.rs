@@ -1,6 +1,7 @@
 //! What the legs of a pair know of the ends, after packets may have gone past them: see `passed_by`.
 
 use lasthop_packet::Instant;
+use serde::{Deserialize, Serialize};
 
 /// Whether the legs know what the ends have said to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,5 +19,32 @@ impl Knowledge {
     /// A doubt that begins now.
     pub(super) const fn in_doubt(now: Instant) -> Self {
         Self::InDoubt { since: now, in_step: [false; 2] }
+    }
+
+    /// As a value.
+    pub(super) const fn save(self) -> SavedKnowledge {
+        match self {
+            Self::Whole => SavedKnowledge::Whole,
+            Self::InDoubt { .. } => SavedKnowledge::InDoubt,
+            Self::Lacking => SavedKnowledge::Lacking,
+        }
+    }
+}
+
+/// A [`Knowledge`] as a value: a doubt begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum SavedKnowledge {
+    Whole,
+    InDoubt,
+    Lacking,
+}
+
+impl SavedKnowledge {
+    pub(super) const fn restore(self, now: Instant) -> Knowledge {
+        match self {
+            Self::Whole => Knowledge::Whole,
+            Self::InDoubt => Knowledge::in_doubt(now),
+            Self::Lacking => Knowledge::Lacking,
+        }
     }
 }

@@ -92,6 +92,11 @@ impl Opening {
         self.opener
     }
 
+    /// Whether it is left alone.
+    pub const fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
     /// The initial sequence number of the end that opens.
     pub const fn initial_number(&self) -> Seq {
         self.syn.tcp.seq

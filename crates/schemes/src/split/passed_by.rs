@@ -17,7 +17,7 @@ use lasthop_agent::{Context, Side, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 use lasthop_tcp::State;
 
-use super::knowledge::Knowledge;
+use super::knowledge::{Knowledge, SavedKnowledge};
 use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
@@ -37,8 +37,10 @@ impl Splits {
                 Some(Entry::Awake(pair)) if pair.keeps_numbers() && !pair.is_passed_by() => {
                     pair.knowledge = Knowledge::in_doubt(now);
                 }
-                Some(Entry::Asleep(saved)) => saved.is_certain = false,
-                Some(Entry::Awake(_)) | None => {}
+                Some(Entry::Asleep(saved)) if saved.knowledge == SavedKnowledge::Whole => {
+                    saved.knowledge = SavedKnowledge::InDoubt;
+                }
+                Some(_) | None => {}
             }
         }
     }

@@ -11,7 +11,7 @@ use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection, Snapshot, Unusable};
 use serde::{Deserialize, Serialize};
 
-use super::knowledge::Knowledge;
+use super::knowledge::SavedKnowledge;
 use super::pair::Pair;
 use crate::last_hop::HopEstimate;
 
@@ -31,7 +31,7 @@ pub(super) struct SavedPair {
     pub(super) radio: Option<Snapshot>,
     pub(super) keeps_numbers: bool,
     /// Whether the legs know what the ends have said to each other.
-    pub(super) is_certain: bool,
+    pub(super) knowledge: SavedKnowledge,
     pub(super) hop: Option<HopEstimate>,
     /// The leg that is not there any more has ended as both ends wanted.
     pub(super) has_ended_well: bool,
@@ -76,7 +76,7 @@ impl SavedPair {
             core: pair.core.snapshot(now),
             radio: pair.radio.snapshot(now),
             keeps_numbers: pair.keeps_numbers(),
-            is_certain: pair.knowledge == Knowledge::Whole,
+            knowledge: pair.knowledge.save(),
             hop,
         }
     }
@@ -107,8 +107,8 @@ impl SavedPair {
         } else {
             Pair::in_own_numbers(core, radio)
         };
-        if self.keeps_numbers && !self.is_certain {
-            pair.knowledge = Knowledge::in_doubt(now);
+        if self.keeps_numbers {
+            pair.knowledge = self.knowledge.restore(now);
         }
         pair.unanswered = self.unanswered;
         Ok(pair)

@@ -98,6 +98,12 @@ impl Splits {
         self.pairs.peek(key).is_some()
     }
 
+    /// Whether what an end of this connection sends is acknowledged here: there is a pair of it, and
+    /// not one that only serves what it owes.
+    pub fn speaks_for(&self, key: FlowKey) -> bool {
+        self.pairs.peek(key).is_some_and(|entry| entry.awake().is_none_or(|pair| !pair.is_passed_by()))
+    }
+
     /// The endpoints of the legs, towards the core side and the radio side.
     pub fn legs(&self) -> (Config, Config) {
         self.settings.legs.clone()
@@ -214,6 +220,14 @@ impl Splits {
         }
         self.work(key, cx);
         Verdict::Absorb
+    }
+
+    /// A packet of an end's has come that says nothing new but the time.
+    pub fn hear_of(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        self.wake(key, cx);
+        if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
+            pair.on_passed(packet, from, cx.now());
+        }
     }
 
     /// The next packet from the other side that says nothing is the answer to one that came from this

@@ -8,7 +8,7 @@ use crate::transfer::{export, import};
 
 /// The version of [`SavedPair`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 impl Splits {
     /// Takes the state of these connections out.

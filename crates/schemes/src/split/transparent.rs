@@ -1,11 +1,14 @@
 //! Connections that are split in the ends' own numbers: handshakes that pass, and the pairs that
-//! take their place.
+//! take their place. It is the agent of a split; schemes add to it what is theirs.
 
 use std::time::Duration;
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Context, FlowTable, Report, Side, Verdict};
-use lasthop_packet::{FlowKey, Packet, TcpFlags};
+use lasthop_agent::{
+    Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
+    Whose,
+};
+use lasthop_packet::{FlowKey, Packet, Protocol, TcpFlags};
 
 use super::opening::{Opening, Step};
 use super::table::{SplitSettings, Splits};
@@ -15,6 +18,8 @@ type Policy = fn(Side, Side) -> bool;
 
 /// Handshakes that are under way, and pairs.
 pub struct Transparent {
+    /// The scheme that its states are of.
+    scheme: &'static str,
     openings: FlowTable<Box<Opening>>,
     /// The pairs.
     pub splits: Splits,
@@ -23,26 +28,15 @@ pub struct Transparent {
 
 impl Transparent {
     /// No connections yet.
-    pub fn new(settings: SplitSettings, policy: Policy) -> Self {
+    pub fn new(scheme: &'static str, settings: SplitSettings, policy: Policy) -> Self {
         // A flood makes room by the oldest at once: a handshake that is answered is short.
-        Self { openings: FlowTable::new(Duration::ZERO), splits: Splits::new(settings), policy }
+        let openings = FlowTable::new(Duration::ZERO);
+        Self { scheme, openings, splits: Splits::new(settings), policy }
     }
 
-    /// Takes in a TCP segment.
-    pub fn on_segment(
-        &mut self,
-        key: FlowKey,
-        packet: &mut Packet,
-        from: Side,
-        cx: &mut Context<'_>,
-    ) -> Verdict {
-        if !self.splits.has(key) {
-            return self.on_opening(key, packet, from, cx);
-        }
-        if self.splits.obligation(key).is_free() && self.is_of_another(key, packet, from, cx) {
-            return Verdict::Forward;
-        }
-        self.splits.on_packet(key, packet, from, cx)
+    /// Whether a connection is split, or may be once its handshake is complete.
+    pub fn attends_to(&self, key: FlowKey) -> bool {
+        self.splits.speaks_for(key) || self.openings.peek(key).is_some_and(|opening| !opening.is_refused())
     }
 
     /// A packet of a connection that is not split.
@@ -114,16 +108,63 @@ impl Transparent {
         let is_split = pair.is_some_and(|pair| self.splits.begin(key, pair, cx));
         if is_split { self.splits.on_packet(key, packet, from, cx) } else { Verdict::Forward }
     }
+}
 
-    /// The world was away: handshakes under way may have been completed, and data sent behind them.
-    pub fn on_return(&mut self, cx: &Context<'_>) {
+/// A packet of any protocol but TCP passes.
+impl Agent for Transparent {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let key = packet.flow_key().map(|key| from.connection(key));
+        let Some(key) = key.filter(|key| key.protocol == Protocol::Tcp) else { return Verdict::Forward };
+        if !self.splits.has(key) {
+            return self.on_opening(key, packet, from, cx);
+        }
+        if self.splits.obligation(key).is_free() && self.is_of_another(key, packet, from, cx) {
+            return Verdict::Forward;
+        }
+        self.splits.on_packet(key, packet, from, cx)
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" })
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        self.splits.on_deadline(cx);
+    }
+
+    fn octets(&self) -> usize {
+        self.splits.octets()
+    }
+
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        self.splits.obligation(connection)
+    }
+
+    fn owed(&self) -> Owed {
+        self.splits.owed()
+    }
+
+    /// A handshake under way is left out: its connection passes.
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.splits.export(self.scheme, whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.splits.import(self.scheme, state, cx)
+    }
+
+    /// Handshakes under way may have been completed, and data sent behind them.
+    fn on_return(&mut self, cx: &mut Context<'_>) {
         self.openings = FlowTable::new(Duration::ZERO);
         self.splits.doubt_all(cx.now());
     }
 
-    /// Forgets a connection.
-    pub fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        self.openings.remove(key);
-        self.splits.forget(key, cx);
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        self.splits.forget_free(cx);
+    }
+
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.openings.remove(connection);
+        self.splits.forget(connection, cx);
     }
 }

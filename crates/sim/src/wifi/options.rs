@@ -38,8 +38,8 @@ impl Wlan {
         self.tells_transmissions
     }
 
-    /// Gives the frame in the hands of a station's MAC so many octets of options; before its first
-    /// transmission. `false` if it goes without: its receiver is everybody, or does not know
+    /// Gives the frame in the hands of a station's MAC this number of octets of options, before its
+    /// first transmission. `false` if it goes without: it is broadcast, or its receiver does not know
     /// options.
     pub fn attach_options(&mut self, station: StationId, key: u32, octets: u16, now: Instant) -> bool {
         let sender = &mut self.stations[station.index()];

@@ -155,6 +155,10 @@ impl ReceiveSide {
             self.next = ack;
             self.advertised = self.advertised.later(ack);
             self.last_ack_sent = ack;
+            if !self.fin_received {
+                // A FIN that was held is acknowledged with it.
+                self.fin = self.fin.filter(|fin| !ack.after(*fin));
+            }
             self.discard_behind_gap();
         }
     }

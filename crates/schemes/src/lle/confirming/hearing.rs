@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Instant, Packet, TcpFlags};
 
-use super::{ASKS, Confirming, copy};
+use super::Confirming;
 use crate::lle::receiver::Receiver;
 use crate::lle::settings::{PiggybackedAcks, Settings};
 
@@ -73,6 +73,7 @@ impl Confirming {
             self.asked_for = self.asked_for.filter(|hole| !told.confirmed.after(*hole));
             return Hearing::Pass;
         }
+        let told = *told;
         let is_behind = ack.before(told.acknowledged);
         if tcp.flags.has(TcpFlags::SYN) {
             return Hearing::Pass;
@@ -84,6 +85,15 @@ impl Confirming {
                 PiggybackedAcks::Raise if is_behind => Hearing::Restate,
                 _ => Hearing::Pass,
             };
+        }
+        // It answers a repair, and lacks more of what was delivered before that: the next one, as a
+        // sender does after a partial ACK (RFC 6582).
+        self.repaired_to = self.repaired_to.filter(|to| ack.before(*to));
+        if advances
+            && self.repaired_to.is_some()
+            && let Some(missing) = self.missing(now)
+        {
+            return missing;
         }
         if manner.is_evidence {
             let is_short_of_window = receiver.edge.is_some_and(|edge| edge.after(told.edge))
@@ -128,13 +138,20 @@ impl Confirming {
             self.complaint = Some((tcp.ack, None));
             return Hearing::Missing(None);
         }
-        let Some(kept) = self.kept.first_mut().filter(|kept| !kept.seq.after(told.proven)) else {
-            return Hearing::Pass;
-        };
-        if kept.notes.repaired.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
+        let first = self.kept.first_mut();
+        let is_under_way = first.is_some_and(|kept| {
+            kept.notes.repaired.is_some_and(|at| now.since(at) < settings.evidence_timeout)
+        });
+        if is_under_way {
             return Hearing::Pass;
         }
-        kept.notes.repaired = Some(now);
-        Hearing::Missing(Some(Box::new(copy(&kept.packet, ASKS))))
+        self.missing(now).unwrap_or(Hearing::Pass)
+    }
+
+    /// The receiver lacks the segment that it would acknowledge next, which is kept.
+    fn missing(&mut self, now: Instant) -> Option<Hearing> {
+        let proven = self.told?.proven;
+        self.kept.first_mut().filter(|kept| !kept.seq.after(proven))?;
+        self.send_first_again(now).map(|copy| Hearing::Missing(Some(Box::new(copy))))
     }
 }

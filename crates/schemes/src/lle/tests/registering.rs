@@ -112,7 +112,7 @@ fn an_idle_connection_is_forgotten() {
 }
 
 #[test]
-fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_nobody_scales_windows() {
+fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_no_end_scales_windows() {
     for join_unscaled in [false, true] {
         let settings = Settings { join_unscaled, ..Settings::default() };
         let mut router = Bench::new(settings.clone(), Role::Edge);

@@ -1,12 +1,14 @@
 //! Packets that went past the agent: the ends have gone on by themselves.
 
 use lasthop_agent::Side;
+use lasthop_packet::TcpFlags;
 use proptest::prelude::*;
 
 use super::bench::{Bench, fixed, mobile};
 use super::deeds::{Deed, Doing};
 use super::drawn;
 use super::world::World;
+use crate::edits::But as _;
 
 #[test]
 fn what_an_end_has_acknowledged_past_the_agent_is_owed_no_more() {
@@ -32,6 +34,34 @@ fn what_is_owed_is_served_while_the_ends_go_on() {
     assert!(again.sent.iter().any(|(_, packet)| packet.payload().len() == 500), "{:?}", again.sent);
     assert!(bench.radio(&mobile(5001, 0, 2501)).is_forwarded());
     assert!(bench.obligation().is_free());
+}
+
+#[test]
+fn what_is_owed_is_served_by_another_agent_while_the_ends_go_on() {
+    let mut bench = Bench::split();
+    bench.radio(&mobile(5001, 500, 1001));
+    bench.return_to();
+    // The fixed host has sent 1000 octets past the agent, and hears that they have arrived.
+    assert!(bench.radio(&mobile(5501, 0, 2001)).is_forwarded());
+    bench.seat.move_on(bench.now).expect("no law is broken");
+    assert!(
+        bench.core(&fixed(2001, 500, 5001)).is_forwarded(),
+        "the agent does not speak for the ends again"
+    );
+    assert_eq!(bench.obligation().octets(), 500);
+}
+
+#[test]
+fn a_pair_whose_fin_was_acknowledged_past_the_agent_moves() {
+    let mut bench = Bench::split();
+    bench.core(&fixed(1001, 500, 5001));
+    bench.radio(&mobile(5001, 0, 1001).flags(TcpFlags::FIN));
+    bench.return_to();
+    // The fixed host is further on, and has acknowledged the FIN, which waits here for that.
+    assert!(bench.core(&fixed(2001, 0, 5002)).is_forwarded());
+    assert_eq!(bench.obligation().octets(), 500);
+    bench.seat.move_on(bench.now).expect("it is in a state that a connection can be in");
+    assert_eq!(bench.obligation().octets(), 500);
 }
 
 #[test]

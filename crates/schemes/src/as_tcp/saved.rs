@@ -1,0 +1,41 @@
+//! The state of one of the two layers, as the scheme's own.
+
+use lasthop_agent::{FlowState, ImportError};
+use serde::{Deserialize, Serialize};
+
+use super::settings::NAME;
+use crate::transfer::{export, import};
+
+/// The version of [`Saved`].
+const VERSION: u8 = 1;
+
+/// The layers of an edge's agent.
+#[derive(Clone, Copy)]
+pub(super) enum Layer {
+    Split,
+    Acks,
+}
+
+/// What one of the layers exports of a connection.
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
+    layer: u8,
+    octets: Vec<u8>,
+}
+
+/// A layer's state as one of this scheme's.
+pub(super) fn wrap(layer: Layer, state: FlowState) -> Option<FlowState> {
+    let saved = Saved { layer: layer as u8, octets: state.octets };
+    export(NAME, VERSION, state.connection, &saved)
+}
+
+/// Which layer a state of this scheme's is of, and that layer's state.
+pub(super) fn unwrap(state: &FlowState) -> Result<(Layer, FlowState), ImportError> {
+    let Saved { layer, octets } = import(state, NAME, VERSION)?;
+    let (layer, scheme) = match layer {
+        0 => (Layer::Split, NAME),
+        1 => (Layer::Acks, crate::lle::SCHEME.name),
+        _ => return Err(ImportError::Malformed("there is no such layer")),
+    };
+    Ok((layer, FlowState { layer: 0, scheme: scheme.into(), connection: state.connection, octets }))
+}

@@ -1,0 +1,212 @@
+//! MAC ACKs that become TCP ACKs, and those that must not.
+
+use lasthop_agent::counter::ACKS_GENERATED;
+use lasthop_packet::{Packet, TcpFlags};
+
+use super::super::Settings;
+use super::bench::{Bench, phone, server};
+use crate::edits::But as _;
+use crate::settings::Presets as _;
+
+/// What the phone hears acknowledged is never more than this.
+fn acknowledged(lines: &[String]) -> Vec<&str> {
+    lines.iter().filter_map(|line| line.rsplit(' ').next()).collect()
+}
+
+#[test]
+fn a_mac_ack_becomes_a_tcp_ack_and_the_splits_own_stays_off_the_air() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    assert!(bench.heard().is_empty(), "nothing before the MAC ACK");
+    bench.air_one();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    for seq in [6001, 7001] {
+        bench.phone(&phone(seq, 1000, 1001));
+    }
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 7001", "A 1001+0 ack 8001"]);
+    assert_eq!(bench.count(&ACKS_GENERATED), 3);
+    assert_eq!(bench.sent_on(), ["A 5001+1000 ack 1001", "A 6001+1000 ack 1001", "A 7001+1000 ack 1001"]);
+    bench.wait(150);
+    assert_eq!(bench.count(&ACKS_GENERATED), 3, "the one ACK that crosses says nothing new to TCP");
+    assert!(bench.heard().is_empty());
+}
+
+#[test]
+fn a_download_is_acknowledged_to_the_split_from_the_macs_word() {
+    let mut bench = Bench::split(Settings::default());
+    bench.server(&server(1001, 1000, 5001));
+    bench.server(&server(2001, 1000, 5001));
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+1000 ack 5001", "A 2001+1000 ack 5001"]);
+    assert_eq!(bench.count(&ACKS_GENERATED), 2);
+    assert_eq!(bench.obligation().octets(), 2000, "kept until the phone's own word");
+    bench.phone(&phone(5001, 0, 3001));
+    bench.wait(150);
+    assert_eq!(bench.obligation().octets(), 0);
+}
+
+#[test]
+fn as_published_there_is_no_ack_where_the_mac_gives_up_and_the_senders_timer_acts() {
+    let mut bench = Bench::split(Settings::published());
+    for seq in [5001, 6001] {
+        bench.phone(&phone(seq, 1000, 1001));
+        bench.give_up();
+    }
+    bench.air();
+    bench.wait(1000);
+    assert!(
+        bench.heard().is_empty() && bench.sent_on().is_empty(),
+        "neither an ACK nor a copy of the agent's"
+    );
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+}
+
+#[test]
+fn a_sender_is_asked_for_what_the_mac_gave_up() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.phone(&phone(6001, 1000, 1001));
+    bench.give_up();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 5001"; 3]);
+    // Nothing follows the second one: its copy goes in place of a question.
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    bench.forget();
+    bench.phone(&phone(7001, 1000, 1001));
+    bench.give_up();
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 8001"]);
+}
+
+#[test]
+fn what_is_delivered_beyond_a_hole_is_acknowledged_with_what_fills_it() {
+    let mut bench = Bench::split(Settings::published());
+    for seq in [5001, 6001, 7001] {
+        bench.phone(&phone(seq, 1000, 1001));
+    }
+    bench.give_up();
+    bench.air();
+    let heard = bench.heard();
+    assert!(acknowledged(&heard).iter().all(|ack| *ack == "5001"), "{heard:?}");
+    assert_eq!(bench.count(&ACKS_GENERATED), 0, "duplicates are the split's own");
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    assert_eq!(acknowledged(&bench.heard()).last(), Some(&"8001"));
+}
+
+fn is_phones(packet: &Packet) -> bool {
+    packet.tcp().is_some_and(|tcp| tcp.source_port == 4000)
+}
+
+#[test]
+fn the_split_hears_the_timestamp_of_an_ack_that_need_not_go_on_to_it() {
+    let mut bench = Bench::new(Settings::default());
+    bench.open(|packet| if is_phones(&packet) { packet.stamped(70, 900) } else { packet.stamped(900, 70) });
+    bench.server(&server(1001, 1000, 5001).stamped(901, 70));
+    bench.air();
+    bench.phone(&phone(5001, 0, 2001).stamped(80, 901));
+    bench.wait(150);
+    bench.forget();
+    // Something of the phone's may have gone past the split, and the server takes nothing older.
+    bench.server(&server(1001, 1000, 5001).stamped(902, 70));
+    let values: Vec<_> = bench
+        .sent_on_packets()
+        .iter()
+        .filter_map(|packet| packet.tcp()?.options.timestamps)
+        .map(|timestamps| timestamps.value)
+        .collect();
+    assert_eq!(values, [80]);
+}
+
+#[test]
+fn an_ack_that_is_made_has_the_splits_timestamp_and_echoes_what_moved_the_left_edge() {
+    let mut bench = Bench::new(Settings::default());
+    bench.open(|packet| if is_phones(&packet) { packet.stamped(70, 900) } else { packet.stamped(900, 70) });
+    bench.phone(&phone(5001, 1000, 1001).stamped(71, 900));
+    bench.phone(&phone(6001, 1000, 1001).stamped(72, 900));
+    bench.air();
+    let echoed: Vec<_> = bench
+        .heard_packets()
+        .iter()
+        .filter_map(|packet| packet.tcp()?.options.timestamps)
+        .map(|timestamps| (timestamps.value, timestamps.echo_reply))
+        .collect();
+    assert_eq!(echoed, [(900, 71), (900, 72)]);
+}
+
+#[test]
+fn an_ack_that_echoes_congestion_crosses_the_air() {
+    let mut bench = Bench::new(Settings::default());
+    bench.open(|packet| {
+        let flags = packet.tcp().map_or(TcpFlags::ACK, |tcp| tcp.flags);
+        match (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK)) {
+            (true, false) => packet.flags(TcpFlags::ECE.with(TcpFlags::CWR)),
+            (true, true) => packet.flags(TcpFlags::ECE),
+            _ => packet,
+        }
+    });
+    for seq in [5001, 6001] {
+        let mut marked = phone(seq, 1000, 1001);
+        marked.set_ecn(lasthop_packet::Ecn::Ce);
+        bench.phone(&marked);
+    }
+    bench.air();
+    bench.wait(100);
+    let echoes = bench
+        .heard_packets()
+        .iter()
+        .filter(|packet| packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::ECE)))
+        .count();
+    assert!(echoes > 0, "the phone's TCP hears of congestion");
+}
+
+#[test]
+fn a_hosts_own_data_is_not_acknowledged_from_the_macs_word_where_it_is_not_split() {
+    type Case = (&'static str, fn(&mut Bench));
+    let cases: [Case; 4] = [
+        ("an answer with options that a split does not know", |bench| bench.open(Packet::unknown_option)),
+        ("no room for another connection", |bench| {
+            bench.budget.flows = 0;
+            bench.open(|it| it);
+            bench.budget.flows = 10;
+        }),
+        ("no obligation may begin", |bench| {
+            bench.may_owe = false;
+            bench.open(|it| it);
+            bench.may_owe = true;
+        }),
+        ("the split was away, and the ends have gone on", |bench| {
+            bench.open(|it| it);
+            bench.return_to_split();
+            // Data that the access point never saw: the server has acknowledged it.
+            bench.server(&server(1001, 0, 9001));
+            bench.air();
+            bench.forget();
+        }),
+    ];
+    for (case, open) in cases {
+        let mut bench = Bench::new(Settings::default());
+        open(&mut bench);
+        // The first one tells the phone's half that it has no peer.
+        for seq in [9001, 10_001, 11_001] {
+            bench.phone(&phone(seq, 1000, 1001));
+            bench.air();
+            bench.server(&server(1001, 0, seq));
+            bench.air();
+        }
+        bench.forget();
+        for seq in [12_001, 13_001] {
+            bench.phone(&phone(seq, 1000, 1001));
+            bench.air();
+        }
+        assert_eq!(bench.count(&ACKS_GENERATED), 0, "{case}");
+        assert!(bench.heard().is_empty(), "{case}");
+        assert_eq!(bench.sent_on(), ["A 12001+1000 ack 1001", "A 13001+1000 ack 1001"], "{case}");
+        bench.server(&server(1001, 0, 14_001));
+        bench.air();
+        assert_eq!(bench.heard(), ["A 1001+0 ack 14001"], "{case}: the server's own ACK crosses");
+    }
+}

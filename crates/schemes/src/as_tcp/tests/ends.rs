@@ -1,0 +1,178 @@
+//! Handshake and close are those of TCP; resets and probes.
+
+use lasthop_agent::Obligation;
+use lasthop_agent::counter::ACKS_GENERATED;
+use lasthop_packet::TcpFlags;
+
+use super::super::Settings;
+use super::bench::{Bench, phone, server};
+use crate::edits::But as _;
+
+/// The highest number that is acknowledged in these lines.
+fn acknowledged(lines: &[String]) -> u32 {
+    lines.iter().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).max().unwrap_or(0)
+}
+
+#[test]
+fn a_fin_is_acknowledged_when_the_server_has_acknowledged_it_and_never_by_the_mac() {
+    for len in [0, 500] {
+        let mut bench = Bench::split(Settings::default());
+        bench.phone(&phone(5001, 1000, 1001));
+        bench.air();
+        assert_eq!(acknowledged(&bench.heard()), 6001);
+        bench.phone(&phone(6001, len, 1001).flags(TcpFlags::FIN));
+        bench.air();
+        bench.wait(1000);
+        assert!(acknowledged(&bench.heard()) <= 6001 + len, "the data, not the FIN");
+        bench.server(&server(1001, 0, 6001 + len));
+        bench.air();
+        bench.wait(1000);
+        assert!(acknowledged(&bench.heard()) <= 6001 + len, "nor when all data has drained");
+        bench.server(&server(1001, 0, 6002 + len));
+        bench.air();
+        bench.wait(100);
+        assert_eq!(acknowledged(&bench.heard()), 6002 + len);
+    }
+}
+
+#[test]
+fn a_servers_fin_is_acknowledged_when_the_phones_tcp_has_acknowledged_it() {
+    let mut bench = Bench::split(Settings::default());
+    bench.server(&server(1001, 1000, 5001));
+    bench.air();
+    bench.phone(&phone(5001, 0, 2001));
+    bench.air();
+    bench.server(&server(2001, 0, 5001).flags(TcpFlags::FIN));
+    bench.air();
+    bench.wait(30);
+    assert_eq!(acknowledged(&bench.sent_on()), 2001, "its MAC ACK is not the phone's word");
+    bench.phone(&phone(5001, 0, 2002));
+    bench.air();
+    assert_eq!(acknowledged(&bench.sent_on()), 2002);
+}
+
+#[test]
+fn what_the_access_point_has_drains_after_the_phone_has_closed() {
+    let mut bench = Bench::split(Settings::default());
+    for seq in [5001, 6001, 7001] {
+        bench.phone(&phone(seq, 1000, 1001));
+    }
+    bench.phone(&phone(8001, 0, 1001).flags(TcpFlags::FIN));
+    bench.air();
+    let sent = bench.sent_on();
+    assert_eq!(&sent[..3], ["A 5001+1000 ack 1001", "A 6001+1000 ack 1001", "A 7001+1000 ack 1001"]);
+    assert_eq!(bench.obligation(), Obligation::Owes(3000));
+    // The server's ACK got lost: the split's leg sends again, and the phone need not.
+    bench.wait(3000);
+    assert!(bench.sent_on().iter().any(|line| line.contains("+1000")), "its own timer");
+    bench.server(&server(1001, 0, 8002));
+    bench.air();
+    assert_eq!((bench.obligation(), acknowledged(&bench.heard())), (Obligation::Free, 8002));
+}
+
+#[test]
+fn a_fin_beyond_a_hole_waits_for_what_fills_it() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.phone(&phone(6001, 0, 1001).flags(TcpFlags::FIN));
+    bench.give_up();
+    bench.air();
+    assert!(!bench.sent_on().iter().any(|line| line.starts_with('F')), "it is not to overtake data");
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    let sent = bench.sent_on();
+    assert!(
+        sent.iter().any(|line| line.contains("5001+1000"))
+            && sent.last().is_some_and(|line| line.starts_with('F')),
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn the_mac_ack_of_a_syn_ack_is_no_third_segment_of_the_handshake() {
+    let mut bench = Bench::split(Settings::default());
+    // Both halves have heard of each other: the next connection begins with their marks.
+    let others = |packet: lasthop_packet::Packet| {
+        packet.but(|tcp| {
+            if tcp.source_port == 4000 {
+                tcp.source_port = 4001;
+            } else {
+                tcp.destination_port = 4001;
+            }
+        })
+    };
+    let syn = |packet: lasthop_packet::Packet| {
+        others(packet).but(|tcp| tcp.options.maximum_segment_size = Some(1000))
+    };
+    bench.phone(&syn(phone(5000, 0, 0).but(|tcp| tcp.flags = TcpFlags::SYN)));
+    bench.air();
+    bench.server(&syn(server(1000, 0, 5001).flags(TcpFlags::SYN)));
+    bench.forget();
+    bench.air();
+    assert_eq!((bench.count(&ACKS_GENERATED), bench.sent_on().len()), (0, 0), "the phone has not answered");
+    bench.phone(&others(phone(5001, 0, 1001)));
+    bench.air();
+    bench.forget();
+    bench.phone(&others(phone(5001, 1000, 1001)));
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+}
+
+#[test]
+fn a_handshake_whose_segments_are_lost_and_sent_again_leads_to_the_same() {
+    let mut bench = Bench::new(Settings::default());
+    let syn = phone(5000, 0, 0)
+        .but(|tcp| (tcp.flags, tcp.options.maximum_segment_size) = (TcpFlags::SYN, Some(1000)));
+    let answer =
+        server(1000, 0, 5001).flags(TcpFlags::SYN).but(|tcp| tcp.options.maximum_segment_size = Some(1000));
+    bench.phone(&syn);
+    bench.give_up();
+    bench.wait(1000);
+    for _ in 0..2 {
+        bench.phone(&syn);
+        bench.air();
+        bench.server(&answer);
+        bench.air();
+    }
+    // The third segment is lost; the first data stands for it.
+    bench.phone(&phone(5001, 0, 1001));
+    bench.give_up();
+    bench.server(&answer);
+    bench.air();
+    bench.phone(&phone(5001, 0, 1001));
+    bench.air();
+    bench.forget();
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.sent_on(), ["A 5001+1000 ack 1001"]);
+}
+
+#[test]
+fn a_reset_of_the_phones_follows_the_data_before_it() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.phone(&phone(6001, 0, 1001).but(|tcp| tcp.flags = TcpFlags::RST));
+    bench.air();
+    assert_eq!(bench.sent_on(), ["A 5001+1000 ack 1001"]);
+    bench.server(&server(1001, 0, 6001));
+    bench.air();
+    assert!(bench.sent_on().iter().any(|line| line.starts_with('R')));
+    assert_eq!(bench.obligation(), Obligation::Free);
+}
+
+#[test]
+fn a_keep_alive_probe_is_answered_by_the_end_that_is_asked() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    bench.server(&server(1001, 0, 6001));
+    bench.wait(200);
+    bench.forget();
+    bench.phone(&phone(6000, 0, 1001));
+    bench.air();
+    assert_eq!((bench.sent_on(), bench.heard()), (vec!["A 6000+0 ack 1001".to_owned()], vec![]));
+    bench.server(&server(1001, 0, 6001));
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+}

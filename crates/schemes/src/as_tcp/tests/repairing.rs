@@ -1,0 +1,105 @@
+//! What the MAC has delivered and the split has not got: the host keeps it until the split's own
+//! word.
+
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
+use lasthop_agent::{Budget, Obligation};
+
+use super::super::{Settings, SplitAt};
+use super::bench::{Bench, phone, server};
+
+/// The octets of the phone's stream that have come to the server so far.
+fn arrived(lines: &[String], mut next: u32) -> u32 {
+    for line in lines {
+        let mut words = line.split([' ', '+']).skip(1);
+        let (seq, len) =
+            (words.next().and_then(|it| it.parse().ok()), words.next().and_then(|it| it.parse().ok()));
+        let (Some(seq), Some(len)): (Option<u32>, Option<u32>) = (seq, len) else { continue };
+        if seq <= next {
+            next = next.max(seq + len);
+        }
+    }
+    next
+}
+
+#[test]
+fn what_was_acknowledged_and_has_not_come_to_the_split_is_sent_again() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.swallow();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.owed_by_host(), Obligation::Owes(1000));
+    bench.wait(2500);
+    assert_eq!(arrived(&bench.sent_on(), 5001), 6001);
+    bench.wait(200);
+    assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
+}
+
+#[test]
+fn a_run_of_segments_that_did_not_come_to_the_split_takes_one_time_out_and_not_one_each() {
+    for split_at in [SplitAt::AccessPoint, SplitAt::Router] {
+        let mut bench = Bench::split(Settings { split_at, ..Settings::default() });
+        for seq in (5001..25_001).step_by(1000) {
+            bench.phone(&phone(seq, 1000, 1001));
+            bench.swallow();
+        }
+        bench.wait(4000);
+        for acknowledged in (6001..=25_001).step_by(1000) {
+            bench.server(&server(1001, 0, acknowledged));
+        }
+        assert_eq!(arrived(&bench.sent_on(), 5001), 25_001, "{split_at:?}");
+        bench.wait(200);
+        assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
+    }
+}
+
+#[test]
+fn what_finds_no_room_at_the_access_point_waits_at_the_host_and_is_counted() {
+    let mut bench = Bench::split(Settings::default());
+    // Others have taken the memory since the window was told.
+    bench.budget = Budget { octets_per_flow: 20_000, octets_in_all: 20_000, ..Budget::default() };
+    for seq in (5001..35_001).step_by(1000) {
+        bench.phone(&phone(seq, 1000, 1001));
+        bench.air();
+    }
+    assert!(bench.count(&AT_BOUND) > 0 && bench.obligation().octets() < 20_000);
+    bench.budget = Budget::default();
+    let mut acknowledged = 5001;
+    for _ in 0..100 {
+        bench.wait(100);
+        acknowledged = arrived(&bench.sent_on(), acknowledged);
+        bench.server(&server(1001, 0, acknowledged));
+        bench.air();
+    }
+    assert_eq!((acknowledged, bench.count(&ACKNOWLEDGED_AND_LOST)), (35_001, 0));
+}
+
+#[test]
+fn state_that_moves_at_both_ends_of_the_hop_changes_nothing() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.swallow();
+    bench.phone(&phone(6001, 1000, 1001));
+    bench.air();
+    bench.move_on();
+    bench.forget();
+    bench.wait(3000);
+    assert_eq!(arrived(&bench.sent_on(), 5001), 7001);
+    bench.phone(&phone(7001, 1000, 1001));
+    bench.air_one();
+    assert_eq!(bench.heard().last().map(String::as_str), Some("A 1001+0 ack 8001"));
+}
+
+#[test]
+fn a_host_whose_agent_starts_again_goes_on_by_the_splits_own_acks() {
+    let mut bench = Bench::split(Settings::default());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    bench.restart_host();
+    bench.forget();
+    for seq in [6001, 7001] {
+        bench.phone(&phone(seq, 1000, 1001));
+        bench.air();
+    }
+    bench.wait(50);
+    assert_eq!(bench.heard().last().map(String::as_str), Some("A 1001+0 ack 8001"));
+}
