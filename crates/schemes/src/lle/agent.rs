@@ -219,6 +219,8 @@ impl Lle {
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
         let (registered, may_owe) = (self.has_registered(cx), cx.may_owe());
+        let is_fin = packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::FIN));
+        let can_promise = may_owe && (!is_fin || self.place.confirms_fins());
         let decision = self.with(key, cx.budget(), |flow, settings, shares| {
             flow.on_leaving(packet);
             let mut mark = Mark::NONE;
@@ -243,7 +245,7 @@ impl Lle {
             if packet.segment_len() == 0 {
                 // There is nothing to acknowledge.
             } else if is_last_hop {
-                if may_owe && flow.has_peer && flow.radio_shift().is_some() {
+                if can_promise && flow.has_peer && flow.radio_shift().is_some() {
                     let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
                     is_full = promise == Promise::NoRoom;
                     mark = if promise == Promise::Made { mark.with(Mark::PROMISE) } else { mark };

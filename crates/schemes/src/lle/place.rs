@@ -29,6 +29,12 @@ impl Place {
         }
     }
 
+    /// Whether a FIN is acknowledged here. Not where a split may stand at the other end of the hop: the
+    /// FIN's ACK says that all data has reached the connection's own end, which only the split knows.
+    pub(super) const fn confirms_fins(self) -> bool {
+        matches!(self, Self::Node(_))
+    }
+
     /// Whether what comes from the core side is an end's own: then its ACKs are kept back.
     pub(super) const fn receives(self) -> bool {
         matches!(self, Self::EndOfHop | Self::SilentEnd | Self::Node(Role::MobileHost))
